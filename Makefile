@@ -1,0 +1,72 @@
+# Every target sets up what it needs: a fresh machine needs Python >= 3.11, make and a JDK >= 17 (with javac).
+# `make help` lists the targets.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+AGENT := src/brokernat/jvm/_native/brokernat-agent.jar
+AGENT_SOURCES := native/jvm-agent/pom.xml $(shell find native/jvm-agent/src/main -type f)
+PYTEST := $(BIN)/python -m pytest
+SOAK_SECONDS ?= 3600
+SEED ?= 0
+
+.DEFAULT_GOAL := help
+.PHONY: help setup agent check format lock demo test test-agent test-netns soak bench wheel clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.done agent ## the virtual environment and the agent
+
+$(VENV)/.done: requirements/dev.lock requirements/uv.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "error: $(PYTHON) is older than 3.11; install python3.11 or pass PYTHON=..."; exit 2; }
+	@$(PYTHON) -m venv --clear $(VENV) || { echo "error: no virtual environment; on Debian and Ubuntu install python3-venv"; exit 2; }
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.lock
+	@$(BIN)/uv pip sync --quiet --require-hashes requirements/dev.lock
+	@$(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+agent: $(AGENT) ## the JVM agent's jar
+
+$(AGENT): $(AGENT_SOURCES) tools/agent_jar.py | $(VENV)/.done
+	@command -v javac >/dev/null || { echo "error: no javac on PATH; on Debian and Ubuntu install openjdk-17-jdk"; exit 2; }
+	@$(BIN)/python tools/agent_jar.py
+	@touch $@
+
+check: setup ## lint, formatting, types, import contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.done ## rewrite the sources in the house's format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+lock: ## resolve requirements/*.lock anew
+	$(BIN)/uv pip compile -q requirements/uv.in --universal --generate-hashes --no-header -o requirements/uv.lock
+	$(BIN)/uv pip compile -q pyproject.toml --extra spark --group dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -o requirements/dev.lock
+
+demo: setup ## the main job on this machine: real brokers, real Spark, no root
+	@$(BIN)/brokernat demo
+
+test: setup test-agent ## everything that needs no root: real brokers on loopback, real Spark (about 15 minutes)
+	$(PYTEST) -m "not netns and not soak"
+
+test-agent: setup
+	@$(BIN)/python tools/agent_jar.py verify
+
+test-netns: setup ## network namespaces, nginx, nftables (root)
+	$(PYTEST) -m netns
+
+soak: setup ## kills, full matrices, fuzz: SOAK_SECONDS and SEED bound and repeat a run
+	$(PYTEST) -m soak --soak-seconds=$(SOAK_SECONDS) --seed=$(SEED)
+
+bench: setup ## paired timings, as ratios
+	$(BIN)/python -m bench
+
+wheel: setup ## dist/*.whl with the agent in it
+	$(BIN)/uv build --quiet --no-build-isolation --out-dir dist .
+
+clean: ## what the other targets made in this folder
+	rm -rf $(VENV) dist build native/jvm-agent/target src/brokernat/jvm/_native .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -1,0 +1,83 @@
+"""Builds the JVM agent and puts its jar where the package looks for it: `python tools/agent_jar.py [MAVEN_GOAL]`.
+
+Maven is taken from PATH; a machine without it gets one resolved as an artifact by the Ivy inside PySpark and checked
+against the digest below. The jar is only replaced when the build succeeded, so a broken build never leaves half a jar.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PROJECT = ROOT / "native" / "jvm-agent"
+PACKAGED = ROOT / "src" / "brokernat" / "jvm" / "_native" / "brokernat-agent.jar"
+MAVEN_VERSION = "3.9.11"
+MAVEN_SHA256 = "0d7125e8c91097b36edb990ea5934e6c68b4440eef4ea96510a0f6815e7eeadb"
+
+
+def cache_directory() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "brokernat" / "build"
+
+
+def maven() -> str:
+    """The `mvn` to run: the machine's own, else one unpacked into the cache."""
+    found = shutil.which("mvn")
+    if found:
+        return found
+    home = cache_directory() / f"apache-maven-{MAVEN_VERSION}"
+    command = home / "bin" / "mvn"
+    if not command.exists():
+        archive = resolve_maven(cache_directory())
+        digest = hashlib.sha256(archive.read_bytes()).hexdigest()
+        if digest != MAVEN_SHA256:
+            sys.exit(f"error: {archive.name} has SHA-256 {digest}, expected {MAVEN_SHA256}")
+        with zipfile.ZipFile(archive) as content:
+            content.extractall(home.parent)
+        command.chmod(0o755)
+    return str(command)
+
+
+def resolve_maven(directory: Path) -> Path:
+    import pyspark
+
+    directory.mkdir(parents=True, exist_ok=True)
+    (ivy,) = (Path(pyspark.__file__).parent / "jars").glob("ivy-*.jar")
+    description = directory / "maven-ivy.xml"
+    description.write_text(
+        '<ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">'
+        '<info organisation="brokernat" module="maven"/><configurations><conf name="default"/></configurations>'
+        f'<dependencies><dependency org="org.apache.maven" name="apache-maven" rev="{MAVEN_VERSION}"'
+        ' conf="default->master" transitive="false">'
+        '<artifact name="apache-maven" type="zip" ext="zip" m:classifier="bin"/>'
+        "</dependency></dependencies></ivy-module>",
+        encoding="utf-8",
+    )
+    pattern = directory / "[artifact]-[revision].[ext]"
+    command = ["java", "-jar", str(ivy), "-ivy", str(description), "-cache", str(directory / "ivy"), "-confs", "default"]
+    done = subprocess.run([*command, "-retrieve", str(pattern)], capture_output=True, text=True, check=False)
+    archive = directory / f"apache-maven-{MAVEN_VERSION}.zip"
+    if not archive.exists():
+        sys.exit(f"error: Maven {MAVEN_VERSION} could not be resolved\n{done.stdout[-2000:]}\n\nhint: install `maven`")
+    return archive
+
+
+def main() -> None:
+    goal = sys.argv[1] if len(sys.argv) > 1 else "package"
+    skip_tests = ["-DskipTests", "-Dmaven.test.skip=true"] if goal == "package" else []
+    command = [maven(), "--batch-mode", "--quiet", "--no-transfer-progress", *skip_tests, goal]
+    if subprocess.run(command, cwd=PROJECT, check=False).returncode:
+        sys.exit(f"error: the JVM agent did not build: `mvn {goal}` in {PROJECT.relative_to(ROOT)}")
+    PACKAGED.parent.mkdir(parents=True, exist_ok=True)
+    partial = PACKAGED.with_suffix(".partial")
+    shutil.copyfile(PROJECT / "target" / "brokernat-agent.jar", partial)
+    partial.replace(PACKAGED)
+
+
+if __name__ == "__main__":
+    main()
