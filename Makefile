@@ -18,9 +18,11 @@ help: ## this list
 
 setup: $(VENV)/.done agent ## the virtual environment and the agent
 
-$(VENV)/.done: requirements/dev.lock requirements/uv.lock pyproject.toml
+$(BIN)/pip:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "error: $(PYTHON) is older than 3.11; install python3.11 or pass PYTHON=..."; exit 2; }
 	@$(PYTHON) -m venv --clear $(VENV) || { echo "error: no virtual environment; on Debian and Ubuntu install python3-venv"; exit 2; }
+
+$(VENV)/.done: requirements/dev.lock requirements/uv.lock pyproject.toml | $(BIN)/pip
 	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.lock
 	@$(BIN)/uv pip sync --quiet --require-hashes requirements/dev.lock
 	@$(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
