@@ -10,7 +10,9 @@ import pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--soak-seconds", type=float, default=3600, help="stop starting soak rounds after this many seconds")
+    parser.addoption(
+        "--soak-seconds", type=float, default=3600, help="stop starting soak rounds after this many seconds"
+    )
     parser.addoption("--seed", type=int, default=0, help="seed of every random choice in a soak run")
 
 

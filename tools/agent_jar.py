@@ -59,7 +59,17 @@ def resolve_maven(directory: Path) -> Path:
         encoding="utf-8",
     )
     pattern = directory / "[artifact]-[revision].[ext]"
-    command = ["java", "-jar", str(ivy), "-ivy", str(description), "-cache", str(directory / "ivy"), "-confs", "default"]
+    command = [
+        "java",
+        "-jar",
+        str(ivy),
+        "-ivy",
+        str(description),
+        "-cache",
+        str(directory / "ivy"),
+        "-confs",
+        "default",
+    ]
     done = subprocess.run([*command, "-retrieve", str(pattern)], capture_output=True, text=True, check=False)
     archive = directory / f"apache-maven-{MAVEN_VERSION}.zip"
     if not archive.exists():

@@ -1,0 +1,90 @@
+"""Orders and customers that the demo works on, made anew at each run from a seed, so that every count is known before.
+
+Most orders become tags. Each kind of broken record stands for one that a real stream brings: cut short on the way, a
+field of the wrong type, a customer that the reference does not know, no customer at all. The story compares what
+the pipeline counted with `Orders.expected_tags` and `Orders.expected_dead_letters`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import random
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+SEGMENTS = ("retail", "wholesale", "online", "partner")
+REGIONS = ("north", "south", "east", "west")
+FIRST_ORDER_AT = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Orders:
+    """`records` are (key, value) in the order in which they are produced; the counts say what must come of them."""
+
+    records: tuple[tuple[str, str], ...]
+    expected_tags: int
+    expected_dead_letters: int
+
+
+def customers_csv(count: int = 200) -> str:
+    """`count` customers as CSV with a header line: customer_id, name, segment, region."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["customer_id", "name", "segment", "region"])
+    for number in range(1, count + 1):
+        writer.writerow([customer_id(number), f"Customer {number}", SEGMENTS[number % 4], REGIONS[number // 4 % 4]])
+    return text.getvalue()
+
+
+def make_orders(count: int, broken_of_each_kind: int = 3, customers: int = 200, seed: int = 1) -> Orders:
+    """`count` good orders with the broken ones scattered among them.
+
+    Args:
+        count: how many orders become tags.
+        broken_of_each_kind: how many records of each kind of `BREAKAGES` are added.
+        customers: the customers to draw from, as many as `customers_csv` was given.
+        seed: the same seed gives the same records in the same order.
+    """
+    draw = random.Random(seed)  # noqa: S311 - example data
+    good = [order(number, customer_id(draw.randint(1, customers)), draw) for number in range(1, count + 1)]
+    records = [(str(o["customer_id"]), json.dumps(o)) for o in good]
+    for kind in BREAKAGES:
+        for number in range(broken_of_each_kind):
+            broken = kind(order(count + number + 1, customer_id(1), draw))
+            records.insert(draw.randint(0, len(records)), broken)
+    return Orders(tuple(records), expected_tags=count, expected_dead_letters=broken_of_each_kind * len(BREAKAGES))
+
+
+def customer_id(number: int) -> str:
+    return f"C{number:04d}"
+
+
+def order(number: int, customer: str, draw: random.Random) -> dict[str, object]:
+    at = FIRST_ORDER_AT + timedelta(seconds=7 * number)
+    return {
+        "order_id": f"O{number:06d}",
+        "customer_id": customer,
+        "amount": round(draw.uniform(5, 900), 2),
+        "at": at.strftime("%Y-%m-%dT%H:%M:%SZ"),
+    }
+
+
+def cut_short(o: dict[str, object]) -> tuple[str, str]:
+    return str(o["customer_id"]), json.dumps(o)[:-20]
+
+
+def wrong_type(o: dict[str, object]) -> tuple[str, str]:
+    return str(o["customer_id"]), json.dumps(o | {"amount": "twelve"})
+
+
+def unknown_customer(o: dict[str, object]) -> tuple[str, str]:
+    return "C9999", json.dumps(o | {"customer_id": "C9999"})
+
+
+def without_customer(o: dict[str, object]) -> tuple[str, str]:
+    return str(o["customer_id"]), json.dumps({name: value for name, value in o.items() if name != "customer_id"})
+
+
+BREAKAGES = (cut_short, wrong_type, unknown_customer, without_customer)
