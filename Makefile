@@ -49,6 +49,7 @@ lock: ## resolve requirements/*.lock anew
 	$(BIN)/uv pip compile -q requirements/uv.in --universal --generate-hashes --no-header -o requirements/uv.lock
 	$(BIN)/uv pip compile -q pyproject.toml --extra spark --group dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -o requirements/dev.lock
 	$(BIN)/uv pip compile -q pyproject.toml --extra spark --extra java --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --constraint requirements/dev.lock -o requirements/run.lock
+	$(BIN)/uv pip compile -q pyproject.toml --extra spark --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --constraint requirements/spark40.in -o requirements/spark40.lock
 
 demo: setup ## the main job on this machine: real brokers, real Spark, no root
 	@$(BIN)/brokernat demo
