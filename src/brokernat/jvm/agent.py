@@ -1,0 +1,32 @@
+"""The agent jar that travels in this package, and the words that load it with an address map."""
+
+import importlib.resources
+from pathlib import Path
+
+from brokernat.address import AddressMap, canonical_text
+from brokernat.errors import MissingToolError
+
+JAR = "brokernat-agent.jar"
+
+
+def agent_jar() -> Path:
+    """The absolute path of the agent jar.
+
+    Raises:
+        MissingToolError: this is a source tree in which the agent was not built yet.
+    """
+    jar = Path(str(importlib.resources.files("brokernat.jvm") / "_native" / JAR))
+    if not jar.is_file():
+        raise MissingToolError(f"the agent is not built: no {jar}", hint="in the source tree: make agent")
+    return jar.absolute()
+
+
+def agent_argument(address_map: AddressMap) -> str:
+    """`RULES;unmapped=...`, one word without blanks: what stands behind `-javaagent:JAR=`."""
+    return f"{canonical_text(address_map)};unmapped={address_map.unmapped.value}"
+
+
+def javaagent_option(address_map: AddressMap | None) -> str:
+    """The JVM option that loads the agent; without a map each client's own `brokernat.map` decides."""
+    option = f"-javaagent:{agent_jar()}"
+    return option if address_map is None else f"{option}={agent_argument(address_map)}"

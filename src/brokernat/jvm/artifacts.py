@@ -1,0 +1,178 @@
+"""Maven artifacts without Maven: the Ivy that PySpark carries resolves them, once per request and machine.
+
+A request (coordinates, exclusions, transitive or not) has one directory in the cache, named by its hash and put there
+complete, so a second call starts no JVM and works without a network. Ivy's own defaults decide where to look
+(`~/.ivy2/local`, then Maven Central); behind a mirror, name an Ivy settings file by the argument `settings` or the
+environment variable `BROKERNAT_IVY_SETTINGS`. Repositories differ in what they hold, not in what a version is, so the
+settings are no part of the hash.
+"""
+
+import hashlib
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+from brokernat.errors import MissingToolError
+from brokernat.jvm.cache import cache_dir, create_directory, locked
+from brokernat.jvm.java import find_java
+
+SETTINGS_VARIABLE = "BROKERNAT_IVY_SETTINGS"
+_NOT_FOUND = re.compile(r"^\s*::\s+(\S+#\S+?): (not found|.*)$", re.MULTILINE)
+_FAILED_DOWNLOAD = re.compile(r"^\s*::\s+(\S+#\S+?)!\S+$", re.MULTILINE)
+_TIMEOUT = 900
+_HINT = (
+    "offline, or behind a mirror? The first use needs Maven Central; to use another repository, "
+    f"set {SETTINGS_VARIABLE} to an Ivy settings file"
+)
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """`group:artifact:version` or `group:artifact:version:classifier`."""
+
+    group: str
+    artifact: str
+    version: str
+    classifier: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> "Coordinate":
+        """Read the colon form that Spark and Gradle use.
+
+        Raises:
+            ValueError: another number of parts, or an empty one.
+        """
+        parts = text.split(":")
+        if len(parts) not in (3, 4) or not all(parts):
+            raise ValueError(f"`{text}` is not group:artifact:version[:classifier]")
+        return cls(*parts)
+
+
+@dataclass(frozen=True)
+class _Request:
+    coordinates: tuple[Coordinate, ...]
+    exclude: tuple[str, ...]
+    transitive: bool
+
+    def key(self) -> str:
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:16]
+
+    def directory(self) -> Path:
+        return cache_dir() / "artifacts" / f"{self.coordinates[0].artifact}-{self.coordinates[0].version}-{self.key()}"
+
+
+def resolve(
+    coordinates: Iterable[str], *, exclude: Iterable[str] = (), transitive: bool = True, settings: Path | None = None
+) -> tuple[Path, ...]:
+    """The jars of `coordinates` and all they need at run time, in one directory of the cache, sorted by name.
+
+    Args:
+        coordinates: `group:artifact:version[:classifier]`.
+        exclude: `group:artifact` left out wherever it would come in; `*` stands for any.
+        transitive: False gives the named jars alone.
+        settings: an Ivy settings file to use instead of Ivy's defaults.
+
+    Raises:
+        MissingToolError: PySpark or Java is not there, or an artifact cannot be had; it is named.
+        ValueError: a coordinate has the wrong form.
+    """
+    request = _Request(tuple(Coordinate.parse(text) for text in coordinates), tuple(sorted(set(exclude))), transitive)
+    directory = request.directory()
+    if not directory.is_dir():
+        # One at a time for the whole machine: Ivy's cache is not made for two writers.
+        with locked(cache_dir() / "artifacts" / ".lock"):
+            if not directory.is_dir():
+                create_directory(directory, lambda work: _fill(work, request, settings))
+    return tuple(sorted(directory.glob("*.jar")))
+
+
+def ivy_module(request_coordinates: Iterable[Coordinate], exclude: Iterable[str], *, transitive: bool) -> str:
+    """The `ivy.xml` that asks for the artifacts; pure."""
+    lines = [
+        '<ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">',
+        '<info organisation="brokernat" module="request"/>',
+        '<configurations><conf name="default"/></configurations>',
+        "<dependencies>",
+    ]
+    for one in request_coordinates:
+        attributes = {"org": one.group, "name": one.artifact, "rev": one.version, "conf": "default->default"}
+        if not transitive:
+            attributes["transitive"] = "false"
+        lines.append(f"<dependency{_attributes(attributes)}>")
+        if one.classifier:
+            chosen = {"name": one.artifact, "type": "jar", "m:classifier": one.classifier}
+            lines.append(f"<artifact{_attributes(chosen)}/>")
+        lines.append("</dependency>")
+    for pattern in exclude:
+        group, _, artifact = pattern.partition(":")
+        lines.append(f"<exclude{_attributes({'org': group, 'module': artifact or '*'})}/>")
+    return "\n".join([*lines, "</dependencies>", "</ivy-module>", ""])
+
+
+def unresolved(ivy_output: str) -> tuple[str, ...]:
+    """The artifacts that Ivy could not get, as `group:artifact:version`, from what it printed."""
+    found = [match[1] for match in _NOT_FOUND.finditer(ivy_output)]
+    found += [match[1] for match in _FAILED_DOWNLOAD.finditer(ivy_output)]
+    return tuple(dict.fromkeys(name.replace("#", ":").replace(";", ":") for name in found))
+
+
+def _attributes(values: dict[str, str]) -> str:
+    return "".join(f" {name}={quoteattr(value)}" for name, value in values.items())
+
+
+def _fill(work: Path, request: _Request, settings: Path | None) -> None:
+    module, class_path = work / "ivy.xml", work / "class-path"
+    module.write_text(ivy_module(request.coordinates, request.exclude, transitive=request.transitive))
+    named = settings or os.environ.get(SETTINGS_VARIABLE)
+    command = [
+        str(find_java().binary), "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx256m",
+        "-cp", str(_ivy_jar()), "org.apache.ivy.Main",
+        *(["-settings", str(named)] if named else []),
+        "-cache", str(cache_dir() / "ivy"), "-ivy", str(module), "-types", "jar", "bundle",
+        "-cachepath", str(class_path),
+    ]  # fmt: skip
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT, check=False)
+    except subprocess.TimeoutExpired:
+        raise MissingToolError(
+            f"{_names(request)}: no answer from the repository in {_TIMEOUT} s", hint=_HINT
+        ) from None
+    missing = unresolved(done.stdout)
+    if missing or not class_path.is_file():
+        what = ", ".join(missing) if missing else (done.stdout + done.stderr).strip()[-800:]
+        raise MissingToolError(f"cannot resolve {_names(request)}: {what}", hint=_HINT)
+    for jar in (Path(entry) for entry in class_path.read_text().strip().split(os.pathsep) if entry):
+        _place(jar, work)
+    class_path.unlink()
+
+
+def _place(jar: Path, directory: Path) -> None:
+    target = directory / jar.name
+    if target.exists():
+        # Two groups, one file name: Ivy's cache path ends group/artifact/type/file.
+        target = directory / f"{jar.parts[-4]}.{jar.name}"
+    try:
+        target.hardlink_to(jar)
+    except OSError:
+        shutil.copyfile(jar, target)
+
+
+def _names(request: _Request) -> str:
+    return ", ".join(f"{one.group}:{one.artifact}:{one.version}" for one in request.coordinates)
+
+
+def _ivy_jar() -> Path:
+    spec = importlib.util.find_spec("pyspark")
+    if spec is None or spec.origin is None:
+        raise MissingToolError("PySpark is not installed; its Ivy resolves jars", hint="pip install 'brokernat[spark]'")
+    jars = sorted((Path(spec.origin).parent / "jars").glob("ivy-*.jar"))
+    if not jars:
+        raise MissingToolError(f"no ivy-*.jar in {Path(spec.origin).parent / 'jars'}", hint="install pyspark from PyPI")
+    return jars[-1]

