@@ -1,0 +1,80 @@
+"""AddressMap: rules in order, the first match wins, one translation per connection.
+
+A translated endpoint is never looked up again, so a map may exchange two addresses without a loop. A map belongs to a
+cluster, never to the process: two clusters may advertise the same private addresses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from brokernat.address.notation import parse_rule, split_rules
+from brokernat.errors import ConfigError, Problem, UnmappedEndpointError
+
+if TYPE_CHECKING:
+    from brokernat.address.endpoint import Endpoint
+    from brokernat.address.rules import Rule
+
+
+class Unmapped(StrEnum):
+    """What becomes of an advertised endpoint that no rule names."""
+
+    FAIL = "fail"
+    PASS = "pass"  # noqa: S105
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """What to dial, and the rule that said so; None when the endpoint was passed on as it is."""
+
+    endpoint: Endpoint
+    rule: Rule | None
+
+
+@dataclass(frozen=True, slots=True)
+class AddressMap:
+    """The ordered rules of one cluster."""
+
+    rules: tuple[Rule, ...]
+    unmapped: Unmapped = Unmapped.FAIL
+
+    @classmethod
+    def parse(cls, text: str, unmapped: Unmapped = Unmapped.FAIL) -> AddressMap:
+        """The map that a text of rules stands for; a text without rules is an empty map.
+
+        Raises:
+            ConfigError: with one problem for each wrong rule, at its line and column of the text.
+        """
+        rules: list[Rule] = []
+        problems: list[Problem] = []
+        for written in split_rules(text):
+            try:
+                rules.append(parse_rule(written.text))
+            except ConfigError as error:
+                problems.extend(problem.at(written.location) for problem in error.problems)
+        if problems:
+            raise ConfigError(problems)
+        return cls(tuple(rules), unmapped)
+
+    def find(self, endpoint: Endpoint) -> Rule | None:
+        """The rule that decides about an advertised endpoint."""
+        return next((rule for rule in self.rules if rule.pattern.matches(endpoint)), None)
+
+    def translate(self, endpoint: Endpoint, node_id: int | None = None) -> Translation:
+        """What to dial for an advertised endpoint.
+
+        Raises:
+            UnmappedEndpointError: no rule names it and the map says `fail`.
+            ConfigError: of kind `needs-node-id`, the deciding rule holds a template and no node id was given.
+        """
+        rule = self.find(endpoint)
+        if rule:
+            return Translation(rule.translate(endpoint, node_id), rule)
+        if self.unmapped is Unmapped.PASS:
+            return Translation(endpoint, None)
+        raise UnmappedEndpointError(str(endpoint), f"{endpoint} = HOST:PORT")
+
+    def __str__(self) -> str:
+        return ",".join(map(str, self.rules))

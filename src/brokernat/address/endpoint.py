@@ -1,0 +1,78 @@
+"""Endpoint: a host and a port, no meaning attached.
+
+    Endpoint.parse("Kafka-1.HQ.internal.:9092")  ->  kafka-1.hq.internal:9092
+    Endpoint.parse("[FD00:0::1]:9092")           ->  [fd00::1]:9092
+    Endpoint.parse("fd00::1:9092")               ->  refused: where does the address end?
+
+Both ways of making one normalise, so equal endpoints are equal objects and the rest of the package compares plainly.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from brokernat.address.faults import fault
+from brokernat.address.host import bracketed, parse_host, parse_ipv6
+
+_PORT = re.compile(r"[1-9][0-9]{0,4}", re.ASCII)
+_MAX_PORT = 65535
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Endpoint:
+    """Where a client dials, or what a broker advertises. An IPv6 host has no brackets; the text form has.
+
+    Raises:
+        ConfigError: of one problem, whose kind says what is wrong.
+    """
+
+    host: str
+    port: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "host", parse_host(self.host))
+        if not 1 <= self.port <= _MAX_PORT:
+            raise fault("bad-port", f"{self.port} is not a port")
+
+    @classmethod
+    def parse(cls, text: str) -> Endpoint:
+        """`host:port` or `[IPv6]:port`, blanks around it allowed."""
+        host, port = split_endpoint(text.strip(" \t"))
+        if port is None:
+            raise fault("missing-port", f"`{text.strip()}` has no port")
+        return cls(host, parse_port(port))
+
+    def __str__(self) -> str:
+        return f"{bracketed(self.host)}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class NodeEndpoint:
+    """An endpoint and the id of the node that advertises it (Kafka's own term, KIP-951)."""
+
+    node_id: int
+    endpoint: Endpoint
+
+    def __str__(self) -> str:
+        return f"node {self.node_id} at {self.endpoint}"
+
+
+def split_endpoint(text: str) -> tuple[str, str | None]:
+    """The host (IPv6 normalised, anything else unchecked) and the text of the port, None when there is none."""
+    if text.startswith("["):
+        address, closed, rest = text[1:].partition("]")
+        if not closed or (rest and not rest.startswith(":")) or ":" not in address:
+            raise fault("bad-ipv6", f"`{text}` is not an IPv6 address")
+        return parse_ipv6(address), rest[1:] if rest else None
+    if text.count(":") > 1:
+        raise fault("bare-ipv6", f"`{text}` has more than one colon")
+    host, colon, port = text.partition(":")
+    return host, port if colon else None
+
+
+def parse_port(text: str) -> int:
+    """A decimal from 1 to 65535 without leading zeros."""
+    if not _PORT.fullmatch(text) or int(text) > _MAX_PORT:
+        raise fault("bad-port", f"`{text}` is not a port" if text else "the port after `:` is missing")
+    return int(text)

@@ -1,0 +1,47 @@
+"""The short form of a map: the bootstrap list paired with what each of those brokers advertises, first with first.
+
+The bootstrap list is what can be dialled already, so it is the reachable side. Pairing cannot guess: lists of different
+lengths are refused with the entries that have no partner.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from brokernat.address.address_map import AddressMap, Unmapped
+from brokernat.address.rules import HostPortRule
+from brokernat.errors import ConfigError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from brokernat.address.endpoint import Endpoint
+
+
+def pair(
+    bootstrap: Sequence[Endpoint], broker_nat: Sequence[Endpoint], unmapped: Unmapped = Unmapped.FAIL
+) -> AddressMap:
+    """`broker_nat[i]`, advertised, is dialled at `bootstrap[i]`.
+
+    Raises:
+        ConfigError: of kind `unpaired`, naming the entries that are left over.
+    """
+    if len(bootstrap) != len(broker_nat):
+        raise ConfigError((_unpaired(bootstrap, broker_nat),))
+    rules = (HostPortRule(advertised, reachable) for advertised, reachable in zip(broker_nat, bootstrap, strict=True))
+    return AddressMap(tuple(rules), unmapped)
+
+
+def _unpaired(bootstrap: Sequence[Endpoint], broker_nat: Sequence[Endpoint]) -> Problem:
+    entries = f"{len(broker_nat)} {'entry' if len(broker_nat) == 1 else 'entries'}"
+    servers = f"{len(bootstrap)} bootstrap {'server' if len(bootstrap) == 1 else 'servers'}"
+    left_over = [*bootstrap[len(broker_nat) :], *broker_nat[len(bootstrap) :]]
+    missing = abs(len(bootstrap) - len(broker_nat))
+    where = "broker_nat" if len(broker_nat) < len(bootstrap) else "bootstrap_servers"
+    count = "one entry" if missing == 1 else f"{missing} entries"
+    return Problem(
+        "unpaired",
+        f"`broker_nat` has {entries} for {servers}",
+        hint=f"add {count} to `{where}`, or write `address_map` with rules such as `kafka-3 = 10.0.0.5`",
+        details=(f"unpaired: {', '.join(map(str, left_over))}",),
+    )

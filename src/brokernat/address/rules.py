@@ -1,0 +1,128 @@
+"""The five kinds of NAT rule: what each stands for, and what it makes of an endpoint.
+
+`str(rule)` is the canonical text and holds no blanks; `notation.parse_rule(str(rule)) == rule`. A rule translates only
+endpoints that its pattern matches; asking it about another one is the caller's mistake. Hosts inside are normalised, so
+two rules that mean the same are equal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from brokernat.address.endpoint import Endpoint
+from brokernat.address.faults import fault
+from brokernat.address.host import as_ip, bracketed, format_ip
+from brokernat.address.pattern import IpNetwork, Network, OneHost, Pattern, Subdomains, format_network
+
+if TYPE_CHECKING:
+    from brokernat.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class HostPortRule:
+    """`192.168.1.23:9092=172.10.1.40:9093`"""
+
+    advertised: Endpoint
+    reachable: Endpoint
+    needs_node_id = False
+
+    @property
+    def pattern(self) -> Pattern:
+        return Pattern(OneHost(self.advertised.host), self.advertised.port)
+
+    def translate(self, endpoint: Endpoint, node_id: int | None = None) -> Endpoint:  # noqa: ARG002
+        return self.reachable
+
+    def __str__(self) -> str:
+        return f"{self.advertised}={self.reachable}"
+
+
+@dataclass(frozen=True, slots=True)
+class HostRule:
+    """`kafka-1=10.9.0.1`: the port is kept. Hosts are normalised (`host.parse_host`), IPv6 without brackets."""
+
+    advertised: str
+    reachable: str
+    needs_node_id = False
+
+    @property
+    def pattern(self) -> Pattern:
+        return Pattern(OneHost(self.advertised))
+
+    def translate(self, endpoint: Endpoint, node_id: int | None = None) -> Endpoint:  # noqa: ARG002
+        return Endpoint(self.reachable, endpoint.port)
+
+    def __str__(self) -> str:
+        return f"{bracketed(self.advertised)}={bracketed(self.reachable)}"
+
+
+@dataclass(frozen=True, slots=True)
+class CidrRule:
+    """`10.1.0.0/24=10.9.0.0/24`: host bits and port are kept; both networks have one family and one size."""
+
+    advertised: IpNetwork
+    reachable: IpNetwork
+    needs_node_id = False
+
+    @property
+    def pattern(self) -> Pattern:
+        return Pattern(Network(self.advertised))
+
+    def translate(self, endpoint: Endpoint, node_id: int | None = None) -> Endpoint:  # noqa: ARG002
+        address = as_ip(endpoint.host)
+        assert address is not None, "a network matches addresses only"  # noqa: S101
+        host_bits = int(address) & int(self.advertised.hostmask)
+        return Endpoint(format_ip(self.reachable.network_address + host_bits), endpoint.port)
+
+    def __str__(self) -> str:
+        return f"{format_network(self.advertised)}={format_network(self.reachable)}"
+
+
+@dataclass(frozen=True, slots=True)
+class WildcardRule:
+    """`*.hq.internal:9092=gateway:9093`, or `*.hq.internal=gateway` with the port kept."""
+
+    domain: str
+    port: int | None
+    reachable_host: str
+    reachable_port: int | None
+    needs_node_id = False
+
+    @property
+    def pattern(self) -> Pattern:
+        return Pattern(Subdomains(self.domain), self.port)
+
+    def translate(self, endpoint: Endpoint, node_id: int | None = None) -> Endpoint:  # noqa: ARG002
+        return Endpoint(self.reachable_host, self.reachable_port or endpoint.port)
+
+    def __str__(self) -> str:
+        port = "" if self.reachable_port is None else f":{self.reachable_port}"
+        return f"{self.pattern}={bracketed(self.reachable_host)}{port}"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeIdRule:
+    """`*.hq.internal:9092=gateway:{9092+id}`: the port is the base plus the node id, which only a proxy knows."""
+
+    pattern: Pattern
+    reachable_host: str
+    base: int
+    needs_node_id = True
+
+    def translate(self, endpoint: Endpoint, node_id: int | None = None) -> Endpoint:  # noqa: ARG002
+        """Raises ConfigError of kind `needs-node-id` without a node id, `bad-port` when the sum is none."""
+        if node_id is None:
+            raise needs_node_id(self)
+        return Endpoint(self.reachable_host, self.base + node_id)
+
+    def __str__(self) -> str:
+        return f"{self.pattern}={bracketed(self.reachable_host)}:{{{self.base}+id}}"
+
+
+Rule = HostPortRule | HostRule | CidrRule | WildcardRule | NodeIdRule
+
+
+def needs_node_id(rule: Rule) -> ConfigError:
+    """The refusal of a rule where no node id is known, by name."""
+    return fault("needs-node-id", f"the rule `{rule}` needs the node id, which a client does not know when it dials")

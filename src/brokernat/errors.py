@@ -1,0 +1,144 @@
+"""Every error that brokernat raises on purpose, and the exit code each one gets.
+
+    BrokernatError              1   never raised itself
+    ├── ConfigError             2   every problem of a file or of a text at once
+    ├── MissingToolError        2   names what is missing and the package to install
+    ├── NothingReachableError   3
+    ├── UnmappedEndpointError   5   carries the rule to add
+    ├── ProofFailedError        5
+    └── IncompleteError         6
+
+`str(error)` is the fact without advice; `error.hint` is the advice; `error.report()` is both, the way a terminal shows
+them. Messages never hold a secret: whoever builds one quotes names and places, not values read from `${env:}` or
+`${file:}`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class BrokernatError(Exception):
+    """The base: a message, perhaps a hint, and the exit code of a command that fails with it."""
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return self.message
+
+    def report(self) -> str:
+        """`error: …`, a blank line, `hint: …`; without a line end."""
+        return _block(self.message, self.hint)
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where a value came from; every part may be unknown. Lines and columns count from 1."""
+
+    source: str | None = None
+    line: int | None = None
+    column: int | None = None
+    path: str | None = None
+
+    def __str__(self) -> str:
+        place = self.source or ""
+        if self.line is not None:
+            place += f"{' ' if place else ''}line {self.line}"
+            if self.column is not None:
+                place += f", column {self.column}"
+        return ", ".join(part for part in (place, self.path) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with a file or a text.
+
+    `kind` is a stable identifier in kebab case: the Java twin of the notation reports the same one. `details` are lines
+    that follow the message, such as the entries concerned.
+    """
+
+    kind: str
+    message: str
+    hint: str | None = None
+    location: Location = Location()
+    details: tuple[str, ...] = ()
+
+    def at(self, location: Location) -> Problem:
+        """The same problem, seen in the file that holds the text."""
+        return replace(self, location=location)
+
+    def __str__(self) -> str:
+        place = str(self.location)
+        return "\n".join((f"{self.message}: {place}" if place else self.message, *self.details))
+
+
+class ConfigError(BrokernatError):
+    """What is wrong with a file, a property or an argument, all of it."""
+
+    exit_code = 2
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        if not self.problems:
+            raise ValueError("a ConfigError needs at least one problem")
+        only = self.problems[0] if len(self.problems) == 1 else None
+        super().__init__("\n".join(map(str, self.problems)), hint=only.hint if only else None)
+
+    def report(self) -> str:
+        """One block per problem, in the order of the file, and their number when there are several."""
+        blocks = [_block(str(problem), problem.hint) for problem in self.problems]
+        if len(blocks) > 1:
+            blocks.append(f"{len(blocks)} problems")
+        return "\n\n".join(blocks)
+
+
+class MissingToolError(BrokernatError):
+    """A program, a jar or a library that this machine lacks; the hint names the package to install."""
+
+    exit_code = 2
+
+
+class NothingReachableError(BrokernatError):
+    """No bootstrap server answered."""
+
+    exit_code = 3
+
+
+class UnmappedEndpointError(BrokernatError):
+    """An advertised endpoint that no rule names, where the map says to refuse it."""
+
+    exit_code = 5
+
+    def __init__(self, endpoint: str, rule_to_add: str) -> None:
+        super().__init__(
+            f"no rule of the address map names the advertised endpoint {endpoint}",
+            hint=f"add a rule with the endpoint that can be dialled from here: `{rule_to_add}`; "
+            "or set `unmapped: pass` to dial such endpoints as they are",
+        )
+        self.endpoint = endpoint
+        self.rule_to_add = rule_to_add
+
+
+class ProofFailedError(BrokernatError):
+    """A client could not show that it holds the map and reaches every leader."""
+
+    exit_code = 5
+
+
+class IncompleteError(BrokernatError):
+    """Records are missing, or a stop left some undelivered."""
+
+    exit_code = 6
+
+
+def _block(message: str, hint: str | None) -> str:
+    return f"error: {message}" + (f"\n\nhint: {hint}" if hint else "")
