@@ -1,0 +1,87 @@
+package io.brokernat.agent;
+
+import io.brokernat.agent.address.MapException;
+import io.brokernat.agent.hook.HookTransformer;
+import java.lang.instrument.Instrumentation;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/**
+ * Start of the agent, once in a JVM, and its state. Always this class as the system class loader has it: an agent's jar is
+ * on the system class path, both for {@code -javaagent} and for attach. A copy in another class loader has no state and must ask
+ * through {@link ClassLoader#getSystemClassLoader()}; whether an agent runs is told by the system property {@link #VERSION}.
+ */
+public final class Agent {
+    /** System property: the version of the running agent. */
+    public static final String VERSION = "brokernat.agent.version";
+    /** System property: the fingerprint of the map of the whole JVM; empty without one. */
+    public static final String MAP = "brokernat.agent.map";
+
+    private static volatile Services services = new Services(null);
+    private static volatile HookTransformer transformer;
+    private static volatile String loader = "";
+    private static volatile String fingerprint = "";
+
+    private Agent() {}
+
+    public static void premain(String argument, Instrumentation instrumentation) {
+        start(argument, instrumentation, "javaagent");
+    }
+
+    public static void agentmain(String argument, Instrumentation instrumentation) {
+        start(argument, instrumentation, "attach");
+    }
+
+    /** The version in the manifest of the jar that this class came from. */
+    public static String version() {
+        String version = Agent.class.getPackage().getImplementationVersion();
+        return version == null ? "development" : version;
+    }
+
+    /** JDK types only: {@code version}, {@code loader}, {@code fingerprint}, {@code hooks} (class to places), {@code maps}. */
+    public static Map<String, Object> status() {
+        Map<String, Object> status = new LinkedHashMap<>();
+        status.put("version", version());
+        status.put("loader", loader);
+        status.put("fingerprint", fingerprint);
+        status.put("hooks", transformer == null ? Map.of() : transformer.places());
+        status.put("maps", services.maps.status());
+        return status;
+    }
+
+    static Services services() {
+        return services;
+    }
+
+    private static synchronized void start(String argument, Instrumentation instrumentation, String how) {
+        String running = System.getProperty(VERSION);
+        if (running != null) {
+            boolean asked = argument != null && !argument.isBlank();
+            if (asked || !running.equals(version())) {
+                Log.stderr("agent " + running + " runs already; this one, " + version() + (asked ? ", and its argument are" : ", is") + " not used");
+            }
+            return;
+        }
+        try {
+            MapInForce global = global(argument);
+            services = new Services(global);
+            loader = how;
+            fingerprint = global == null ? "" : global.map.fingerprint();
+            transformer = new HookTransformer();
+            transformer.install(instrumentation);
+            System.setProperty(MAP, fingerprint);
+            System.setProperty(VERSION, version());
+        } catch (Throwable fault) { // a guest must not keep its host from starting
+            Log.stderr("agent " + version() + " could not start, nothing is translated: " + fault);
+        }
+    }
+
+    private static MapInForce global(String argument) {
+        try {
+            return AgentArgument.parse(argument);
+        } catch (MapException e) {
+            Log.stderr("the agent's argument cannot be used, so only clients with a brokernat.map of their own are translated: " + e.getMessage());
+            return null;
+        }
+    }
+}

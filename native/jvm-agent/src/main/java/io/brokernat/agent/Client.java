@@ -1,0 +1,52 @@
+package io.brokernat.agent;
+
+import io.brokernat.agent.address.Endpoint;
+import io.brokernat.agent.address.Host;
+import io.brokernat.agent.address.NotationException;
+import java.net.InetSocketAddress;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** What is known of one Kafka client: its name in messages, its bootstrap endpoints, the map that it dials by. */
+final class Client {
+    private static final List<String> BOOTSTRAP = List.of("bootstrap.servers", "bootstrap.controllers");
+
+    final String id;
+    /** Null: no map, nothing is changed. */
+    final MapInForce map;
+    private final Set<Endpoint> bootstrap = new HashSet<>();
+
+    Client(Map<?, ?> properties, MapInForce map) {
+        this.id = String.valueOf(properties.containsKey("client.id") ? properties.get("client.id") : "without client.id");
+        this.map = map;
+        for (String key : BOOTSTRAP) {
+            Object servers = properties.get(key);
+            if (servers instanceof Collection) {
+                ((Collection<?>) servers).forEach(server -> addBootstrap(String.valueOf(server)));
+            } else if (servers != null) {
+                List.of(servers.toString().split(",")).forEach(this::addBootstrap);
+            }
+        }
+    }
+
+    private void addBootstrap(String server) {
+        try {
+            // Kafka allows `SASL_SSL://host:port` there.
+            Endpoint endpoint = Endpoint.parse(server.substring(server.indexOf("://") < 0 ? 0 : server.indexOf("://") + 3));
+            bootstrap.add(endpoint);
+        } catch (NotationException e) {
+            // Kafka tells the user about it.
+            return;
+        }
+    }
+
+    /** Bootstrap connections have negative ids; later ones may go to the same place under the id of a node. */
+    boolean bootstraps(String connectionId, InetSocketAddress address, Endpoint endpoint) {
+        boolean byAddress = address.getAddress() != null
+                && bootstrap.contains(new Endpoint(Host.of(address.getAddress().getHostAddress()), address.getPort()));
+        return connectionId.startsWith("-") || byAddress || bootstrap.contains(endpoint);
+    }
+}

@@ -1,0 +1,80 @@
+package io.brokernat.agent;
+
+import io.brokernat.agent.address.Endpoint;
+import io.brokernat.agent.address.Host;
+import io.brokernat.agent.address.Translation;
+import java.net.ConnectException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
+
+/**
+ * What a client really dials. The address that is returned keeps the original host as its name, because TLS (SNI, host name
+ * verification) and SASL read the name from there.
+ */
+final class Dialler {
+    private final Maps maps;
+    private final Names names;
+    private final Log log;
+
+    Dialler(Maps maps, Names names, Log log) {
+        this.maps = maps;
+        this.names = names;
+        this.log = log;
+    }
+
+    /**
+     * @param channelBuilder identifies the client
+     * @param connectionId the node's id as Kafka's network layer writes it; only its sign is looked at
+     * @throws ConnectException where the map refuses the endpoint; NetworkClient takes it as a failed connect
+     */
+    InetSocketAddress dial(InetSocketAddress address, Object channelBuilder, String connectionId)
+            throws ConnectException, UnknownHostException {
+        Client client = maps.clientOf(channelBuilder);
+        if (client == null || client.map == null) {
+            return unchanged(address);
+        }
+        Endpoint endpoint = new Endpoint(Host.of(address.getHostString()), address.getPort());
+        if (client.map.problem != null) {
+            String refusal = "refused: the address map of client " + client.id + " cannot be used: " + client.map.problem;
+            log.warnOnce(channelBuilder, client.map.problem, refusal);
+            throw new ConnectException(refusal);
+        }
+        Translation translation = client.map.map.translate(endpoint);
+        if (translation != null) {
+            InetSocketAddress reachable = reachable(address.getHostString(), translation);
+            String distinct = endpoint + " -> " + translation.endpoint + " (rule " + translation.rule;
+            log.infoOnce(channelBuilder, distinct, "translated " + distinct + ", client " + client.id + ")");
+            return reachable;
+        }
+        if (client.map.unmapped == Unmapped.FAIL && !client.bootstraps(connectionId, address, endpoint)) {
+            String refusal = "refused: " + endpoint + " has no rule in the address map of client " + client.id + "; add \"" + endpoint
+                    + " = REACHABLE:" + endpoint.port() + "\" or set brokernat.unmapped=pass";
+            log.warnOnce(channelBuilder, endpoint.toString(), refusal);
+            throw new ConnectException(refusal);
+        }
+        return unchanged(address);
+    }
+
+    private InetSocketAddress reachable(String originalHost, Translation translation) throws UnknownHostException {
+        Host target = translation.endpoint.host();
+        byte[] ip;
+        if (target.isAddress()) {
+            ip = target.address();
+        } else {
+            try {
+                ip = names.next(target.toString()).getAddress();
+            } catch (UnknownHostException e) {
+                throw new UnknownHostException(target + " is not known here; it is dialled for " + originalHost + " by the rule " + translation.rule);
+            }
+        }
+        return new InetSocketAddress(InetAddress.getByAddress(originalHost, ip), translation.endpoint.port());
+    }
+
+    /** A placeholder that no rule of this client replaces is looked up now. */
+    private InetSocketAddress unchanged(InetSocketAddress address) throws UnknownHostException {
+        return Names.isPlaceholder(address)
+                ? new InetSocketAddress(names.next(address.getHostString()), address.getPort())
+                : address;
+    }
+}

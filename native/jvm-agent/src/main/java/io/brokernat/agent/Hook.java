@@ -1,0 +1,77 @@
+package io.brokernat.agent;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.Map;
+import java.util.function.Function;
+
+/**
+ * What the code inserted into Kafka's classes calls: a JDK interface, found by name through the system class loader, so that
+ * the same object is reached from every class loader. The array holds the operation, the original value, and what else the
+ * operation needs; the answer takes the original's place.
+ *
+ * <p>Kafka's classes are met by reflection only. The only exceptions that leave are those that refuse a connection and those
+ * of a plain name look-up; anything else would be a fault of ours, and then Kafka gets its original value.
+ */
+public final class Hook implements Function<Object[], Object> {
+    public static final String CONNECT = "connect";
+    public static final String RESOLVE = "resolve";
+    public static final String BOOTSTRAP = "bootstrap";
+    public static final String ADOPT = "adopt";
+    public static final String LEARN = "learn";
+
+    @Override
+    public Object apply(Object[] call) {
+        try {
+            return answer(Agent.services(), call);
+        } catch (IOException refusal) {
+            throw Hook.<RuntimeException>unchecked(refusal);
+        } catch (Throwable fault) { // a guest must not break its host
+            Agent.services().log.warnOnce(call[1], "fault" + call[0], "fault in " + call[0] + ", the client goes on without: " + fault);
+            return original(call);
+        }
+    }
+
+    private static Object answer(Services services, Object[] call) throws IOException, ReflectiveOperationException {
+        switch ((String) call[0]) {
+            case CONNECT:
+                return services.dialler.dial((InetSocketAddress) call[1], call[2], (String) call[3]);
+            case RESOLVE:
+                return services.names.resolve((String) call[1]);
+            case BOOTSTRAP:
+                return services.names.bootstrap((InetSocketAddress) call[1]);
+            case ADOPT:
+                adopt(services.maps, call[1], call[2]);
+                return call[1];
+            case LEARN:
+                services.maps.learn((Map<?, ?>) call[1]);
+                LoaderProperty.removeFrom((Map<?, ?>) call[2]);
+                return call[1];
+            default:
+                throw new IllegalArgumentException((String) call[0]);
+        }
+    }
+
+    private static void adopt(Maps maps, Object channelBuilder, Object config) throws ReflectiveOperationException {
+        Class<?> type = config.getClass();
+        maps.adopt((Map<?, ?>) type.getMethod("originals").invoke(config), channelBuilder);
+        // Else Kafka reports them as unknown.
+        type.getMethod("ignore", String.class).invoke(config, Maps.MAP);
+        type.getMethod("ignore", String.class).invoke(config, Maps.UNMAPPED);
+    }
+
+    private static Object original(Object[] call) {
+        try {
+            return call[0].equals(RESOLVE) ? InetAddress.getAllByName((String) call[1]) : call[1];
+        } catch (IOException e) {
+            throw Hook.<RuntimeException>unchecked(e);
+        }
+    }
+
+    /** Kafka's methods declare these exceptions; {@link Function} cannot. */
+    @SuppressWarnings("unchecked")
+    private static <E extends Exception> E unchecked(Exception e) throws E {
+        throw (E) e;
+    }
+}

@@ -1,0 +1,25 @@
+package io.brokernat.agent;
+
+import io.brokernat.agent.address.MapException;
+
+/** What becomes of an advertised endpoint that no rule names. */
+enum Unmapped {
+    FAIL,
+    PASS;
+
+    static Unmapped parse(String text) throws MapException {
+        switch (text.trim()) {
+            case "fail":
+                return FAIL;
+            case "pass":
+                return PASS;
+            default:
+                throw new MapException("brokernat.unmapped is `fail` or `pass`, not `" + text.trim() + "`");
+        }
+    }
+
+    @Override
+    public String toString() {
+        return this == FAIL ? "fail" : "pass";
+    }
+}

@@ -1,0 +1,116 @@
+package io.brokernat.agent.address;
+
+import java.util.Locale;
+
+/**
+ * A name or an IP address in the one form that is compared and written; an IPv6 address has no brackets here.
+ *
+ * <p>A text whose last label is a number is meant as an IPv4 address and must be one: {@code 10.1} means different things to
+ * different resolvers, so it is not taken as a name.
+ */
+public final class Host {
+    // RFC 1035 2.3.4: 255 octets on the wire.
+    private static final int MAX_NAME = 253;
+
+    private final String text;
+    private final byte[] address;
+
+    private Host(String text, byte[] address) {
+        this.text = text;
+        this.address = address;
+    }
+
+    public static Host parse(String text) throws NotationException {
+        if (text.indexOf(':') >= 0) {
+            return parseV6(text);
+        }
+        if (text.isEmpty()) {
+            throw Fault.EMPTY_HOST.with("the host is missing");
+        }
+        String name = withoutFinalDot(text);
+        return isNumber(name.substring(name.lastIndexOf('.') + 1)) ? parseV4(text) : parseName(text, name);
+    }
+
+    /** What a client was told, whatever it is: a host that follows no grammar is a name that no rule has. */
+    public static Host of(String text) {
+        Host host = parseOrNull(text);
+        return host == null ? new Host(text.toLowerCase(Locale.ROOT), null) : host;
+    }
+
+    static Host parseOrNull(String text) {
+        try {
+            return parse(text);
+        } catch (NotationException e) {
+            return null;
+        }
+    }
+
+    static Host of(byte[] address) {
+        return new Host(Ip.format(address), address);
+    }
+
+    static Host parseV4(String text) throws NotationException {
+        byte[] address = Ip.parseV4(text);
+        if (address == null) {
+            throw Fault.BAD_IPV4.with("`" + text + "` is not an IPv4 address");
+        }
+        return of(address);
+    }
+
+    static Host parseV6(String text) throws NotationException {
+        byte[] address = Ip.parseV6(text);
+        if (address == null) {
+            throw Fault.BAD_IPV6.with("`" + text + "` is not an IPv6 address");
+        }
+        return of(address);
+    }
+
+    private static Host parseName(String text, String withoutDot) throws NotationException {
+        String name = withoutDot.toLowerCase(Locale.ROOT);
+        boolean labels = true;
+        for (String label : name.split("\\.", -1)) {
+            labels &= label.matches("[a-z0-9_-]{1,63}");
+        }
+        if (!labels || name.length() > MAX_NAME) {
+            throw Fault.BAD_HOST.with("`" + text + "` is not a host name");
+        }
+        return new Host(name, null);
+    }
+
+    private static String withoutFinalDot(String text) {
+        return text.endsWith(".") ? text.substring(0, text.length() - 1) : text;
+    }
+
+    private static boolean isNumber(String label) {
+        return !label.isEmpty() && label.chars().allMatch(c -> c >= '0' && c <= '9');
+    }
+
+    public boolean isAddress() {
+        return address != null;
+    }
+
+    /** Four or sixteen bytes; null for a name. */
+    public byte[] address() {
+        return address == null ? null : address.clone();
+    }
+
+    /** As it stands in an endpoint or a rule. */
+    String bracketed() {
+        return text.indexOf(':') < 0 ? text : "[" + text + "]";
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof Host && text.equals(((Host) other).text);
+    }
+
+    @Override
+    public int hashCode() {
+        return text.hashCode();
+    }
+
+    @Override
+    public String toString() {
+        return text;
+    }
+}

@@ -1,0 +1,139 @@
+package io.brokernat.agent.address;
+
+import java.util.Arrays;
+
+/**
+ * IP addresses as bytes and as the one text that is compared: strict decimals for IPv4, RFC 5952 for IPv6.
+ *
+ * <p>By hand, because {@link java.net.InetAddress} takes {@code 10.1} and {@code 010.0.0.1}, asks DNS about the rest, turns
+ * IPv4-mapped addresses into IPv4, and prints IPv6 without {@code ::}.
+ */
+final class Ip {
+    private static final int GROUPS = 8;
+
+    private Ip() {}
+
+    /** Four bytes, or null where the text is not four decimals without leading zeros. */
+    static byte[] parseV4(String text) {
+        String[] parts = text.split("\\.", -1);
+        if (parts.length != 4) {
+            return null;
+        }
+        byte[] address = new byte[4];
+        for (int i = 0; i < 4; i++) {
+            int value = decimal(parts[i], 3);
+            if (value < 0 || value > 255) {
+                return null;
+            }
+            address[i] = (byte) value;
+        }
+        return address;
+    }
+
+    /** Sixteen bytes, or null; no brackets, no zone, the last two groups may be an IPv4 address. */
+    static byte[] parseV6(String text) {
+        int gap = text.indexOf("::");
+        if (gap < 0) {
+            int[] groups = groups(text);
+            return groups != null && groups.length == GROUPS ? bytes(groups) : null;
+        }
+        int[] head = groups(text.substring(0, gap));
+        int[] tail = groups(text.substring(gap + 2));
+        // `::` stands for one group or more, and an IPv4 address stands at the very end only.
+        if (head == null || tail == null || head.length + tail.length >= GROUPS || text.substring(0, gap).contains(".")) {
+            return null;
+        }
+        int[] all = Arrays.copyOf(head, GROUPS);
+        System.arraycopy(tail, 0, all, GROUPS - tail.length, tail.length);
+        return bytes(all);
+    }
+
+    /** The canonical text, without brackets. */
+    static String format(byte[] address) {
+        if (address.length == 4) {
+            return dotted(address, 0);
+        }
+        int[] groups = new int[GROUPS];
+        for (int i = 0; i < GROUPS; i++) {
+            groups[i] = (address[2 * i] & 0xff) << 8 | address[2 * i + 1] & 0xff;
+        }
+        if (isMapped(groups)) {
+            return "::ffff:" + dotted(address, 12);
+        }
+        return compressed(groups);
+    }
+
+    /** A decimal of at most {@code digits} ASCII digits without leading zeros, or -1. */
+    static int decimal(String text, int digits) {
+        if (text.isEmpty() || text.length() > digits || text.length() > 1 && text.charAt(0) == '0') {
+            return -1;
+        }
+        return text.chars().allMatch(c -> c >= '0' && c <= '9') ? Integer.parseInt(text) : -1;
+    }
+
+    private static boolean isMapped(int[] groups) {
+        return groups[5] == 0xffff && Arrays.stream(groups, 0, 5).allMatch(group -> group == 0);
+    }
+
+    /** RFC 5952 4.2: the longest run of zero groups, the first of equals, never a single group. */
+    private static String compressed(int[] groups) {
+        int start = -1;
+        int length = 1;
+        for (int i = 0; i < GROUPS; i++) {
+            int end = i;
+            while (end < GROUPS && groups[end] == 0) {
+                end++;
+            }
+            if (end - i > length) {
+                start = i;
+                length = end - i;
+            }
+        }
+        if (start < 0) {
+            return join(groups, 0, GROUPS);
+        }
+        return join(groups, 0, start) + "::" + join(groups, start + length, GROUPS);
+    }
+
+    private static String join(int[] groups, int from, int to) {
+        StringBuilder text = new StringBuilder();
+        for (int i = from; i < to; i++) {
+            text.append(i == from ? "" : ":").append(Integer.toHexString(groups[i]));
+        }
+        return text.toString();
+    }
+
+    private static String dotted(byte[] bytes, int from) {
+        return (bytes[from] & 0xff) + "." + (bytes[from + 1] & 0xff) + "." + (bytes[from + 2] & 0xff) + "." + (bytes[from + 3] & 0xff);
+    }
+
+    private static int[] groups(String text) {
+        if (text.isEmpty()) {
+            return new int[0];
+        }
+        String[] parts = text.split(":", -1);
+        byte[] v4 = parts[parts.length - 1].indexOf('.') < 0 ? null : parseV4(parts[parts.length - 1]);
+        int hex = v4 == null ? parts.length : parts.length - 1;
+        int[] groups = new int[hex + (v4 == null ? 0 : 2)];
+        for (int i = 0; i < hex; i++) {
+            if (!parts[i].matches("[0-9a-fA-F]{1,4}")) {
+                return null;
+            }
+            groups[i] = Integer.parseInt(parts[i], 16);
+        }
+        if (v4 != null) {
+            groups[hex] = (v4[0] & 0xff) << 8 | v4[1] & 0xff;
+            groups[hex + 1] = (v4[2] & 0xff) << 8 | v4[3] & 0xff;
+        }
+        return groups;
+    }
+
+    private static byte[] bytes(int[] groups) {
+        byte[] address = new byte[2 * GROUPS];
+        for (int i = 0; i < GROUPS; i++) {
+            address[2 * i] = (byte) (groups[i] >> 8);
+            address[2 * i + 1] = (byte) groups[i];
+        }
+        return address;
+    }
+}

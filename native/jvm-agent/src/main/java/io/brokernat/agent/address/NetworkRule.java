@@ -1,0 +1,32 @@
+package io.brokernat.agent.address;
+
+/** {@code 10.1.0.0/24=10.9.0.0/24}: host bits and port are kept. A name never belongs to a network, whatever it resolves to. */
+final class NetworkRule implements Rule {
+    private final Network advertised;
+    private final Network reachable;
+
+    NetworkRule(Network advertised, Network reachable) {
+        this.advertised = advertised;
+        this.reachable = reachable;
+    }
+
+    @Override
+    public boolean knows(Host host) {
+        return host.isAddress() && advertised.contains(host.address());
+    }
+
+    @Override
+    public boolean matches(Endpoint endpoint) {
+        return knows(endpoint.host());
+    }
+
+    @Override
+    public Endpoint translate(Endpoint endpoint) {
+        return new Endpoint(Host.of(reachable.withHostBitsOf(endpoint.host().address())), endpoint.port());
+    }
+
+    @Override
+    public String toString() {
+        return advertised + "=" + reachable;
+    }
+}

@@ -1,0 +1,12 @@
+package io.brokernat.agent.address;
+
+/** What to dial for an advertised endpoint, and the rule that said so. */
+public final class Translation {
+    public final Endpoint endpoint;
+    public final Rule rule;
+
+    Translation(Endpoint endpoint, Rule rule) {
+        this.endpoint = endpoint;
+        this.rule = rule;
+    }
+}

@@ -1,0 +1,37 @@
+package io.brokernat.agent.hook;
+
+import org.objectweb.asm.ClassVisitor;
+import org.objectweb.asm.MethodVisitor;
+import org.objectweb.asm.Opcodes;
+
+/**
+ * One kind of place in Kafka's classes where our code is called. A hook looks for instructions, not for methods: the methods
+ * around them move from release to release.
+ */
+abstract class HookPoint extends ClassVisitor {
+    private final Runnable found;
+
+    HookPoint(ClassVisitor next, Runnable found) {
+        super(Opcodes.ASM9, next);
+        this.found = found;
+    }
+
+    @Override
+    public final MethodVisitor visitMethod(int access, String name, String descriptor, String signature, String[] exceptions) {
+        MethodVisitor code = super.visitMethod(access, name, descriptor, signature, exceptions);
+        return code == null ? null : inside(code, name, descriptor);
+    }
+
+    /** What looks through one method; the given visitor itself where there is nothing to find. */
+    abstract MethodVisitor inside(MethodVisitor code, String name, String descriptor);
+
+    /** To be called for each place where code was inserted. */
+    final void found() {
+        found.run();
+    }
+
+    /** Makes the hook for one class. */
+    interface Factory {
+        HookPoint over(ClassVisitor next, Runnable found);
+    }
+}
