@@ -1,0 +1,68 @@
+"""Records joined with a reference: every record comes out once, with the reference's columns or with a fault.
+
+A left join whose right side has one row per key, which `reference.py` has made sure of: a duplicate would multiply
+records. A null key and a key that the reference does not know are faults. The join asks only for records that are well,
+so a record that did not decode keeps its first fault.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from brokernat.errors import ConfigError, Problem
+from brokernat.pipelines.envelope import FAULT, RESERVED_PREFIX, quoted
+from brokernat.pipelines.fault import FaultKind, fault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pyspark.sql import DataFrame
+
+_KEY = "brokernat_key"
+_KNOWN = "brokernat_known"
+
+
+def enrich(records: DataFrame, reference: DataFrame, *, name: str, key: str, reference_key: str) -> DataFrame:
+    """Adds the columns of a reference, all but its key.
+
+    Args:
+        records: decoded records with `brokernat_fault`.
+        reference: one row per key, `reference_key` of the type that `key` has.
+        name: what faults call the reference.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    added = [column for column in reference.columns if column != reference_key]
+    right = reference.select(
+        F.col(quoted(reference_key)).alias(_KEY), F.lit(True).alias(_KNOWN), *(quoted(column) for column in added)
+    )
+    wanted = F.when(F.col(FAULT).isNull(), F.col(quoted(key)))
+    joined = records.join(right, wanted == F.col(_KEY), "left")
+    text = F.col(quoted(key)).cast("string")
+    missing = (
+        F.when(text.isNull(), fault(FaultKind.NULL_KEY, f"reference `{name}`: the key `{key}` is null"))
+        .when(F.col(_KNOWN).isNull(), fault(FaultKind.MISSING_REFERENCE, f"reference `{name}` has no `{key}` ", text))
+    )  # fmt: skip
+    verdict = F.coalesce(F.col(FAULT), missing).alias(FAULT)
+    columns = [verdict if column == FAULT else F.col(quoted(column)) for column in records.columns]
+    return joined.select(*columns, *(F.col(quoted(column)) for column in added))
+
+
+def check_columns(records: Iterable[str], added: Iterable[str], *, name: str) -> None:
+    """Refuses a reference whose columns would hide those of the records.
+
+    Raises:
+        ConfigError: names every such column.
+    """
+    taken = {column.lower() for column in records}
+    problems = [
+        Problem(
+            "column-taken",
+            f"reference `{name}`: column `{column}` is there already",
+            "rename it in the reference: names are compared without case",
+        )
+        for column in added
+        if column.lower() in taken or column.startswith(RESERVED_PREFIX)
+    ]
+    if problems:
+        raise ConfigError(problems)

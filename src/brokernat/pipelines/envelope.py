@@ -1,0 +1,82 @@
+"""The envelope: which columns exist between the steps, and where each row came from.
+
+Every row carries one column, `brokernat_src`, from the source to the sink. It holds the coordinates of the Kafka record
+(cluster id, topic, partition, offset: the same text after every restart, route and rename) and what has to come out
+again untouched: key, headers, timestamp. One column and not five, because a user's transform has to keep it: what is
+easy to keep is kept. The trap is a second `brokernat-src` header: a record that came out of another pipeline brings
+one, and a reader would not know which to believe, so ours replaces it.
+
+    source      brokernat_src, brokernat_value
+    decoded     + brokernat_fault, and one column per field of the schema
+    enriched    + one column per column of each reference
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+COORDINATES = "brokernat_src"
+VALUE = "brokernat_value"
+FAULT = "brokernat_fault"
+RESERVED_PREFIX = "brokernat_"
+
+SOURCE_HEADER = "brokernat-src"
+TIMESTAMP_HEADER = "brokernat-src-timestamp"
+
+
+def envelop(records: DataFrame, cluster_id: str) -> DataFrame:
+    """The columns of Spark's Kafka source as an envelope and a value.
+
+    Args:
+        records: what the source gives with `includeHeaders`: key, value, topic, partition, offset, timestamp, headers.
+        cluster_id: Kafka's own id of the source cluster; a name would change with the file.
+
+    Returns:
+        `brokernat_src`, a struct of coordinates, topic, partition, offset, timestamp, key, headers; `brokernat_value`.
+    """
+    from pyspark.sql import functions as F  # noqa: N812 - PySpark's own convention
+
+    coordinates = F.concat_ws(
+        "/", F.lit(cluster_id), F.col("topic"), F.col("partition").cast("string"), F.col("offset").cast("string")
+    )
+    # Kafka knows no empty list of headers apart from none: Spark gives null, which concat() would spread.
+    headers = F.coalesce(F.col("headers"), F.array().cast("array<struct<key:string,value:binary>>"))
+    envelope = F.struct(
+        coordinates.alias("coordinates"), "topic", "partition", "offset", "timestamp", "key", headers.alias("headers")
+    )
+    return records.select(envelope.alias(COORDINATES), F.col("value").alias(VALUE))
+
+
+def coordinate_headers() -> Column:
+    """`brokernat-src` and `brokernat-src-timestamp` (milliseconds) as Kafka headers."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.array(
+        header(SOURCE_HEADER, F.col(f"{COORDINATES}.coordinates")),
+        header(TIMESTAMP_HEADER, F.unix_millis(F.col(f"{COORDINATES}.timestamp")).cast("string")),
+    )
+
+
+def kept_headers(*, without_prefix: str = SOURCE_HEADER) -> Column:
+    """The headers that the record came with, less those that we write ourselves."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.filter(
+        F.col(f"{COORDINATES}.headers"),
+        lambda h: ~h["key"].startswith(SOURCE_HEADER) & ~h["key"].startswith(without_prefix),
+    )
+
+
+def header(name: str, text: Column) -> Column:
+    """One element of Spark's `headers` column."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.struct(F.lit(name).alias("key"), text.cast("binary").alias("value"))
+
+
+def quoted(name: str) -> str:
+    """A column name as an expression: a dot in it is part of the name and no access to a field."""
+    return "`" + name.replace("`", "``") + "`"

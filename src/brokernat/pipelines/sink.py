@@ -1,0 +1,59 @@
+"""Tags as records, and the one write of a batch.
+
+Tags and dead letters leave in one write to one cluster, the topic per row, so that there is no moment at which one is
+out and the other is not attempted. The producer waits for all replicas; what may still come twice is a batch that is run again
+after a crash or a task that is tried again, and each copy carries the same `brokernat-src`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from brokernat.errors import ConfigError, Problem
+from brokernat.pipelines.envelope import COORDINATES, coordinate_headers, kept_headers, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import DataFrame
+
+# Nulls are written: a reader sees that the field exists. Six digits: to_json would cut microseconds off.
+_JSON = {"ignoreNullFields": "false", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss[.SSSSSS]XXX"}
+
+# A producer's own settings win over these, except that acknowledgements are what the delivery promise rests on.
+PRODUCER_DEFAULTS: Mapping[str, str] = {
+    "kafka.enable.idempotence": "true",
+    "kafka.max.in.flight.requests.per.connection": "5",
+    "kafka.delivery.timeout.ms": "120000",
+}
+REQUIRED: Mapping[str, str] = {"kafka.acks": "all"}
+
+
+def tags(transformed: DataFrame, *, topic: str, key: str | None) -> DataFrame:
+    """Tags as rows for Spark's Kafka sink: topic, key, value (JSON of every column but `brokernat_src`), headers.
+
+    Args:
+        key: the column whose text is the key; None keeps the key of the source record, byte for byte.
+
+    Raises:
+        ConfigError: there is no such column.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    columns = [column for column in transformed.columns if column != COORDINATES]
+    if key is not None and key not in columns:
+        raise ConfigError(
+            [Problem("no-such-column", f"sink.key: tags have no column `{key}`", f"they have: {', '.join(columns)}")]
+        )
+    value = F.to_json(F.struct(*(F.col(quoted(column)) for column in columns)), _JSON).cast("binary")
+    return transformed.select(
+        F.lit(topic).alias("topic"),
+        (F.col(f"{COORDINATES}.key") if key is None else F.col(quoted(key)).cast("string").cast("binary")).alias("key"),
+        value.alias("value"),
+        F.concat(kept_headers(), coordinate_headers()).alias("headers"),
+    )
+
+
+def write(rows: DataFrame, options: Mapping[str, str]) -> None:
+    """Sends rows and returns when every one is acknowledged; Spark raises otherwise."""
+    rows.write.format("kafka").options(**{**PRODUCER_DEFAULTS, **options, **REQUIRED}).save()
