@@ -1,0 +1,126 @@
+"""`configure`: everything that must be settled before Spark's JVM starts, put on the builder of the session.
+
+The order is: refuse what cannot work (Spark Connect, a JVM that is up without our jars, a relative path), decide
+(loader, connector), prepare (Java), and only then touch the builder, so that a refusal leaves it as it was.
+"""
+
+import logging
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from brokernat.address import canonical_text
+from brokernat.clients.spark import environment
+from brokernat.clients.spark.connector import connector_jars
+from brokernat.clients.spark.loader import AGENT_CLASS, Loader, LoaderChoice, choose_loader
+from brokernat.clients.spark.options import LOADER_KEY
+from brokernat.clients.spark.session import class_visible
+from brokernat.clients.spark.settings import settings
+from brokernat.config import Cluster
+from brokernat.errors import ConfigError, Problem
+from brokernat.jvm import agent_jar
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+log = logging.getLogger(__name__)
+
+Clusters = Mapping[str, Cluster] | Iterable[Cluster]
+"""Those of a `Config`, or any."""
+
+_CONNECTOR_CLASS = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
+
+
+def configure(
+    builder: "SparkSession.Builder",
+    clusters: Clusters,
+    *,
+    loader: Loader = Loader.AUTO,
+    agent_path: str | None = None,
+    connector_version: str | None = None,
+) -> "SparkSession.Builder":
+    """Let the session that `builder` makes read and write `clusters` through their address maps.
+
+    Call it before the first session of the process. Settings that the builder, `PYSPARK_SUBMIT_ARGS` or
+    `spark-defaults.conf` have already are kept and added to. Sets JAVA_HOME of this process where PySpark would not
+    start otherwise.
+
+    Args:
+        builder: `SparkSession.builder...`, the master already set.
+        clusters: the clusters the job will use.
+        loader: what brings the agent into the JVMs; the choice and its reason are logged and kept in the session's
+            setting `spark.brokernat.loader`.
+        agent_path: the absolute path of the agent jar on every host that runs an executor.
+        connector_version: the Kafka connector's version where it must not follow PySpark's.
+
+    Returns:
+        The same builder.
+
+    Raises:
+        ConfigError: Spark Connect, a JVM that runs already without the jars, a path that cannot work, a rule that a
+        client
+            cannot decide.
+        MissingToolError: no Java, no agent jar, or no connector to be had.
+    """
+    import pyspark  # optional: only who uses Spark has it
+
+    options = environment.builder_options(builder)
+    environment.refuse_connect(options, os.environ)
+    for cluster in as_clusters(clusters):
+        if cluster.address_map is not None:
+            canonical_text(cluster.address_map)
+    present = environment.launch_settings(options, os.environ, environment.spark_home())
+    choice = choose_loader(present.get("spark.master", "local[*]"), loader, agent_jar(), agent_path)
+    jars = () if brings_connector(present) else connector_jars(pyspark.__version__, connector_version).jars
+    needed = settings(present, choice, jars)
+    environment.refuse_overridden(needed, os.environ)
+    jvm = environment.running_jvm()
+    if jvm is None:
+        environment.prepare_java(pyspark.__version__)
+    else:
+        _refuse_unprepared(jvm, choice)
+    log.info("the agent comes by %s: %s", choice.loader, choice.reason)
+    for name, value in needed.items():
+        builder.config(name, value)
+    return builder
+
+
+def as_clusters(clusters: Clusters) -> tuple[Cluster, ...]:
+    """The clusters of either form."""
+    return tuple(clusters.values() if isinstance(clusters, Mapping) else clusters)
+
+
+def brings_connector(present: Mapping[str, str]) -> bool:
+    """Whether the user's own settings name a Kafka connector already."""
+    places = (present.get("spark.jars", ""), present.get("spark.jars.packages", ""))
+    found = any("spark-sql-kafka-0-10" in place for place in places)
+    if found:
+        log.info("the Kafka connector is the one that the settings name")
+    return found
+
+
+def _refuse_unprepared(jvm: Any, choice: LoaderChoice) -> None:
+    from pyspark import SparkContext
+
+    active = SparkContext._active_spark_context  # noqa: SLF001  it has no reader
+    if active is not None and active.getConf().get(LOADER_KEY) != choice.loader.value:
+        raise _too_late(
+            "a Spark session is running in this process already, and its executors have started without the agent",
+            "call configure(builder, clusters) before the first session, or spark.stop() it and run in a new process",
+        )
+    absent = [name for name in (_CONNECTOR_CLASS, AGENT_CLASS) if not class_visible(jvm, name)]
+    if absent:
+        raise _too_late(
+            f"Spark's JVM has started already, without {' and '.join(absent)}; it takes no jars and options any more",
+            "call configure(builder, clusters) before the first session of the process; under spark-submit pass "
+            f"--jars and, with the javaagent loader, --driver-java-options -javaagent:{choice.driver_agent}",
+        )
+    if choice.loader is Loader.JAVAAGENT and jvm.java.lang.System.getProperty("brokernat.agent.version") is None:
+        raise _too_late(
+            "Spark's JVM has started already, without the agent",
+            f"pass --driver-java-options -javaagent:{choice.driver_agent}, or use the reporter loader",
+        )
+
+
+def _too_late(message: str, hint: str) -> ConfigError:
+    return ConfigError([Problem("jvm-already-started", message, hint)])

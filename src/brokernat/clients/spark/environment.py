@@ -1,0 +1,147 @@
+"""What a launch of Spark from this process would see: settings, Java, and whether it happened already.
+
+PySpark starts its JVM once per process, by `spark-submit`, at the first session; options for a JVM and jars given
+later are ignored without a word. So everything is looked at before, in the places that spark-submit reads: the
+builder, `PYSPARK_SUBMIT_ARGS`, and `spark-defaults.conf`.
+"""
+
+import logging
+import os
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from brokernat.errors import ConfigError, Problem
+from brokernat.jvm import find_java, spark_java_home
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+log = logging.getLogger(__name__)
+
+_LINE = re.compile(r"^\s*([^#\s=:]+)\s*[\s=:]\s*(.*?)\s*$")
+_OPTION_KEYS = {"--master": "spark.master", "--jars": "spark.jars", "--packages": "spark.jars.packages"}
+NEWEST_JAVA = {"4.0": 21}
+"""By PySpark's major.minor: the newest Java that it runs on, where one is known to be too new."""
+
+
+def builder_options(builder: "SparkSession.Builder") -> dict[str, str]:
+    """What was set on the builder so far."""
+    return {name: str(value) for name, value in builder._options.items()}  # noqa: SLF001  it has no reader
+
+
+def refuse_connect(options: Mapping[str, str], environ: Mapping[str, str]) -> None:
+    """A Connect client has no JVM of its own.
+
+    Raises:
+        ConfigError: the builder or the environment asks for Spark Connect.
+    """
+    asks = {
+        "builder.remote(...)": options.get("spark.remote"),
+        "SPARK_REMOTE": environ.get("SPARK_REMOTE"),
+        "spark.api.mode=connect": options.get("spark.api.mode", environ.get("SPARK_API_MODE", "")).lower() == "connect",
+        "SPARK_CONNECT_MODE_ENABLED": environ.get("SPARK_CONNECT_MODE_ENABLED"),
+    }
+    if found := next((name for name, set_ in asks.items() if set_), None):
+        raise connect_error(found)
+
+
+def connect_error(where: str) -> ConfigError:
+    """Why nothing can be configured or proved through Spark Connect, and what to do."""
+    return _refused(
+        "spark-connect",
+        f"Spark Connect ({where}): the agent belongs into the server's JVMs, which a client cannot configure or prove",
+        "use a classic session (builder.master(...), no remote), or give the server's own start the jars and the agent",
+    )
+
+
+def launch_settings(options: Mapping[str, str], environ: Mapping[str, str], spark_home: Path) -> dict[str, str]:
+    """The settings of a launch, the stronger place last: defaults file, builder, PYSPARK_SUBMIT_ARGS."""
+    conf_dir = Path(environ.get("SPARK_CONF_DIR") or spark_home / "conf")
+    return {**_defaults_file(conf_dir / "spark-defaults.conf"), **options, **submit_arguments(environ)}
+
+
+def spark_home() -> Path:
+    """Where Spark's jars and conf are: SPARK_HOME, else the installed package."""
+    from pyspark.find_spark_home import _find_spark_home
+
+    return Path(_find_spark_home())
+
+
+def submit_arguments(environ: Mapping[str, str]) -> dict[str, str]:
+    """The settings in PYSPARK_SUBMIT_ARGS; they win over the builder's."""
+    return dict(_submit_arguments(shlex.split(environ.get("PYSPARK_SUBMIT_ARGS", ""))))
+
+
+def refuse_overridden(needed: Mapping[str, str], environ: Mapping[str, str]) -> None:
+    """PYSPARK_SUBMIT_ARGS must not hide what we set.
+
+    Raises:
+        ConfigError: it sets one of `needed` to something else.
+    """
+    hidden = sorted(name for name, value in submit_arguments(environ).items() if needed.get(name, value) != value)
+    if hidden:
+        raise _refused(
+            "submit-args",
+            f"PYSPARK_SUBMIT_ARGS sets {', '.join(hidden)}, which wins over what the builder says",
+            "move it to builder.config(...): what stands there is kept and added to",
+        )
+
+
+def prepare_java(pyspark_version: str) -> None:
+    """Let the launcher find a Java that starts this PySpark, through JAVA_HOME of this process.
+
+    Raises:
+        MissingToolError: no Java.
+        ConfigError: the Java is too new for this PySpark.
+    """
+    java = find_java(minimum=17)
+    newest = NEWEST_JAVA.get(".".join(pyspark_version.split(".")[:2]))
+    if newest is not None and java.feature > newest:
+        raise _refused(
+            "java-too-new",
+            f"PySpark {pyspark_version} does not start on Java {java.feature} ({java.origin}: {java.home})",
+            f"set JAVA_HOME to a Java 17 or {newest}, or use a newer PySpark",
+        )
+    home = spark_java_home(java)
+    if java.origin != "PATH" or home != java.home:
+        if os.environ.get("JAVA_HOME") != str(home):
+            log.info("JAVA_HOME is set to %s (Java %s, from %s)", home, java.version, java.origin)
+        os.environ["JAVA_HOME"] = str(home)
+
+
+def running_jvm() -> Any | None:
+    """PySpark's JVM, if it runs already (or spark-submit started this program); None before the first session."""
+    from pyspark import SparkContext
+
+    if SparkContext._gateway is None and "PYSPARK_GATEWAY_PORT" not in os.environ:  # noqa: SLF001
+        return None
+    SparkContext._ensure_initialized()  # noqa: SLF001
+    return SparkContext._jvm  # noqa: SLF001
+
+
+def _defaults_file(path: Path) -> dict[str, str]:
+    if not path.is_file():
+        return {}
+    return {match[1]: match[2] for match in map(_LINE.match, path.read_text().splitlines()) if match}
+
+
+def _submit_arguments(words: list[str]) -> Iterator[tuple[str, str]]:
+    position = 0
+    while position < len(words):
+        option, attached, value = words[position].partition("=")
+        if option in ("--conf", "-c", *_OPTION_KEYS):
+            if not attached:
+                position += 1
+                value = words[position] if position < len(words) else ""
+            key = _OPTION_KEYS.get(option)
+            if key is None:
+                key, _, value = value.partition("=")
+            yield key, value
+        position += 1
+
+
+def _refused(kind: str, message: str, hint: str) -> ConfigError:
+    return ConfigError([Problem(kind, message, hint)])
