@@ -1,0 +1,82 @@
+"""What sections mean together: names that must exist, things that exclude each other.
+
+The checks look at the plain data, not at the model: they find their problems even where another part of the file
+could not be read. Each takes the document and yields problems.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from brokernat.config.problems import did_you_mean
+from brokernat.errors import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from brokernat.config.document import Document, Path, Value
+
+
+def check(document: Document) -> Iterator[Problem]:
+    """Every problem between sections."""
+    for one in _CHECKS:
+        yield from one(document)
+
+
+def _one_kind_of_map(document: Document) -> Iterator[Problem]:
+    for name in document.section("clusters"):
+        cluster = document.section("clusters", name)
+        if cluster.get("address_map") is not None and cluster.get("broker_nat") is not None:
+            yield Problem(
+                "two-maps",
+                "`address_map` and `broker_nat` exclude each other",
+                "keep `address_map`; `broker_nat` is its short form",
+                document.locate(("clusters", name, "broker_nat"), key=True),
+            )
+
+
+def _clusters_exist(document: Document) -> Iterator[Problem]:
+    known = document.section("clusters")
+    for name in document.section("pipelines"):
+        for end in ("source", "sink"):
+            path = ("pipelines", name, end, "cluster")
+            yield from _exists(document, path, document.section(*path[:-1]).get("cluster"), known, "cluster")
+
+
+def _references_exist(document: Document) -> Iterator[Problem]:
+    for name in document.section("pipelines"):
+        pipeline = document.section("pipelines", name)
+        known = document.section("pipelines", name, "references")
+        joins = pipeline.get("enrich")
+        for index, join in enumerate(joins if isinstance(joins, list) else ()):
+            if isinstance(join, dict):
+                path = ("pipelines", name, "enrich", index, "reference")
+                yield from _exists(document, path, join.get("reference"), known, "reference")
+
+
+def _exists(document: Document, path: Path, value: Value, known: Iterable[str], what: str) -> Iterator[Problem]:
+    names = list(known)
+    if isinstance(value, str) and value not in names:
+        listed = f"{what}s of this file: {', '.join(f'`{name}`' for name in names)}" if names else None
+        hint = did_you_mean(value, names) or listed
+        yield Problem(f"unknown-{what}", f"there is no {what} `{value}`", hint, document.locate(path))
+
+
+def _topics_differ(document: Document) -> Iterator[Problem]:
+    for name in document.section("pipelines"):
+        source = document.section("pipelines", name, "source")
+        sink = document.section("pipelines", name, "sink")
+        topics = source.get("topics")
+        for key in ("topic", "dead_letters"):
+            topic, path = sink.get(key), ("pipelines", name, "sink", key)
+            if key == "dead_letters" and topic is not None and topic == sink.get("topic"):
+                message = f"`{topic}` is the topic for results and for dead letters"
+                yield Problem("same-topic", message, "give dead letters a topic of their own", document.locate(path))
+            if isinstance(topics, list) and topic in topics and source.get("cluster") == sink.get("cluster"):
+                message = f"`{topic}` is read and written by the same pipeline"
+                yield Problem(
+                    "same-topic", message, "write to another topic, or the pipeline feeds itself", document.locate(path)
+                )
+
+
+_CHECKS = (_one_kind_of_map, _clusters_exist, _references_exist, _topics_differ)

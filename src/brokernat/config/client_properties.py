@@ -1,0 +1,104 @@
+"""The `client:` section: Kafka's own property names, values as Kafka wants them (text), secrets as Secrets.
+
+Names are Kafka's, so unknown ones are let through (Kafka warns about them itself, and interceptors bring their own);
+only what the file says elsewhere is refused. Two names are librdkafka's: `sasl.username` and `sasl.password`, from
+which the JAAS line is made, because nobody writes one without mistakes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import PlainValidator, ValidationInfo, WithJsonSchema
+
+from brokernat.config.kafka_names import is_secret
+from brokernat.config.problems import Fault, faults
+from brokernat.config.secrets import References, Secret
+from brokernat.errors import ConfigError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LOGIN_MODULES = {
+    "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
+    "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
+    "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
+}
+
+_ELSEWHERE = {
+    "bootstrap.servers": "`bootstrap_servers`, beside `client`",
+    "brokernat.map": "`address_map`, beside `client`",
+    "brokernat.unmapped": "`unmapped`, beside `client`",
+}
+
+
+def _client(value: object, info: ValidationInfo) -> dict[str, str | Secret]:
+    if not isinstance(value, Mapping):
+        raise faults([Fault(Problem("wrong-type", "`client` must be a mapping (`security.protocol: SASL_SSL`)"))])
+    references: References = (info.context or {}).get("references") or References()
+    result: dict[str, str | Secret] = {}
+    found: list[Fault] = []
+    for name, written in value.items():
+        if name in _ELSEWHERE:
+            problem = Problem("misplaced", f"`{name}` does not belong into `client`", f"it is {_ELSEWHERE[name]}")
+            found.append(Fault(problem, (name,), key=True))
+            continue
+        try:
+            result[name] = _property(name, written, references)
+        except ConfigError as error:
+            found.extend(Fault(problem, (name,)) for problem in error.problems)
+    found.extend(_login_faults({name: value.get(name) for name in value}, result))
+    if found:
+        raise faults(found)
+    return result
+
+
+def _property(name: str, written: object, references: References) -> str | Secret:
+    match written:
+        case Secret():
+            return written
+        case bool():
+            return str(written).lower()
+        case int() | float():
+            return str(written)
+        case str():
+            value = references.expand(written)
+            return Secret(value) if is_secret(name) and isinstance(value, str) else value
+        case dict() if all(isinstance(key, str) for key in written):
+            hint = f"write the property's whole name: `{name}.{next(iter(written), '…')}: …`"
+            raise ConfigError([Problem("wrong-type", f"`{name}` is a mapping, not a value", hint)])
+        case None:
+            raise ConfigError([Problem("empty", f"`{name}` has no value", "write `''` for an empty one")])
+        case _:
+            hint = "Kafka's lists are text with commas: `a,b`"
+            raise ConfigError([Problem("wrong-type", f"`{name}` is a list, not a value", hint)])
+
+
+def _login_faults(written: Mapping[str, Any], read: Mapping[str, str | Secret]) -> Iterator[Fault]:
+    """What would silently become another login than the one that was meant."""
+    given = [name for name in ("sasl.username", "sasl.password") if name in written]
+    if not given or "sasl.jaas.config" in written:
+        return
+    if len(given) == 1:
+        other = "sasl.password" if given == ["sasl.username"] else "sasl.username"
+        yield Fault(Problem("login-incomplete", f"`{given[0]}` is given without `{other}`"), (given[0],), key=True)
+    mechanism = read.get("sasl.mechanism")
+    if "sasl.mechanism" not in written:
+        hint = "add `sasl.mechanism: PLAIN` or `SCRAM-SHA-512`, whichever the brokers use"
+        problem = Problem(
+            "login-mechanism", "a user name is given, but no `sasl.mechanism` (Kafka's default is GSSAPI)", hint
+        )
+        yield Fault(problem, (given[0],), key=True)
+    elif isinstance(mechanism, str) and mechanism not in LOGIN_MODULES:
+        hint = f"user name and password serve {', '.join(LOGIN_MODULES)}; for others write `sasl.jaas.config`"
+        yield Fault(
+            Problem("login-mechanism", f"`sasl.mechanism` {mechanism} takes no user name", hint), ("sasl.mechanism",)
+        )
+
+
+ClientProperties = Annotated[
+    Mapping[str, str | Secret],
+    PlainValidator(_client),
+    WithJsonSchema({"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}}),
+]

@@ -1,0 +1,161 @@
+"""YAML text to plain values, with the place of every key and value.
+
+The node tree of ruamel.yaml (YAML 1.2: `on` and `yes` are text) is walked here instead of its round-trip objects: nodes
+know where they stand, keys included, and duplicate keys can all be reported instead of the first. Dates stay text.
+
+Nothing here quotes a value of the file in a message: it may be a password.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from brokernat.config.syntax import compose
+from brokernat.errors import ConfigError, Location, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | None"
+Path: TypeAlias = "tuple[str | int, ...]"
+
+_MAX_NODES = 100_000  # aliases of aliases can make a small file huge
+_SCALARS: dict[str, Callable[[str], Value]] = {
+    "null": lambda _: None,
+    "bool": lambda text: text.lower() == "true",
+    "int": lambda text: int(text.replace("_", ""), 0),
+    "float": lambda text: float(text.replace("_", "").replace(".inf", "inf").replace(".nan", "nan")),
+}
+
+
+@dataclass(slots=True)
+class Document:
+    """What a file says (None when it says nothing), where, and what is wrong with it as YAML."""
+
+    source: str
+    data: Value = None
+    problems: list[Problem] = field(default_factory=list)
+    _keys: dict[Path, Location] = field(default_factory=dict)
+    _values: dict[Path, Location] = field(default_factory=dict)
+
+    def locate(self, path: Path, *, key: bool = False) -> Location:
+        """The place of a value (of its key with `key`), or of the nearest thing around it that is in the file."""
+        places = self._keys if key and path in self._keys else self._values
+        near = path
+        while near and near not in places:
+            near = near[:-1]
+        place = places.get(near, Location(self.source))
+        return Location(self.source, place.line, place.column, path_text(path))
+
+    def section(self, *path: str | int) -> dict[str, Value]:
+        """The mapping at a path; empty where the file has something else or nothing."""
+        value = self.data
+        for step in path:
+            value = value.get(step) if isinstance(value, dict) and isinstance(step, str) else None
+        return value if isinstance(value, dict) else {}
+
+
+def path_text(path: Path) -> str | None:
+    """`clusters.hq.address_map[1]`."""
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return text.removeprefix(".") or None
+
+
+def parse_document(text: str, source: str) -> Document:
+    """Read a YAML text.
+
+    Raises:
+        ConfigError: what keeps the rest from being read (syntax, recursion); milder problems are in the result.
+    """
+    node, problems = compose(text, source)
+    document = Document(source, problems=problems)
+    if node is not None:
+        try:
+            document.data = _Builder(document).build(node, ())
+        except ConfigError as error:
+            raise ConfigError((*problems, *error.problems)) from None
+    return document
+
+
+class _Builder:
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._open: set[int] = set()
+        self._count = 0
+
+    def build(self, node: Node, path: Path) -> Value:
+        place = self._place(node)
+        self._document._values[path] = place  # noqa: SLF001
+        self._count += 1
+        if id(node) in self._open or self._count > _MAX_NODES:
+            hint = "write the value out where it is used"
+            raise ConfigError((Problem("yaml-alias", "an alias that holds itself, or too many of them", hint, place),))
+        self._open.add(id(node))
+        try:
+            return self._build(node, path)
+        finally:
+            self._open.discard(id(node))
+
+    def _build(self, node: Node, path: Path) -> Value:
+        if isinstance(node, MappingNode):
+            return self._mapping(node, path)
+        if isinstance(node, SequenceNode):
+            return [self.build(item, (*path, index)) for index, item in enumerate(node.value)]
+        assert isinstance(node, ScalarNode), "YAML has three kinds of node"  # noqa: S101
+        return self._scalar(node)
+
+    def _scalar(self, node: ScalarNode) -> Value:
+        convert = _SCALARS.get(str(node.tag).rpartition(":")[2], str)
+        try:
+            return convert(node.value)
+        except ValueError:
+            return str(node.value)
+
+    def _mapping(self, node: MappingNode, path: Path) -> dict[str, Value]:
+        result: dict[str, Value] = {}
+        merged: list[Node] = []
+        for key_node, value_node in node.value:
+            if str(key_node.tag).endswith(":merge"):
+                merged.append(value_node)
+                continue
+            key = self._key(key_node, path)
+            place = self._place(key_node)
+            if key in result:
+                first = self._document._keys[*path, key].line  # noqa: SLF001
+                self._report(
+                    "yaml-duplicate-key", f"`{key}` is given twice, first on line {first}", key_node, (*path, key)
+                )
+                continue
+            self._document._keys[*path, key] = place  # noqa: SLF001
+            result[key] = self.build(value_node, (*path, key))
+        for value_node in merged:
+            self._merge(value_node, path, result)
+        return result
+
+    def _merge(self, node: Node, path: Path, result: dict[str, Value]) -> None:
+        for source in node.value if isinstance(node, SequenceNode) else [node]:
+            if not isinstance(source, MappingNode):
+                self._report("yaml-merge", "`<<` takes a mapping, or a list of mappings", source, path)
+                continue
+            for key_node, value_node in source.value:
+                key = self._key(key_node, path)
+                if key not in result:
+                    self._document._keys[*path, key] = self._place(key_node)  # noqa: SLF001
+                    result[key] = self.build(value_node, (*path, key))
+
+    def _key(self, node: Node, path: Path) -> str:
+        if isinstance(node, ScalarNode):
+            return str(node.value)
+        self._report("yaml-key", "a key is text, not a list or a mapping", node, path)
+        return ""
+
+    def _report(self, kind: str, message: str, node: Node, path: Path) -> None:
+        place = self._place(node)
+        location = Location(place.source, place.line, place.column, path_text(path))
+        self._document.problems.append(Problem(kind, message, location=location))
+
+    def _place(self, node: Node) -> Location:
+        return Location(self._document.source, node.start_mark.line + 1, node.start_mark.column + 1)

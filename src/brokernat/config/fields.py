@@ -1,0 +1,126 @@
+"""The kinds of value that the file has: how each is read, and how the JSON Schema describes it.
+
+Each is an annotation for the model. A value that is one already passes through, so that models can be built in Python
+too.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, PlainValidator, ValidationInfo, WithJsonSchema
+
+from brokernat.address import Endpoint, Rule, parse_rule
+from brokernat.address.rules import needs_node_id
+from brokernat.config.problems import Fault, faults
+from brokernat.errors import ConfigError, Problem
+
+_TOPIC = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}", re.ASCII)  # org.apache.kafka.common.internals.Topic
+_FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
+_INTERVAL = re.compile(r"[1-9][0-9]* (milliseconds?|seconds?|minutes?|hours?)", re.ASCII)
+_RULE_IN_QUOTES = "write `- advertised = reachable`, in quotes where it starts with `*` or `[`"
+_RULE_PER_ENTRY = "one rule for each entry of the list: `- advertised = reachable`"
+
+
+def _endpoints(value: object) -> tuple[Endpoint, ...]:
+    if isinstance(value, str):
+        entries: list[object] = [part for part in value.split(",") if part.strip()]
+        places: list[tuple[int, ...]] = [()] * len(entries)
+    elif isinstance(value, list | tuple):
+        entries = list(value)
+        places = [(index,) for index in range(len(entries))]
+    else:
+        raise faults([Fault(Problem("wrong-type", "endpoints are text, `host:port,host:port`, or a list of them"))])
+    if not entries:
+        raise faults([Fault(Problem("empty", "there is no endpoint", "write at least one `host:port`"))])
+    found: list[Endpoint] = []
+    problems: list[Fault] = []
+    for entry, place in zip(entries, places, strict=True):
+        try:
+            found.append(_endpoint(entry))
+        except ConfigError as error:
+            problems.extend(Fault(problem, place) for problem in error.problems)
+    if problems:
+        raise faults(problems)
+    return tuple(found)
+
+
+def _endpoint(value: object) -> Endpoint:
+    if isinstance(value, Endpoint):
+        return value
+    if not isinstance(value, str):
+        raise ConfigError([Problem("wrong-type", "an endpoint is text, `host:port`")])
+    return Endpoint.parse(value)
+
+
+def _rule(value: object) -> Rule:
+    if isinstance(value, Rule):
+        return value
+    if not isinstance(value, str):
+        raise faults([Fault(Problem("wrong-type", "a rule is text", _RULE_IN_QUOTES))])
+    try:
+        rule = parse_rule(value)
+        if rule.needs_node_id:
+            raise needs_node_id(rule)
+    except ConfigError as error:
+        problem = error.problems[0]
+        hint = _RULE_PER_ENTRY if problem.kind == "extra-equals" else problem.hint
+        raise faults([Fault(Problem(problem.kind, problem.message, hint))]) from None
+    return rule
+
+
+def _located(value: str, info: ValidationInfo) -> str:
+    """A path without a scheme is relative to the folder of the file."""
+    folder: Path | None = (info.context or {}).get("folder")
+    return value if folder is None or "://" in value else str(folder / Path(value).expanduser())
+
+
+def _shaped(pattern: re.Pattern[str], kind: str, what: str, hint: str) -> AfterValidator:
+    def check(value: str) -> str:
+        if not pattern.fullmatch(value):
+            raise faults([Fault(Problem(kind, f"`{value}` is not {what}", hint))])
+        return value
+
+    return AfterValidator(check)
+
+
+def _option(value: object) -> object:
+    """Reader options are text to Spark; people write booleans and numbers."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, int | float) else value
+
+
+_ENDPOINT_SCHEMA = {"type": "string", "examples": ["172.10.1.40:9093", "[fd00::1]:9092"]}
+
+Endpoints = Annotated[
+    tuple[Endpoint, ...],
+    PlainValidator(_endpoints),
+    WithJsonSchema({"anyOf": [_ENDPOINT_SCHEMA, {"type": "array", "items": _ENDPOINT_SCHEMA, "minItems": 1}]}),
+]
+RuleField = Annotated[
+    Any,
+    PlainValidator(_rule),
+    WithJsonSchema({"type": "string", "pattern": "=", "examples": ["192.168.1.23:9092 = 172.10.1.40:9093"]}),
+]
+DataPath = Annotated[str, AfterValidator(_located)]
+Topic = Annotated[
+    str,
+    _shaped(
+        _TOPIC, "bad-topic", "a topic name", "topic names hold letters, digits, `.`, `_`, `-`, at most 249 of them"
+    ),
+    WithJsonSchema({"type": "string", "pattern": "^[A-Za-z0-9._-]{1,249}$"}),
+]
+FunctionName = Annotated[
+    str,
+    _shaped(_FUNCTION, "bad-function", "a function", "write `module:function`, for example `my_tags:tag`"),
+    WithJsonSchema({"type": "string", "pattern": "^[^:]+:[^:]+$", "examples": ["my_tags:tag"]}),
+]
+Interval = Annotated[
+    str,
+    _shaped(_INTERVAL, "bad-interval", "an interval", "write a number and a unit, for example `10 seconds`"),
+    WithJsonSchema({"type": "string", "examples": ["10 seconds"]}),
+]
+OptionText = Annotated[str, BeforeValidator(_option), WithJsonSchema({"type": ["string", "number", "boolean"]})]

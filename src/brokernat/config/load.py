@@ -1,0 +1,131 @@
+"""`brokernat.yaml` to a Config, or one report of everything that is wrong with it.
+
+The only module of this package that opens the file itself. Four stages add to one list of problems: YAML, the model,
+what sections mean together, and the lines in order; only a text that YAML cannot read ends it early.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeVar
+
+from pydantic import ValidationError
+
+from brokernat.address import AddressMap, Unmapped, pair
+from brokernat.config.checks import check
+from brokernat.config.cluster import Cluster
+from brokernat.config.document import Document, parse_document
+from brokernat.config.model import ClusterSection, ConfigFile, Pipeline
+from brokernat.config.problems import did_you_mean, translate
+from brokernat.config.secrets import References
+from brokernat.errors import ConfigError, Location, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+DEFAULT_FILE = "brokernat.yaml"
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """A file that is in order. `path` is absolute; relative paths in the file start from its folder."""
+
+    path: Path
+    clusters: Mapping[str, Cluster]
+    pipelines: Mapping[str, Pipeline]
+
+    def cluster(self, name: str) -> Cluster:
+        """Raises ConfigError with the names that there are."""
+        return _named(self.clusters, name, "cluster", self.path)
+
+    def pipeline(self, name: str) -> Pipeline:
+        """Raises ConfigError with the names that there are."""
+        return _named(self.pipelines, name, "pipeline", self.path)
+
+
+def load(
+    path: str | Path = DEFAULT_FILE, *, environ: Mapping[str, str] | None = None, resolve_secrets: bool = True
+) -> Config:
+    """Read the file.
+
+    Args:
+        environ: where `${env:NAME}` looks; the process's own environment unless given.
+        resolve_secrets: False leaves `${env:}` and `${file:}` as they are written, for work that opens no connection.
+
+    Raises:
+        ConfigError: every problem of the file, in the order of its lines.
+    """
+    document = read_document(path)
+    folder = Path(path).absolute().parent
+    references = References(folder, os.environ if environ is None else environ, resolve_secrets)
+    problems = [*document.problems, *check(document)]
+    if not isinstance(document.data, dict):
+        raise ConfigError(problems or [_not_a_mapping(document)])
+    try:
+        file = ConfigFile.model_validate(document.data, context={"folder": folder, "references": references})
+    except ValidationError as error:
+        problems.extend(translate(error.errors(include_url=False), document, ConfigFile))
+    if problems:
+        raise ConfigError(_in_order(problems))
+    return Config(
+        Path(path).absolute(),
+        MappingProxyType({name: _cluster(name, section) for name, section in file.clusters.items()}),
+        MappingProxyType({name: Pipeline(name=name, **dict(section)) for name, section in file.pipelines.items()}),
+    )
+
+
+def read_document(path: str | Path) -> Document:
+    """The file as YAML, with places.
+
+    Raises:
+        ConfigError: the file is missing, unreadable, not UTF-8, or not YAML.
+    """
+    source = str(path)
+    try:
+        text = Path(path).read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        hint = "write one with `brokernat init`, or name another with `--config FILE`"
+        raise ConfigError([Problem("file-missing", f"there is no file `{source}`", hint)]) from None
+    except OSError as error:
+        raise ConfigError([Problem("file-unreadable", f"`{source}` cannot be read: {error.strerror}")]) from None
+    except UnicodeDecodeError as error:
+        line = Path(path).read_bytes().count(b"\n", 0, error.start) + 1
+        problem = Problem("not-utf8", "the file is not UTF-8 text", "save it as UTF-8", Location(source, line))
+        raise ConfigError([problem]) from None
+    return parse_document(text, source)
+
+
+def _cluster(name: str, section: ClusterSection) -> Cluster:
+    unmapped = Unmapped(section.unmapped)
+    address_map = None
+    if section.address_map is not None:
+        address_map = AddressMap(section.address_map, unmapped)
+    elif section.broker_nat is not None:
+        address_map = pair(section.bootstrap_servers, section.broker_nat, unmapped)
+    return Cluster(name, section.bootstrap_servers, address_map, MappingProxyType(dict(section.client)))
+
+
+def _not_a_mapping(document: Document) -> Problem:
+    if document.data is None:
+        return Problem(
+            "file-empty", f"`{document.source}` is empty", "start from the file that `brokernat init` writes"
+        )
+    hint = "the file starts with `clusters:`"
+    return Problem("wrong-type", "the file is not a mapping (`name: value`)", hint, document.locate(()))
+
+
+def _in_order(problems: Iterable[Problem]) -> list[Problem]:
+    return sorted(problems, key=lambda problem: (problem.location.line or 0, problem.location.column or 0))
+
+
+def _named(values: Mapping[str, _T], name: str, what: str, path: Path) -> _T:
+    if name in values:
+        return values[name]
+    listed = ", ".join(f"`{known}`" for known in values)
+    hint = did_you_mean(name, values) or (f"{what}s of the file: {listed}" if listed else None)
+    raise ConfigError([Problem(f"unknown-{what}", f"there is no {what} `{name}` in {path}", hint)])

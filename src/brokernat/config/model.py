@@ -1,0 +1,140 @@
+"""Everything that `brokernat.yaml` may hold. The JSON Schema and the reference page come from here.
+
+Sections are frozen and refuse unknown keys. What a section means on its own is checked here; what it means together
+with others (a pipeline that names a cluster) is in `checks.py`, so that a mistake in one place does not hide one in
+another.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from brokernat.address import pair
+from brokernat.config.client_properties import ClientProperties
+from brokernat.config.fields import (
+    DataPath,
+    Endpoints,
+    FunctionName,
+    Interval,
+    OptionText,
+    RuleField,
+    Topic,
+)
+from brokernat.config.problems import Fault, faults
+from brokernat.errors import ConfigError
+
+NonEmpty = Annotated[str, Field(min_length=1)]
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ClusterSection(Section):
+    """A Kafka cluster, as this side must use it."""
+
+    bootstrap_servers: Endpoints = Field(description="Endpoints that can be dialled from here: `host:port,host:port`.")
+    address_map: tuple[RuleField, ...] | None = Field(
+        None, description="Rules `advertised = reachable`, in order; the first match wins."
+    )
+    broker_nat: Endpoints | None = Field(
+        None,
+        description="Short form of a map: what the broker behind each bootstrap server advertises, first with first.",
+    )
+    unmapped: Literal["fail", "pass"] = Field(
+        "fail", description="What becomes of an advertised endpoint that no rule names: refused, or dialled as it is."
+    )
+    client: ClientProperties = Field(
+        default_factory=dict,
+        description="Kafka client properties in Kafka's own names; `${env:NAME}` and `${file:PATH}`.",
+    )
+
+    @model_validator(mode="after")
+    def _lists_pair_up(self) -> Self:
+        if self.broker_nat is not None:
+            try:
+                pair(self.bootstrap_servers, self.broker_nat)
+            except ConfigError as error:
+                raise faults(Fault(problem, ("broker_nat",)) for problem in error.problems) from None
+        return self
+
+
+class Source(Section):
+    """Where records come from."""
+
+    cluster: str = Field(description="The name of a cluster of this file.")
+    topics: tuple[Topic, ...] = Field(min_length=1, description="The topics to read.")
+    starting_offsets: Literal["earliest", "latest"] = Field(
+        "earliest", description="Where a pipeline without a checkpoint starts."
+    )
+    max_offsets_per_trigger: int | None = Field(None, gt=0, description="At most this many records in one batch.")
+
+
+class Decode(Section):
+    """How the bytes of a record become columns."""
+
+    format: Literal["json"] = Field(description="The format of the record's value.")
+    ddl: NonEmpty = Field(alias="schema", description="The columns as a Spark DDL string: `id STRING, amount DOUBLE`.")
+
+
+class Enrich(Section):
+    """One join with reference data."""
+
+    reference: str = Field(description="The name of a reference of this pipeline.")
+    key: NonEmpty = Field(description="The column that record and reference share.")
+    columns: tuple[NonEmpty, ...] | None = Field(
+        None, min_length=1, description="The reference's columns to add; all of them unless given."
+    )
+
+
+class Reference(Section):
+    """Data that records are joined with."""
+
+    format: Literal["csv", "json", "parquet"] = Field(description="The format of the files.")
+    path: DataPath = Field(
+        min_length=1, description="A file or a folder, relative to this file, or a URI that Spark reads."
+    )
+    options: Mapping[str, OptionText] = Field(default_factory=dict, description="Options of Spark's reader.")
+    ddl: NonEmpty | None = Field(None, alias="schema", description="The columns as a Spark DDL string.")
+    refresh: Literal["every_batch", "never"] = Field("every_batch", description="When the files are read again.")
+    duplicates: Literal["fail", "first", "last"] = Field(
+        "fail", description="What becomes of a key that the reference holds more than once; rows never multiply."
+    )
+
+
+class Sink(Section):
+    """Where records go."""
+
+    cluster: str = Field(description="The name of a cluster of this file.")
+    topic: Topic = Field(description="The topic to write.")
+    key: NonEmpty | None = Field(None, description="The column that becomes the record's key; else the key is kept.")
+    dead_letters: Topic = Field(description="The topic for records that cannot be decoded or lack their reference.")
+
+
+class PipelineSection(Section):
+    """From a topic to a topic: decode, enrich, transform."""
+
+    source: Source
+    decode: Decode
+    enrich: tuple[Enrich, ...] = Field((), description="Joins, in order.")
+    references: Mapping[str, Reference] = Field(default_factory=dict, description="Reference data by name.")
+    transform: FunctionName | None = Field(None, description="`module:function`, DataFrame -> DataFrame.")
+    sink: Sink
+    checkpoint: DataPath = Field(min_length=1, description="A folder for Spark's progress, relative to this file.")
+    trigger_interval: Interval | None = Field(
+        None, description="The time between the starts of two batches; unless given, as soon as the last has ended."
+    )
+
+
+class ConfigFile(Section):
+    """The whole file."""
+
+    clusters: Mapping[str, ClusterSection] = Field(min_length=1, description="Kafka clusters by name.")
+    pipelines: Mapping[str, PipelineSection] = Field(default_factory=dict, description="Spark pipelines by name.")
+
+
+class Pipeline(PipelineSection):
+    """A pipeline with the name that it has in the file."""
+
+    name: str

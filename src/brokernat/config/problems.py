@@ -1,0 +1,133 @@
+"""From a fault inside a value to a problem at its place in the file, in one voice.
+
+Validators raise `faults(...)`, which carries whole problems through pydantic; what pydantic finds by itself is put
+into our words by the table below. Input values are quoted only where the file's grammar lists the allowed ones:
+elsewhere they may be secrets.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic_core import PydanticCustomError
+
+from brokernat.errors import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pydantic_core import ErrorDetails
+
+    from brokernat.config.document import Document, Path
+
+_OURS = "brokernat"
+_TYPES = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "tuple_type": "a list",
+    "mapping_type": "a mapping (`name: value`)",
+    "dict_type": "a mapping (`name: value`)",
+    "model_type": "a mapping (`name: value`)",
+    "model_attributes_type": "a mapping (`name: value`)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A problem and where it is, relative to the value that was being validated; `key` when the key is meant."""
+
+    problem: Problem
+    below: tuple[str | int, ...] = ()
+    key: bool = False
+
+
+def faults(found: Iterable[Fault]) -> PydanticCustomError:
+    """What a validator raises."""
+    return PydanticCustomError(_OURS, "see faults", {"faults": tuple(found)})
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str | None:
+    """A hint with the known word that is nearest, if one is near."""
+    names = {name.lower(): name for name in known}
+    near = difflib.get_close_matches(word.lower(), names, n=1, cutoff=0.7)
+    return f"did you mean `{names[near[0]]}`?" if near else None
+
+
+def translate(errors: Iterable[ErrorDetails], document: Document, model: type[BaseModel]) -> Iterator[Problem]:
+    """pydantic's findings as problems of the document."""
+    for error in errors:
+        path: Path = tuple(error["loc"])
+        if error["type"] == _OURS:
+            for fault in error["ctx"]["faults"]:
+                place = (*path, *fault.below)
+                yield fault.problem.at(document.locate(place, key=fault.key))
+        elif error["type"] == "extra_forbidden":
+            yield _unknown_key(path, model).at(document.locate(path, key=True))
+        else:
+            yield _from_pydantic(error, path).at(document.locate(path))
+
+
+def _unknown_key(path: Path, model: type[BaseModel]) -> Problem:
+    known = keys_of(model, path[:-1])
+    hint = did_you_mean(str(path[-1]), known) or f"known here: {', '.join(f'`{key}`' for key in known)}"
+    return Problem("unknown-key", f"unknown key `{path[-1]}`", hint)
+
+
+def _from_pydantic(error: ErrorDetails, path: Path) -> Problem:
+    kind, value = error["type"], error["input"]
+    name = next((step for step in reversed(path) if isinstance(step, str)), "the file")
+    context = error.get("ctx", {})
+    if kind == "missing":
+        return Problem("missing", f"`{name}` is missing")
+    if kind == "literal_error":
+        return Problem(
+            "not-a-choice", f"`{name}` is not {context['expected']}", _choice_hint(value, context["expected"])
+        )
+    if kind in _TYPES:
+        hint = "put quotes around it" if kind == "string_type" and isinstance(value, bool | int | float) else None
+        return Problem("wrong-type", f"`{name}` must be {_TYPES[kind]}, not {_type_name(value)}", hint)
+    if kind in ("too_short", "string_too_short"):
+        return Problem("empty", f"`{name}` is empty")
+    if kind == "greater_than":
+        return Problem("too-small", f"`{name}` must be greater than {context['gt']}")
+    return Problem(kind.replace("_", "-"), f"`{name}`: {error['msg']}")
+
+
+def _choice_hint(value: object, expected: str) -> str | None:
+    return (
+        did_you_mean(value, expected.replace("'", "").replace(" or ", ", ").split(", "))
+        if isinstance(value, str)
+        else None
+    )
+
+
+def _type_name(value: object) -> str:
+    if value is None:
+        return "empty"
+    names = {bool: "a boolean", int: "a number", float: "a number", str: "text", list: "a list", dict: "a mapping"}
+    return names.get(type(value), "something else")
+
+
+def keys_of(model: type[BaseModel], path: Path) -> list[str]:
+    """The keys that the file may have at a path."""
+    here: Any = model
+    for step in path:
+        fields = {info.alias or name: info.annotation for name, info in _fields(here)}
+        here = (
+            fields.get(str(step)) if fields else (get_args(here) or (None,))[-1 if get_origin(here) is not tuple else 0]
+        )
+        here = _without_none(here)
+    return [info.alias or name for name, info in _fields(here)]
+
+
+def _fields(here: Any) -> list[tuple[str, Any]]:
+    return list(here.model_fields.items()) if isinstance(here, type) and issubclass(here, BaseModel) else []
+
+
+def _without_none(annotation: Any) -> Any:
+    options = [option for option in get_args(annotation) if option is not type(None)]
+    return options[0] if type(None) in get_args(annotation) and options else annotation
