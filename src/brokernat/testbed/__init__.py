@@ -1,0 +1,21 @@
+"""Real brokers behind addresses that cannot be reached: on loopback without root, in namespaces with it."""
+
+from brokernat.testbed.acls import Allow, Operation, Resource
+from brokernat.testbed.kafka import Record, Topic
+from brokernat.testbed.loopback import LoopbackWorld
+from brokernat.testbed.running_cluster import RunningCluster
+from brokernat.testbed.topology import Advertise, ClusterOptions, Mechanism, Protocol
+
+__all__ = [
+    "Advertise",
+    "Allow",
+    "ClusterOptions",
+    "LoopbackWorld",
+    "Mechanism",
+    "Operation",
+    "Protocol",
+    "Record",
+    "Resource",
+    "RunningCluster",
+    "Topic",
+]

@@ -1,0 +1,137 @@
+"""One broker as a process of its own, so that it can be killed as brokers are: `kill -9`, alone, in the middle of
+something.
+
+Three of them on two cores are ready in 7 s (JDK 17, `-XX:TieredStopAtLevel=1`), which makes several brokers in one
+JVM not worth their loss of realism.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from brokernat.errors import BrokernatError
+from brokernat.testbed.scram import scram_argument
+from brokernat.testbed.server_properties import server_properties
+from brokernat.testbed.topology import BrokerPlan, ClusterPlan, Mechanism
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from brokernat.address import Endpoint
+    from brokernat.jvm import Java
+    from brokernat.testbed.place import Launcher, Place
+
+_STOP_TIMEOUT = 30
+_FORMAT_TIMEOUT = 120
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """What runs the brokers of one cluster: a Java, the jars, options of the JVM."""
+
+    java: Java
+    jars: Path
+    options: tuple[str, ...] = ()
+
+    def command(self, main: str, *arguments: str) -> list[str]:
+        """The command that runs the class `main`."""
+        jvm = ["-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+        logging = ["-Dorg.slf4j.simpleLogger.showDateTime=true", "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss,SSS"]
+        return [str(self.java.binary), *jvm, *logging, *self.options, "-cp", f"{self.jars}/*", main, *arguments]
+
+
+class BrokerProcess:
+    """Starts, stops and kills one broker in its place."""
+
+    def __init__(
+        self,
+        cluster: ClusterPlan,
+        plan: BrokerPlan,
+        *,
+        folder: Path,
+        runtime: Runtime,
+        launcher: Launcher,
+        place: Place,
+    ) -> None:
+        self.plan = plan
+        self._cluster = cluster
+        self._folder = folder
+        self._runtime = runtime
+        self._launcher = launcher
+        self._place = place
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def log(self) -> Path:
+        """What the broker prints."""
+        return self._folder / f"node-{self.plan.node_id}.log"
+
+    def write_properties(self, zookeeper: Endpoint | None) -> None:
+        """Write `server.properties`; readable by this user only, it may hold passwords."""
+        data = self._folder / f"node-{self.plan.node_id}.data"
+        text = server_properties(self._cluster, self.plan, data=data, stores=self._folder, zookeeper=zookeeper)
+        self._properties.touch(mode=0o600)
+        self._properties.write_text(text)
+
+    def format(self, cluster_id: str) -> subprocess.Popen[bytes]:
+        """Begin to prepare the log directory for a KRaft broker, with Kafka's own tool."""
+        arguments = ["format", "-t", cluster_id, "-c", str(self._properties)]
+        options = self._cluster.options
+        if options.protocol.sasl and options.mechanism is Mechanism.SCRAM_SHA_256:
+            arguments += ["--add-scram", scram_argument(options.username, options.password)]
+        return self._run("kafka.tools.StorageTool", arguments)
+
+    def start(self) -> None:
+        """Start it; it is not ready yet."""
+        if not self.running():
+            self._process = self._run("kafka.Kafka", [str(self._properties)])
+
+    def stop(self) -> None:
+        """Stop it as an operator does: leaders move first. The last of a quorum cannot, and is killed in the end."""
+        self._signal(signal.SIGTERM)
+        if self._process is not None:
+            try:
+                self._process.wait(_STOP_TIMEOUT)
+            except subprocess.TimeoutExpired:
+                self.kill()
+
+    def kill(self) -> None:
+        """End it at once (`kill -9`)."""
+        self._signal(signal.SIGKILL)
+        if self._process is not None:
+            self._process.wait(_STOP_TIMEOUT)
+
+    def running(self) -> bool:
+        """Whether the process is there."""
+        return self._process is not None and self._process.poll() is None
+
+    def last_words(self) -> str:
+        """The end of the log, for an error message."""
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-8:]) if self.log.is_file() else ""
+
+    @property
+    def _properties(self) -> Path:
+        return self._folder / f"node-{self.plan.node_id}.properties"
+
+    def _run(self, main: str, arguments: Sequence[str]) -> subprocess.Popen[bytes]:
+        return self._launcher.start(self._runtime.command(main, *arguments), place=self._place, log=self.log)
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._process is not None and self.running():
+            os.kill(self._process.pid, number)
+
+
+def format_all(brokers: Sequence[BrokerProcess], cluster_id: str) -> None:
+    """Format the storage of all brokers side by side.
+
+    Raises:
+        BrokernatError: one of them could not be formatted; with what it said.
+    """
+    for broker, process in [(broker, broker.format(cluster_id)) for broker in brokers]:
+        if process.wait(_FORMAT_TIMEOUT) != 0:
+            raise BrokernatError(f"cannot format node {broker.plan.node_id}: {broker.last_words()}")

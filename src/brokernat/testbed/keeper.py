@@ -1,0 +1,91 @@
+"""Ends what belongs to a world, also when nobody is left to do it.
+
+What belongs to a world carries the path of its state directory in its environment (`BROKERNAT_WORLD`). That mark is
+inherited, cannot be forgotten in a crash between start and note, and a reused process id does not have it; so it is
+looked up, nothing is remembered. A signal goes through a pidfd taken before the mark is read: it cannot hit a
+successor.
+
+Run as a script (`python -I keeper.py STATE_DIR`) it waits until its standard input ends, which the kernel does when
+the owner dies in whatever way, then ends the world and removes the directory. Standard library only: it starts with
+each world.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MARK = "BROKERNAT_WORLD"
+_PATIENCE = 10.0
+
+
+def members(state: Path) -> tuple[int, ...]:
+    """The ids of the processes that belong to the world of `state`."""
+    return tuple(pid for pid, descriptor in _marked(state) if _closed(descriptor))
+
+
+def end(state: Path) -> None:
+    """Kill all that belongs to the world of `state` and wait until it is gone."""
+    # Twice around at most: something may have been in the middle of starting something.
+    while descriptors := [descriptor for _, descriptor in _marked(state)]:
+        for descriptor in descriptors:
+            _send(descriptor, signal.SIGKILL)
+        for descriptor in descriptors:
+            # A pidfd becomes readable when its process has ended.
+            select.select([descriptor], [], [], _PATIENCE)
+            os.close(descriptor)
+
+
+def _marked(state: Path) -> Iterator[tuple[int, int]]:
+    mark = f"{MARK}={state}".encode()
+    for entry in os.listdir("/proc"):  # noqa: PTH208 - names are wanted, not paths
+        if not entry.isdigit() or int(entry) == os.getpid():
+            continue
+        try:
+            descriptor = os.pidfd_open(int(entry))
+        except OSError:
+            continue
+        if mark in _environment(entry):
+            yield int(entry), descriptor
+        else:
+            os.close(descriptor)
+
+
+def _environment(pid: str) -> list[bytes]:
+    # Empty for a process that has ended but was not waited for, and unreadable for those of other users.
+    try:
+        return Path("/proc", pid, "environ").read_bytes().split(b"\0")
+    except OSError:
+        return []
+
+
+def _send(descriptor: int, number: signal.Signals) -> None:
+    try:
+        signal.pidfd_send_signal(descriptor, number)
+    except ProcessLookupError:
+        return
+
+
+def _closed(descriptor: int) -> bool:
+    os.close(descriptor)
+    return True
+
+
+def main(state: Path) -> None:
+    """Wait for the end of the owner, then clean up after it."""
+    while sys.stdin.buffer.read(4096):
+        pass
+    end(state)
+    shutil.rmtree(state, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

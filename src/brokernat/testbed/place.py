@@ -1,0 +1,92 @@
+"""A place in the network: where a process runs and where a connection is made from.
+
+In the loopback world all parts share one place; in namespaces each host is one. Whoever starts something or dials
+something is given the place and does not ask which kind it is.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Protocol
+
+from brokernat.testbed.keeper import MARK
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from brokernat.address import Endpoint
+
+
+class Place(Protocol):
+    """Where one stands."""
+
+    def command(self, words: Sequence[str]) -> list[str]:
+        """The command line that runs `words` in this place."""
+        ...
+
+    def dial(self, endpoint: Endpoint, timeout: float = 3.0) -> socket.socket:
+        """A TCP connection from this place.
+
+        Raises:
+            OSError: refused, no answer in time, no such name.
+        """
+        ...
+
+
+class Here:
+    """The network of this process."""
+
+    def command(self, words: Sequence[str]) -> list[str]:
+        """`words` as they are."""
+        return list(words)
+
+    def dial(self, endpoint: Endpoint, timeout: float = 3.0) -> socket.socket:
+        """A TCP connection from here."""
+        return socket.create_connection((endpoint.host, endpoint.port), timeout=timeout)
+
+
+@dataclass
+class Launcher:
+    """Starts the processes of one world, marked as its own (keeper.py), in sessions that a Ctrl-C does not reach."""
+
+    state: Path
+    inherited: tuple[int, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    _started: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def start(
+        self, words: Sequence[str], *, place: Place, log: Path | None = None, stdout: int | None = None
+    ) -> subprocess.Popen[bytes]:
+        """Start `words` in `place`; its output goes to the end of `log`, its standard output to `stdout` if given."""
+        sink: IO[bytes] | int = log.open("ab") if log else subprocess.DEVNULL
+        try:
+            process = subprocess.Popen(
+                place.command(words),
+                stdin=subprocess.DEVNULL,
+                stdout=sink if stdout is None else stdout,
+                stderr=sink,
+                env={**self.environment, MARK: str(self.state)},
+                cwd=self.state,
+                start_new_session=True,
+                pass_fds=self.inherited,
+            )
+        finally:
+            if not isinstance(sink, int):
+                sink.close()
+        self._started.append(process)
+        return process
+
+    def reap(self) -> None:
+        """Take note of the end of everything that was started and has been killed."""
+        for process in self._started:
+            process.wait()
+
+
+def script(name: str, *arguments: str) -> list[str]:
+    """The command that runs a script of this package without importing the package."""
+    return [sys.executable, "-I", str(Path(__file__).parent / name), *arguments]

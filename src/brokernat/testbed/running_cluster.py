@@ -1,0 +1,251 @@
+"""A cluster that runs: what a test, the demo and the command line do with it."""
+
+from __future__ import annotations
+
+import base64
+import uuid
+from typing import TYPE_CHECKING
+
+from brokernat.address import Endpoint
+from brokernat.config import Cluster
+from brokernat.jvm import find_java
+from brokernat.testbed.broker import BrokerProcess, Runtime, format_all
+from brokernat.testbed.clients import client_properties
+from brokernat.testbed.kafka import Operations, Record, Topic
+from brokernat.testbed.kafka.connection import Connection
+from brokernat.testbed.polling import wait_until
+from brokernat.testbed.server_properties import minimum_java
+from brokernat.testbed.tls import make_stores
+from brokernat.testbed.versions import BrokerVersion
+from brokernat.testbed.zookeeper import start_zookeeper
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from brokernat.testbed.acls import Allow
+    from brokernat.testbed.place import Launcher, Place
+    from brokernat.testbed.topology import ClusterPlan
+
+_READY_TIMEOUT = 180
+_ZOOKEEPER_PORT = 2181
+
+
+class RunningCluster:
+    """The brokers of one plan. Nodes are named by their Kafka node id, from 1 on."""
+
+    def __init__(self, plan: ClusterPlan, *, folder: Path, launcher: Launcher, places: Mapping[int, Place]) -> None:
+        """Nothing is started.
+
+        Args:
+            plan: what to run.
+            folder: for configuration, data and logs; made here.
+            launcher: starts the processes of this world.
+            places: where each node runs; the testbed itself talks to it from there.
+        """
+        self.plan = plan
+        self.folder = folder
+        self._launcher = launcher
+        self._places = places
+        self._version = BrokerVersion(plan.options.version)
+        self._brokers: dict[int, BrokerProcess] = {}
+        self._zookeeper: subprocess.Popen[bytes] | None = None
+        self._cluster_id = ""
+        self._operations = Operations(self.nodes, self._connect)
+        folder.mkdir(mode=0o700)
+
+    # What it is
+
+    @property
+    def name(self) -> str:
+        """`hq`, `hq2` or `local`."""
+        return self.plan.name
+
+    @property
+    def cluster_id(self) -> str:
+        """Kafka's own id of the cluster."""
+        return self._cluster_id
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """All node ids of the plan, running or not."""
+        return tuple(broker.node_id for broker in self.plan.brokers)
+
+    @property
+    def advertised(self) -> dict[int, Endpoint]:
+        """What each node tells clients to dial."""
+        return {broker.node_id: broker.advertised for broker in self.plan.brokers}
+
+    @property
+    def reachable(self) -> dict[int, Endpoint]:
+        """What a client dials for each node."""
+        return {broker.node_id: broker.reachable for broker in self.plan.brokers}
+
+    @property
+    def bound(self) -> dict[int, Endpoint]:
+        """Where the CLIENT listener of each node really is: a map to these leads past the gateway."""
+        return {broker.node_id: broker.bound for broker in self.plan.brokers}
+
+    @property
+    def cluster(self) -> Cluster:
+        """What a client on this side is configured from: reachable bootstrap servers, map, login."""
+        properties = client_properties(self.plan, self.folder)
+        return Cluster(self.name, self.plan.bootstrap, self.plan.address_map(), properties)
+
+    @property
+    def direct(self) -> Cluster:
+        """The same brokers without a map or a login, for comparison: their PEER listeners (loopback only)."""
+        return Cluster(self.name, tuple(broker.peer for broker in self.plan.brokers))
+
+    def log(self, node: int) -> Path:
+        """What the broker printed."""
+        return self._brokers[node].log
+
+    # Nodes
+
+    def launch(self) -> None:
+        """Begin to start all nodes; `wait_ready` waits for them.
+
+        Raises:
+            MissingToolError: no Java, or the jars cannot be had.
+            BrokernatError: the storage cannot be formatted.
+        """
+        java = find_java(minimum_java(self._version))
+        runtime = Runtime(java, self._version.jars()[0].parent, self.plan.options.jvm_options)
+        if self.plan.options.protocol.tls:
+            make_stores(self.plan, self.folder, java)
+        zookeeper = self._start_zookeeper(runtime) if self._version.zookeeper else None
+        for broker in self.plan.brokers:
+            process = BrokerProcess(
+                self.plan,
+                broker,
+                folder=self.folder,
+                runtime=runtime,
+                launcher=self._launcher,
+                place=self._places[broker.node_id],
+            )
+            process.write_properties(zookeeper)
+            self._brokers[broker.node_id] = process
+        if zookeeper is None:
+            self._cluster_id = new_cluster_id()
+            format_all(list(self._brokers.values()), self._cluster_id)
+        for process in self._brokers.values():
+            process.start()
+
+    def wait_ready(self) -> None:
+        """Return when every node knows every other.
+
+        Raises:
+            NothingReachableError: not in time, or a broker ended; with its last words.
+        """
+        for node in self.nodes:
+            self.wait_for(node)
+        self._cluster_id = self._operations.metadata(self.nodes[0]).cluster_id
+
+    def wait_for(self, node: int) -> None:
+        """Return when `node` answers and knows every node that runs.
+
+        Raises:
+            NothingReachableError: not in time, or the broker ended; with its last words.
+        """
+        broker = self._brokers[node]
+
+        def ready() -> bool:
+            try:
+                known = self._operations.metadata(node).nodes
+            except OSError:
+                return False
+            return known >= {other for other, process in self._brokers.items() if process.running()}
+
+        def ended() -> str | None:
+            return None if broker.running() else f"it ended: {broker.last_words()}"
+
+        wait_until(ready, f"{self.name} node {node}", timeout=_READY_TIMEOUT, abort=ended)
+
+    def start(self, node: int) -> None:
+        """Start a node that is not running and wait until it is back."""
+        self._brokers[node].start()
+        self.wait_for(node)
+
+    def stop(self, node: int) -> None:
+        """Stop a node in order: its leaders move first."""
+        self._brokers[node].stop()
+
+    def kill(self, node: int) -> None:
+        """`kill -9` of a node."""
+        self._brokers[node].kill()
+
+    def running(self, node: int) -> bool:
+        """Whether its process is there."""
+        return self._brokers[node].running()
+
+    # Topics and records, written and read past everything under test
+
+    def create_topic(
+        self, name: str, *, partitions: int = 3, replicas: int | None = None, configs: Mapping[str, str] | None = None
+    ) -> None:
+        """Create a topic if it is not there, with all its leaders known on return; replicas default to up to three."""
+        self.create_topics([Topic(name, partitions, replicas or min(3, len(self.nodes)), configs or {})])
+
+    def create_topics(self, topics: Sequence[Topic]) -> None:
+        """Create several topics at once."""
+        self._operations.create_topics(topics)
+
+    def delete_topics(self, *names: str) -> None:
+        """Delete topics."""
+        self._operations.delete_topics(names)
+
+    def leaders(self, topic: str) -> Mapping[int, int]:
+        """The leader of each partition."""
+        return self._operations.leaders(topic)
+
+    def write(self, topic: str, records: Sequence[Record]) -> int:
+        """Write records and return how many."""
+        return self._operations.write(topic, records)
+
+    def read(self, topic: str) -> list[Record]:
+        """All records that are there now, by partition and offset."""
+        return self._operations.read(topic)
+
+    def end_offsets(self, topic: str) -> dict[int, int]:
+        """The offset behind the last record of each partition."""
+        return self._operations.end_offsets(topic)
+
+    def allow(self, *rights: Allow) -> None:
+        """Give the client's user rights (of a cluster with `authorize`)."""
+        self._operations.create_acls([right.creation(self.plan.options.username) for right in rights])
+
+    def _connect(self, node: int) -> Connection:
+        return Connection(self._places[node].dial(self.plan.broker(node).peer))
+
+    def _start_zookeeper(self, runtime: Runtime) -> Endpoint:
+        first = self.plan.brokers[0]
+        endpoint = Endpoint(first.peer.host, _ZOOKEEPER_PORT)
+        self._zookeeper = start_zookeeper(
+            endpoint,
+            folder=self.folder,
+            runtime=runtime,
+            launcher=self._launcher,
+            place=self._places[first.node_id],
+        )
+        return endpoint
+
+
+def new_cluster_id() -> str:
+    """A random id in Kafka's form: 22 characters of URL-safe base 64, none of them a dash in front."""
+    while (text := base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")).startswith("-"):
+        continue
+    return text
+
+
+def launch_all(clusters: Sequence[RunningCluster]) -> None:
+    """Start several clusters side by side and wait for all.
+
+    Raises:
+        BrokernatError: one of them does not come up.
+    """
+    for cluster in clusters:
+        cluster.launch()
+    for cluster in clusters:
+        cluster.wait_ready()

@@ -1,0 +1,145 @@
+"""The brokers' `server.properties`, pure: plan in, text out.
+
+Small on purpose: few partitions of the inner topics, few threads, short elections, because several brokers share two
+cores and are started for each test session. What a client can see (listeners, answers, limits) is Kafka's default.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from brokernat.testbed.topology import BrokerPlan, ClusterPlan, Mechanism
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from brokernat.address import Endpoint
+    from brokernat.testbed.versions import BrokerVersion
+
+STORE_PASSWORD = "testbed"
+"""Of the key stores that the testbed makes for itself and throws away."""
+
+_COMMON = {
+    "inter.broker.listener.name": "PEER",
+    "auto.create.topics.enable": "false",
+    "offsets.topic.num.partitions": "3",
+    "transaction.state.log.num.partitions": "3",
+    "transaction.state.log.min.isr": "1",
+    "min.insync.replicas": "1",
+    "group.initial.rebalance.delay.ms": "0",
+    "log.cleaner.dedupe.buffer.size": "1048577",
+    "num.network.threads": "2",
+    "num.io.threads": "4",
+    "controlled.shutdown.max.retries": "1",
+}
+_KRAFT = {
+    "process.roles": "broker,controller",
+    "controller.listener.names": "CONTROLLER",
+    "controller.quorum.election.timeout.ms": "500",
+    "controller.quorum.fetch.timeout.ms": "1500",
+    "broker.heartbeat.interval.ms": "500",
+    "broker.session.timeout.ms": "6000",
+}
+_STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+_ZOOKEEPER_AUTHORIZER = "kafka.security.authorizer.AclAuthorizer"
+
+
+def server_properties(
+    cluster: ClusterPlan, broker: BrokerPlan, *, data: Path, stores: Path, zookeeper: Endpoint | None = None
+) -> str:
+    """The file of one broker.
+
+    Args:
+        cluster: the plan it belongs to.
+        broker: which broker.
+        data: its log directory.
+        stores: where `node-N.p12` is, for TLS.
+        zookeeper: the ensemble of a version that needs one.
+    """
+    options = cluster.options
+    replicas = str(min(3, len(cluster.brokers)))
+    properties = {
+        **_COMMON,
+        "log.dirs": str(data),
+        "offsets.topic.replication.factor": replicas,
+        "transaction.state.log.replication.factor": replicas,
+        "default.replication.factor": replicas,
+        **(_kraft(cluster, broker) if zookeeper is None else _zookeeper(broker, zookeeper)),
+    }
+    listeners = {"CLIENT": broker.bound, "PEER": broker.peer}
+    protocols = {"CLIENT": options.protocol.value, "PEER": "PLAINTEXT"}
+    advertised = {"CLIENT": broker.advertised, "PEER": broker.peer}
+    if zookeeper is None:
+        listeners["CONTROLLER"] = broker.controller
+        protocols["CONTROLLER"] = "PLAINTEXT"
+    properties["listeners"] = _listeners(listeners)
+    properties["advertised.listeners"] = _listeners(advertised)
+    properties["listener.security.protocol.map"] = ",".join(f"{name}:{value}" for name, value in protocols.items())
+    if options.protocol.tls:
+        store = {"location": str(stores / f"node-{broker.node_id}.p12"), "password": STORE_PASSWORD, "type": "PKCS12"}
+        properties |= {f"listener.name.client.ssl.keystore.{name}": value for name, value in store.items()}
+        properties["listener.name.client.ssl.key.password"] = STORE_PASSWORD
+    if options.protocol.sasl:
+        mechanism = options.mechanism
+        properties["sasl.enabled.mechanisms"] = mechanism.value
+        properties[f"listener.name.client.{mechanism.value.lower()}.sasl.jaas.config"] = _login(cluster)
+    if options.authorize:
+        properties["authorizer.class.name"] = _STANDARD_AUTHORIZER if zookeeper is None else _ZOOKEEPER_AUTHORIZER
+        # Only the testbed comes in through PEER, where everybody is ANONYMOUS.
+        properties["super.users"] = "User:ANONYMOUS"
+    return properties_text(properties | dict(options.broker_properties))
+
+
+def properties_text(properties: Mapping[str, str]) -> str:
+    """A Java properties file."""
+    return "".join(f"{name}={value.replace(chr(92), chr(92) * 2)}\n" for name, value in properties.items())
+
+
+def jaas_quoted(value: str) -> str:
+    """A value of a JAAS line, in double quotes."""
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def zookeeper_properties(client: Endpoint, data: Path) -> str:
+    """The file of a single ZooKeeper."""
+    return properties_text(
+        {
+            "dataDir": str(data),
+            "clientPort": str(client.port),
+            "clientPortAddress": client.host,
+            "admin.enableServer": "false",
+            "maxClientCnxns": "0",
+            "tickTime": "1000",
+        }
+    )
+
+
+def minimum_java(version: BrokerVersion) -> int:
+    """What the brokers of a version need: 17 from 4.0 on (KIP-1013)."""
+    return 17 if version.numbers >= (4, 0) else 11
+
+
+def _kraft(cluster: ClusterPlan, broker: BrokerPlan) -> dict[str, str]:
+    voters = ",".join(f"{other.node_id}@{other.controller}" for other in cluster.brokers)
+    return {**_KRAFT, "node.id": str(broker.node_id), "controller.quorum.voters": voters}
+
+
+def _zookeeper(broker: BrokerPlan, zookeeper: Endpoint) -> dict[str, str]:
+    return {
+        "broker.id": str(broker.node_id),
+        "zookeeper.connect": str(zookeeper),
+        "zookeeper.session.timeout.ms": "6000",
+    }
+
+
+def _listeners(endpoints: Mapping[str, Endpoint]) -> str:
+    return ",".join(f"{name}://{endpoint}" for name, endpoint in endpoints.items())
+
+
+def _login(cluster: ClusterPlan) -> str:
+    options = cluster.options
+    if options.mechanism is Mechanism.PLAIN:
+        module = "org.apache.kafka.common.security.plain.PlainLoginModule"
+        return f"{module} required user_{options.username}={jaas_quoted(options.password)};"
+    return "org.apache.kafka.common.security.scram.ScramLoginModule required;"

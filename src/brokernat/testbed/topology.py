@@ -1,0 +1,164 @@
+"""The plan of a world, pure: who binds what, who advertises what, what the gateway forwards, what the client must
+map.
+
+Nothing here does I/O or knows a process. A world (loopback.py, netns.py) makes a plan with its own addresses and
+applies it; the address map that a client needs is derived from the plan and from nothing else, so that a test which
+passes proves the map.
+
+Every broker has three listeners. CLIENT is the one under test: its advertised endpoint is what the client cannot
+reach. PEER joins the brokers and serves the testbed itself (create topics, readiness, records): plain and advertised
+as bound, else no quorum would form behind a dead address. CONTROLLER is for the quorum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from brokernat.address import AddressMap, Endpoint, parse_rule
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+DEFAULT_VERSION = "4.3.1"
+
+
+class Protocol(StrEnum):
+    """Kafka's `security.protocol` of the CLIENT listener."""
+
+    PLAINTEXT = "PLAINTEXT"
+    SASL_PLAINTEXT = "SASL_PLAINTEXT"
+    SSL = "SSL"
+    SASL_SSL = "SASL_SSL"
+
+    @property
+    def tls(self) -> bool:
+        """Whether the connection is encrypted."""
+        return self in (Protocol.SSL, Protocol.SASL_SSL)
+
+    @property
+    def sasl(self) -> bool:
+        """Whether the client logs in."""
+        return self in (Protocol.SASL_PLAINTEXT, Protocol.SASL_SSL)
+
+
+class Mechanism(StrEnum):
+    """Kafka's `sasl.mechanism`."""
+
+    PLAIN = "PLAIN"
+    SCRAM_SHA_256 = "SCRAM-SHA-256"
+
+
+class Advertise(StrEnum):
+    """What kind of unreachable thing the brokers advertise."""
+
+    ADDRESS = "address"
+    NAME = "name"
+    IPV6 = "ipv6"
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterOptions:
+    """What a test may ask of a cluster."""
+
+    brokers: int = 3
+    version: str = DEFAULT_VERSION
+    protocol: Protocol = Protocol.PLAINTEXT
+    mechanism: Mechanism = Mechanism.PLAIN
+    username: str = "app"
+    password: str = field(default="app-secret", repr=False)
+    advertise: Advertise = Advertise.ADDRESS
+    authorize: bool = False
+    """ACLs are on: `username` may do only what `RunningCluster.allow` gives it."""
+    broker_properties: Mapping[str, str] = field(default_factory=dict)
+    """Settings of the brokers in Kafka's names, over the testbed's own."""
+    jvm_options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerPlan:
+    """One broker. `reachable` is what the client dials for it; equal to `advertised` where nothing is in between."""
+
+    node_id: int
+    bound: Endpoint
+    advertised: Endpoint
+    reachable: Endpoint
+    peer: Endpoint
+    controller: Endpoint
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterPlan:
+    """One cluster."""
+
+    name: str
+    brokers: tuple[BrokerPlan, ...]
+    options: ClusterOptions
+
+    @property
+    def hidden(self) -> bool:
+        """Whether a client needs a map."""
+        return any(broker.advertised != broker.reachable for broker in self.brokers)
+
+    @property
+    def bootstrap(self) -> tuple[Endpoint, ...]:
+        """What a client is given to start with: what it can dial."""
+        return tuple(broker.reachable for broker in self.brokers)
+
+    def address_map(self) -> AddressMap | None:
+        """A host:port rule for each broker, None where none is needed."""
+        if not self.hidden:
+            return None
+        return AddressMap(tuple(parse_rule(f"{broker.advertised} = {broker.reachable}") for broker in self.brokers))
+
+    def broker(self, node_id: int) -> BrokerPlan:
+        """The plan of one node.
+
+        Raises:
+            KeyError: no such node.
+        """
+        for broker in self.brokers:
+            if broker.node_id == node_id:
+                return broker
+        raise KeyError(f"cluster {self.name} has no node {node_id}")
+
+
+@dataclass(frozen=True, slots=True)
+class Forward:
+    """The gateway listens here and forwards there."""
+
+    listen: Endpoint
+    upstream: Endpoint
+
+
+@dataclass(frozen=True, slots=True)
+class HostNat:
+    """One address that stands for another, ports kept (situation 2)."""
+
+    outside: str
+    inside: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorldPlan:
+    """All of a world: clusters by name, and what stands between them and the client."""
+
+    name: str
+    clusters: tuple[ClusterPlan, ...]
+    forwards: tuple[Forward, ...] = ()
+
+    def dead(self) -> tuple[Endpoint, ...]:
+        """The endpoints that must not answer from the client's place."""
+        return tuple(
+            dict.fromkeys(
+                broker.advertised
+                for cluster in self.clusters
+                for broker in cluster.brokers
+                if broker.advertised != broker.reachable
+            )
+        )
+
+    def alive(self) -> tuple[Endpoint, ...]:
+        """The endpoints that must answer from the client's place."""
+        return tuple(endpoint for cluster in self.clusters for endpoint in cluster.bootstrap)

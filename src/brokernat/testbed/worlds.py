@@ -1,0 +1,136 @@
+"""Where worlds keep their state, how one claims its place, and how those that lost their owner are removed.
+
+A world has a directory `<tmp>/brokernat-testbed-<uid>/<name>` and a claim: an abstract Unix socket of its name, held
+by its owner AND inherited by each of its processes. The kernel gives the name back when the last of them is gone, so
+"can it be claimed?" answers "is anything left of it?" without a file that could lie.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from brokernat.errors import BrokernatError
+from brokernat.testbed import keeper
+from brokernat.testbed.place import script
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from brokernat.testbed.topology import WorldPlan
+
+STATE_FILE = "world.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a world tells about itself to other processes; `clusters` maps a name to bootstrap, map and advertised."""
+
+    name: str
+    kind: str
+    owner: int
+    started: float
+    detached: bool
+    clusters: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+
+
+def root() -> Path:
+    """The directory of all worlds of this user, private to them."""
+    path = Path(tempfile.gettempdir()) / f"brokernat-testbed-{os.getuid()}"
+    path.mkdir(mode=0o700, exist_ok=True)
+    if path.is_symlink() or path.stat().st_uid != os.getuid():
+        raise BrokernatError(f"{path} belongs to somebody else", hint="set TMPDIR to a directory of your own")
+    return path
+
+
+def claim(name: str) -> socket.socket | None:
+    """The claim on a name, None when a world of that name lives. Let go by closing it, in every process that has it."""
+    held = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        held.bind(f"\0brokernat-testbed/{name}")
+    except OSError as problem:
+        held.close()
+        if problem.errno != errno.EADDRINUSE:
+            raise
+        return None
+    held.set_inheritable(True)
+    return held
+
+
+def write_summary(state: Path, summary: Summary) -> None:
+    """Let others see the world."""
+    (state / STATE_FILE).write_text(json.dumps(asdict(summary), indent=2))
+
+
+def living() -> tuple[Summary, ...]:
+    """The worlds of this user that have processes or an owner, oldest first."""
+    found = []
+    for state in root().iterdir():
+        held = claim(state.name)
+        if held is not None:
+            held.close()
+            continue
+        try:
+            found.append(Summary(**json.loads((state / STATE_FILE).read_text())))
+        except (OSError, ValueError):
+            # Being built or torn down right now.
+            continue
+    return tuple(sorted(found, key=lambda summary: summary.started))
+
+
+def remove_stale() -> None:
+    """Remove what crashed worlds of this user left: nothing of them runs, or their name could not be claimed."""
+    for state in root().iterdir():
+        held = claim(state.name)
+        if held is not None:
+            with held:
+                remove(state)
+
+
+def remove(state: Path) -> None:
+    """End every process of a world and delete its directory."""
+    keeper.end(state)
+    shutil.rmtree(state, ignore_errors=True)
+
+
+def keep(state: Path, held: socket.socket) -> subprocess.Popen[bytes]:
+    """Start the keeper of a world: it ends the world when this process is gone, or its standard input is closed."""
+    return subprocess.Popen(
+        script("keeper.py", str(state)),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        pass_fds=(held.fileno(),),
+    )
+
+
+def dismiss(kept: subprocess.Popen[bytes]) -> None:
+    """Tell the keeper that its world has ended, and wait until it agrees."""
+    assert kept.stdin is not None  # noqa: S101
+    kept.stdin.close()
+    kept.wait()
+
+
+def summarise(plan: WorldPlan, kind: str, *, detached: bool) -> Summary:
+    """What a world tells others, from its plan."""
+    clusters = {}
+    for cluster in plan.clusters:
+        address_map = cluster.address_map()
+        clusters[cluster.name] = {
+            "version": cluster.options.version,
+            "protocol": cluster.options.protocol.value,
+            "bootstrap_servers": [str(endpoint) for endpoint in cluster.bootstrap],
+            "advertised": {str(broker.node_id): str(broker.advertised) for broker in cluster.brokers},
+            "address_map": [str(rule) for rule in address_map.rules] if address_map else [],
+        }
+    return Summary(plan.name, kind, os.getpid(), time.time(), detached, clusters)

@@ -1,0 +1,31 @@
+"""The world that most integration tests share: headquarters with three brokers behind dead addresses, and a local
+cluster.
+
+Tests share its brokers, so each takes topics of its own (`topic_name`) and stops no node; a test that breaks
+something opens a world of its own.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING
+
+import pytest
+
+from brokernat.testbed import LoopbackWorld
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(scope="session")
+def loopback_world() -> Iterator[LoopbackWorld]:
+    """Three brokers without TLS or login behind a gateway, and one that is reachable as it is."""
+    with LoopbackWorld() as world:
+        yield world
+
+
+@pytest.fixture
+def topic_name(request: pytest.FixtureRequest) -> str:
+    """A topic name that no other test uses; it says whose it is."""
+    return f"{request.node.originalname}-{uuid.uuid4().hex[:8]}"
