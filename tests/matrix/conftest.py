@@ -1,0 +1,71 @@
+"""Two worlds for the whole matrix, started when first asked for, the compiled programs, and clients of both.
+
+`plain` holds two headquarters that advertise the SAME dead 127.x addresses: one PLAINTEXT, one SASL_PLAINTEXT. `strict`
+holds one that advertises dead IPv6 endpoints and one that advertises names nobody resolves, with TLS on the names.
+"""
+
+import itertools
+from collections.abc import Iterator, Mapping
+
+import pytest
+from tests.matrix.expectations import ROLES
+from tests.matrix.programs import Client, Programs
+
+from brokernat.testbed import Advertise, ClusterOptions, LoopbackWorld, Protocol, RunningCluster
+
+IMPATIENT = {
+    "default.api.timeout.ms": "20000",
+    "request.timeout.ms": "5000",
+    "reconnect.backoff.ms": "50",
+    "reconnect.backoff.max.ms": "500",
+}
+"""A client that has to go over to another broker shall do so in test time; a run that fails shall say so soon."""
+
+
+class Clients:
+    """Makes clients as a user of the cluster would write them, the map among their properties."""
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count()
+
+    def __call__(
+        self,
+        cluster: RunningCluster,
+        roles: tuple[str, ...] = ROLES,
+        *,
+        topic: str | None = None,
+        name: str = "client",
+        changes: Mapping[str, str] | None = None,
+    ) -> Client:
+        return Client(
+            cluster.cluster.kafka_properties() | IMPATIENT | dict(changes or {}), topic or self.topic(), roles, name
+        )
+
+    def topic(self) -> str:
+        """A name that no other test uses."""
+        return f"topic-{next(self._numbers)}"
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Programs:
+    return Programs.compile(tmp_path_factory.mktemp("programs"))
+
+
+@pytest.fixture(scope="session")
+def client_of() -> Clients:
+    return Clients()
+
+
+@pytest.fixture(scope="session")
+def plain() -> Iterator[LoopbackWorld]:
+    sasl = ClusterOptions(protocol=Protocol.SASL_PLAINTEXT)
+    with LoopbackWorld(hq=ClusterOptions(), second_hq=sasl, local=None) as world:
+        yield world
+
+
+@pytest.fixture(scope="session")
+def strict() -> Iterator[LoopbackWorld]:
+    ipv6 = ClusterOptions(brokers=2, advertise=Advertise.IPV6)
+    names = ClusterOptions(advertise=Advertise.NAME, protocol=Protocol.SSL)
+    with LoopbackWorld(hq=ipv6, second_hq=names, local=None) as world:
+        yield world

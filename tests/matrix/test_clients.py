@@ -1,0 +1,140 @@
+"""Every client version in every role, through the map, on real brokers whose advertised addresses are dead."""
+
+from pathlib import Path
+
+import pytest
+from tests.matrix.conftest import Clients
+from tests.matrix.expectations import RECORDS, ROLES, assert_dialled, assert_healthy
+from tests.matrix.javas import java_binary
+from tests.matrix.programs import CLIENTS, Loader, Programs, kafka_streams, run
+
+from brokernat.testbed import LoopbackWorld
+
+pytestmark = pytest.mark.integration
+
+TRANSLATING = [Loader.JVM_MAP, Loader.CLIENT_MAP, Loader.REPORTER]
+SOON = {
+    "default.api.timeout.ms": "4000",
+    "request.timeout.ms": "2000",
+    "max.block.ms": "4000",
+    "delivery.timeout.ms": "4000",
+}
+
+
+@pytest.mark.parametrize("version", CLIENTS)
+def test_every_role_with_the_map_of_the_jvm(
+    version: str, plain: LoopbackWorld, programs: Programs, client_of: Clients
+) -> None:
+    outcome = programs.exercise(version, client_of(plain.hq))
+    assert_healthy(outcome, plain.hq)
+    assert_dialled(outcome, plain.hq)
+
+
+@pytest.mark.parametrize(
+    ("version", "loader"),
+    [
+        ("2.4.1", Loader.CLIENT_MAP),
+        ("4.4.0", Loader.CLIENT_MAP),
+        ("2.4.1", Loader.REPORTER),
+        ("3.9.2", Loader.REPORTER),
+    ],
+)
+def test_two_clusters_with_the_same_addresses_in_one_jvm(
+    version: str, loader: Loader, plain: LoopbackWorld, programs: Programs, client_of: Clients
+) -> None:
+    """One PLAINTEXT, one SASL_PLAINTEXT, at the same time, each through its own gateway; no record crosses over."""
+    assert plain.hq.advertised == plain.hq2.advertised
+    clusters, topic = {"first": plain.hq, "second": plain.hq2}, client_of.topic()
+    clients = [client_of(cluster, (*ROLES, "read"), topic=topic, name=name) for name, cluster in clusters.items()]
+    outcome = programs.exercise(version, *clients, loader=loader)
+    for name, cluster in clusters.items():
+        assert_healthy(outcome, cluster, name)
+        assert_dialled(outcome, cluster)
+        # Four rounds: plain, committed, aborted (this reader is not read_committed), and the one after the rejoin.
+        assert outcome.of("read", name)["keys"] == {name: 4 * RECORDS * len(cluster.nodes)}
+
+
+@pytest.mark.parametrize("version", ["2.4.1", "3.9.2"])
+def test_a_map_without_an_agent_translates_nothing(
+    version: str, plain: LoopbackWorld, programs: Programs, client_of: Clients
+) -> None:
+    """The control: the same program and properties, the map among them. With the agent the complaint is gone."""
+    topic, roles = client_of.topic(), ("admin", "producer")
+    plain.hq.create_topic(topic)
+    outcome = programs.exercise(version, client_of(plain.hq, roles, topic=topic, changes=SOON), loader=Loader.NONE)
+    assert not outcome.of("admin")["ok"]
+    assert not outcome.of("producer")["ok"]
+    complaint = "could not be established"
+    assert any(f"{advertised}) {complaint}" in outcome.log for advertised in plain.hq.advertised.values()), outcome.log
+    # All that a client says about a map that nobody applies.
+    assert "brokernat.map" in outcome.log
+    assert "translated" not in outcome.log
+
+    healed = programs.exercise(version, client_of(plain.hq), loader=Loader.CLIENT_MAP)
+    assert_healthy(healed, plain.hq)
+    assert complaint not in healed.log
+
+
+@pytest.mark.parametrize("loader", [Loader.JVM_MAP, Loader.CLIENT_MAP])
+def test_a_relocated_client(loader: Loader, plain: LoopbackWorld, programs: Programs, client_of: Clients) -> None:
+    class_path = programs.relocate("3.9.2")
+    outcome = programs.exercise("3.9.2", client_of(plain.hq), loader=loader, class_path=class_path)
+    assert_healthy(outcome, plain.hq)
+    assert_dialled(outcome, plain.hq)
+    assert " org.apache.kafka." not in outcome.log
+
+
+def test_a_map_from_a_file(plain: LoopbackWorld, programs: Programs, client_of: Clients, tmp_path: Path) -> None:
+    rules = tmp_path / "hq.rules"
+    lines = (f"{plain.hq.advertised[node]} = {plain.hq.reachable[node]}\n" for node in plain.hq.nodes)
+    rules.write_text("# headquarters\n" + "".join(lines))
+    client = client_of(plain.hq, changes={"brokernat.map": f"file:{rules}"})
+    outcome = programs.exercise("3.9.2", client, loader=Loader.CLIENT_MAP)
+    assert_healthy(outcome, plain.hq)
+    assert_dialled(outcome, plain.hq)
+
+
+@pytest.mark.parametrize("loader", [Loader.CLIENT_MAP, pytest.param(Loader.JVM_MAP, marks=pytest.mark.soak)])
+def test_kafka_streams(
+    loader: Loader, plain: LoopbackWorld, programs: Programs, client_of: Clients, tmp_path: Path
+) -> None:
+    """A stateful application, exactly once: Streams makes all its clients from one set of properties."""
+    source, sink = client_of(plain.hq, ("admin", "producer"), name="source"), client_of(plain.hq, ("read",))
+    assert programs.exercise("3.9.2", source).of("producer", "source")["ok"]
+    plain.hq.create_topic(sink.topic)
+
+    command = programs.command("StreamsApp", [programs.streams_classes, *kafka_streams()], source.properties, loader)
+    file = programs.write(source.properties, loader, "streams")
+    records = RECORDS * len(plain.hq.nodes)
+    outcome = run([*command, str(file), source.topic, sink.topic, str(records), str(tmp_path)])
+    done = {"role": "streams", "ok": True, "in_time": True, "closed": True, "counts": {"source": records}}
+    assert outcome.of("streams") == done, outcome.log[-4000:]
+    assert_dialled(outcome, plain.hq)
+    assert programs.exercise("3.9.2", sink).of("read")["keys"] == {"source": records}
+
+
+@pytest.mark.parametrize(("java", "version"), [(11, "2.4.1"), (11, "4.4.0"), (25, "2.4.1"), (25, "4.4.0")])
+def test_other_javas(java: int, version: str, plain: LoopbackWorld, programs: Programs, client_of: Clients) -> None:
+    outcome = programs.exercise(version, client_of(plain.hq), java=java_binary(java))
+    assert_healthy(outcome, plain.hq)
+    assert_dialled(outcome, plain.hq)
+
+
+@pytest.mark.parametrize("java", [11, 25])
+def test_self_attach_on_other_javas(java: int, plain: LoopbackWorld, programs: Programs, client_of: Clients) -> None:
+    outcome = programs.exercise("3.9.2", client_of(plain.hq), loader=Loader.REPORTER, java=java_binary(java))
+    assert_healthy(outcome, plain.hq)
+    assert_dialled(outcome, plain.hq)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("java", [11, 17, 25])
+@pytest.mark.parametrize("loader", TRANSLATING)
+@pytest.mark.parametrize("version", CLIENTS)
+def test_the_full_matrix(
+    version: str, loader: Loader, java: int, plain: LoopbackWorld, programs: Programs, client_of: Clients
+) -> None:
+    launcher = programs.java if java == 17 else java_binary(java)
+    outcome = programs.exercise(version, client_of(plain.hq), loader=loader, java=launcher)
+    assert_healthy(outcome, plain.hq)
+    assert_dialled(outcome, plain.hq)
