@@ -80,6 +80,10 @@ class Problem:
         place = str(self.location)
         return "\n".join((f"{self.message}: {place}" if place else self.message, *self.details))
 
+    def report(self, severity: str = "error") -> str:
+        """The problem and its hint, as a terminal shows them."""
+        return _block(str(self), self.hint, severity)
+
 
 class ConfigError(BrokernatError):
     """What is wrong with a file, a property or an argument, all of it."""
@@ -95,7 +99,7 @@ class ConfigError(BrokernatError):
 
     def report(self) -> str:
         """One block per problem, in the order of the file, and their number when there are several."""
-        blocks = [_block(str(problem), problem.hint) for problem in self.problems]
+        blocks = [problem.report() for problem in self.problems]
         if len(blocks) > 1:
             blocks.append(f"{len(blocks)} problems")
         return "\n\n".join(blocks)
@@ -140,5 +144,5 @@ class IncompleteError(BrokernatError):
     exit_code = 6
 
 
-def _block(message: str, hint: str | None) -> str:
-    return f"error: {message}" + (f"\n\nhint: {hint}" if hint else "")
+def _block(message: str, hint: str | None, severity: str = "error") -> str:
+    return f"{severity}: {message}" + (f"\n\nhint: {hint}" if hint else "")

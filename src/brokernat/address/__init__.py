@@ -3,6 +3,7 @@
 from brokernat.address.address_map import AddressMap, Translation, Unmapped
 from brokernat.address.canonical import canonical_text, fingerprint
 from brokernat.address.endpoint import Endpoint, NodeEndpoint
+from brokernat.address.lint import LintFinding, Severity, lint
 from brokernat.address.notation import RuleText, parse_rule, split_rules
 from brokernat.address.pairing import pair
 from brokernat.address.rules import CidrRule, HostPortRule, HostRule, NodeIdRule, Rule, WildcardRule
@@ -13,15 +14,18 @@ __all__ = [
     "Endpoint",
     "HostPortRule",
     "HostRule",
+    "LintFinding",
     "NodeEndpoint",
     "NodeIdRule",
     "Rule",
     "RuleText",
+    "Severity",
     "Translation",
     "Unmapped",
     "WildcardRule",
     "canonical_text",
     "fingerprint",
+    "lint",
     "pair",
     "parse_rule",
     "split_rules",

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from brokernat.address.faults import fault
 from brokernat.address.host import bracketed, parse_host, parse_ipv6
+from brokernat.errors import ConfigError
 
 _PORT = re.compile(r"[1-9][0-9]{0,4}", re.ASCII)
 _MAX_PORT = 65535
@@ -38,10 +39,17 @@ class Endpoint:
     @classmethod
     def parse(cls, text: str) -> Endpoint:
         """`host:port` or `[IPv6]:port`, blanks around it allowed."""
-        host, port = split_endpoint(text.strip(" \t"))
-        if port is None:
-            raise fault("missing-port", f"`{text.strip()}` has no port")
-        return cls(host, parse_port(port))
+        text = text.strip(" \t")
+        try:
+            if "://" in text:
+                raise fault("listener-url", "a protocol is no part of an endpoint")
+            host, port = split_endpoint(text)
+            if port is None:
+                raise fault("missing-port", "the port is missing")
+            return cls(host, parse_port(port))
+        except ConfigError as error:
+            problem = error.problems[0]
+            raise fault(problem.kind, f"endpoint `{text}`: {problem.message}", hint=problem.hint) from None
 
     def __str__(self) -> str:
         return f"{bracketed(self.host)}:{self.port}"

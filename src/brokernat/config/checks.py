@@ -35,6 +35,15 @@ def _one_kind_of_map(document: Document) -> Iterator[Problem]:
             )
 
 
+def _maps_have_content(document: Document) -> Iterator[Problem]:
+    for name in document.section("clusters"):
+        cluster = document.section("clusters", name)
+        for key in ("address_map", "broker_nat"):
+            if key in cluster and cluster[key] is None:
+                hint = "remove the line, or write `address_map: []` to keep the map of a whole JVM out of this cluster"
+                yield Problem("empty", f"`{key}` is empty", hint, document.locate(("clusters", name, key), key=True))
+
+
 def _clusters_exist(document: Document) -> Iterator[Problem]:
     known = document.section("clusters")
     for name in document.section("pipelines"):
@@ -79,4 +88,4 @@ def _topics_differ(document: Document) -> Iterator[Problem]:
                 )
 
 
-_CHECKS = (_one_kind_of_map, _clusters_exist, _references_exist, _topics_differ)
+_CHECKS = (_one_kind_of_map, _maps_have_content, _clusters_exist, _references_exist, _topics_differ)

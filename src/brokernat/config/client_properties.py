@@ -34,6 +34,7 @@ _ELSEWHERE = {
 
 
 def _client(value: object, info: ValidationInfo) -> dict[str, str | Secret]:
+    value = {} if value is None else value
     if not isinstance(value, Mapping):
         raise faults([Fault(Problem("wrong-type", "`client` must be a mapping (`security.protocol: SASL_SSL`)"))])
     references: References = (info.context or {}).get("references") or References()
@@ -100,5 +101,5 @@ def _login_faults(written: Mapping[str, Any], read: Mapping[str, str | Secret]) 
 ClientProperties = Annotated[
     Mapping[str, str | Secret],
     PlainValidator(_client),
-    WithJsonSchema({"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}}),
+    WithJsonSchema({"type": ["object", "null"], "additionalProperties": {"type": ["string", "number", "boolean"]}}),
 ]

@@ -86,6 +86,11 @@ def _shaped(pattern: re.Pattern[str], kind: str, what: str, hint: str) -> AfterV
     return AfterValidator(check)
 
 
+def _nothing_is_empty(value: object) -> object:
+    """A heading whose entries are all commented out is an empty mapping."""
+    return {} if value is None else value
+
+
 def _option(value: object) -> object:
     """Reader options are text to Spark; people write booleans and numbers."""
     if isinstance(value, bool):
@@ -105,6 +110,7 @@ RuleField = Annotated[
     PlainValidator(_rule),
     WithJsonSchema({"type": "string", "pattern": "=", "examples": ["192.168.1.23:9092 = 172.10.1.40:9093"]}),
 ]
+MaybeEmpty = BeforeValidator(_nothing_is_empty)
 DataPath = Annotated[str, AfterValidator(_located)]
 Topic = Annotated[
     str,

@@ -17,6 +17,7 @@ from brokernat.config.fields import (
     Endpoints,
     FunctionName,
     Interval,
+    MaybeEmpty,
     OptionText,
     RuleField,
     Topic,
@@ -95,7 +96,9 @@ class Reference(Section):
     path: DataPath = Field(
         min_length=1, description="A file or a folder, relative to this file, or a URI that Spark reads."
     )
-    options: Mapping[str, OptionText] = Field(default_factory=dict, description="Options of Spark's reader.")
+    options: Annotated[Mapping[str, OptionText], MaybeEmpty] = Field(
+        default_factory=dict, description="Options of Spark's reader."
+    )
     ddl: NonEmpty | None = Field(None, alias="schema", description="The columns as a Spark DDL string.")
     refresh: Literal["every_batch", "never"] = Field("every_batch", description="When the files are read again.")
     duplicates: Literal["fail", "first", "last"] = Field(
@@ -118,7 +121,9 @@ class PipelineSection(Section):
     source: Source
     decode: Decode
     enrich: tuple[Enrich, ...] = Field((), description="Joins, in order.")
-    references: Mapping[str, Reference] = Field(default_factory=dict, description="Reference data by name.")
+    references: Annotated[Mapping[str, Reference], MaybeEmpty] = Field(
+        default_factory=dict, description="Reference data by name."
+    )
     transform: FunctionName | None = Field(None, description="`module:function`, DataFrame -> DataFrame.")
     sink: Sink
     checkpoint: DataPath = Field(min_length=1, description="A folder for Spark's progress, relative to this file.")
@@ -131,7 +136,9 @@ class ConfigFile(Section):
     """The whole file."""
 
     clusters: Mapping[str, ClusterSection] = Field(min_length=1, description="Kafka clusters by name.")
-    pipelines: Mapping[str, PipelineSection] = Field(default_factory=dict, description="Spark pipelines by name.")
+    pipelines: Annotated[Mapping[str, PipelineSection], MaybeEmpty] = Field(
+        default_factory=dict, description="Spark pipelines by name."
+    )
 
 
 class Pipeline(PipelineSection):

@@ -52,14 +52,22 @@ def faults(found: Iterable[Fault]) -> PydanticCustomError:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     """A hint with the known word that is nearest, if one is near."""
+    near = nearest(word, known)
+    return f"did you mean `{near}`?" if near else None
+
+
+def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """The known word that is nearest, case aside; None when none is near (`cutoff` as in difflib)."""
     names = {name.lower(): name for name in known}
-    near = difflib.get_close_matches(word.lower(), names, n=1, cutoff=0.7)
-    return f"did you mean `{names[near[0]]}`?" if near else None
+    near = difflib.get_close_matches(word.lower(), names, n=1, cutoff=cutoff)
+    return names[near[0]] if near else None
 
 
 def translate(errors: Iterable[ErrorDetails], document: Document, model: type[BaseModel]) -> Iterator[Problem]:
     """pydantic's findings as problems of the document."""
-    for error in errors:
+    found = list(errors)
+    misspelled = {(*path[:-1], _nearest(path, model)) for path in _paths(found, "extra_forbidden")}
+    for error in found:
         path: Path = tuple(error["loc"])
         if error["type"] == _OURS:
             for fault in error["ctx"]["faults"]:
@@ -67,13 +75,22 @@ def translate(errors: Iterable[ErrorDetails], document: Document, model: type[Ba
                 yield fault.problem.at(document.locate(place, key=fault.key))
         elif error["type"] == "extra_forbidden":
             yield _unknown_key(path, model).at(document.locate(path, key=True))
-        else:
+        elif not (error["type"] == "missing" and path in misspelled):
             yield _from_pydantic(error, path).at(document.locate(path))
 
 
+def _paths(errors: Iterable[ErrorDetails], kind: str) -> Iterator[Path]:
+    return (tuple(error["loc"]) for error in errors if error["type"] == kind)
+
+
+def _nearest(path: Path, model: type[BaseModel]) -> str | None:
+    return nearest(str(path[-1]), keys_of(model, path[:-1]))
+
+
 def _unknown_key(path: Path, model: type[BaseModel]) -> Problem:
-    known = keys_of(model, path[:-1])
-    hint = did_you_mean(str(path[-1]), known) or f"known here: {', '.join(f'`{key}`' for key in known)}"
+    near = _nearest(path, model)
+    known = ", ".join(f"`{key}`" for key in keys_of(model, path[:-1]))
+    hint = f"did you mean `{near}`?" if near else f"known here: {known}"
     return Problem("unknown-key", f"unknown key `{path[-1]}`", hint)
 
 
@@ -84,12 +101,10 @@ def _from_pydantic(error: ErrorDetails, path: Path) -> Problem:
     if kind == "missing":
         return Problem("missing", f"`{name}` is missing")
     if kind == "literal_error":
-        return Problem(
-            "not-a-choice", f"`{name}` is not {context['expected']}", _choice_hint(value, context["expected"])
-        )
+        return _not_a_choice(name, value, context["expected"])
     if kind in _TYPES:
-        hint = "put quotes around it" if kind == "string_type" and isinstance(value, bool | int | float) else None
-        return Problem("wrong-type", f"`{name}` must be {_TYPES[kind]}, not {_type_name(value)}", hint)
+        message = f"`{name}` must be {_TYPES[kind]}, not {_type_name(value)}"
+        return Problem("wrong-type", message, _type_hint(kind, value))
     if kind in ("too_short", "string_too_short"):
         return Problem("empty", f"`{name}` is empty")
     if kind == "greater_than":
@@ -97,12 +112,17 @@ def _from_pydantic(error: ErrorDetails, path: Path) -> Problem:
     return Problem(kind.replace("_", "-"), f"`{name}`: {error['msg']}")
 
 
-def _choice_hint(value: object, expected: str) -> str | None:
-    return (
-        did_you_mean(value, expected.replace("'", "").replace(" or ", ", ").split(", "))
-        if isinstance(value, str)
-        else None
-    )
+def _not_a_choice(name: str, value: object, expected: str) -> Problem:
+    choices = expected.replace("'", "").replace(" or ", ", ").split(", ")
+    near = did_you_mean(value, choices) if isinstance(value, str) else None
+    allowed = " or ".join(f"`{choice}`" for choice in choices)
+    return Problem("not-a-choice", f"`{name}` must be {allowed}", near)
+
+
+def _type_hint(kind: str, value: object) -> str | None:
+    if kind == "string_type" and isinstance(value, bool | int | float):
+        return "put quotes around it"
+    return "write a list: `[a, b]`" if kind == "tuple_type" and isinstance(value, str) else None
 
 
 def _type_name(value: object) -> str:

@@ -1,0 +1,104 @@
+"""`brokernat`: the table of commands, and what becomes of every way to end.
+
+Commands are imported when they are called, so that `brokernat --help` does not wait for pydantic or Spark. A command
+is a function that returns its exit code (nothing is 0) and raises a BrokernatError for what went wrong; only `main`
+turns errors into words and codes.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import brokernat
+from brokernat.cli import console
+from brokernat.errors import BrokernatError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# name: (module and function, one line of help)
+COMMANDS = {
+    "init": ("brokernat.cli.init:init", "Write a commented brokernat.yaml."),
+    "config": ("brokernat.cli.config:config", "Check brokernat.yaml; print its JSON Schema."),
+    "map": ("brokernat.cli.map:map_", "Check, try and export an address map."),
+    "agent": ("brokernat.cli.agent:agent", "Show or copy the agent jar for your own Java program."),
+}
+
+EXIT_INTERNAL, EXIT_USAGE, EXIT_INTERRUPTED, EXIT_PIPE = 1, 2, 130, 141
+
+
+class _LazyGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
+        command = getattr(import_module(module), name)
+        assert isinstance(command, click.Command), f"{COMMANDS[cmd_name][0]} is not a command"  # noqa: S101
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
+
+
+@click.command(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(brokernat.__version__, prog_name="brokernat", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Kafka clients that work with brokers whose advertised addresses they cannot reach."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line (that of the process unless given); the result is the exit code."""
+    try:
+        result: Any = cli.main(args=None if arguments is None else list(arguments), standalone_mode=False)
+        sys.stdout.flush()
+    except BrokernatError as error:
+        console.report(error.report())
+        return error.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        console.report(error.format_message())
+        return EXIT_USAGE
+    except click.UsageError as error:
+        path = error.ctx.command_path if error.ctx else "brokernat"
+        console.report(f"error: {error.format_message()}\n\nhint: `{path} --help` shows what there is")
+        return EXIT_USAGE
+    except click.ClickException as error:
+        console.report(f"error: {error.format_message()}")
+        return EXIT_USAGE
+    except (KeyboardInterrupt, click.Abort):
+        console.report("stopped")
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader of stdout has gone, as with `| head`. Python would complain once more when it flushes at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_PIPE
+    except Exception as error:  # noqa: BLE001 - the last resort of the program
+        console.report(_internal_error(error))
+        return EXIT_INTERNAL
+    return result if isinstance(result, int) else 0
+
+
+def _internal_error(error: Exception) -> str:
+    """Type and places, never the message nor values: they may hold a secret."""
+    places = [f"  {frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(error.__traceback__)]
+    return "\n".join(
+        (
+            f"error: internal error, {type(error).__name__} in brokernat {brokernat.__version__}: this is a bug",
+            *places,
+            "",
+            "hint: report these lines, which hold no secrets, and what you did, to brokernat's issue tracker",
+        )
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,86 @@
+"""`brokernat config check` and `config schema`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from brokernat.cli import console
+from brokernat.cli.options import config_option, fail_on_option, findings_code, format_option
+from brokernat.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from brokernat.config import Config
+    from brokernat.errors import Problem
+
+
+@click.group()
+def config() -> None:
+    """Check brokernat.yaml; print its JSON Schema."""
+
+
+@config.command()
+@config_option
+@fail_on_option
+@format_option
+@click.option("--skip-secrets", is_flag=True, help="Do not look up ${env:NAME} and ${file:PATH}.")
+def check(config_file: Path, fail_on: str, output: str, skip_secrets: bool) -> int:
+    """Report every problem of the file at once."""
+    from brokernat.config.lints import lint_config
+    from brokernat.config.load import load, read_document
+
+    try:
+        loaded = load(config_file, resolve_secrets=not skip_secrets)
+    except ConfigError as error:
+        if output == "json":
+            console.json_data(_as_json(config_file, [("error", problem) for problem in error.problems]))
+            return error.exit_code
+        raise
+    found = list(lint_config(loaded, read_document(config_file)))
+    if output == "json":
+        console.json_data(_as_json(config_file, [(severity.value, problem) for severity, problem in found]))
+    for severity, problem in found if output == "text" else ():
+        console.report(problem.report(severity.value) + "\n")
+    console.note(_summary(config_file, loaded, len(found)))
+    return findings_code((severity for severity, _ in found), fail_on)
+
+
+@config.command()
+def schema() -> None:
+    """Print the JSON Schema of brokernat.yaml, for editors."""
+    from brokernat.config.schema import json_schema
+
+    console.data(json_schema().removesuffix("\n"))
+
+
+def _summary(path: Path, loaded: Config, found: int) -> str:
+    return f"{path}: {_count(len(loaded.clusters), 'cluster')}, {_count(len(loaded.pipelines), 'pipeline')}, " + (
+        _count(found, "finding") if found else "nothing found"
+    )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _as_json(path: Path, found: list[tuple[str, Problem]]) -> dict[str, Any]:
+    return {
+        "version": 1,
+        "file": str(path),
+        "findings": [
+            {
+                "code": problem.kind,
+                "severity": severity,
+                "message": problem.message,
+                "details": list(problem.details),
+                "line": problem.location.line,
+                "column": problem.location.column,
+                "path": problem.location.path,
+                "hint": problem.hint,
+            }
+            for severity, problem in found
+        ],
+    }

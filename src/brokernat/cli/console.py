@@ -1,0 +1,30 @@
+"""Where output goes: data to stdout, everything else to stderr, both as plain text.
+
+Nothing else of brokernat prints. Data is what a program behind a pipe wants; a note, a warning or an error is for the
+person at the terminal.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+
+def data(text: str) -> None:
+    """One piece of the command's result; a line end is added."""
+    print(text)
+
+
+def json_data(value: object) -> None:
+    """The command's result for programs."""
+    print(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def note(text: str) -> None:
+    """Something for the person, not for the pipe."""
+    print(text, file=sys.stderr)
+
+
+def report(text: str) -> None:
+    """An error, a warning, with its hint."""
+    print(text, file=sys.stderr)

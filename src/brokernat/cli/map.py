@@ -1,0 +1,155 @@
+"""`brokernat map check`, `map translate` and `map export`: an address map without any client.
+
+The map is that of a cluster of the file, or given on the spot: `--rule` (repeatable) or `--file` (a rules file).
+Secrets of the file are not looked up: nothing is dialled here.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from brokernat.cli import console
+from brokernat.cli.map_source import MapSource, map_options
+from brokernat.cli.options import EXIT_FINDINGS, config_option, fail_on_option, findings_code, format_option
+from brokernat.errors import ConfigError, Problem, UnmappedEndpointError
+
+if TYPE_CHECKING:
+    from brokernat.address import AddressMap, Endpoint
+
+
+@click.group(name="map")
+def map_() -> None:
+    """Check, try and export an address map."""
+
+
+@map_.command()
+@map_options
+@fail_on_option
+@format_option
+def check(source: MapSource, fail_on: str, output: str) -> int:
+    """Find rules that can never be used or that cannot all be meant."""
+    from brokernat.address import lint
+
+    maps = source.maps()
+    found = [(name, finding) for name, address_map in maps.items() for finding in lint(address_map)]
+    if output == "json":
+        console.json_data(
+            {
+                "version": 1,
+                "findings": [
+                    {
+                        "code": finding.code,
+                        "severity": finding.severity.value,
+                        "cluster": name,
+                        "rules": [{"number": i + 1, "rule": str(maps[name].rules[i])} for i in finding.rules],
+                        "message": finding.message,
+                        "hint": finding.hint,
+                    }
+                    for name, finding in found
+                ],
+            }
+        )
+    for name, finding in found if output == "text" else ():
+        where = f"{name}, rule" if name else "rule"
+        console.data(f"{finding.severity}: {where} {finding.rules[-1] + 1}: {finding.message} [{finding.code}]")
+        console.data(f"  hint: {finding.hint}")
+    rules = sum(len(address_map.rules) for address_map in maps.values())
+    console.note(f"rules: {rules}, findings: {len(found)}")
+    return findings_code((finding.severity for _, finding in found), fail_on)
+
+
+@map_.command()
+@map_options
+@click.option("--unmapped", type=click.Choice(["fail", "pass"]), help="Instead of what the map says.")
+@format_option
+@click.argument("endpoints", metavar="ENDPOINT...", nargs=-1, required=True)
+def translate(source: MapSource, unmapped: str | None, output: str, endpoints: tuple[str, ...]) -> int:
+    """Print the endpoint that is dialled for each advertised ENDPOINT, and say which rule decides."""
+    from brokernat.address import AddressMap, Unmapped
+
+    _, address_map = source.one()
+    if unmapped:
+        address_map = AddressMap(address_map.rules, Unmapped(unmapped))
+    advertised = _parse_all(endpoints)
+    rows: list[dict[str, str | None]] = []
+    for endpoint in advertised:
+        try:
+            found = address_map.translate(endpoint)
+        except UnmappedEndpointError as error:
+            console.report(error.report())
+            rows.append(
+                {"advertised": str(endpoint), "reachable": None, "rule": None, "rule_to_add": error.rule_to_add}
+            )
+            continue
+        rows.append(
+            {"advertised": str(endpoint), "reachable": str(found.endpoint), "rule": str(found.rule or "") or None}
+        )
+        if output == "text":
+            console.data(str(found.endpoint))
+            console.note(f"{endpoint}: " + (f"rule `{found.rule}`" if found.rule else "no rule, dialled as it is"))
+    if output == "json":
+        console.json_data({"version": 1, "translations": rows})
+    return 0 if all(row["reachable"] for row in rows) else EXIT_FINDINGS
+
+
+@map_.command()
+@config_option
+@click.option("--cluster", metavar="NAME", help="Whose map; needed when several clusters have one.")
+@click.option("--output", "file", metavar="FILE", type=click.Path(path_type=Path), help="Write here, not to stdout.")
+@format_option
+def export(config_file: Path, cluster: str | None, file: Path | None, output: str) -> None:
+    """Write a rules file, one rule a line, for a client without Python: `brokernat.map=file:/path`."""
+    name, address_map = MapSource(config_file, cluster, (), None).one()
+    if output == "json":
+        from brokernat.address import canonical_text, fingerprint
+
+        console.json_data(
+            {
+                "version": 1,
+                "cluster": name,
+                "rules": [str(rule) for rule in address_map.rules],
+                "unmapped": address_map.unmapped.value,
+                "brokernat.map": canonical_text(address_map),
+                "fingerprint": fingerprint(address_map),
+            }
+        )
+        return
+    text = _rules_text(name, address_map)
+    if file is None:
+        console.data(text.removesuffix("\n"))
+        return
+    try:
+        file.write_text(text, "utf-8")
+    except OSError as error:
+        message = f"`{file}` cannot be written: {error.strerror}"
+        raise ConfigError([Problem("file-unwritable", message)]) from None
+    console.note(
+        f"{file}: {len(address_map.rules)} rules; give it to a client as `brokernat.map=file:{file.absolute()}`"
+    )
+
+
+def _parse_all(texts: tuple[str, ...]) -> list[Endpoint]:
+    from brokernat.address import Endpoint
+
+    endpoints: list[Endpoint] = []
+    problems: list[Problem] = []
+    for text in texts:
+        try:
+            endpoints.append(Endpoint.parse(text))
+        except ConfigError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise ConfigError(problems)
+    return endpoints
+
+
+def _rules_text(name: str, address_map: AddressMap) -> str:
+    lines = [
+        f"# Address map of the cluster {name}: advertised = reachable, the first match wins.",
+        f"# Use it with brokernat.unmapped={address_map.unmapped}.",
+        *(str(rule).replace("=", " = ") for rule in address_map.rules),
+    ]
+    return "\n".join(lines) + "\n"

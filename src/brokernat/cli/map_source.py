@@ -1,0 +1,89 @@
+"""Which map a `map` command is about: rules on the command line, a rules file, or clusters of brokernat.yaml."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from brokernat.cli.options import config_option
+from brokernat.errors import ConfigError, Location, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from brokernat.address import AddressMap
+
+
+@dataclass(frozen=True, slots=True)
+class MapSource:
+    """What the options said."""
+
+    config_file: Path
+    cluster: str | None
+    rules: tuple[str, ...]
+    file: Path | None
+
+    def maps(self) -> dict[str, AddressMap]:
+        """The maps by cluster name; the name is empty for a map that belongs to no cluster."""
+        from brokernat.config.load import load
+        from brokernat.config.rules_file import read_rules_file
+
+        if sum((self.cluster is not None, bool(self.rules), self.file is not None)) > 1:
+            raise click.UsageError("`--cluster`, `--rule` and `--file` exclude each other")
+        if self.rules:
+            return {"": _from_options(self.rules)}
+        if self.file is not None:
+            return {"": read_rules_file(self.file)}
+        config = load(self.config_file, resolve_secrets=False)
+        clusters = [config.cluster(self.cluster)] if self.cluster else config.clusters.values()
+        maps = {cluster.name: cluster.address_map for cluster in clusters if cluster.address_map is not None}
+        if not maps:
+            who = f"the cluster `{self.cluster}`" if self.cluster else "no cluster"
+            message = (
+                f"{who} has no address map" if self.cluster else f"{who} of `{self.config_file}` has an address map"
+            )
+            raise ConfigError([Problem("no-map", message, "add `address_map` to it, or give rules with `--rule`")])
+        return maps
+
+    def one(self) -> tuple[str, AddressMap]:
+        """The only map, with its cluster's name."""
+        maps = self.maps()
+        if len(maps) > 1:
+            raise click.UsageError(f"several clusters have a map, choose one with `--cluster`: {', '.join(maps)}")
+        return next(iter(maps.items()))
+
+
+def map_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--config`, `--cluster`, `--rule`, `--file`, handed to the command as one `source`."""
+
+    @config_option
+    @click.option("--cluster", metavar="NAME", help="The map of this cluster of the file.")
+    @click.option("--rule", "rules", metavar="RULE", multiple=True, help="A rule `advertised = reachable`; repeatable.")
+    @click.option("--file", metavar="FILE", type=click.Path(path_type=Path), help="A rules file: one rule a line.")
+    @wraps(command)
+    def with_source(
+        config_file: Path, cluster: str | None, rules: tuple[str, ...], file: Path | None, **others: Any
+    ) -> Any:
+        return command(source=MapSource(config_file, cluster, rules, file), **others)
+
+    return with_source
+
+
+def _from_options(rules: tuple[str, ...]) -> AddressMap:
+    """Each option may hold several rules, as the property does."""
+    from brokernat.address import AddressMap
+
+    parsed: list[Any] = []
+    problems: list[Problem] = []
+    for number, text in enumerate(rules, start=1):
+        try:
+            parsed.extend(AddressMap.parse(text).rules)
+        except ConfigError as error:
+            problems.extend(problem.at(Location(f"--rule {number}")) for problem in error.problems)
+    if problems:
+        raise ConfigError(problems)
+    return AddressMap(tuple(parsed))

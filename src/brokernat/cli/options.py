@@ -1,0 +1,49 @@
+"""Options that several commands share, so that they have one name and one meaning."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from brokernat.address import Severity
+
+DEFAULT_FILE: Final = "brokernat.yaml"
+EXIT_WARNINGS, EXIT_FINDINGS = 4, 5
+
+config_option = click.option(
+    "--config",
+    "config_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    default=DEFAULT_FILE,
+    show_default=True,
+    help="The file to read.",
+)
+format_option = click.option(
+    "--format",
+    "output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How results are written to stdout.",
+)
+fail_on_option = click.option(
+    "--fail-on",
+    type=click.Choice(["error", "warning"]),
+    default="error",
+    show_default=True,
+    help="The least severity that ends with a code other than 0.",
+)
+
+
+def findings_code(severities: Iterable[Severity], fail_on: str) -> int:
+    """The exit code for what was found: 5 with errors, 4 with warnings where these count, else 0."""
+    found = {severity.value for severity in severities}
+    if "error" in found:
+        return EXIT_FINDINGS
+    return EXIT_WARNINGS if "warning" in found and fail_on == "warning" else 0

@@ -1,0 +1,66 @@
+"""What works and is doubtful all the same: the warnings of `brokernat config check`.
+
+Like `checks.py`, but a file with warnings still loads. Rules have lints of their own (`address/lint.py`); here they
+get their places in the file.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from brokernat.address.lint import Severity, lint
+from brokernat.config.kafka_names import LOGIN_NAMES, NAMES, is_secret
+from brokernat.config.problems import nearest
+from brokernat.errors import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from brokernat.address import AddressMap
+    from brokernat.config.document import Document
+    from brokernat.config.load import Config
+
+_PUBLIC = frozenset({"ssl.keystore.certificate.chain", "ssl.truststore.certificates"})
+_NEAR = 0.85  # `sasl.mechanisms` is near `sasl.mechanism`; `my.ssl.provider` is somebody's own name
+
+
+def lint_config(config: Config, document: Document) -> Iterator[tuple[Severity, Problem]]:
+    """Every doubt about a file that loaded."""
+    for name, cluster in config.clusters.items():
+        if cluster.address_map is not None:
+            yield from _rules(cluster.address_map, name, document)
+        elif "unmapped" in document.section("clusters", name):
+            message = "`unmapped` has no effect without `address_map`"
+            location = document.locate(("clusters", name, "unmapped"), key=True)
+            yield Severity.WARNING, Problem("unmapped-without-map", message, location=location)
+        for problem in _client(name, document):
+            yield Severity.WARNING, problem
+
+
+def _rules(address_map: AddressMap, cluster: str, document: Document) -> Iterator[tuple[Severity, Problem]]:
+    key = "address_map" if "address_map" in document.section("clusters", cluster) else "broker_nat"
+    for finding in lint(address_map):
+        location = document.locate(("clusters", cluster, key, finding.rules[-1]))
+        yield finding.severity, Problem(finding.code, finding.message, finding.hint, location)
+
+
+def _client(cluster: str, document: Document) -> Iterator[Problem]:
+    client = document.section("clusters", cluster, "client")
+    for name, value in client.items():
+        path = ("clusters", cluster, "client", name)
+        if name not in NAMES | LOGIN_NAMES:
+            near = nearest(name, NAMES | LOGIN_NAMES, _NEAR)
+            if near:
+                hint = f"did you mean `{near}`?"
+                yield Problem(
+                    "unknown-property", f"Kafka has no property `{name}`", hint, document.locate(path, key=True)
+                )
+        if is_secret(name) and name not in _PUBLIC and isinstance(value, str) and "${" not in value:
+            hint = "keep it out of the file: `${env:NAME}` or `${file:PATH}`"
+            yield Problem("plain-secret", f"`{name}` is written in plain", hint, document.locate(path))
+    if any(name.startswith("sasl.") for name in client) and not str(client.get("security.protocol", "")).startswith(
+        "SASL_"
+    ):
+        message = "`sasl.*` has no effect: `security.protocol` is not SASL_PLAINTEXT or SASL_SSL"
+        place = document.locate(("clusters", cluster, "client"), key=True)
+        yield Problem("sasl-unused", message, "add `security.protocol: SASL_SSL`", place)
