@@ -21,6 +21,16 @@ IMPATIENT = {
 }
 """A client that has to go over to another broker shall do so in test time; a run that fails shall say so soon."""
 
+HOPELESS = {
+    "default.api.timeout.ms": "4000",
+    "request.timeout.ms": "2000",
+    "max.block.ms": "4000",
+    "delivery.timeout.ms": "4000",
+    # An idempotent producer that reaches no broker asks for its id for ever, and expires nothing meanwhile.
+    "enable.idempotence": "false",
+}
+"""A client that is expected to fail shall do so in seconds."""
+
 
 class Clients:
     """Makes clients as a user of the cluster would write them, the map among their properties."""

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.matrix.conftest import Clients
+from tests.matrix.conftest import HOPELESS, Clients
 from tests.matrix.expectations import RECORDS, ROLES, assert_dialled, assert_healthy
 from tests.matrix.javas import java_binary
 from tests.matrix.programs import CLIENTS, Loader, Programs, kafka_streams, run
@@ -13,12 +13,6 @@ from brokernat.testbed import LoopbackWorld
 pytestmark = pytest.mark.integration
 
 TRANSLATING = [Loader.JVM_MAP, Loader.CLIENT_MAP, Loader.REPORTER]
-SOON = {
-    "default.api.timeout.ms": "4000",
-    "request.timeout.ms": "2000",
-    "max.block.ms": "4000",
-    "delivery.timeout.ms": "4000",
-}
 
 
 @pytest.mark.parametrize("version", CLIENTS)
@@ -61,7 +55,7 @@ def test_a_map_without_an_agent_translates_nothing(
     """The control: the same program and properties, the map among them. With the agent the complaint is gone."""
     topic, roles = client_of.topic(), ("admin", "producer")
     plain.hq.create_topic(topic)
-    outcome = programs.exercise(version, client_of(plain.hq, roles, topic=topic, changes=SOON), loader=Loader.NONE)
+    outcome = programs.exercise(version, client_of(plain.hq, roles, topic=topic, changes=HOPELESS), loader=Loader.NONE)
     assert not outcome.of("admin")["ok"]
     assert not outcome.of("producer")["ok"]
     complaint = "could not be established"

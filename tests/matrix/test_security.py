@@ -1,7 +1,7 @@
 """SASL and TLS see the broker's ORIGINAL name although another address is dialled."""
 
 import pytest
-from tests.matrix.conftest import Clients
+from tests.matrix.conftest import HOPELESS, Clients
 from tests.matrix.expectations import assert_dialled, assert_healthy
 from tests.matrix.javas import java_binary
 from tests.matrix.programs import CLIENTS, Loader, Programs
@@ -10,7 +10,6 @@ from brokernat.testbed import LoopbackWorld, RunningCluster
 
 pytestmark = pytest.mark.integration
 
-SOON = {"default.api.timeout.ms": "4000", "request.timeout.ms": "2000"}
 SUBJECT_REMOVED = "getSubject is not supported"
 """What SASL in a client before 3.9 ends in on Java 24 and later (JEP 486), with or without the agent."""
 TOO_OLD_FOR_SASL_ON_25 = ("2.4.1", "2.8.2", "3.0.2", "3.4.1")
@@ -59,7 +58,7 @@ def test_a_name_that_does_not_resolve(strict: LoopbackWorld, programs: Programs,
 
     # By the gateway, so that the names come from the brokers; whoever does that cannot verify its certificate.
     unverified = {"ssl.endpoint.identification.algorithm": ""}
-    advertised = client_of(strict.hq2, ("admin",), changes=unverified | SOON)
+    advertised = client_of(strict.hq2, ("admin",), changes=unverified | HOPELESS)
     outcome = programs.exercise("3.9.2", advertised, loader=Loader.NONE)
     assert not outcome.of("admin")["ok"]
     assert "java.net.UnknownHostException: kafka-" in outcome.log
@@ -101,7 +100,7 @@ def test_sasl_with_a_wrong_password_is_refused(plain: LoopbackWorld, programs: P
 def test_sasl_on_java_25_needs_a_client_from_3_9_2_on(
     version: str, loader: Loader, plain: LoopbackWorld, programs: Programs, client_of: Clients
 ) -> None:
-    client = client_of(plain.hq2, ("admin",), changes=SOON)
+    client = client_of(plain.hq2, ("admin",), changes=HOPELESS)
     outcome = programs.exercise(version, client, loader=loader, java=java_binary(25))
     assert not outcome.of("admin")["ok"]
     assert SUBJECT_REMOVED in outcome.of("admin")["error"] + outcome.log
