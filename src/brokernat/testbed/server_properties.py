@@ -29,6 +29,8 @@ _COMMON = {
     "min.insync.replicas": "1",
     "group.initial.rebalance.delay.ms": "0",
     "log.cleaner.dedupe.buffer.size": "1048577",
+    # Brokers unpack what a producer packed: the testbed's own reader (kafka/) knows no lz4 or zstd.
+    "compression.type": "uncompressed",
     "num.network.threads": "2",
     "num.io.threads": "4",
     "controlled.shutdown.max.retries": "1",
