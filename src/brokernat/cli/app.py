@@ -27,6 +27,7 @@ COMMANDS = {
     "init": ("brokernat.cli.init:init", "Write a commented brokernat.yaml."),
     "config": ("brokernat.cli.config:config", "Check brokernat.yaml; print its JSON Schema."),
     "map": ("brokernat.cli.map:map_", "Check, try and export an address map."),
+    "demo": ("brokernat.cli.demo:demo", "Show the main job on this machine: real brokers, real Spark, no root."),
     "agent": ("brokernat.cli.agent:agent", "Show or copy the agent jar for your own Java program."),
 }
 
