@@ -4,6 +4,7 @@ import io.brokernat.agent.address.MapException;
 import io.brokernat.agent.hook.HookTransformer;
 import java.lang.instrument.Instrumentation;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -47,6 +48,24 @@ public final class Agent {
         status.put("hooks", transformer == null ? Map.of() : transformer.places());
         status.put("maps", services.maps.status());
         return status;
+    }
+
+    /**
+     * What a client with these properties would dial, as this agent reads its map; nothing is dialled or counted.
+     *
+     * @param endpoints advertised, as {@code host:port}
+     * @return JDK types only: {@code fingerprint}, {@code unmapped} and {@code problem} of the map ("" without one), and
+     *     {@code reachable}: endpoint to endpoint, "" where the map refuses it
+     */
+    public static Map<String, Object> inspect(Map<String, ?> properties, List<String> endpoints) {
+        MapInForce map = services.maps.learn(properties);
+        Client client = new Client(properties, map);
+        Map<String, String> reachable = new LinkedHashMap<>();
+        endpoints.forEach(endpoint -> reachable.put(endpoint, services.dialler.plan(client, endpoint)));
+        Map<String, Object> result = new LinkedHashMap<>(
+                map == null ? Map.of("fingerprint", "", "unmapped", "", "problem", "") : map.status());
+        result.put("reachable", reachable);
+        return result;
     }
 
     static Services services() {

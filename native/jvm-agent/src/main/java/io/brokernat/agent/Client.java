@@ -14,13 +14,14 @@ import java.util.Set;
 final class Client {
     private static final List<String> BOOTSTRAP = List.of("bootstrap.servers", "bootstrap.controllers");
 
-    final String id;
+    /** As messages name it. */
+    final String name;
     /** Null: no map, nothing is changed. */
     final MapInForce map;
     private final Set<Endpoint> bootstrap = new HashSet<>();
 
     Client(Map<?, ?> properties, MapInForce map) {
-        this.id = String.valueOf(properties.containsKey("client.id") ? properties.get("client.id") : "without client.id");
+        this.name = name(properties);
         this.map = map;
         for (String key : BOOTSTRAP) {
             Object servers = properties.get(key);
@@ -32,15 +33,28 @@ final class Client {
         }
     }
 
+    private static String name(Map<?, ?> properties) {
+        for (String key : List.of("client.id", "group.id")) {
+            Object value = properties.get(key);
+            if (value != null && !value.toString().isEmpty()) {
+                return "client " + (key.equals("client.id") ? value : "of group " + value);
+            }
+        }
+        return "a client without client.id";
+    }
+
     private void addBootstrap(String server) {
         try {
             // Kafka allows `SASL_SSL://host:port` there.
-            Endpoint endpoint = Endpoint.parse(server.substring(server.indexOf("://") < 0 ? 0 : server.indexOf("://") + 3));
-            bootstrap.add(endpoint);
+            int protocol = server.indexOf("://");
+            bootstrap.add(Endpoint.parse(protocol < 0 ? server : server.substring(protocol + 3)));
         } catch (NotationException e) {
-            // Kafka tells the user about it.
-            return;
+            return; // Kafka tells the user about it
         }
+    }
+
+    boolean bootstraps(Endpoint endpoint) {
+        return bootstrap.contains(endpoint);
     }
 
     /** Bootstrap connections have negative ids; later ones may go to the same place under the id of a node. */

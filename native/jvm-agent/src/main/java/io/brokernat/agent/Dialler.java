@@ -2,6 +2,7 @@ package io.brokernat.agent;
 
 import io.brokernat.agent.address.Endpoint;
 import io.brokernat.agent.address.Host;
+import io.brokernat.agent.address.NotationException;
 import io.brokernat.agent.address.Translation;
 import java.net.ConnectException;
 import java.net.InetAddress;
@@ -36,7 +37,7 @@ final class Dialler {
         }
         Endpoint endpoint = new Endpoint(Host.of(address.getHostString()), address.getPort());
         if (client.map.problem != null) {
-            String refusal = "refused: the address map of client " + client.id + " cannot be used: " + client.map.problem;
+            String refusal = "refused: the address map of " + client.name + " cannot be used: " + client.map.problem;
             log.warnOnce(channelBuilder, client.map.problem, refusal);
             throw new ConnectException(refusal);
         }
@@ -44,16 +45,35 @@ final class Dialler {
         if (translation != null) {
             InetSocketAddress reachable = reachable(address.getHostString(), translation);
             String distinct = endpoint + " -> " + translation.endpoint + " (rule " + translation.rule;
-            log.infoOnce(channelBuilder, distinct, "translated " + distinct + ", client " + client.id + ")");
+            log.infoOnce(channelBuilder, distinct, "translated " + distinct + ", " + client.name + ")");
             return reachable;
         }
         if (client.map.unmapped == Unmapped.FAIL && !client.bootstraps(connectionId, address, endpoint)) {
-            String refusal = "refused: " + endpoint + " has no rule in the address map of client " + client.id + "; add \"" + endpoint
+            String refusal = "refused: " + endpoint + " has no rule in the address map of " + client.name + "; add \"" + endpoint
                     + " = REACHABLE:" + endpoint.port() + "\" or set brokernat.unmapped=pass";
             log.warnOnce(channelBuilder, endpoint.toString(), refusal);
             throw new ConnectException(refusal);
         }
         return unchanged(address);
+    }
+
+    /** What would be dialled for an advertised endpoint, or "" where it would be refused. */
+    String plan(Client client, String advertised) {
+        Endpoint endpoint;
+        try {
+            endpoint = Endpoint.parse(advertised);
+        } catch (NotationException e) {
+            return advertised;
+        }
+        if (client.map == null) {
+            return endpoint.toString();
+        }
+        Translation translation = client.map.problem == null ? client.map.map.find(endpoint) : null;
+        if (translation != null) {
+            return translation.endpoint.toString();
+        }
+        boolean passes = client.map.problem == null && (client.map.unmapped == Unmapped.PASS || client.bootstraps(endpoint));
+        return passes ? endpoint.toString() : "";
     }
 
     private InetSocketAddress reachable(String originalHost, Translation translation) throws UnknownHostException {

@@ -1,18 +1,25 @@
 package io.brokernat.agent;
 
 import java.io.File;
+import java.io.IOException;
 import java.net.URISyntaxException;
+import java.util.Collections;
+import java.util.jar.JarEntry;
+import java.util.jar.JarFile;
 import net.bytebuddy.agent.ByteBuddyAgent;
 
 /**
  * Loads the agent into the running JVM, from the jar that this class came from. Works in any class loader: the agent itself then
  * lives in the system class loader, and only a system property is read here.
  */
-final class SelfAttach {
+public final class SelfAttach {
+    private static final String PROOF = "io/brokernat/agent/proof/";
+    private static final String CLASS = ".class";
+
     private SelfAttach() {}
 
     /** @throws IllegalStateException where this JVM lets nobody attach; says what to do instead */
-    static void ensureRunning() {
+    public static void ensureRunning() {
         // One lock for all copies of this class: strings are interned per JVM.
         synchronized ("io.brokernat.agent.SelfAttach".intern()) {
             if (System.getProperty(Agent.VERSION) == null) {
@@ -24,8 +31,9 @@ final class SelfAttach {
     private static void attach() {
         File jar = jar();
         try {
+            loadProof(jar);
             ByteBuddyAgent.attach(jar, Long.toString(ProcessHandle.current().pid()));
-        } catch (RuntimeException | LinkageError e) {
+        } catch (IOException | ReflectiveOperationException | RuntimeException | LinkageError e) {
             throw new IllegalStateException(
                     "the brokernat agent cannot be loaded into this running JVM (" + e
                             + "); allow it with -XX:+EnableDynamicAgentLoading and a Java that has the module jdk.attach, or start the JVM with -javaagent:"
@@ -34,6 +42,22 @@ final class SelfAttach {
         }
         if (System.getProperty(Agent.VERSION) == null) {
             throw new IllegalStateException("the brokernat agent was attached from " + jar + " but did not start; the reason stands on stderr");
+        }
+    }
+
+    /**
+     * From the attach on, a parent-first class loader finds our classes on the system class path. A package that is half loaded
+     * here by then would be torn in two, so it is loaded as a whole before.
+     */
+    private static void loadProof(File jar) throws IOException, ReflectiveOperationException {
+        try (JarFile content = new JarFile(jar)) {
+            for (JarEntry entry : Collections.list(content.entries())) {
+                String name = entry.getName();
+                if (name.startsWith(PROOF) && name.endsWith(CLASS)) {
+                    String type = name.substring(0, name.length() - CLASS.length()).replace('/', '.');
+                    Class.forName(type, false, SelfAttach.class.getClassLoader());
+                }
+            }
         }
     }
 

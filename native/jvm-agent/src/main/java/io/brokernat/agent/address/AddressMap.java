@@ -5,6 +5,7 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -17,11 +18,11 @@ import java.util.stream.Collectors;
  */
 public final class AddressMap {
     private final List<Rule> rules;
-    private final List<AtomicLong> uses;
+    private final Map<Rule, AtomicLong> uses = new IdentityHashMap<>();
 
     private AddressMap(List<Rule> rules) {
         this.rules = rules;
-        this.uses = rules.stream().map(rule -> new AtomicLong()).collect(Collectors.toList());
+        rules.forEach(rule -> uses.put(rule, new AtomicLong()));
     }
 
     /**
@@ -61,22 +62,27 @@ public final class AddressMap {
     }
 
     /** The endpoint to dial and the rule that says so; null where no rule matches. */
+    public Translation find(Endpoint endpoint) {
+        return rules.stream()
+                .filter(rule -> rule.matches(endpoint))
+                .findFirst()
+                .map(rule -> new Translation(rule.translate(endpoint), rule))
+                .orElse(null);
+    }
+
+    /** The same, for a connection that is made: the rule counts as used. */
     public Translation translate(Endpoint endpoint) {
-        for (int i = 0; i < rules.size(); i++) {
-            if (rules.get(i).matches(endpoint)) {
-                uses.get(i).incrementAndGet();
-                return new Translation(rules.get(i).translate(endpoint), rules.get(i));
-            }
+        Translation translation = find(endpoint);
+        if (translation != null) {
+            uses.get(translation.rule).incrementAndGet();
         }
-        return null;
+        return translation;
     }
 
     /** Each rule's canonical text, in order, and how often it was used; a rule that stands twice is counted once. */
     public Map<String, Long> uses() {
         Map<String, Long> counts = new LinkedHashMap<>();
-        for (int i = 0; i < rules.size(); i++) {
-            counts.merge(rules.get(i).toString(), uses.get(i).get(), Long::sum);
-        }
+        rules.forEach(rule -> counts.merge(rule.toString(), uses.get(rule).get(), Long::sum));
         return counts;
     }
 

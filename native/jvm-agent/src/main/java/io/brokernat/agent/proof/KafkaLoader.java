@@ -1,0 +1,51 @@
+package io.brokernat.agent.proof;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.Map;
+import java.util.function.Function;
+
+/**
+ * Finds the questions where Kafka is. From {@code -javaagent} alone this package sits in the system class loader and Kafka in a
+ * child of it ({@code spark.jars}), so a plain link fails: then the one class that links Kafka is defined once more, from its
+ * bytes, below the context class loader.
+ */
+final class KafkaLoader extends ClassLoader {
+    private static final String QUESTIONS = "io.brokernat.agent.proof.KafkaQuestions";
+    private static final String KAFKA = "org.apache.kafka.clients.admin.AdminClient";
+
+    private KafkaLoader(ClassLoader parent) {
+        super(parent);
+    }
+
+    /** The class loader whose Kafka the surrounding program uses. */
+    static ClassLoader context() {
+        ClassLoader context = Thread.currentThread().getContextClassLoader();
+        return context == null ? KafkaLoader.class.getClassLoader() : context;
+    }
+
+    /** @throws ClassNotFoundException where there is no kafka-clients at all */
+    @SuppressWarnings("unchecked")
+    static Function<Map<String, Object>, Map<String, Object>> questions() throws ReflectiveOperationException, IOException {
+        Class<?> kafka = Class.forName(KAFKA, false, context());
+        ClassLoader own = KafkaLoader.class.getClassLoader();
+        Class<?> questions = kafka == seenFrom(own) ? Class.forName(QUESTIONS, true, own) : new KafkaLoader(context()).define();
+        return (Function<Map<String, Object>, Map<String, Object>>) questions.getDeclaredConstructor().newInstance();
+    }
+
+    private static Class<?> seenFrom(ClassLoader loader) {
+        try {
+            return Class.forName(KAFKA, false, loader);
+        } catch (ClassNotFoundException e) {
+            return null;
+        }
+    }
+
+    private Class<?> define() throws IOException {
+        String path = QUESTIONS.replace('.', '/') + ".class";
+        try (InputStream in = KafkaLoader.class.getClassLoader().getResourceAsStream(path)) {
+            byte[] bytes = in.readAllBytes();
+            return defineClass(QUESTIONS, bytes, 0, bytes.length);
+        }
+    }
+}

@@ -1,0 +1,208 @@
+package io.brokernat.agent.proof;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.apache.kafka.clients.admin.AdminClient;
+import org.apache.kafka.clients.admin.AdminClientConfig;
+import org.apache.kafka.clients.admin.Config;
+import org.apache.kafka.clients.admin.DescribeClusterOptions;
+import org.apache.kafka.clients.admin.DescribeClusterResult;
+import org.apache.kafka.clients.admin.DescribeConfigsOptions;
+import org.apache.kafka.clients.admin.DescribeTopicsOptions;
+import org.apache.kafka.clients.admin.DescribeTopicsResult;
+import org.apache.kafka.clients.admin.ListOffsetsOptions;
+import org.apache.kafka.clients.admin.OffsetSpec;
+import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.common.KafkaFuture;
+import org.apache.kafka.common.Node;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.TopicPartitionInfo;
+import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.errors.ClusterAuthorizationException;
+import org.apache.kafka.common.errors.InvalidRequestException;
+import org.apache.kafka.common.errors.TimeoutException;
+
+/**
+ * What is asked of the brokers, with the real client and the query's own properties. The only class of the proof that links Kafka:
+ * it may have to be defined in another class loader ({@link KafkaLoader}), so JDK types alone cross its border.
+ *
+ * <p>{@code DescribeConfigs} of the broker resource {@code n} is answered by broker {@code n} only: success proves address, TLS,
+ * SASL and identity in one stroke. Any other broker says {@code Unexpected broker id, expected M or empty string, but received
+ * n}, where {@code M} is who answered.
+ */
+public final class KafkaQuestions implements Function<Map<String, Object>, Map<String, Object>> {
+    private static final Pattern WRONG_NODE = Pattern.compile("expected (\\d+)\\D.*received (\\d+)");
+    // A silent node shall cost less than five seconds, and its answer must not be lost for the others.
+    private static final int TOTAL_MS = 4500;
+    private static final Map<String, String> TIMEOUTS = Map.of(
+            "default.api.timeout.ms", Integer.toString(TOTAL_MS),
+            "request.timeout.ms", "1500",
+            "socket.connection.setup.timeout.ms", "1000",
+            "socket.connection.setup.timeout.max.ms", "1000");
+
+    /**
+     * @param question {@code properties}, and either {@code topics} (a list: discover) or {@code nodes} (ids) and {@code partitions}
+     *     (node id to {@code topic-partition})
+     */
+    @Override
+    public Map<String, Object> apply(Map<String, Object> question) {
+        AdminClient admin = AdminClient.create(properties(question));
+        try {
+            return question.containsKey("topics") ? discover(admin, list(question, "topics")) : askNodes(admin, question);
+        } finally {
+            admin.close(Duration.ofMillis(500));
+        }
+    }
+
+    @SuppressWarnings("unchecked")
+    private static Map<String, Object> properties(Map<String, Object> question) {
+        Map<String, Object> properties = new HashMap<>((Map<String, Object>) question.get("properties"));
+        Set<String> known = AdminClientConfig.configNames();
+        TIMEOUTS.forEach((key, value) -> {
+            if (known.contains(key)) {
+                properties.put(key, value);
+            }
+        });
+        properties.put("client.id", properties.getOrDefault("client.id", "brokernat") + "-proof-" + System.nanoTime());
+        return properties;
+    }
+
+    @SuppressWarnings("unchecked")
+    private static <T> List<T> list(Map<String, Object> question, String key) {
+        return (List<T>) question.get(key);
+    }
+
+    private static Map<String, Object> askNodes(AdminClient admin, Map<String, Object> question) {
+        List<Integer> nodes = list(question, "nodes");
+        Map<?, ?> partitions = (Map<?, ?>) question.get("partitions");
+        List<ConfigResource> resources = new ArrayList<>();
+        nodes.forEach(node -> resources.add(new ConfigResource(ConfigResource.Type.BROKER, node.toString())));
+        Map<ConfigResource, KafkaFuture<Config>> answers =
+                admin.describeConfigs(resources, new DescribeConfigsOptions().timeoutMs(TOTAL_MS)).values();
+        Map<String, Object> results = new LinkedHashMap<>();
+        for (ConfigResource resource : resources) {
+            Throwable error = errorOf(answers.get(resource));
+            Map<String, Object> result = error instanceof ClusterAuthorizationException
+                    ? askLeader(admin, (String) partitions.get(Integer.valueOf(resource.name())))
+                    : judge(error);
+            results.put(resource.name(), result);
+        }
+        return results;
+    }
+
+    private static Map<String, Object> judge(Throwable error) {
+        if (error == null) {
+            return result("ok", "checked", "DescribeConfigs of the broker itself");
+        }
+        Matcher wrong = WRONG_NODE.matcher(String.valueOf(error.getMessage()));
+        if (error instanceof InvalidRequestException && wrong.find()) {
+            return result("wrong-node", "answered_by", Integer.valueOf(wrong.group(1)));
+        }
+        Map<String, Object> result = result(error instanceof TimeoutException ? "timed-out" : "failed", "cause", error.getClass().getName());
+        result.put("message", String.valueOf(error.getMessage()));
+        return result;
+    }
+
+    /** Only a partition's leader answers ListOffsets; any other broker sends the client round in circles until it times out. */
+    private static Map<String, Object> askLeader(AdminClient admin, String partition) {
+        String reached = "a broker answered there and let the client in, but its ACLs do not allow to ask which one it is";
+        if (partition == null) {
+            return result("not-provable", "checked", reached);
+        }
+        int dash = partition.lastIndexOf('-');
+        TopicPartition asked = new TopicPartition(partition.substring(0, dash), Integer.parseInt(partition.substring(dash + 1)));
+        try {
+            Throwable error = errorOf(admin.listOffsets(Map.of(asked, OffsetSpec.latest()), new ListOffsetsOptions().timeoutMs(TOTAL_MS)).all());
+            if (error == null) {
+                return result("ok", "checked", "ListOffsets of " + partition + ", which only its leader answers");
+            }
+            return result("not-provable", "checked", reached + "; ListOffsets of " + partition + ": " + error);
+        } catch (NoSuchMethodError e) {
+            // Clients before 2.5.
+            return result("not-provable", "checked", reached);
+        }
+    }
+
+    private static Map<String, Object> discover(AdminClient admin, List<String> topics) {
+        Map<String, Object> found = new LinkedHashMap<>();
+        try {
+            DescribeClusterResult cluster = admin.describeCluster(new DescribeClusterOptions().timeoutMs(TOTAL_MS));
+            found.put("cluster_id", get(cluster.clusterId()));
+            Map<Integer, Object> nodes = new TreeMap<>();
+            for (Node node : get(cluster.nodes())) {
+                String host = node.host().indexOf(':') < 0 ? node.host() : "[" + node.host() + "]";
+                nodes.put(node.id(), Map.of("id", node.id(), "endpoint", host + ":" + node.port()));
+            }
+            found.put("nodes", nodes.values());
+            found.put("partitions", leaders(admin, topics));
+        } catch (ExecutionException | InterruptedException | java.util.concurrent.TimeoutException | ReflectiveOperationException e) {
+            Throwable cause = e instanceof ExecutionException ? e.getCause() : e;
+            found.put("cause", cause.getClass().getName());
+            found.put("message", String.valueOf(cause.getMessage()));
+        }
+        return found;
+    }
+
+    /** The first partition of the topics that each node leads. */
+    private static Map<Integer, String> leaders(AdminClient admin, List<String> topics)
+            throws ExecutionException, InterruptedException, java.util.concurrent.TimeoutException, ReflectiveOperationException {
+        Map<Integer, String> leaders = new TreeMap<>();
+        if (topics.isEmpty()) {
+            return leaders;
+        }
+        DescribeTopicsResult result = admin.describeTopics(topics, new DescribeTopicsOptions().timeoutMs(TOTAL_MS));
+        for (TopicDescription topic : get(all(result)).values()) {
+            for (TopicPartitionInfo partition : topic.partitions()) {
+                if (partition.leader() != null) {
+                    leaders.putIfAbsent(partition.leader().id(), topic.name() + "-" + partition.partition());
+                }
+            }
+        }
+        return leaders;
+    }
+
+    /** {@code allTopicNames()} from 3.1 on, {@code all()} before 4.0. */
+    @SuppressWarnings("unchecked")
+    private static KafkaFuture<Map<String, TopicDescription>> all(DescribeTopicsResult result) throws ReflectiveOperationException {
+        String name = "all";
+        for (java.lang.reflect.Method method : DescribeTopicsResult.class.getMethods()) {
+            name = method.getName().equals("allTopicNames") ? "allTopicNames" : name;
+        }
+        return (KafkaFuture<Map<String, TopicDescription>>) DescribeTopicsResult.class.getMethod(name).invoke(result);
+    }
+
+    private static Throwable errorOf(KafkaFuture<?> answer) {
+        try {
+            get(answer);
+            return null;
+        } catch (ExecutionException e) {
+            return e.getCause();
+        } catch (java.util.concurrent.TimeoutException | InterruptedException e) {
+            return new TimeoutException(e);
+        }
+    }
+
+    /** The client keeps its own time; the second more only guards against a client that does not. */
+    private static <T> T get(KafkaFuture<T> answer)
+            throws ExecutionException, InterruptedException, java.util.concurrent.TimeoutException {
+        return answer.get(TOTAL_MS + 1000, TimeUnit.MILLISECONDS);
+    }
+
+    private static Map<String, Object> result(String outcome, String key, Object value) {
+        Map<String, Object> result = new LinkedHashMap<>();
+        result.put("outcome", outcome);
+        result.put(key, value);
+        return result;
+    }
+}

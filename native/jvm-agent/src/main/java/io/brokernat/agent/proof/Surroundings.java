@@ -1,0 +1,105 @@
+package io.brokernat.agent.proof;
+
+import io.brokernat.agent.Agent;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.InetAddress;
+import java.net.URL;
+import java.net.UnknownHostException;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+
+/** Which JVM this is, which agent runs in it, which Kafka it has. */
+final class Surroundings {
+    private static final String KAFKA_VERSION = "kafka/kafka-version.properties";
+
+    private Surroundings() {}
+
+    static Map<String, Object> describe() {
+        Map<String, Object> facts = new LinkedHashMap<>();
+        Object environment = sparkEnvironment();
+        facts.put("executor", environment == null ? null : call(environment, "executorId"));
+        facts.put("host", host());
+        facts.put("pid", ProcessHandle.current().pid());
+        facts.put("java", System.getProperty("java.version"));
+        facts.put("kafka_clients", kafkaClients());
+        return facts;
+    }
+
+    /** {@code agent} (its version, or null), {@code loader}, {@code global_fingerprint}. */
+    static Map<String, Object> agent() {
+        Map<String, Object> facts = new LinkedHashMap<>();
+        boolean runs = System.getProperty(Agent.VERSION) != null;
+        Map<?, ?> status = runs ? (Map<?, ?>) ofAgent("status", new Class<?>[0]) : Map.of();
+        facts.put("agent", status.get("version"));
+        facts.put("loader", status.get("loader"));
+        facts.put("global_fingerprint", status.get("fingerprint"));
+        return facts;
+    }
+
+    /** The agent's own reading of the map of these properties, see {@link Agent#inspect}; it must run. */
+    static Map<?, ?> inspect(Map<String, String> properties, List<String> endpoints) {
+        return (Map<?, ?>) ofAgent("inspect", new Class<?>[] {Map.class, List.class}, properties, endpoints);
+    }
+
+    /** Never by a static of our own copy: the agent's state lives in the system class loader. */
+    private static Object ofAgent(String method, Class<?>[] types, Object... arguments) {
+        try {
+            Class<?> agent = ClassLoader.getSystemClassLoader().loadClass(Agent.class.getName());
+            return agent.getMethod(method, types).invoke(null, arguments);
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException("the running agent " + System.getProperty(Agent.VERSION) + " has no " + method, e);
+        }
+    }
+
+    private static Object sparkEnvironment() {
+        try {
+            return Class.forName("org.apache.spark.SparkEnv", false, KafkaLoader.context()).getMethod("get").invoke(null);
+        } catch (ReflectiveOperationException e) {
+            return null;
+        }
+    }
+
+    private static Object call(Object target, String method) {
+        try {
+            return target.getClass().getMethod(method).invoke(target);
+        } catch (ReflectiveOperationException e) {
+            return null;
+        }
+    }
+
+    private static String host() {
+        try {
+            return InetAddress.getLocalHost().getHostName();
+        } catch (UnknownHostException e) {
+            return "unknown";
+        }
+    }
+
+    /** Every copy on the class path, the one in use first: two are a mistake that shows much later. */
+    private static List<Object> kafkaClients() {
+        List<Object> copies = new ArrayList<>();
+        try {
+            for (URL url : new LinkedHashSet<>(Collections.list(KafkaLoader.context().getResources(KAFKA_VERSION)))) {
+                Properties version = new Properties();
+                try (InputStream in = url.openStream()) {
+                    version.load(in);
+                }
+                copies.add(Map.of("version", version.getProperty("version", "unknown"), "location", location(url)));
+            }
+        } catch (IOException e) {
+            copies.add(Map.of("version", "unknown", "location", e.toString()));
+        }
+        return copies;
+    }
+
+    private static String location(URL url) {
+        String text = url.toString();
+        return text.replaceFirst("^jar:file:", "").replaceFirst("!.*", "");
+    }
+}
