@@ -1,0 +1,38 @@
+import pytest
+
+from brokernat.address import AddressMap, lint
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("a:1=x:1,b:1=y:1", []),
+        ("a:1=a:1", []),
+        ("10.0.0.0/8=10.0.0.0/8", []),
+        ("a:1=x:1,A.:1=X:1", [("duplicate-rule", "warning", (0, 1))]),
+        ("a:1=x:1,b:1=y:1,a:1=z:1", [("contradicting-rule", "error", (0, 2))]),
+        ("a=x,a:1=y:1", [("shadowed-rule", "error", (0, 1))]),
+        ("a:1=y:1,a=x", []),
+        ("10.0.0.0/8=11.0.0.0/8,10.1.0.0/16=12.1.0.0/16", [("shadowed-rule", "error", (0, 1))]),
+        ("10.1.0.0/16=12.1.0.0/16,10.0.0.0/8=11.0.0.0/8", []),
+        ("10.0.0.0/8=11.0.0.0/8,10.0.0.1:9092=gw:1", [("shadowed-rule", "error", (0, 1))]),
+        ("*.hq=gw,a.hq:1=gw2:1", [("shadowed-rule", "error", (0, 1))]),
+        ("*.hq:1=gw:{1+id},a.hq:1=gw2:1", [("shadowed-rule", "error", (0, 1))]),
+        ("a:1=b:1,b:1=c:1", [("chained-rule", "warning", (1, 0))]),
+        ("a:1=b:1,b=c", [("chained-rule", "warning", (1, 0))]),
+        ("a=b,b:1=c:1", []),
+        ("a:1=10.0.0.7:1,10.0.0.0/8=11.0.0.0/8", [("chained-rule", "warning", (1, 0))]),
+        ("a:1=x:1,b:1=x:1", [("shared-target", "warning", (0, 1))]),
+        ("a=x,b=x", [("shared-target", "warning", (0, 1))]),
+        ("10.0.0.0/24=10.9.0.0/24,10.1.0.0/24=10.9.0.0/24", [("shared-target", "warning", (0, 1))]),
+    ],
+)
+def test_findings(text: str, found: list[tuple[str, str, tuple[int, ...]]]) -> None:
+    assert [(f.code, str(f.severity), f.rules) for f in lint(AddressMap.parse(text))] == found
+
+
+def test_findings_name_both_rules_and_say_what_to_do() -> None:
+    (finding,) = lint(AddressMap.parse("a=x,a:1=y:1"))
+    assert "`a=x`" in finding.message
+    assert "`a:1=y:1`" in finding.message
+    assert finding.hint == "put the narrower rule first"

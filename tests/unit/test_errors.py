@@ -1,0 +1,80 @@
+import pytest
+
+from brokernat.errors import (
+    BrokernatError,
+    ConfigError,
+    IncompleteError,
+    Location,
+    MissingToolError,
+    NothingReachableError,
+    Problem,
+    ProofFailedError,
+    UnmappedEndpointError,
+)
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (BrokernatError("m"), 1),
+        (ConfigError([Problem("k", "m")]), 2),
+        (MissingToolError("m"), 2),
+        (NothingReachableError("m"), 3),
+        (UnmappedEndpointError("a:1", "a:1 = HOST:PORT"), 5),
+        (ProofFailedError("m"), 5),
+        (IncompleteError("m"), 6),
+    ],
+)
+def test_exit_codes(error: BrokernatError, code: int) -> None:
+    assert error.exit_code == code
+
+
+def test_the_fact_and_the_advice_are_apart() -> None:
+    error = MissingToolError("no Java", hint="install openjdk-17-jre-headless")
+    assert str(error) == "no Java"
+    assert error.report() == "error: no Java\n\nhint: install openjdk-17-jre-headless"
+    assert BrokernatError("no hint").report() == "error: no hint"
+
+
+def test_one_problem_reads_like_any_other_error() -> None:
+    place = Location("brokernat.yaml", 4, 5, "clusters.hq.broker_nat")
+    problem = Problem("unpaired", "lists differ", "add one entry", place, details=("unpaired: kafka-3:9092",))
+    error = ConfigError([problem])
+    assert str(error) == "lists differ: brokernat.yaml line 4, column 5, clusters.hq.broker_nat\nunpaired: kafka-3:9092"
+    assert error.hint == "add one entry"
+    assert error.report() == f"error: {error}\n\nhint: add one entry"
+
+
+def test_several_problems_are_blocks_with_their_number() -> None:
+    error = ConfigError([Problem("a", "first", "hint a"), Problem("b", "second")])
+    assert str(error) == "first\nsecond"
+    assert error.hint is None
+    assert error.report() == "error: first\n\nhint: hint a\n\nerror: second\n\n2 problems"
+
+
+def test_an_error_without_problems_is_a_mistake_of_the_caller() -> None:
+    with pytest.raises(ValueError, match="at least one"):
+        ConfigError([])
+
+
+@pytest.mark.parametrize(
+    ("location", "text"),
+    [
+        (Location(), ""),
+        (Location("f"), "f"),
+        (Location("f", 3), "f line 3"),
+        (Location("f", 3, 7), "f line 3, column 7"),
+        (Location(None, 3, 7), "line 3, column 7"),
+        (Location("f", None, None, "a.b"), "f, a.b"),
+        (Location("f", 3, 7, "a[1]"), "f line 3, column 7, a[1]"),
+    ],
+)
+def test_locations(location: Location, text: str) -> None:
+    assert str(location) == text
+
+
+def test_the_rule_to_add_is_in_the_hint() -> None:
+    error = UnmappedEndpointError("10.0.0.9:9092", "10.0.0.9:9092 = HOST:PORT")
+    assert "10.0.0.9:9092" in str(error)
+    assert error.hint is not None
+    assert "`10.0.0.9:9092 = HOST:PORT`" in error.hint
