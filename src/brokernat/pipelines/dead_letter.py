@@ -1,7 +1,7 @@
 """A record that is not well, as it came, with the reason in the headers that Kafka Connect uses.
 
-The names are Connect's (`DeadLetterQueueReporter`, KIP-298): tools that read its dead letters read ours. Key and value are
-the record's own bytes, so that it can be sent again once the cause is gone. Headers that an earlier round left are
+The names are Connect's (`DeadLetterQueueReporter`, KIP-298): tools that read its dead letters read ours. Key and value
+are the record's own bytes, so that it can be sent again once the cause is gone. Headers that an earlier round left are
 replaced: the last cause is the one that counts. Connect's stack trace is not written: nothing was thrown.
 """
 

@@ -1,8 +1,8 @@
 """Tags as records, and the one write of a batch.
 
-Tags and dead letters leave in one write to one cluster, the topic per row, so that there is no moment at which one is
-out and the other is not attempted. The producer waits for all replicas; what may still come twice is a batch that is run again
-after a crash or a task that is tried again, and each copy carries the same `brokernat-src`.
+Tags and dead letters leave in one write to one cluster, the topic per row: one set of producers, one failure. The
+producer waits for all replicas; what may still come twice is a batch that is run again after a crash or a task that is
+tried again, and each copy carries the same `brokernat-src`.
 """
 
 from __future__ import annotations

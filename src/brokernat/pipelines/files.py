@@ -1,0 +1,103 @@
+"""Files wherever Spark finds them: a local folder, HDFS, an object store. Through Hadoop's FileSystem, as Spark itself.
+
+Only what references and the checkpoint need: look, read and write small texts, rename, remove.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class FileStamp:
+    """What changes when a file is written anew; `modified` in milliseconds since 1970."""
+
+    path: str
+    size: int
+    modified: int
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The file systems that a session knows."""
+
+    spark: SparkSession
+
+    def stamps(self, path: str) -> tuple[FileStamp, ...]:
+        """Every file under `path` (a file, a folder, or a pattern with `*`), hidden ones left out as Spark does."""
+        system, at = self._locate(path)
+        found: list[FileStamp] = []
+        for status in system.globStatus(at) or ():
+            self._collect(system, status, found)
+        return tuple(sorted(found))
+
+    def unfinished(self, path: str) -> bool:
+        """Whether a Spark or Hadoop job is writing into the folder `path`."""
+        system, at = self._locate(path)
+        return bool(system.exists(self._path(f"{at}/_temporary")))
+
+    def exists(self, path: str) -> bool:
+        system, at = self._locate(path)
+        return bool(system.exists(at))
+
+    def read_text(self, path: str) -> str | None:
+        """The text of a small file, None where there is none."""
+        system, at = self._locate(path)
+        if not system.exists(at):
+            return None
+        stream = system.open(at)
+        try:
+            return bytes(stream.readAllBytes()).decode()
+        finally:
+            stream.close()
+
+    def write_text(self, path: str, text: str) -> None:
+        """Replaces a small file, its folder made where needed."""
+        system, at = self._locate(path)
+        stream = system.create(at, True)
+        try:
+            stream.write(bytearray(text.encode()))
+        finally:
+            stream.close()
+
+    def rename(self, path: str, to: str) -> None:
+        system, at = self._locate(path)
+        system.rename(at, self._path(to))
+
+    def remove(self, path: str) -> None:
+        """Removes a file or a folder with all in it; nothing happens where there is none."""
+        system, at = self._locate(path)
+        system.delete(at, True)
+
+    def _collect(self, system: Any, status: Any, found: list[FileStamp]) -> None:
+        path = status.getPath()
+        if status.isDirectory():
+            for child in system.listStatus(path):
+                if not child.getPath().getName().startswith(("_", ".")):
+                    self._collect(system, child, found)
+        else:
+            found.append(FileStamp(path.toString(), status.getLen(), status.getModificationTime()))
+
+    def _locate(self, path: str) -> tuple[Any, Any]:
+        at = self._path(path)
+        configuration = self.spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001 - py4j has no public door
+        return at.getFileSystem(configuration), at
+
+    def _path(self, path: str) -> Any:
+        jvm: Any = self.spark.sparkContext._jvm  # noqa: SLF001
+        return jvm.org.apache.hadoop.fs.Path(path)
+
+
+def is_local(path: str) -> bool:
+    """Whether a path is one of this machine's own, without or with `file:`."""
+    return urlsplit(path).scheme in ("", "file")
+
+
+def local_path(path: str) -> str:
+    """The plain path of a local one."""
+    return urlsplit(path).path if path.startswith("file:") else path

@@ -1,0 +1,139 @@
+"""What a cluster says of itself and of topics, asked with Kafka's own AdminClient in the driver's JVM.
+
+The same client, properties and map as the query's, so that an answer here means what it will mean there. A right that
+is not granted is data and no error: the check says what it could not see.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from brokernat.errors import NothingReachableError
+from brokernat.pipelines.root_cause import root_cause
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from pyspark.sql import SparkSession
+
+_TIMEOUT_MS = 30_000
+_KAFKA = "org.apache.kafka."
+_ABSENT = "UnknownTopicOrPartitionException"
+_FORBIDDEN = "AuthorizationException"
+
+
+@dataclass(frozen=True, slots=True)
+class TopicFacts:
+    """A topic as this client may see it.
+
+    `operations` are the names of `AclOperation` that are allowed, None where the broker does not tell;
+    `max_message_bytes` is None where the settings may not be read.
+    """
+
+    name: str
+    partitions: int
+    operations: frozenset[str] | None
+    max_message_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """Why nothing is known of a topic: it is not there, or asking is not allowed."""
+
+    name: str
+    exists: bool | None
+    cause: str
+
+
+class KafkaAdmin:
+    """One AdminClient; use `open_admin`."""
+
+    def __init__(self, jvm: Any, client: Any, name: str) -> None:
+        self._jvm = jvm
+        self._client = client
+        self._name = name
+
+    def cluster_id(self) -> str:
+        """Kafka's own id of the cluster.
+
+        Raises:
+            NothingReachableError: no broker answered in time.
+        """
+        from py4j.protocol import Py4JJavaError
+
+        try:
+            return str(self._client.describeCluster().clusterId().get())
+        except Py4JJavaError as error:
+            raise NothingReachableError(
+                f"cluster `{self._name}` does not answer: {root_cause(error)}",
+                hint="`brokernat pipeline check` says which broker is reached from which executor",
+            ) from None
+
+    def topics(self, names: Iterable[str]) -> dict[str, TopicFacts | Unseen]:
+        """What is known of each topic."""
+        return {name: self._topic(name) for name in names}
+
+    def _topic(self, name: str) -> TopicFacts | Unseen:
+        from py4j.protocol import Py4JJavaError
+
+        options = self._class("clients.admin.DescribeTopicsOptions")().includeAuthorizedOperations(True)
+        try:
+            described = self._client.describeTopics(self._list([name]), options).allTopicNames().get().get(name)
+        except Py4JJavaError as error:
+            cause = root_cause(error)
+            exists = False if cause.startswith(_ABSENT) else None
+            return Unseen(name, exists, cause)
+        allowed = described.authorizedOperations()
+        return TopicFacts(
+            name,
+            described.partitions().size(),
+            None if allowed is None else frozenset(operation.name() for operation in allowed),
+            self._max_message_bytes(name),
+        )
+
+    def _max_message_bytes(self, name: str) -> int | None:
+        from py4j.protocol import Py4JJavaError
+
+        config_resource = self._class("common.config.ConfigResource")
+        resource = config_resource(config_resource.Type.TOPIC, name)
+        try:
+            config = self._client.describeConfigs(self._list([resource])).all().get().get(resource)
+        except Py4JJavaError as error:
+            if _FORBIDDEN in root_cause(error):
+                return None
+            raise
+        entry = config.get("max.message.bytes")
+        return None if entry is None or entry.value() is None else int(entry.value())
+
+    def _class(self, name: str) -> Any:
+        found = self._jvm
+        for part in (_KAFKA + name).split("."):
+            found = getattr(found, part)
+        return found
+
+    def _list(self, values: Iterable[Any]) -> Any:
+        result = self._jvm.java.util.ArrayList()
+        for value in values:
+            result.add(value)
+        return result
+
+
+@contextmanager
+def open_admin(spark: SparkSession, properties: Mapping[str, str], name: str) -> Iterator[KafkaAdmin]:
+    """An AdminClient for the block.
+
+    Args:
+        properties: Kafka's own names, with the credentials.
+        name: of the cluster, for messages.
+    """
+    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - py4j has no public door
+    java_properties = jvm.java.util.HashMap()
+    for key, value in {"default.api.timeout.ms": str(_TIMEOUT_MS), **properties}.items():
+        java_properties.put(key, value)
+    client = jvm.org.apache.kafka.clients.admin.Admin.create(java_properties)
+    try:
+        yield KafkaAdmin(jvm, client, name)
+    finally:
+        client.close(jvm.java.time.Duration.ofSeconds(5))

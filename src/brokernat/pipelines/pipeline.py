@@ -1,0 +1,208 @@
+"""From configuration to a running query: the only wiring of this package."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from brokernat.errors import ConfigError, IncompleteError
+from brokernat.pipelines.batch import Batches, BatchReport, StoppedError
+from brokernat.pipelines.files import Files
+from brokernat.pipelines.kafka_admin import open_admin
+from brokernat.pipelines.plan import Plan
+from brokernat.pipelines.reference import ReferenceTable
+from brokernat.pipelines.root_cause import root_cause
+from brokernat.pipelines.source import read_stream
+from brokernat.pipelines.state import Owner, State, foreign
+from brokernat.pipelines.transform import load_transform
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.types import StructType
+
+    from brokernat.config import Cluster, Config, Pipeline
+
+log = logging.getLogger(__name__)
+
+_POLL_SECONDS = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A pipeline of a file with what belongs to it."""
+
+    pipeline: Pipeline
+    source: Cluster
+    sink: Cluster
+    folder: Path
+    state: State
+
+    @classmethod
+    def of(cls, config: Config, name: str) -> Self:
+        """Raises ConfigError where the file has no such pipeline."""
+        pipeline = config.pipeline(name)
+        source, sink = config.cluster(pipeline.source.cluster), config.cluster(pipeline.sink.cluster)
+        return cls(pipeline, source, sink, config.path.parent, State(pipeline.checkpoint))
+
+    @property
+    def clusters(self) -> tuple[Cluster, ...]:
+        """Source and sink, once where they are the same."""
+        return (self.source,) if self.source is self.sink else (self.source, self.sink)
+
+    def plan(self) -> Plan:
+        """The steps; needs a session, which parses the schema.
+
+        Raises:
+            ConfigError: the schema cannot be read.
+            TransformError: the transform cannot be loaded.
+        """
+        transform = load_transform(self.pipeline.transform, self.folder) if self.pipeline.transform else None
+        return Plan(self.pipeline.name, parse_schema(self.pipeline.decode.ddl), self.pipeline.sink, transform)
+
+    def references(self) -> list[ReferenceTable]:
+        """One per `enrich` entry, in order: the same reference may be joined by several keys."""
+        return [
+            ReferenceTable(
+                join.reference,
+                self.pipeline.references[join.reference],
+                key=join.key,
+                columns=join.columns,
+                folder=self.state.reference_folder(f"{join.reference}.{join.key}"),
+            )
+            for join in self.pipeline.enrich
+        ]
+
+    def owner(self, cluster_id: str) -> Owner:
+        """Whose the checkpoint is to be."""
+        return Owner(self.pipeline.name, cluster_id, self.pipeline.source.topics)
+
+
+class Run:
+    """A running query. `stop` may be called from a signal handler; `wait` returns when the query has ended."""
+
+    def __init__(self, query: StreamingQuery, batches: Batches, stopping: threading.Event) -> None:
+        self._query = query
+        self._batches = batches
+        self._stopping = stopping
+
+    def stop(self) -> None:
+        """Lets the batch that runs finish and begins no other."""
+        self._stopping.set()
+
+    def progress(self) -> dict[str, object] | None:
+        """Spark's last progress report, None before the first."""
+        return self._query.lastProgress
+
+    def poll(self) -> bool:
+        """Waits a moment; False when the query has ended.
+
+        Raises:
+            BrokernatError: as a step raised it.
+            IncompleteError: the query failed; its first cause in one line.
+        """
+        from pyspark.errors import StreamingQueryException
+
+        try:
+            if self._query.awaitTermination(_POLL_SECONDS):  # type: ignore[arg-type]  # takes seconds as float
+                return False
+        except StreamingQueryException as error:
+            self._raise_failure(error)
+            return False
+        if self._stopping.is_set() and not self._query.status["isTriggerActive"]:
+            # Between two batches: nothing is cut short. A batch that begins right now refuses itself.
+            self._query.stop()
+            return False
+        return True
+
+    def _raise_failure(self, error: Exception) -> None:
+        failure = self._batches.failure
+        if isinstance(failure, StoppedError):
+            return
+        from brokernat.errors import BrokernatError
+
+        if isinstance(failure, BrokernatError):
+            raise failure
+        raise IncompleteError(
+            f"the query failed: {root_cause(failure or error)}",
+            hint="nothing is lost: the batch is not committed, and the next start runs it again with the same offsets",
+        )
+
+
+def start(
+    spark: SparkSession, prepared: Prepared, on_batch: Callable[[BatchReport], None], *, once: bool = False
+) -> Run:
+    """Starts the query.
+
+    Args:
+        spark: a session that was configured for the clusters.
+        on_batch: told of every batch that is written, from another thread.
+        once: read what is there now, then end.
+
+    Raises:
+        ConfigError: the checkpoint belongs to another pipeline or cluster.
+        NothingReachableError: the source cluster does not answer.
+    """
+    from brokernat.clients.spark import Role, kafka_options
+    from brokernat.clients.spark.options import client_properties
+
+    pipeline = prepared.pipeline
+    with open_admin(spark, client_properties(prepared.source), prepared.source.name) as admin:
+        cluster_id = admin.cluster_id()
+    claim(Files(spark), prepared, cluster_id)
+    stopping = threading.Event()
+    batches = Batches(
+        plan=prepared.plan(),
+        cluster_id=cluster_id,
+        references=prepared.references(),
+        sink_options=kafka_options(prepared.sink, role=Role.SINK),
+        stopping=stopping,
+        on_batch=on_batch,
+    )
+    stream = read_stream(spark, pipeline.source, kafka_options(prepared.source, role=Role.SOURCE))
+    writer = stream.writeStream.queryName(pipeline.name).option("checkpointLocation", pipeline.checkpoint)
+    if once:
+        writer = writer.trigger(availableNow=True)
+    elif pipeline.trigger_interval:
+        writer = writer.trigger(processingTime=pipeline.trigger_interval)
+    return Run(writer.foreachBatch(batches).start(), batches, stopping)
+
+
+def claim(files: Files, prepared: Prepared, cluster_id: str) -> None:
+    """Makes the checkpoint this pipeline's, or finds that it is another's.
+
+    Raises:
+        ConfigError: it belongs to another pipeline or cluster.
+    """
+    owner = prepared.owner(cluster_id)
+    found = prepared.state.owner(files)
+    if problems := foreign(found, owner):
+        raise ConfigError(problems)
+    if found != owner:
+        prepared.state.claim(files, owner)
+
+
+def parse_schema(ddl: str) -> StructType:
+    """A DDL text as Spark's type.
+
+    Raises:
+        ConfigError: Spark cannot read it.
+    """
+    from pyspark.errors import PySparkException
+    from pyspark.sql.types import StructType
+
+    from brokernat.errors import Problem
+
+    try:
+        schema = StructType.fromDDL(ddl)
+    except PySparkException as error:
+        message = f"decode.schema: {root_cause(error)}"
+        raise ConfigError([Problem("bad-schema", message, "for example `id STRING, amount DOUBLE`")]) from None
+    if not isinstance(schema, StructType):
+        raise ConfigError([Problem("bad-schema", f"decode.schema: `{ddl}` names one type and no columns")])
+    return schema

@@ -1,0 +1,258 @@
+"""Reference data: an immutable copy of the last version that was in order, looked at anew before each batch.
+
+Joining with the user's file itself fails both ways: Spark freezes the list of files when it plans, so an overwritten
+file kills the query and an added one is never seen (measured, 4.3). So each version is read once, checked, and copied
+to Parquet in the pipeline's own folder; batches join with the copy. Whatever becomes of the file, a batch that runs has
+its data.
+
+A new version that cannot be read, lacks a column, or changes while it is read, is a file that somebody is writing: the
+last good copy stays in force, with a warning, and the file is looked at again at the next batch. Duplicate keys under
+`duplicates: fail` are different: the file is whole and says two things, so the pipeline stops before any join.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import time
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from brokernat.errors import BrokernatError
+from brokernat.pipelines.envelope import quoted
+from brokernat.pipelines.files import Files, FileStamp
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from brokernat.config.model import Reference
+
+log = logging.getLogger(__name__)
+
+_QUIET_SECONDS = 0.2
+"""A file younger than this is waited for: somebody may be in the middle of writing it."""
+_EXAMPLES = 5
+_ORDER = "brokernat_order"
+
+
+class UnusableReferenceError(BrokernatError):
+    """A reference that cannot be used."""
+
+    exit_code = 2
+
+
+class DuplicateKeysError(UnusableReferenceError):
+    """A key with several rows, where the policy says to fail."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One version. `id` follows from the content alone: the same rows have the same id."""
+
+    id: str
+    path: str
+    rows: int
+    schema: str
+    stamps: tuple[FileStamp, ...]
+    loaded_at: float
+
+    def frame(self, spark: SparkSession) -> DataFrame:
+        """One row per key."""
+        from pyspark.sql.types import StructType
+
+        # With the schema given, Spark opens no file to plan the join.
+        return spark.read.schema(StructType.fromJson(json.loads(self.schema))).parquet(self.path)
+
+
+class ReferenceTable:
+    """A reference, by one key, as batches see it."""
+
+    def __init__(self, name: str, section: Reference, *, key: str, columns: Sequence[str] | None, folder: str) -> None:
+        """Nothing is read.
+
+        Args:
+            key: the column of the reference that records are joined by.
+            columns: what a join adds; all but the key when None.
+            folder: where copies go.
+        """
+        self.name = name
+        self.section = section
+        self.key = key
+        self._columns = columns
+        self._folder = folder
+        self._current: Snapshot | None = None
+        self._read_in_this_run = False
+        self._complained_of: tuple[FileStamp, ...] | None = None
+
+    def current(self, spark: SparkSession, key_type: str) -> Snapshot:
+        """The version that the next batch joins with.
+
+        Args:
+            key_type: the type of the records' key, as Spark writes it; the reference's key becomes the same.
+
+        Raises:
+            UnusableReferenceError: there is no version that could be used, or keys are there twice and must not be.
+        """
+        files = Files(spark)
+        self._current = self._current or self._from_last_run(files)
+        if self._read_in_this_run and self.section.refresh == "never" and self._current:
+            return self._current
+        stamps = self._settled_stamps(files)
+        if self._current and self._current.stamps == stamps:
+            self._read_in_this_run = True
+            return self._current
+        try:
+            self._current = self._load(spark, files, stamps, key_type)
+        except DuplicateKeysError:
+            raise
+        except UnusableReferenceError as error:
+            if self._current is None:
+                raise
+            self._keep_last_good(self._current, stamps, error)
+        self._read_in_this_run = True
+        return self._current
+
+    def _load(self, spark: SparkSession, files: Files, stamps: tuple[FileStamp, ...], key_type: str) -> Snapshot:
+        path = self.section.path
+        if not stamps:
+            raise UnusableReferenceError(f"reference `{self.name}`: there is no file at {path}")
+        if files.unfinished(path):
+            raise UnusableReferenceError(f"reference `{self.name}`: a job is writing into {path}")
+        staged = f"{self._folder}/staged"
+        try:
+            rows = self._one_row_per_key(self._read(spark), key_type)
+            rows.write.mode("overwrite").parquet(staged)
+        except BrokernatError:
+            raise
+        except Exception as error:  # noqa: BLE001 - Spark reports bad files by many classes
+            from brokernat.pipelines.root_cause import root_cause
+
+            raise UnusableReferenceError(
+                f"reference `{self.name}`: {path} cannot be read: {root_cause(error)}"
+            ) from None
+        if files.stamps(path) != stamps:
+            raise UnusableReferenceError(f"reference `{self.name}`: {path} changed while it was read")
+        return self._keep(spark, files, staged, stamps)
+
+    def _read(self, spark: SparkSession) -> DataFrame:
+        options = {**READER_OPTIONS[self.section.format], **self.section.options}
+        reader = spark.read.format(self.section.format).options(**options)
+        if self.section.ddl:
+            reader = reader.schema(self.section.ddl)
+        frame = reader.load(self.section.path)
+        wanted = [self.key, *(self._columns or ())]
+        if absent := [column for column in wanted if column not in frame.columns]:
+            raise UnusableReferenceError(
+                f"reference `{self.name}`: {self.section.path} has no column {', '.join(f'`{c}`' for c in absent)}",
+                hint=f"it has: {', '.join(frame.columns) or 'none'}",
+            )
+        return frame
+
+    def _one_row_per_key(self, frame: DataFrame, key_type: str) -> DataFrame:
+        """The rows that can be joined, each key once, the key of the records' type."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        cast = F.col(quoted(self.key)).try_cast(key_type)
+        bad = frame.where(F.col(quoted(self.key)).isNotNull() & cast.isNull()).select(quoted(self.key))
+        if examples := [row[0] for row in bad.limit(_EXAMPLES).collect()]:
+            raise UnusableReferenceError(
+                f"reference `{self.name}`: `{self.key}` is {key_type.upper()} in the records, and here it is "
+                + ", ".join(f"{value!r}" for value in examples)
+            )
+        # In the order of the file: splits by name and place, rows of one split as they stand.
+        order = F.struct(F.input_file_name(), F.input_file_block_start(), F.monotonically_increasing_id())
+        keyed = frame.withColumn(self.key, cast).where(F.col(quoted(self.key)).isNotNull())
+        if self.section.duplicates == "fail":
+            self._refuse_duplicates(keyed)
+        else:
+            pick = F.min_by if self.section.duplicates == "first" else F.max_by
+            row = F.struct(*(quoted(column) for column in keyed.columns))
+            ordered = keyed.select(row.alias("row"), order.alias(_ORDER))
+            keyed = ordered.groupBy(F.col("row")[self.key]).agg(pick("row", _ORDER).alias("row")).select("row.*")
+        if self._columns is None:
+            return keyed
+        return keyed.select(*(quoted(column) for column in dict.fromkeys([self.key, *self._columns])))
+
+    def _refuse_duplicates(self, keyed: DataFrame) -> None:
+        repeated = keyed.groupBy(quoted(self.key)).count().where("count > 1").persist()
+        try:
+            if total := repeated.count():
+                first = repeated.orderBy(quoted(self.key)).limit(_EXAMPLES).collect()
+                shown = ", ".join(f"{row[0]} ({row[1]} times)" for row in first)
+                more = f" and {total - len(first)} more" if total > len(first) else ""
+                raise DuplicateKeysError(
+                    f"reference `{self.name}`: {total} of its `{self.key}` stand more than once in "
+                    f"{self.section.path}: {shown}{more}",
+                    hint="remove them, or say which one counts: `duplicates: first` or `duplicates: last`",
+                )
+        finally:
+            repeated.unpersist()
+
+    def _keep(self, spark: SparkSession, files: Files, staged: str, stamps: tuple[FileStamp, ...]) -> Snapshot:
+        from pyspark.sql import functions as F  # noqa: N812
+
+        copy = spark.read.parquet(staged)
+        digest = copy.agg(
+            F.count(F.lit(1)).alias("rows"),
+            # Sum and XOR do not depend on the order of rows, which no reader of files promises.
+            F.expr(f"sum(cast(xxhash64({', '.join(quoted(c) for c in copy.columns)}) as decimal(38,0)))").alias("sum"),
+            F.bit_xor(F.xxhash64(*(quoted(column) for column in copy.columns))).alias("xor"),
+        ).first()
+        assert digest is not None  # noqa: S101 - an aggregate without groups has one row
+        schema = copy.schema.json()
+        text = f"{schema}|{digest['rows']}|{digest['sum']}|{digest['xor']}"
+        identity = hashlib.sha256(text.encode()).hexdigest()[:12]
+        path = f"{self._folder}/{identity}"
+        if files.exists(path):
+            files.remove(staged)
+        else:
+            files.rename(staged, path)
+        snapshot = Snapshot(identity, path, digest["rows"], schema, stamps, time.time())
+        previous = self._current
+        files.write_text(f"{self._folder}/current.json", json.dumps(asdict(snapshot)))
+        self._remove_others(files, {snapshot.path, previous.path if previous else ""})
+        log.info("reference %s: version %s, %d rows, from %s", self.name, identity, snapshot.rows, self.section.path)
+        return snapshot
+
+    def _remove_others(self, files: Files, kept: set[str]) -> None:
+        # The previous one stays for a batch that is still running, such as one that a stopped process left.
+        names = {stamp.path.removeprefix("file:").rpartition("/")[0] for stamp in files.stamps(f"{self._folder}/*")}
+        for path in names - {path.removeprefix("file:") for path in kept} - {self._folder}:
+            files.remove(path)
+
+    def _from_last_run(self, files: Files) -> Snapshot | None:
+        text = files.read_text(f"{self._folder}/current.json")
+        if text is None:
+            return None
+        known: dict[str, Any] = json.loads(text)
+        known["stamps"] = tuple(FileStamp(**stamp) for stamp in known["stamps"])
+        snapshot = Snapshot(**known)
+        return snapshot if files.exists(snapshot.path) else None
+
+    def _settled_stamps(self, files: Files) -> tuple[FileStamp, ...]:
+        stamps = files.stamps(self.section.path)
+        if self._current and stamps == self._current.stamps:
+            return stamps
+        youngest = max((stamp.modified for stamp in stamps), default=0) / 1000
+        if time.time() - youngest < _QUIET_SECONDS:
+            time.sleep(_QUIET_SECONDS)
+            stamps = files.stamps(self.section.path)
+        return stamps
+
+    def _keep_last_good(self, good: Snapshot, stamps: tuple[FileStamp, ...], error: UnusableReferenceError) -> None:
+        if stamps != self._complained_of:
+            self._complained_of = stamps
+            age = time.time() - good.loaded_at
+            log.warning("%s; version %s, read %.0f s ago, stays in force", error, good.id, age)
+
+
+READER_OPTIONS: dict[str, dict[str, str]] = {
+    # Pruning would read only the columns asked for and pass over rows that are cut short.
+    "csv": {"header": "true", "mode": "FAILFAST", "enforceSchema": "false", "columnPruning": "false"},
+    "json": {"mode": "FAILFAST"},
+    "parquet": {},
+}
+"""By format: what is not fit to be joined with is an error and no null. The reference's own options win."""

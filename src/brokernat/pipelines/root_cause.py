@@ -1,0 +1,46 @@
+"""One line out of two hundred: what a failure under Spark comes down to.
+
+The interesting exception is at the bottom of the chain of causes, under layers that only say that something below them
+failed; and of a message only the first line says what, the rest is where.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+_LIMIT = 600
+_DEPTH = 50
+_PREFIX = re.compile(r"^(?:[\w$]+\.)+(?=[A-Z][\w$]*(?:Exception|Error)\b)")
+_PYTHON = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception|Warning)\b.*", re.MULTILINE)
+
+
+def root_cause(error: BaseException) -> str:
+    """The deepest cause, as `Class: message`, in one line."""
+    throwable: Any = getattr(error, "java_exception", None)
+    if throwable is None:
+        origin = getattr(error, "_origin", None)
+        throwable = getattr(origin, "java_exception", None)
+    if throwable is not None:
+        return _of_throwable(throwable)
+    text = str(error)
+    if "Traceback (most recent call last)" in text and (lines := _PYTHON.findall(text)):
+        return _one_line(lines[-1])
+    return _one_line(f"{type(error).__name__}: {text}")
+
+
+def _of_throwable(throwable: Any) -> str:
+    for _ in range(_DEPTH):
+        below = throwable.getCause()
+        if below is None or below.equals(throwable):
+            break
+        throwable = below
+    text = throwable.toString()
+    if "Traceback (most recent call last)" in text and (lines := _PYTHON.findall(text)):
+        return _one_line(lines[-1])
+    return _one_line(text)
+
+
+def _one_line(text: str) -> str:
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    return _PREFIX.sub("", first.strip())[:_LIMIT]

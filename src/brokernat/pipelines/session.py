@@ -1,0 +1,115 @@
+"""A Spark session for a pipeline: quiet on the terminal, everything in a file.
+
+Spark's launcher and JVM write to the error stream that they inherit, so they are started with the file in its place.
+They are also started with SIGTERM ignored, as PySpark does with SIGINT: a service manager signals every process of the
+group, and a JVM that ends at once would tear the batch that we have promised to finish. The JVM ends with this process:
+it reads its standard input, which closes.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from brokernat.config import Cluster
+
+SPARK_LOG = "spark.log"
+LAUNCH_LOG = "launch.log"
+LOG4J = "log4j2.properties"
+_DRIVER_OPTIONS = "spark.driver.defaultJavaOptions"
+
+_LOG4J = """\
+rootLogger.level = info
+rootLogger.appenderRef.file.ref = file
+appender.file.type = RollingFile
+appender.file.name = file
+appender.file.fileName = {folder}/{file}
+appender.file.filePattern = {folder}/{file}.%i
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = %d{{yyyy-MM-dd'T'HH:mm:ss.SSSXXX}} %p %c{{1}}: %m%n%ex
+appender.file.policies.type = Policies
+appender.file.policies.size.type = SizeBasedTriggeringPolicy
+appender.file.policies.size.size = 32MB
+appender.file.strategy.type = DefaultRolloverStrategy
+appender.file.strategy.max = 3
+"""
+
+SETTINGS: Mapping[str, str] = {
+    "spark.ui.showConsoleProgress": "false",
+    # A timestamp without a zone means the same on every machine.
+    "spark.sql.session.timeZone": "UTC",
+}
+
+
+def start_session(
+    name: str, clusters: Sequence[Cluster], folder: Path, *, master: str | None = None, settings: Mapping[str, str]
+) -> SparkSession:
+    """A session that reaches the clusters through their maps.
+
+    Args:
+        name: of the pipeline.
+        folder: for Spark's own log.
+        master: Spark's master; what spark-defaults or spark-submit say, else this machine, when None.
+        settings: Spark's settings over ours.
+
+    Raises:
+        ConfigError: see `clients.spark.configure`.
+        MissingToolError: no Java, no agent, no connector.
+    """
+    from pyspark.sql import SparkSession
+
+    from brokernat.clients.spark import configure, environment
+
+    folder.mkdir(parents=True, exist_ok=True)
+    log4j = folder / LOG4J
+    log4j.write_text(_LOG4J.format(folder=folder, file=SPARK_LOG))
+    builder = SparkSession.builder.appName(f"brokernat {name}")
+    present = environment.launch_settings(environment.builder_options(builder), os.environ, environment.spark_home())
+    if master or "spark.master" not in present:
+        # Four attempts of a task, as on a cluster: plain `local[*]` gives up at the first failure.
+        builder.master(master or "local[*,4]")
+    options = f'{present.get(_DRIVER_OPTIONS, "")} "-Dlog4j2.configurationFile={log4j}"'.strip()
+    for key, value in {**SETTINGS, _DRIVER_OPTIONS: options, **settings}.items():
+        builder.config(key, value)
+    with _errors_into(folder / LAUNCH_LOG), _inherits_ignored(signal.SIGTERM):
+        return configure(builder, clusters).getOrCreate()
+
+
+@contextmanager
+def _errors_into(file: Path) -> Iterator[None]:
+    """Processes started meanwhile keep `file` as their error stream."""
+    sys.stderr.flush()
+    saved = os.dup(2)
+    try:
+        with file.open("wb") as target:
+            os.dup2(target.fileno(), 2)
+        yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
+
+
+@contextmanager
+def _inherits_ignored(number: signal.Signals) -> Iterator[None]:
+    """Processes started meanwhile ignore the signal; one that comes meanwhile is delivered afterwards."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    # Linux keeps a blocked signal pending even while it is ignored.
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {number})
+    handler = signal.signal(number, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(number, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)

@@ -1,0 +1,36 @@
+"""The stream of records from the source cluster.
+
+`failOnDataLoss` stays on: offsets that the source has thrown away before they were read are lost records, and the
+promise is that none is lost without a word.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from brokernat.config.model import Source
+
+BATCH_RECORDS = 500_000
+"""The most records of one batch unless the file says otherwise: a batch is held in memory (and on disk beyond it), and
+is what a crash may repeat."""
+
+
+def read_stream(spark: SparkSession, source: Source, options: Mapping[str, str]) -> DataFrame:
+    """key, value, topic, partition, offset, timestamp, headers.
+
+    Args:
+        options: from `clients.spark.kafka_options`, with the credentials.
+    """
+    own = {
+        "subscribe": ",".join(source.topics),
+        "startingOffsets": source.starting_offsets,
+        "maxOffsetsPerTrigger": str(source.max_offsets_per_trigger or BATCH_RECORDS),
+        "includeHeaders": "true",
+        "failOnDataLoss": "true",
+    }
+    return spark.readStream.format("kafka").options(**options, **own).load()

@@ -1,0 +1,102 @@
+"""What a pipeline keeps beside Spark's checkpoint, in the same folder: whose it is, copies of references, the log.
+
+One folder, so that what belongs together is moved, saved and removed together. Spark passes over names that begin with
+an underscore. The folder says which pipeline and which clusters its offsets are of: offsets hold topic and partition
+and no cluster, and read against another cluster they would skip or repeat records without a word.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from brokernat.errors import ConfigError, Problem
+from brokernat.pipelines.files import Files, is_local, local_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FOLDER = "_brokernat"
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose checkpoint a folder is. Clusters are named by Kafka's own ids."""
+
+    pipeline: str
+    source_cluster: str
+    topics: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The places under one checkpoint folder."""
+
+    checkpoint: str
+
+    @property
+    def owner_file(self) -> str:
+        return f"{self.checkpoint}/{FOLDER}/owner.json"
+
+    def reference_folder(self, name: str) -> str:
+        """Where the copies of a reference are kept."""
+        return f"{self.checkpoint}/{FOLDER}/references/{name}"
+
+    def local_folder(self, pipeline: str) -> Path:
+        """Where logs go: beside the checkpoint where that is local, else under the user's own state folder."""
+        if is_local(self.checkpoint):
+            return Path(local_path(self.checkpoint)) / FOLDER
+        return Path.home() / ".local" / "state" / "brokernat" / pipeline
+
+    def owner(self, files: Files) -> Owner | None:
+        """Whose it is, None for a new one."""
+        text = files.read_text(self.owner_file)
+        if text is None:
+            return None
+        known = json.loads(text)
+        return Owner(known["pipeline"], known["source_cluster"], tuple(known["topics"]))
+
+    def claim(self, files: Files, owner: Owner) -> None:
+        """Notes whose it is from now on."""
+        files.write_text(self.owner_file, json.dumps(asdict(owner)))
+
+
+def foreign(found: Owner | None, owner: Owner) -> tuple[Problem, ...]:
+    """Why a checkpoint must not be gone on with."""
+    if found is None:
+        return ()
+    hint = "give this pipeline a `checkpoint` of its own, or remove the folder to start anew"
+    problems = []
+    if found.pipeline != owner.pipeline:
+        problems.append(Problem("foreign-checkpoint", f"the checkpoint belongs to pipeline `{found.pipeline}`", hint))
+    if found.source_cluster != owner.source_cluster:
+        message = (
+            f"the checkpoint holds offsets of the Kafka cluster {found.source_cluster}, "
+            f"the source is {owner.source_cluster} now"
+        )
+        problems.append(Problem("foreign-checkpoint", message, hint))
+    if gone := [topic for topic in found.topics if topic not in owner.topics]:
+        message = f"the checkpoint holds offsets of {', '.join(gone)}, which the source does not name any more"
+        problems.append(Problem("foreign-checkpoint", message, hint))
+    return tuple(problems)
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Holds the folder for this process: two runs of one pipeline would write each batch twice.
+
+    Raises:
+        ConfigError: another process holds it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            message = f"another process runs this pipeline already: {folder / 'lock'} is held"
+            raise ConfigError([Problem("pipeline-runs", message, "stop it first")]) from None
+        yield

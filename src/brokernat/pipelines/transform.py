@@ -1,0 +1,109 @@
+"""The user's own step: `module:function`, DataFrame -> DataFrame.
+
+It sees the decoded and enriched columns and `brokernat_src`, and must give the latter back as it got it: that is how
+each tag stays tied to its record. The module is looked for in the folder of the configuration file first. It is sent to
+executors by value, because their Python cannot import a file that lies beside somebody's `brokernat.yaml`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from brokernat.errors import BrokernatError
+from brokernat.pipelines.envelope import COORDINATES, RESERVED_PREFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from types import ModuleType
+
+    from pyspark.sql import DataFrame
+
+
+class TransformError(BrokernatError):
+    """A transform that does not import, raises, or returns what cannot become tags."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Transform:
+    """A user's function and the name it has in the file."""
+
+    name: str
+    function: Callable[[DataFrame], object]
+
+    def __call__(self, records: DataFrame) -> DataFrame:
+        """Applies it and checks what came back; rows are counted elsewhere.
+
+        Raises:
+            TransformError: it raised, or the result is no frame, or lacks `brokernat_src`, or has nothing else.
+        """
+        from pyspark.sql import DataFrame
+
+        try:
+            result = self.function(records)
+        except Exception as error:  # a stranger's code
+            from brokernat.pipelines.root_cause import root_cause
+
+            raise TransformError(f"transform `{self.name}` raised {root_cause(error)}") from error
+        if not isinstance(result, DataFrame):
+            raise TransformError(
+                f"transform `{self.name}` returned {type(result).__name__}, not a DataFrame",
+                hint="write `def tag(records: DataFrame) -> DataFrame` and return the frame",
+            )
+        self._check_columns(records, result)
+        return result
+
+    def _check_columns(self, records: DataFrame, result: DataFrame) -> None:
+        columns = result.columns
+        if COORDINATES not in columns or result.schema[COORDINATES].dataType != records.schema[COORDINATES].dataType:
+            raise TransformError(
+                f"transform `{self.name}` lost the column `{COORDINATES}`",
+                hint=f'keep it: `.select("{COORDINATES}", ...)`; it ties each tag to its record',
+            )
+        if repeated := sorted({column for column in columns if columns.count(column) > 1}):
+            raise TransformError(f"transform `{self.name}` returned several columns {', '.join(repeated)}")
+        own = [column for column in columns if column != COORDINATES]
+        if not own or any(column.startswith(RESERVED_PREFIX) for column in own):
+            raise TransformError(
+                f"transform `{self.name}` returned the columns {', '.join(columns)}",
+                hint=f"a tag needs columns of its own, and names with `{RESERVED_PREFIX}` are taken",
+            )
+
+
+def load_transform(name: str, folder: Path) -> Transform:
+    """Imports `module:function`.
+
+    Args:
+        folder: where the configuration file is.
+
+    Raises:
+        TransformError: no such module, it raises, or it has no such function.
+    """
+    module_name, _, function_name = name.partition(":")
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+    importlib.invalidate_caches()
+    try:
+        module = importlib.import_module(module_name)
+    except Exception as error:  # a stranger's code
+        raise TransformError(
+            f"transform `{name}`: `import {module_name}` raised {type(error).__name__}: {error}",
+            hint=f"modules are looked for in {folder} and on Python's path",
+        ) from error
+    function = getattr(module, function_name, None)
+    if not callable(function):
+        raise TransformError(f"transform `{name}`: {module.__file__} has no function `{function_name}`")
+    _send_by_value(module, folder)
+    return Transform(name, function)
+
+
+def _send_by_value(module: ModuleType, folder: Path) -> None:
+    if module.__file__ and module.__file__.startswith(str(folder)):
+        from pyspark import cloudpickle
+
+        cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
