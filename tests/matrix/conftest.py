@@ -22,10 +22,10 @@ IMPATIENT = {
 """A client that has to go over to another broker shall do so in test time; a run that fails shall say so soon."""
 
 HOPELESS = {
-    "default.api.timeout.ms": "4000",
-    "request.timeout.ms": "2000",
-    "max.block.ms": "4000",
-    "delivery.timeout.ms": "4000",
+    "default.api.timeout.ms": "3000",
+    "request.timeout.ms": "1500",
+    "max.block.ms": "3000",
+    "delivery.timeout.ms": "3000",
     # An idempotent producer that reaches no broker asks for its id for ever, and expires nothing meanwhile.
     "enable.idempotence": "false",
 }

@@ -95,8 +95,9 @@ def test_sasl_with_a_wrong_password_is_refused(plain: LoopbackWorld, programs: P
     assert "SaslAuthenticationException" in failed["error"]
 
 
-@pytest.mark.parametrize("loader", [Loader.CLIENT_MAP, Loader.NONE])
-@pytest.mark.parametrize("version", ["2.4.1", "3.4.1"])
+@pytest.mark.parametrize(
+    ("version", "loader"), [("2.4.1", Loader.CLIENT_MAP), ("3.4.1", Loader.CLIENT_MAP), ("3.4.1", Loader.NONE)]
+)
 def test_sasl_on_java_25_needs_a_client_from_3_9_2_on(
     version: str, loader: Loader, plain: LoopbackWorld, programs: Programs, client_of: Clients
 ) -> None:
