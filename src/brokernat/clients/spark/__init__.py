@@ -1,10 +1,25 @@
 """PySpark jobs that reach Kafka through an address map, on the driver and on every executor.
 
-Three calls: `configure` before the session, `kafka_options` for each source and sink, `prove` before the work.
+Three calls: `configure` before the session, `kafka_options` for each source and sink, `prove` before the work;
+`watch` keeps proving executors that join later.
 """
 
-from brokernat.clients.spark.configure import configure
+from brokernat.clients.spark.configuring import configure
 from brokernat.clients.spark.loader import Loader
-from brokernat.clients.spark.options import Role, kafka_options
+from brokernat.clients.spark.options import Role, client_properties, kafka_options
+from brokernat.clients.spark.proof import Outcome, Proof, ProofRow
+from brokernat.clients.spark.proving import prove
+from brokernat.clients.spark.watch import watch
 
-__all__ = ["Loader", "Role", "configure", "kafka_options"]
+__all__ = [
+    "Loader",
+    "Outcome",
+    "Proof",
+    "ProofRow",
+    "Role",
+    "client_properties",
+    "configure",
+    "kafka_options",
+    "prove",
+    "watch",
+]

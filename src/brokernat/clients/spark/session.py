@@ -47,12 +47,22 @@ class ClassicSession:
         hosts = {one.id(): one.hostPort().rpartition(":")[0] for one in summaries}
         return {name: hosts.get(name, "") for name in ids}
 
-    def run_on(self, executor: str, host: str, function: Any, argument: Any) -> Any:
-        """Start `function(argument)`, a Spark Java Function, there if it is free in time; a JavaFutureAction."""
+    def run_on(self, executor: str, host: str, function: Any) -> Any:
+        """Start `function(executor)`, a Java UDF1 that returns text, there if it is free in time; a
+        JavaFutureAction."""
+        gateway: Any = self.spark.sparkContext._gateway  # noqa: SLF001
+        cell = gateway.new_array(self.jvm.java.lang.Object, 1)
+        cell[0] = executor
         preferred = self._seq([f"executor_{host}_{executor}"] if host else [])
+        row = self.jvm.scala.Tuple2(self.jvm.org.apache.spark.sql.RowFactory.create(cell), preferred)
         tag = self.spark.sparkContext._jsc.emptyRDD().classTag()  # noqa: SLF001
-        rdd = self._scala_context().makeRDD(self._seq([self.jvm.scala.Tuple2(argument, preferred)]), tag)
-        return self.jvm.org.apache.spark.api.java.JavaRDD(rdd, tag).map(function).collectAsync()
+        rdd = self.jvm.org.apache.spark.api.java.JavaRDD(self._scala_context().makeRDD(self._seq([row]), tag), tag)
+        schema = self.jvm.org.apache.spark.sql.types.StructType.fromDDL("executor STRING")
+        frame = self.spark._jsparkSession.createDataFrame(rdd, schema)  # noqa: SLF001
+        string = self.jvm.org.apache.spark.sql.types.DataTypes.StringType
+        question = self.jvm.org.apache.spark.sql.functions.udf(function, string)
+        answer = question.apply(self._seq([frame.col("executor")]))
+        return frame.select(self._seq([answer])).javaRDD().collectAsync()
 
     def java_class_visible(self, name: str) -> bool:
         """Whether the driver's class path, spark.jars included, has the class."""

@@ -1,0 +1,175 @@
+"""Proof before work: every JVM of the application shows that it holds the map and reaches every node, by the real
+client.
+
+The driver goes first and names the nodes; then each registered executor is asked, over and over, until all have
+answered or the time is over. The question is a Java function in the agent's jar: no Python worker sees the
+executor's JVM, and a map that nobody applies is silent in Kafka clients from 3.9 on. Properties, and the credentials
+in them, travel only as a field of that function's object, never in SQL text, a job's description or a log.
+"""
+
+import json
+import logging
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from brokernat.address import fingerprint
+from brokernat.clients.spark import answers
+from brokernat.clients.spark.answers import Answer, Expected
+from brokernat.clients.spark.configuring import Clusters, as_clusters
+from brokernat.clients.spark.loader import Loader
+from brokernat.clients.spark.options import LOADER_KEY, client_properties
+from brokernat.clients.spark.proof import Outcome, Proof, ProofRow
+from brokernat.clients.spark.session import DRIVER, ClassicSession
+from brokernat.config import Cluster
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+log = logging.getLogger(__name__)
+
+PROOF_CLASS = "io.brokernat.agent.proof.Proof"
+_POLL_SECONDS = 0.1
+
+
+def prove(
+    spark: "SparkSession",
+    clusters: Clusters,
+    *,
+    topics: Mapping[str, Iterable[str]] | None = None,
+    timeout: float = 60,
+    executors: int | None = None,
+) -> Proof:
+    """Ask the driver and every registered executor to show the map and to reach every node of every cluster.
+
+    Args:
+        spark: a classic session.
+        clusters: those the job will use.
+        topics: by cluster name, the topics that the job uses; where no ACL lets a client ask a broker who it is,
+        their
+            leaders prove it.
+        timeout: seconds for all executors to answer; the driver comes before and takes a few seconds at most.
+        executors: wait for at least this many; default `spark.executor.instances` if set, else one.
+
+    Returns:
+        What was found, good or bad; `.raise_for_failures()` makes an error of it.
+
+    Raises:
+        ConfigError: a Spark Connect session.
+    """
+    session = ClassicSession(spark)
+    questions, rows, notes = ask_driver(session, as_clusters(clusters), topics or {})
+    missing: tuple[str, ...] = ()
+    if questions and not session.is_local:
+        expected = executors if executors is not None else int(spark.conf.get("spark.executor.instances", None) or 1)
+        found = ask_executors(session, questions, timeout=timeout, at_least=expected)
+        rows, notes, missing = (*rows, *found.rows), (*notes, *found.notes), found.missing
+    for note in dict.fromkeys(notes):
+        log.warning("%s", note)
+    return Proof(rows, missing, tuple(dict.fromkeys(notes)))
+
+
+@dataclass(frozen=True)
+class Question:
+    """What every JVM is asked about one cluster."""
+
+    function: Any
+    """A `ProofFunction`, which holds the properties; its toString does not show them."""
+    expected: Expected
+
+
+def ask_driver(
+    session: ClassicSession, clusters: Iterable[Cluster], topics: Mapping[str, Iterable[str]]
+) -> tuple[tuple[Question, ...], tuple[ProofRow, ...], tuple[str, ...]]:
+    """The questions for the executors, and the driver's own rows and notes; no question where the driver saw no
+    node."""
+    questions: list[Question] = []
+    rows: list[ProofRow] = []
+    notes: tuple[str, ...] = ()
+    for cluster in clusters:
+        if not session.java_class_visible(PROOF_CLASS):
+            cause = "the agent's jar is not in this session"
+            rows.append(ProofRow(DRIVER, "", cluster.name, None, "", "", Outcome.NO_AGENT, cause))
+            continue
+        loader = session.spark.conf.get(LOADER_KEY, None)
+        properties = client_properties(cluster, loader=Loader(loader) if loader else None)
+        found = json.loads(_java(session).Proof.discover(properties, ",".join(topics.get(cluster.name, ()))))
+        if "cause" in found:
+            rows.append(answers.discovery_row(found, cluster.name, ""))
+            continue
+        nodes = ",".join(f"{node['id']}={node['endpoint']}" for node in found["nodes"])
+        partitions = ",".join(f"{node}={partition}" for node, partition in found["partitions"].items())
+        function = _java(session).ProofFunction(properties, nodes, partitions)
+        expected = Expected(cluster.name, _fingerprint(cluster), found["agent"])
+        answer = json.loads(function.call(DRIVER))
+        rows.extend(answers.rows(answer, expected))
+        notes += answers.notes(answer)
+        questions.append(Question(function, expected))
+    return tuple(questions), tuple(rows), notes
+
+
+def ask_executors(
+    session: ClassicSession,
+    questions: tuple[Question, ...],
+    *,
+    timeout: float,
+    at_least: int = 0,
+    proved: frozenset[str] = frozenset(),
+) -> Proof:
+    """Ask every registered executor that is not in `proved`, until all have answered or `timeout` seconds have
+    passed."""
+    heard: dict[tuple[str, int], Answer] = {}
+    running: dict[tuple[str, int], Any] = {}
+    deadline = time.monotonic() + timeout
+    registered: dict[str, str] = {}
+    try:
+        while True:
+            registered = {name: host for name, host in session.executors().items() if name not in proved}
+            wanted = {(name, number) for name in registered for number in range(len(questions))}
+            _collect(running, heard)
+            if (wanted <= heard.keys() and len(registered) >= at_least) or time.monotonic() > deadline:
+                break
+            for name, number in sorted(wanted - heard.keys() - running.keys()):
+                running[name, number] = session.run_on(name, registered[name], questions[number].function)
+            time.sleep(_POLL_SECONDS)
+    finally:
+        for job in running.values():
+            job.cancel(True)
+    silent = {name for name, number in wanted - heard.keys()}
+    rows: list[ProofRow] = []
+    for (_, number), answer in sorted(heard.items(), key=lambda item: item[0]):
+        rows.extend(answers.rows(answer, questions[number].expected))
+    notes = [note for answer in heard.values() for note in answers.notes(answer)]
+    return Proof(tuple(rows), tuple(sorted(silent)), tuple(notes))
+
+
+def _collect(running: dict[tuple[str, int], Any], heard: dict[tuple[str, int], Answer]) -> None:
+    for (name, number), job in list(running.items()):
+        if not job.isDone():
+            continue
+        del running[name, number]
+        answer = _result(job, name)
+        if answer is not None:
+            # A task that waited too long for its executor has run on another one: the answer counts for that one.
+            heard[str(answer["executor"]), number] = answer
+
+
+def _result(job: Any, executor: str) -> Answer | None:
+    from py4j.protocol import Py4JJavaError
+
+    try:
+        answer: Answer = json.loads(job.get()[0].getString(0))
+    except Py4JJavaError as problem:
+        # The executor was lost, or its class loader has no agent jar; asked again until the time is over.
+        log.info("executor %s could not be asked: %s", executor, problem.java_exception.getClass().getName())
+        return None
+    return answer
+
+
+def _fingerprint(cluster: Cluster) -> str | None:
+    return fingerprint(cluster.address_map) if cluster.address_map is not None else None
+
+
+def _java(session: ClassicSession) -> Any:
+    return session.jvm.io.brokernat.agent.proof
