@@ -55,6 +55,14 @@ class Prepared:
         """Source and sink, once where they are the same."""
         return (self.source,) if self.source is self.sink else (self.source, self.sink)
 
+    @property
+    def topics(self) -> dict[str, tuple[str, ...]]:
+        """By cluster name, the topics that are read or written."""
+        source, sink = self.pipeline.source, self.pipeline.sink
+        found = {source.cluster: source.topics}
+        found[sink.cluster] = (*found.get(sink.cluster, ()), sink.topic, sink.dead_letters)
+        return found
+
     def plan(self) -> Plan:
         """The steps; needs a session, which parses the schema.
 

@@ -48,6 +48,8 @@ SETTINGS: Mapping[str, str] = {
     "spark.ui.showConsoleProgress": "false",
     # A timestamp without a zone means the same on every machine.
     "spark.sql.session.timeZone": "UTC",
+    # The launcher of PySpark would raise the threshold to WARN, whatever the log configuration says.
+    "spark.log.level": "INFO",
 }
 
 

@@ -1,0 +1,243 @@
+"""`brokernat pipeline check` and `pipeline run`."""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import signal
+import sys
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, Self
+
+import click
+
+from brokernat.cli import console
+from brokernat.cli.options import EXIT_FINDINGS, config_option, format_option
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+    from types import FrameType
+
+    from brokernat.pipelines.batch import BatchReport
+    from brokernat.pipelines.pipeline import Prepared, Run
+    from brokernat.pipelines.progress import Progress
+
+
+@click.group()
+def pipeline() -> None:
+    """Check and run the pipelines of brokernat.yaml on Spark."""
+
+
+_spark_options = [
+    click.option("--master", help="Spark's master; else what spark-defaults say, else this machine."),
+    click.option("--conf", "settings", multiple=True, metavar="NAME=VALUE", help="A setting of Spark; repeatable."),
+    click.option("--proof-timeout", type=float, default=60.0, show_default=True, help="Seconds for all executors."),
+]
+
+
+def _with_spark(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in reversed(_spark_options):
+        command = option(command)
+    return command
+
+
+@pipeline.command()
+@click.argument("name")
+@config_option
+@format_option
+@_with_spark
+def check(
+    name: str, config_file: Path, output: str, master: str | None, settings: tuple[str, ...], proof_timeout: float
+) -> int:
+    """Prove the map on every executor, then look at topics, rights, sizes, checkpoint, references, transform."""
+    from brokernat.clients.spark import prove
+    from brokernat.pipelines.preflight import as_rows, exit_code, preflight
+
+    prepared = _prepare(config_file, name)
+    with _session(prepared, master, settings) as spark:
+        proof = prove(spark, prepared.clusters, topics=prepared.topics, timeout=proof_timeout)
+        results = preflight(spark, prepared)
+    headings, lines = proof.table()
+    if output == "json":
+        rows = [dict(zip(headings, line, strict=True)) for line in lines]
+        console.json_data({"version": 1, "pipeline": name, "proof": rows, "checks": as_rows(results)})
+    else:
+        console.data(_table(headings, lines))
+        console.data("")
+        console.data(_table(("check", "", "found"), [(r.subject, r.level.value, r.message) for r in results]))
+        for result in results:
+            if result.hint:
+                console.note(f"\n{result.subject}: {result.message}\nhint: {result.hint}")
+    code = exit_code(results)
+    return code or (0 if proof.ok else EXIT_FINDINGS)
+
+
+@pipeline.command()
+@click.argument("name")
+@config_option
+@format_option
+@click.option("--once", is_flag=True, help="Read what is there now, then end.")
+@_with_spark
+def run(
+    name: str,
+    config_file: Path,
+    output: str,
+    once: bool,
+    master: str | None,
+    settings: tuple[str, ...],
+    proof_timeout: float,
+) -> int:
+    """Run a pipeline until it is stopped; SIGTERM and Ctrl-C let the batch finish, a second one does not."""
+    from brokernat.clients.spark import prove
+    from brokernat.pipelines.pipeline import start
+
+    prepared = _prepare(config_file, name)
+    reports: queue.SimpleQueue[BatchReport] = queue.SimpleQueue()
+    with ExitStack() as stack:
+        signals = stack.enter_context(_Signals())
+        spark = stack.enter_context(_session(prepared, master, settings))
+        proof = prove(spark, prepared.clusters, topics=prepared.topics, timeout=proof_timeout)
+        proof.raise_for_failures()
+        console.note(f"proved: {len(proof.rows)} endpoints from {len(proof.executors)} JVMs")
+        running = start(spark, prepared, reports.put, once=once)
+        signals.target = running
+        progress = _follow(running, reports, output)
+    console.note(f"{name}: {progress.counts} in {progress.batches} batches")
+    return 128 + signals.received if signals.received else 0
+
+
+def _prepare(config_file: Path, name: str) -> Prepared:
+    from brokernat.config import load
+    from brokernat.pipelines.pipeline import Prepared
+
+    return Prepared.of(load(config_file), name)
+
+
+@contextmanager
+def _session(prepared: Prepared, master: str | None, settings: tuple[str, ...]) -> Iterator[Any]:
+    from brokernat.pipelines.session import SPARK_LOG, start_session
+    from brokernat.pipelines.state import locked
+
+    if bad := [setting for setting in settings if "=" not in setting]:
+        raise click.UsageError(f"--conf {bad[0]}: write NAME=VALUE")
+    folder = prepared.state.local_folder(prepared.pipeline.name)
+    with locked(folder), _logging(folder / "pipeline.log"):
+        console.note(f"starting Spark; its log is {folder / SPARK_LOG}")
+        pairs = dict(setting.split("=", 1) for setting in settings)
+        spark = start_session(prepared.pipeline.name, prepared.clusters, folder, master=master, settings=pairs)
+        try:
+            yield spark
+        finally:
+            spark.stop()
+
+
+@contextmanager
+def _logging(file: Path) -> Iterator[None]:
+    """Our own log: everything into a file, warnings to the terminal as well."""
+    logger = logging.getLogger("brokernat")
+    everything = logging.FileHandler(file)
+    everything.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    warnings = _ConsoleHandler(logging.WARNING)
+    logger.setLevel(logging.INFO)
+    logger.addHandler(everything)
+    logger.addHandler(warnings)
+    try:
+        yield
+    finally:
+        logger.removeHandler(everything)
+        logger.removeHandler(warnings)
+        everything.close()
+
+
+class _ConsoleHandler(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        console.note(f"{record.levelname.lower()}: {record.getMessage()}")
+
+
+class _Signals:
+    """The first SIGTERM or SIGINT lets the batch finish, the second ends the process at once."""
+
+    def __init__(self) -> None:
+        self.received: int = 0
+        self.target: Run | None = None
+        self._previous: dict[int, Any] = {}
+
+    def __enter__(self) -> Self:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            self._previous[number] = signal.signal(number, self._handle)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        if self.received:
+            # The JVM ends with us: it reads our end of a pipe.
+            os._exit(128 + number)
+        self.received = number
+        if self.target is None:
+            raise SystemExit(128 + number)
+        os.write(2, b"finishing the batch; once more to stop at once\n")
+        self.target.stop()
+
+
+def _follow(running: Run, reports: queue.SimpleQueue[BatchReport], output: str) -> Progress:
+    from brokernat.pipelines.progress import Progress
+
+    progress = Progress()
+    with _display(output) as show:
+        alive = True
+        while alive:
+            alive = running.poll()
+            progress = progress.with_lag(running.progress())
+            while not reports.empty():
+                report = reports.get()
+                progress = progress.after(report)
+                show(progress, report)
+            show(progress, None)
+    return progress
+
+
+@contextmanager
+def _display(output: str) -> Iterator[Callable[[Progress, BatchReport | None], None]]:
+    """A line that is kept up to date on a terminal, a line per batch elsewhere, JSON lines where asked for."""
+    if output == "json":
+        yield _show_json
+    elif sys.stderr.isatty():
+        from rich.console import Console
+        from rich.live import Live
+
+        with Live(console=Console(stderr=True), refresh_per_second=4) as live:
+            yield lambda progress, report: live.update(_summary(progress)) if report or progress.batches else None
+    else:
+        yield _show_line
+
+
+def _show_json(progress: Progress, report: BatchReport | None) -> None:
+    import json
+    from dataclasses import asdict
+
+    if report:
+        line = {"version": 1, "batch": report.batch_id, **asdict(report.counts), "seconds": round(report.seconds, 3)}
+        console.data(json.dumps(line | {"references": dict(report.versions), "lag": progress.lag}))
+        sys.stdout.flush()
+
+
+def _show_line(progress: Progress, report: BatchReport | None) -> None:
+    if report:
+        behind = "" if progress.lag is None else f", {progress.lag} behind"
+        console.note(f"batch {report.batch_id}: {report.counts}; {progress.rate:.0f} records/s{behind}")
+
+
+def _summary(progress: Progress) -> str:
+    lag = "?" if progress.lag is None else str(progress.lag)
+    return f"batch {progress.last_batch}: {progress.counts}; {progress.rate:.0f} records/s, {lag} behind"
+
+
+def _table(headings: tuple[str, ...], lines: Any) -> str:
+    rows = [tuple(headings), *(tuple(map(str, line)) for line in lines)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)

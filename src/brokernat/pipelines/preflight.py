@@ -1,0 +1,179 @@
+"""Everything that can be known before the first record: all findings at once, none by the query's death at night.
+
+Each check yields findings and goes on; what it could not see it says. Sink topics are not created: who may create them,
+with how many partitions and replicas, is the owner's business; the command is given.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from brokernat.errors import BrokernatError, ConfigError, NothingReachableError
+from brokernat.pipelines.batch import current_joins
+from brokernat.pipelines.envelope import envelop
+from brokernat.pipelines.files import Files
+from brokernat.pipelines.kafka_admin import TopicFacts, open_admin
+from brokernat.pipelines.root_cause import root_cause
+from brokernat.pipelines.state import foreign
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+    from brokernat.config import Cluster
+    from brokernat.pipelines.kafka_admin import Unseen
+    from brokernat.pipelines.pipeline import Prepared
+
+_ENVELOPE_BYTES = 2_048
+"""What coordinates and causes add to a record at most, as far as we write them ourselves."""
+
+_RECORDS = (
+    "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, "
+    "headers array<struct<key:string,value:binary>>"
+)
+
+
+class Level(enum.StrEnum):
+    OK = "ok"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """What one check found. `code` is the exit code that an error of this kind asks for."""
+
+    subject: str
+    level: Level
+    message: str
+    hint: str | None = None
+    code: int = 5
+
+
+def preflight(spark: SparkSession, prepared: Prepared) -> list[CheckResult]:
+    """All checks but the proof (`clients.spark.prove`), in the order in which a query would fail."""
+    results: list[CheckResult] = []
+    facts: dict[str, dict[str, TopicFacts | Unseen]] = {}
+    sink = prepared.pipeline.sink
+    wanted = {"source": prepared.pipeline.source.topics, "sink": (sink.topic, sink.dead_letters)}
+    for end, cluster in (("source", prepared.source), ("sink", prepared.sink)):
+        try:
+            with open_admin(spark, _properties(cluster), cluster.name) as admin:
+                cluster_id = admin.cluster_id()
+                facts[end] = admin.topics(wanted[end])
+        except NothingReachableError as error:
+            results.append(_from_error(f"cluster {cluster.name}", error))
+            continue
+        results.append(CheckResult(f"cluster {cluster.name}", Level.OK, f"cluster id {cluster_id}"))
+        results += _topics(end, cluster, facts[end])
+        if end == "source":
+            results += _checkpoint(spark, prepared, cluster_id)
+    if len(facts) == 2:
+        results += _sizes(facts["source"], facts["sink"])
+    results += _steps(spark, prepared)
+    return results
+
+
+def _properties(cluster: Cluster) -> dict[str, str]:
+    from brokernat.clients.spark.options import client_properties
+
+    return client_properties(cluster)
+
+
+def _topics(end: str, cluster: Cluster, facts: dict[str, TopicFacts | Unseen]) -> Iterator[CheckResult]:
+    right = "READ" if end == "source" else "WRITE"
+    for name, fact in facts.items():
+        subject = f"{end} topic {name}"
+        if not isinstance(fact, TopicFacts):
+            yield _unseen(subject, end, cluster, fact)
+        elif fact.operations is not None and not fact.operations & {right, "ALL"}:
+            hint = f"kafka-acls.sh --add --allow-principal User:... --operation {right} --topic {name}"
+            yield CheckResult(subject, Level.ERROR, f"no {right} right on `{name}` in `{cluster.name}`", hint)
+        else:
+            known = "" if fact.operations is not None else f"; the broker does not say whether {right} is allowed"
+            yield CheckResult(subject, Level.OK, f"{fact.partitions} partitions{known}")
+
+
+def _unseen(subject: str, end: str, cluster: Cluster, fact: Unseen) -> CheckResult:
+    servers = ",".join(map(str, cluster.bootstrap_servers))
+    if fact.exists is False:
+        create = f"kafka-topics.sh --bootstrap-server {servers} --create --topic {fact.name} --partitions 3"
+        hint = create if end == "sink" else "is the name right, and may this user DESCRIBE it?"
+        return CheckResult(subject, Level.ERROR, f"there is no topic `{fact.name}` in `{cluster.name}`", hint)
+    return CheckResult(subject, Level.ERROR, f"`{fact.name}` cannot be looked at: {fact.cause}")
+
+
+def _sizes(source: dict[str, TopicFacts | Unseen], sink: dict[str, TopicFacts | Unseen]) -> Iterator[CheckResult]:
+    largest = max((f.max_message_bytes or 0 for f in source.values() if isinstance(f, TopicFacts)), default=0)
+    for name, fact in sink.items():
+        limit = fact.max_message_bytes if isinstance(fact, TopicFacts) else None
+        subject = f"message size {name}"
+        if limit is None or not largest:
+            yield CheckResult(subject, Level.WARNING, "max.message.bytes cannot be read (no DESCRIBE_CONFIGS right)")
+        elif limit < largest + _ENVELOPE_BYTES:
+            message = f"`{name}` takes {limit} bytes, the source up to {largest}, and headers add to that"
+            hint = (
+                f"kafka-configs.sh --alter --entity-type topics --entity-name {name} "
+                f"--add-config max.message.bytes={largest + _ENVELOPE_BYTES}, and "
+                f"max.request.size of the sink cluster's client the same"
+            )
+            yield CheckResult(subject, Level.WARNING, message, hint)
+        else:
+            yield CheckResult(subject, Level.OK, f"{limit} bytes, source {largest}")
+
+
+def _checkpoint(spark: SparkSession, prepared: Prepared, cluster_id: str) -> Iterator[CheckResult]:
+    files, state = Files(spark), prepared.state
+    subject = "checkpoint"
+    problems = foreign(state.owner(files), prepared.owner(cluster_id))
+    for problem in problems:
+        yield CheckResult(subject, Level.ERROR, problem.message, problem.hint, code=2)
+    trial = f"{state.owner_file}.trial"
+    try:
+        files.write_text(trial, "")
+        files.remove(trial)
+    except Exception as error:  # noqa: BLE001 - each file system has its own classes
+        yield CheckResult(subject, Level.ERROR, f"{state.checkpoint} cannot be written: {root_cause(error)}", code=2)
+    else:
+        if not problems:
+            yield CheckResult(subject, Level.OK, state.checkpoint)
+
+
+def _steps(spark: SparkSession, prepared: Prepared) -> Iterator[CheckResult]:
+    """References, schema, columns and transform, put together over no records."""
+    envelope = envelop(spark.createDataFrame([], _RECORDS), "check")
+    try:
+        plan = prepared.plan()
+        joins, versions = current_joins(plan, prepared.references(), spark, envelope)
+        records = plan.sort(envelope, joins)
+        columns = plan.rows(records, plan.transformed(records)).columns
+    except BrokernatError as error:
+        yield _from_error("steps", error)
+        return
+    except Exception as error:  # noqa: BLE001 - Spark refuses a plan by many classes
+        yield CheckResult("steps", Level.ERROR, root_cause(error), code=2)
+        return
+    del columns
+    for name, version in versions.items():
+        yield CheckResult(f"reference {name}", Level.OK, f"version {version}")
+    yield CheckResult("steps", Level.OK, "decode, enrich, transform and sink fit together")
+
+
+def _from_error(subject: str, error: BrokernatError) -> CheckResult:
+    if isinstance(error, ConfigError):
+        hints = "; ".join(problem.hint for problem in error.problems if problem.hint)
+        return CheckResult(subject, Level.ERROR, str(error), hints or None, code=error.exit_code)
+    return CheckResult(subject, Level.ERROR, str(error), error.hint, code=error.exit_code)
+
+
+def exit_code(results: list[CheckResult]) -> int:
+    """The smallest code that an error asks for: what comes first has to be put right first."""
+    return min((result.code for result in results if result.level is Level.ERROR), default=0)
+
+
+def as_rows(results: list[CheckResult]) -> list[dict[str, Any]]:
+    """For JSON."""
+    return [{"subject": r.subject, "level": r.level.value, "message": r.message, "hint": r.hint} for r in results]

@@ -1,0 +1,69 @@
+"""One small Spark without Kafka, and records made by hand."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING
+
+import pytest
+
+from brokernat.jvm import find_java, spark_java_home
+from brokernat.pipelines.envelope import envelop
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+RECORDS = (
+    "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, "
+    "headers array<struct<key:string,value:binary>>"
+)
+AT = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    from pyspark.sql import SparkSession
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAVA_HOME", str(spark_java_home(find_java(17))))
+        session = (
+            SparkSession.builder.master("local[2]")
+            .config("spark.ui.enabled", "false")
+            .config("spark.ui.showConsoleProgress", "false")
+            .config("spark.sql.shuffle.partitions", "2")
+            .config("spark.sql.session.timeZone", "UTC")
+            .getOrCreate()
+        )
+        session.sparkContext.setLogLevel("ERROR")
+        yield session
+        session.stop()
+
+
+@pytest.fixture
+def records(spark: SparkSession) -> Callable[..., DataFrame]:
+    """`records(values, key=..., headers=...)`: what Spark's Kafka source gives, offsets from 0 on."""
+
+    def make(
+        values: Sequence[bytes | str | None],
+        key: bytes | None = b"k",
+        headers: list[tuple[str, bytes]] | None = None,
+    ) -> DataFrame:
+        rows = [
+            (key, value.encode() if isinstance(value, str) else value, "orders", 0, offset, AT, headers)
+            for offset, value in enumerate(values)
+        ]
+        return spark.createDataFrame(rows, RECORDS)
+
+    return make
+
+
+@pytest.fixture
+def envelopes(records: Callable[..., DataFrame]) -> Callable[..., DataFrame]:
+    """`records`, in their envelope, of the cluster `cid`."""
+
+    def make(*args: object, **kwargs: object) -> DataFrame:
+        return envelop(records(*args, **kwargs), "cid")
+
+    return make

@@ -1,0 +1,160 @@
+"""One reference over its life: what a batch gets after each thing that can happen to the file."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from brokernat.config.model import Reference
+from brokernat.pipelines.reference import DuplicateKeysError, ReferenceTable, UnusableReferenceError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+class Life:
+    """A reference file and its table; `write` makes the file look older than the pause that young files get."""
+
+    def __init__(self, spark: SparkSession, folder: Path, **section: Any) -> None:
+        self.spark = spark
+        self.folder = folder
+        self.path = folder / "customers.csv"
+        self.section = Reference(**{"format": "csv", "path": str(self.path)} | section)
+        self._clock = time.time() - 1000
+        self.table = self.new_table()
+
+    def new_table(self, **more: Any) -> ReferenceTable:
+        settings: dict[str, Any] = {"key": "id", "columns": None, "folder": str(self.folder / "state")} | more
+        return ReferenceTable("customers", self.section, **settings)
+
+    def write(self, text: str) -> None:
+        self.path.write_text(text)
+        self._clock += 1
+        os.utime(self.path, (self._clock, self._clock))
+
+    def rows(self, table: ReferenceTable | None = None, key_type: str = "string") -> dict[object, object]:
+        frame = (table or self.table).current(self.spark, key_type).frame(self.spark)
+        return {row["id"]: row["name"] for row in frame.collect()}
+
+
+@pytest.fixture
+def life(spark: SparkSession, tmp_path: Path) -> Life:
+    return Life(spark, tmp_path)
+
+
+def test_an_overwritten_file_is_seen_and_the_plan_of_before_still_runs(life: Life) -> None:
+    life.write("id,name\nc1,One\n")
+    before = life.table.current(life.spark, "string").frame(life.spark)
+    life.write("id,name\nc1,Uno\nc2,Two\n")
+    assert life.rows() == {"c1": "Uno", "c2": "Two"}
+    assert [row["name"] for row in before.collect()] == ["One"]
+
+
+def test_the_version_follows_from_the_content_alone(life: Life) -> None:
+    def version(text: str) -> str:
+        life.write(text)
+        return life.table.current(life.spark, "string").id
+
+    first = version("id,name\nc1,One\nc2,Two\n")
+    assert version("id,name\nc2,Two\nc1,One\n") == first
+    assert version("id,name\nc1,One\nc2,Other\n") != first
+    assert version("id,name\nc1,One\nc2,Two\n") == first
+    assert life.rows() == {"c1": "One", "c2": "Two"}
+
+
+@pytest.mark.parametrize(
+    "broken",
+    ["", "id,na", "id,name\nc1", "name\nOne\n", 'id,name\nc1,"One\n', "id,name\nc1,One,more\n"],
+)
+def test_a_file_that_is_not_whole_leaves_the_last_good_version_in_force(
+    life: Life, caplog: pytest.LogCaptureFixture, broken: str
+) -> None:
+    life.write("id,name\nc1,One\n")
+    life.rows()
+    life.write(broken)
+    assert life.rows() == life.rows() == {"c1": "One"} or broken.startswith('id,name\nc1,"')
+    if not broken.startswith('id,name\nc1,"'):
+        assert [r.levelname for r in caplog.records if r.levelname == "WARNING"] == ["WARNING"]
+    life.write("id,name\nc1,Uno\n")
+    assert life.rows() == {"c1": "Uno"}
+
+
+def test_a_vanished_file_leaves_the_last_good_version_in_force_over_restarts(life: Life) -> None:
+    life.write("id,name\nc1,One\n")
+    life.rows()
+    life.path.unlink()
+    assert life.rows() == {"c1": "One"}
+    assert life.rows(life.new_table()) == {"c1": "One"}
+
+
+def test_without_any_good_version_there_is_an_error(life: Life) -> None:
+    with pytest.raises(UnusableReferenceError, match="there is no file at"):
+        life.rows()
+    life.write("other,name\nc1,One\n")
+    with pytest.raises(UnusableReferenceError, match="has no column `id`") as caught:
+        life.rows()
+    assert caught.value.hint == "it has: other, name"
+
+
+def test_duplicate_keys_stop_the_run_and_are_named_also_later(life: Life) -> None:
+    life.write("id,name\nc1,One\n")
+    life.rows()
+    life.write("id,name\nc1,One\nc2,a\nc2,b\nc2,c\n")
+    with pytest.raises(DuplicateKeysError, match=r"1 of its `id` stand more than once in .*: c2 \(3 times\)"):
+        life.rows()
+
+
+@pytest.mark.parametrize(("policy", "name"), [("first", "a"), ("last", "c")])
+def test_a_policy_picks_one_row_of_duplicates(spark: SparkSession, tmp_path: Path, policy: str, name: str) -> None:
+    life = Life(spark, tmp_path, duplicates=policy)
+    life.write("id,name\nc2,a\nc1,One\nc2,b\nc2,c\n")
+    assert life.rows() == {"c1": "One", "c2": name}
+
+
+def test_never_reads_once_per_run(spark: SparkSession, tmp_path: Path) -> None:
+    life = Life(spark, tmp_path, refresh="never")
+    life.write("id,name\nc1,One\n")
+    life.rows()
+    life.write("id,name\nc1,Uno\n")
+    assert life.rows() == {"c1": "One"}
+    assert life.rows(life.new_table()) == {"c1": "Uno"}
+
+
+def test_the_key_becomes_the_type_of_the_records(life: Life) -> None:
+    life.write("id,name\n7,Seven\n")
+    assert life.rows(key_type="bigint") == {7: "Seven"}
+    life.write("id,name\nx7,Seven\n")
+    with pytest.raises(UnusableReferenceError, match="`id` is BIGINT in the records, and here it is 'x7'"):
+        life.rows(life.new_table(folder=str(life.folder / "other")), key_type="bigint")
+
+
+def test_null_keys_match_nothing_and_chosen_columns_are_all_there_is(life: Life) -> None:
+    life.write("id,name,secret\n,Nobody,x\nc1,One,y\n")
+    table = life.new_table(columns=("name",))
+    assert table.current(life.spark, "string").frame(life.spark).columns == ["id", "name"]
+    assert life.rows(table) == {"c1": "One"}
+
+
+def test_json_and_parquet_folders(spark: SparkSession, tmp_path: Path) -> None:
+    for form in ("json", "parquet"):
+        folder = tmp_path / form
+        spark.createDataFrame([("c1", "One"), ("c2", "Two")], "id STRING, name STRING").write.format(form).save(
+            str(folder / "data")
+        )
+        life = Life(spark, folder, format=form, path=str(folder / "data"))
+        assert life.rows() == {"c1": "One", "c2": "Two"}
+
+
+def test_only_the_last_two_versions_are_kept(life: Life) -> None:
+    for number in range(4):
+        life.write(f"id,name\nc1,{number}\n")
+        life.rows()
+    kept = [path for path in (life.folder / "state").iterdir() if path.is_dir()]
+    assert len(kept) == 2
