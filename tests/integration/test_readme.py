@@ -1,0 +1,126 @@
+"""The README's examples, run as they stand there.
+
+What only reads the file runs with the README's own addresses. What dials is carried over to the loopback world first:
+each address of the README stands for one of the world, so nothing outside is ever dialled.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from brokernat.jvm import agent_jar, find_java, resolve
+from brokernat.testbed import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from brokernat.testbed import LoopbackWorld
+
+pytestmark = pytest.mark.integration
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+COUNT = 30
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+def sessions() -> Iterator[tuple[str, str]]:
+    """Each `$ command` of the console blocks with the output that the README shows below it."""
+    for block in blocks("console"):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, shown = part.partition("\n")
+            yield command, shown
+
+
+(THE_FILE,) = blocks("yaml")
+(THE_JOB,) = blocks("python")
+OFFLINE = [(command, shown) for command, shown in sessions() if command.startswith("brokernat ")]
+
+
+def carried_over(text: str, world: LoopbackWorld) -> str:
+    """The README's addresses replaced by those of the world."""
+    theirs = [f"192.168.1.{number}:9092" for number in (23, 24, 25)]
+    theirs += [f"172.10.1.40:{port}" for port in (9093, 9094, 9095)]
+    ours = [*world.hq.advertised.values(), *world.hq.reachable.values()]
+    for written, running in zip(theirs, ours, strict=True):
+        text = text.replace(written, str(running))
+    assert "192.168." not in text
+    assert "172.10." not in text
+    return text
+
+
+def test_the_commands_print_what_the_readme_shows(tmp_path: Path) -> None:
+    (tmp_path / "brokernat.yaml").write_text(THE_FILE, encoding="utf-8")
+    assert len(OFFLINE) >= 4
+    for command, shown in OFFLINE:
+        program, *arguments = shlex.split(command)
+        done = subprocess.run(
+            [str(Path(sys.executable).with_name(program)), *arguments],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, (command, done.stderr)
+        if shown:
+            assert done.stdout == shown, command
+
+
+@pytest.fixture
+def orders(loopback_world: LoopbackWorld, topic_name: str) -> str:
+    """A topic of headquarters with COUNT records in it."""
+    loopback_world.hq.create_topic(topic_name)
+    loopback_world.hq.write(topic_name, [Record(value=f"order {number}".encode()) for number in range(COUNT)])
+    return topic_name
+
+
+@pytest.mark.spark
+def test_the_pyspark_job_reads_through_the_map(loopback_world: LoopbackWorld, orders: str, tmp_path: Path) -> None:
+    (tmp_path / "brokernat.yaml").write_text(carried_over(THE_FILE, loopback_world), encoding="utf-8")
+    subscription = '.option("subscribe", "orders")'
+    assert subscription in THE_JOB
+    here = f'.option("subscribe", "{orders}").option("startingOffsets", "earliest")'
+    end = """
+query = orders.writeStream.format("memory").queryName("seen").option("checkpointLocation", "state")
+query.trigger(availableNow=True).start().awaitTermination()
+print("rows", spark.table("seen").count())
+"""
+    job = THE_JOB.replace(subscription, here) + end
+    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
+    done = subprocess.run(
+        [sys.executable, "-c", job], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert f"rows {COUNT}" in done.stdout, done.stderr[-3000:]
+
+
+def test_the_java_tool_reads_through_the_map(loopback_world: LoopbackWorld, orders: str, tmp_path: Path) -> None:
+    exported, tool = (command for command, _ in sessions() if command.startswith(("export", "kafka-console")))
+    (tmp_path / "brokernat-agent.jar").symlink_to(agent_jar())
+    options = shlex.split(carried_over(exported, loopback_world).removeprefix("export KAFKA_OPTS="))
+    _, *arguments = shlex.split(carried_over(tool, loopback_world).replace("--topic orders", f"--topic {orders}"))
+    jars = resolve(["org.apache.kafka:kafka-tools:4.3.1", "org.slf4j:slf4j-simple:1.7.36"])
+    main = ["-cp", os.pathsep.join(map(str, jars)), "org.apache.kafka.tools.consumer.ConsoleConsumer"]
+    until = ["--from-beginning", "--max-messages", str(COUNT), "--timeout-ms", "60000"]
+    done = subprocess.run(
+        [str(find_java().binary), *options, *main, *arguments, *until],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert sorted(done.stdout.split("\n"))[1:] == sorted(f"order {number}" for number in range(COUNT)), done.stderr
+    for advertised, reachable in zip(
+        loopback_world.hq.advertised.values(), loopback_world.hq.reachable.values(), strict=True
+    ):
+        assert f"{advertised} -> {reachable}" in done.stderr
