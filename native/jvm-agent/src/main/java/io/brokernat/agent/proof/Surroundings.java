@@ -3,6 +3,8 @@ package io.brokernat.agent.proof;
 import io.brokernat.agent.Agent;
 import java.io.IOException;
 import java.io.InputStream;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
 import java.net.InetAddress;
 import java.net.URL;
 import java.net.UnknownHostException;
@@ -22,8 +24,7 @@ final class Surroundings {
 
     static Map<String, Object> describe() {
         Map<String, Object> facts = new LinkedHashMap<>();
-        Object environment = sparkEnvironment();
-        facts.put("executor", environment == null ? null : call(environment, "executorId"));
+        facts.put("executor", executor());
         facts.put("host", host());
         facts.put("pid", ProcessHandle.current().pid());
         facts.put("java", System.getProperty("java.version"));
@@ -57,18 +58,16 @@ final class Surroundings {
         }
     }
 
-    private static Object sparkEnvironment() {
+    /** By handles: reflection would resolve the types of every method of SparkEnv, and not all are on every class path. */
+    private static String executor() {
         try {
-            return Class.forName("org.apache.spark.SparkEnv", false, KafkaLoader.context()).getMethod("get").invoke(null);
-        } catch (ReflectiveOperationException e) {
-            return null;
-        }
-    }
-
-    private static Object call(Object target, String method) {
-        try {
-            return target.getClass().getMethod(method).invoke(target);
-        } catch (ReflectiveOperationException e) {
+            Class<?> type = Class.forName("org.apache.spark.SparkEnv", false, KafkaLoader.context());
+            MethodHandles.Lookup lookup = MethodHandles.publicLookup();
+            Object environment = lookup.findStatic(type, "get", MethodType.methodType(type)).invoke();
+            return environment == null
+                    ? null
+                    : (String) lookup.findVirtual(type, "executorId", MethodType.methodType(String.class)).invoke(environment);
+        } catch (Throwable notInSpark) { // handles declare Throwable
             return null;
         }
     }
