@@ -56,6 +56,12 @@ class Clients:
         return f"topic-{next(self._numbers)}"
 
 
+@pytest.fixture(autouse=True)
+def within_the_soak(request: pytest.FixtureRequest) -> None:
+    if request.node.get_closest_marker("soak") and request.getfixturevalue("soak").time_left() <= 0:
+        pytest.skip("the soak's time is over")
+
+
 @pytest.fixture(scope="session")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Programs:
     return Programs.compile(tmp_path_factory.mktemp("programs"))

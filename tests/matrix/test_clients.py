@@ -12,8 +12,6 @@ from brokernat.testbed import LoopbackWorld
 
 pytestmark = pytest.mark.integration
 
-TRANSLATING = [Loader.JVM_MAP, Loader.CLIENT_MAP, Loader.REPORTER]
-
 
 @pytest.mark.parametrize("version", CLIENTS)
 def test_every_role_with_the_map_of_the_jvm(
@@ -117,18 +115,5 @@ def test_other_javas(java: int, version: str, plain: LoopbackWorld, programs: Pr
 @pytest.mark.parametrize("java", [11, 25])
 def test_self_attach_on_other_javas(java: int, plain: LoopbackWorld, programs: Programs, client_of: Clients) -> None:
     outcome = programs.exercise("3.9.2", client_of(plain.hq), loader=Loader.REPORTER, java=java_binary(java))
-    assert_healthy(outcome, plain.hq)
-    assert_dialled(outcome, plain.hq)
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("java", [11, 17, 25])
-@pytest.mark.parametrize("loader", TRANSLATING)
-@pytest.mark.parametrize("version", CLIENTS)
-def test_the_full_matrix(
-    version: str, loader: Loader, java: int, plain: LoopbackWorld, programs: Programs, client_of: Clients
-) -> None:
-    launcher = programs.java if java == 17 else java_binary(java)
-    outcome = programs.exercise(version, client_of(plain.hq), loader=loader, java=launcher)
     assert_healthy(outcome, plain.hq)
     assert_dialled(outcome, plain.hq)

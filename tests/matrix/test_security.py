@@ -2,22 +2,16 @@
 
 import pytest
 from tests.matrix.conftest import HOPELESS, Clients
-from tests.matrix.expectations import assert_dialled, assert_healthy
+from tests.matrix.expectations import assert_dialled, assert_healthy, bootstrap_by_name
 from tests.matrix.javas import java_binary
-from tests.matrix.programs import CLIENTS, Loader, Programs
+from tests.matrix.programs import Loader, Programs
 
-from brokernat.testbed import LoopbackWorld, RunningCluster
+from brokernat.testbed import LoopbackWorld
 
 pytestmark = pytest.mark.integration
 
 SUBJECT_REMOVED = "getSubject is not supported"
 """What SASL in a client before 3.9 ends in on Java 24 and later (JEP 486), with or without the agent."""
-TOO_OLD_FOR_SASL_ON_25 = ("2.4.1", "2.8.2", "3.0.2", "3.4.1")
-
-
-def by_name(cluster: RunningCluster) -> dict[str, str]:
-    """Bootstrap by the brokers' own names, which nobody here can resolve."""
-    return {"bootstrap.servers": ",".join(map(str, cluster.advertised.values()))}
 
 
 @pytest.mark.parametrize(
@@ -34,7 +28,7 @@ def by_name(cluster: RunningCluster) -> dict[str, str]:
 def test_tls_verifies_the_original_name(
     version: str, loader: Loader, strict: LoopbackWorld, programs: Programs, client_of: Clients
 ) -> None:
-    outcome = programs.exercise(version, client_of(strict.hq2, changes=by_name(strict.hq2)), loader=loader)
+    outcome = programs.exercise(version, client_of(strict.hq2, changes=bootstrap_by_name(strict.hq2)), loader=loader)
     assert_healthy(outcome, strict.hq2)
     assert_dialled(outcome, strict.hq2)
 
@@ -52,7 +46,7 @@ def test_tls_by_the_gateways_address_is_refused(
 
 def test_a_name_that_does_not_resolve(strict: LoopbackWorld, programs: Programs, client_of: Clients) -> None:
     """Twice, as bootstrap server and as advertised; without the agent the name is the complaint, with it nothing is."""
-    bootstrap = client_of(strict.hq2, ("admin",), changes=by_name(strict.hq2))
+    bootstrap = client_of(strict.hq2, ("admin",), changes=bootstrap_by_name(strict.hq2))
     outcome = programs.exercise("3.9.2", bootstrap, loader=Loader.NONE)
     assert "No resolvable bootstrap urls" in outcome.of("admin")["error"]
 
@@ -105,23 +99,3 @@ def test_sasl_on_java_25_needs_a_client_from_3_9_2_on(
     outcome = programs.exercise(version, client, loader=loader, java=java_binary(25))
     assert not outcome.of("admin")["ok"]
     assert SUBJECT_REMOVED in outcome.of("admin")["error"] + outcome.log
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("java", [11, 17, 25])
-@pytest.mark.parametrize("loader", [Loader.JVM_MAP, Loader.CLIENT_MAP])
-@pytest.mark.parametrize("version", CLIENTS)
-def test_every_version_with_tls_and_with_sasl(
-    version: str,
-    loader: Loader,
-    java: int,
-    plain: LoopbackWorld,
-    strict: LoopbackWorld,
-    programs: Programs,
-    client_of: Clients,
-) -> None:
-    launcher = programs.java if java == 17 else java_binary(java)
-    tls = client_of(strict.hq2, changes=by_name(strict.hq2))
-    assert_healthy(programs.exercise(version, tls, loader=loader, java=launcher), strict.hq2)
-    if java < 25 or version not in TOO_OLD_FOR_SASL_ON_25:
-        assert_healthy(programs.exercise(version, client_of(plain.hq2), loader=loader, java=launcher), plain.hq2)

@@ -1,0 +1,59 @@
+"""Every client on every Java, with every loader, on every kind of listener: as many as the soak has time for."""
+
+import itertools
+import time
+
+import pytest
+from tests.conftest import Soak
+from tests.matrix.conftest import Clients
+from tests.matrix.expectations import assert_dialled, assert_healthy, bootstrap_by_name
+from tests.matrix.javas import java_binary
+from tests.matrix.programs import CLIENTS, Loader, Programs
+
+from brokernat.testbed import LoopbackWorld
+
+pytestmark = [pytest.mark.integration, pytest.mark.soak, pytest.mark.timeout(0)]
+
+JAVAS = (11, 17, 25)
+LOADERS = (Loader.JVM_MAP, Loader.CLIENT_MAP, Loader.REPORTER)
+LISTENERS = ("plain", "sasl", "tls", "ipv6")
+TOO_OLD_FOR_SASL_ON_25 = ("2.4.1", "2.8.2", "3.0.2", "3.4.1")
+SHARE = 0.4
+"""Of the soak's time; others soak, too."""
+
+Combination = tuple[str, int, Loader, str]
+
+
+def combinations() -> list[Combination]:
+    return [
+        (version, java, loader, listener)
+        for version, java, loader, listener in itertools.product(CLIENTS, JAVAS, LOADERS, LISTENERS)
+        if not (listener == "sasl" and java == 25 and version in TOO_OLD_FOR_SASL_ON_25)
+        # The names are looked up before the reporter, and so the agent, is there.
+        and not (listener == "tls" and loader is Loader.REPORTER)
+    ]
+
+
+def test_the_full_matrix(
+    soak: Soak, plain: LoopbackWorld, strict: LoopbackWorld, programs: Programs, client_of: Clients
+) -> None:
+    clusters = {"plain": plain.hq, "sasl": plain.hq2, "tls": strict.hq2, "ipv6": strict.hq}
+    wanted = combinations()
+    soak.random("matrix").shuffle(wanted)
+    deadline = time.monotonic() + SHARE * soak.time_left()
+    done: list[Combination] = []
+    for version, java, loader, listener in wanted:
+        if time.monotonic() > deadline:
+            break
+        cluster = clusters[listener]
+        client = client_of(cluster, changes=bootstrap_by_name(cluster) if listener == "tls" else {})
+        launcher = programs.java if java == 17 else java_binary(java)
+        outcome = programs.exercise(version, client, loader=loader, java=launcher)
+        done.append((version, java, loader, listener))
+        try:
+            assert_healthy(outcome, cluster)
+            assert_dialled(outcome, cluster)
+        except AssertionError as failure:
+            raise AssertionError(f"{done[-1]}, combination {len(done)} of seed {soak.seed}: {failure}") from failure
+    print(f"{len(done)} of {len(wanted)} combinations of seed {soak.seed}")  # noqa: T201 - shown by -rP
+    assert done
