@@ -1,7 +1,7 @@
 """The two readers of the notation on the same random maps and endpoints, valid and not.
 
-One Java process answers all requests of a test, because a JVM starts slower than it reads a thousand maps. The protocol is
-in `tests/vectors/address_map/README.md`.
+One Java process answers all requests of a test, because a JVM starts slower than it reads a thousand maps. The protocol
+is in `tests/vectors/address_map/README.md`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import subprocess
 
 import pytest
 
-from brokernat.address import AddressMap, Endpoint, Unmapped, fingerprint
+from brokernat.address import AddressMap, Endpoint, Rule, Unmapped, fingerprint
+from brokernat.address.pattern import Network, OneHost, Subdomains
 from brokernat.errors import ConfigError
 from brokernat.jvm import agent_jar, find_java
 
@@ -82,13 +83,27 @@ def random_valid_rule(rng: random.Random) -> str:
         return rule
 
 
+def advertised_by(rule: Rule, rng: random.Random) -> str:
+    """An endpoint that the rule matches."""
+    pattern = rule.pattern
+    port = pattern.port or rng.randrange(1, 65536)
+    match pattern.hosts:
+        case OneHost(host):
+            return str(Endpoint(host, port))
+        case Subdomains(domain):
+            return f"{rng.choice(['a', 'B.c'])}.{domain}:{port}"
+        case Network(network):
+            return str(Endpoint(str(network[rng.randrange(network.num_addresses)]), port))
+
+
 def random_request(rng: random.Random) -> tuple[str, str]:
-    make = random_valid_rule if rng.random() < 0.5 else random_rule
-    rules = rng.choice([",", "\n", ", ", "#x=y\r\n"]).join(make(rng) for _ in range(rng.randrange(1, 5)))
-    if rng.random() < 0.5:
-        return rules, rng.choice(ADVERTISED) + rng.choice([":1", ":9092", rng.choice(PORTS)])
-    address = f"10.{rng.randrange(3)}.{rng.randrange(3)}.{rng.randrange(256)}"
-    return rules, rng.choice([address, f"[fd00::{rng.getrandbits(70) >> 16 & 0xFFFF:x}:1]", "c.b.hq"]) + ":9092"
+    valid = rng.random() < 0.5
+    rules = [(random_valid_rule if valid else random_rule)(rng) for _ in range(rng.randrange(1, 5))]
+    text = rng.choice([",", "\n", ", ", "#x=y\r\n"]).join(rules)
+    if valid and rng.random() < 0.5:
+        parsed = AddressMap.parse(text).rules
+        return text, advertised_by(rng.choice(parsed), rng) if parsed else "a:1"
+    return text, rng.choice(ADVERTISED) + rng.choice([":1", ":9092", rng.choice(PORTS)])
 
 
 def answer_of_python(rules: str, endpoint: str) -> str:
@@ -116,7 +131,7 @@ def answers_of_java(requests: list[tuple[str, str]]) -> list[str]:
     return done.stdout.decode().splitlines()
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_python_equals_java(seed: int) -> None:
     rng = random.Random(seed)
     requests = [random_request(rng) for _ in range(ROUNDS)]
@@ -136,5 +151,5 @@ def test_the_requests_are_worth_asking() -> None:
     answers = [answer_of_python(*random_request(rng)) for _ in range(ROUNDS)]
     translated = sum(not answer.endswith("\t-") and "!" not in answer for answer in answers)
     kinds = {answer.rpartition("!")[2] for answer in answers if "!" in answer}
-    assert translated > ROUNDS / 20
+    assert translated > ROUNDS / 10
     assert len(kinds) >= 20

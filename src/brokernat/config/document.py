@@ -131,6 +131,8 @@ class _Builder:
                 continue
             self._document._keys[*path, key] = place  # noqa: SLF001
             result[key] = self.build(value_node, (*path, key))
+            if result[key] is None:  # YAML puts a value that is not there behind the next line
+                self._document._values[*path, key] = place  # noqa: SLF001
         for value_node in merged:
             self._merge(value_node, path, result)
         return result

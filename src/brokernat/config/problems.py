@@ -66,7 +66,7 @@ def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
 def translate(errors: Iterable[ErrorDetails], document: Document, model: type[BaseModel]) -> Iterator[Problem]:
     """pydantic's findings as problems of the document."""
     found = list(errors)
-    misspelled = {(*path[:-1], _nearest(path, model)) for path in _paths(found, "extra_forbidden")}
+    misspelled = {(*path[:-1], _nearest(path, model) or path[-1]) for path in _paths(found, "extra_forbidden")}
     for error in found:
         path: Path = tuple(error["loc"])
         if error["type"] == _OURS:
@@ -75,8 +75,15 @@ def translate(errors: Iterable[ErrorDetails], document: Document, model: type[Ba
                 yield fault.problem.at(document.locate(place, key=fault.key))
         elif error["type"] == "extra_forbidden":
             yield _unknown_key(path, model).at(document.locate(path, key=True))
-        elif not (error["type"] == "missing" and path in misspelled):
+        elif not _explained(error["type"], path, misspelled, found):
             yield _from_pydantic(error, path).at(document.locate(path))
+
+
+def _explained(kind: str, path: Path, misspelled: set[Path], found: list[ErrorDetails]) -> bool:
+    """Whether another problem is the cause: the key is misspelled, or the list seems empty as its entries are wrong."""
+    if kind == "missing":
+        return path in misspelled
+    return kind == "too_short" and any(len(e["loc"]) > len(path) and e["loc"][: len(path)] == path for e in found)
 
 
 def _paths(errors: Iterable[ErrorDetails], kind: str) -> Iterator[Path]:

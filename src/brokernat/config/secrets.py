@@ -118,7 +118,7 @@ class References:
     def _from_file(self, name: str) -> str:
         path = self.folder / Path(name).expanduser()
         try:
-            return path.read_text("utf-8").removesuffix("\n").removesuffix("\r")
+            return path.read_bytes().decode("utf-8-sig").removesuffix("\n").removesuffix("\r")
         except OSError as error:
             reason = error.strerror or type(error).__name__
             raise _problem("file-unreadable", f"the file `{path}` cannot be read: {reason}", None) from None

@@ -1,0 +1,42 @@
+from pathlib import Path
+
+import pytest
+
+from brokernat.address import Unmapped
+from brokernat.config.rules_file import map_from_property
+from brokernat.errors import ConfigError
+
+
+def test_text_and_file_are_the_same_map(tmp_path: Path) -> None:
+    file = tmp_path / "rules"
+    file.write_text("\ufeff# hq\na:1 = b:1   # first\n\nc = d\n", "utf-8")
+    assert map_from_property(f"file:{file}", Unmapped.PASS) == map_from_property("a:1=b:1,c=d", Unmapped.PASS)
+
+
+def test_faults_of_a_file_have_its_name_and_lines(tmp_path: Path) -> None:
+    file = tmp_path / "rules"
+    file.write_text("a:1 = b:1\n  a:1 = b\n")
+    with pytest.raises(ConfigError) as caught:
+        map_from_property(f"file:{file}")
+    assert str(caught.value.problems[0].location) == f"{file} line 2, column 3"
+
+
+@pytest.mark.parametrize("text", ["- a:1 = b:1\n", "# x\nclusters:\n  hq: {}\n", "address_map:\n- a=b\n", "  - a = b"])
+def test_yaml_is_recognised(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "rules"
+    file.write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        map_from_property(f"file:{file}")
+    (problem,) = caught.value.problems
+    assert problem.kind == "rules-file-is-yaml"
+    assert "brokernat map export" in str(problem.hint)
+
+
+@pytest.mark.parametrize(("content", "kind"), [(None, "file-unreadable"), (b"\xff\xfe", "not-utf8")])
+def test_files_that_cannot_be_read(tmp_path: Path, content: bytes | None, kind: str) -> None:
+    file = tmp_path / "rules"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(ConfigError) as caught:
+        map_from_property(f"file:{file}")
+    assert caught.value.problems[0].kind == kind
