@@ -3,15 +3,19 @@
 from brokernat.testbed.acls import Allow, Operation, Resource
 from brokernat.testbed.kafka import Record, Topic
 from brokernat.testbed.loopback import LoopbackWorld
+from brokernat.testbed.netns import NetnsWorld
+from brokernat.testbed.netns_plan import Between
 from brokernat.testbed.running_cluster import RunningCluster
 from brokernat.testbed.topology import Advertise, ClusterOptions, Mechanism, Protocol
 
 __all__ = [
     "Advertise",
     "Allow",
+    "Between",
     "ClusterOptions",
     "LoopbackWorld",
     "Mechanism",
+    "NetnsWorld",
     "Operation",
     "Protocol",
     "Record",

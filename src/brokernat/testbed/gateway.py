@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from brokernat.testbed.topology import Forward
+    from brokernat.render import Forward
 
 
 class ForwarderGateway:

@@ -16,6 +16,7 @@ import os
 import select
 import shutil
 import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,7 +34,7 @@ def members(state: Path) -> tuple[int, ...]:
 
 
 def end(state: Path) -> None:
-    """Kill all that belongs to the world of `state` and wait until it is gone."""
+    """Kill all that belongs to the world of `state`, wait until it is gone, remove its namespaces."""
     # Twice around at most: something may have been in the middle of starting something.
     while descriptors := [descriptor for _, descriptor in _marked(state)]:
         for descriptor in descriptors:
@@ -42,10 +43,23 @@ def end(state: Path) -> None:
             # A pidfd becomes readable when its process has ended.
             select.select([descriptor], [], [], _PATIENCE)
             os.close(descriptor)
+    for name in namespaces(state):
+        subprocess.run(["ip", "netns", "delete", name], check=False, stderr=subprocess.DEVNULL)
+        shutil.rmtree(Path("/etc/netns", name), ignore_errors=True)
+
+
+def namespaces(state: Path) -> tuple[str, ...]:
+    """The network namespaces of the world of `state`."""
+    try:
+        names = os.listdir("/run/netns")  # noqa: PTH208
+    except OSError:
+        return ()
+    return tuple(name for name in names if name.startswith(f"brokernat-{state.name}-"))
 
 
 def _marked(state: Path) -> Iterator[tuple[int, int]]:
     mark = f"{MARK}={state}".encode()
+    inside = {Path("/run/netns", name).stat().st_ino for name in namespaces(state)}
     for entry in os.listdir("/proc"):  # noqa: PTH208 - names are wanted, not paths
         if not entry.isdigit() or int(entry) == os.getpid():
             continue
@@ -53,7 +67,7 @@ def _marked(state: Path) -> Iterator[tuple[int, int]]:
             descriptor = os.pidfd_open(int(entry))
         except OSError:
             continue
-        if mark in _environment(entry):
+        if mark in _environment(entry) or _network(entry) in inside:
             yield int(entry), descriptor
         else:
             os.close(descriptor)
@@ -65,6 +79,14 @@ def _environment(pid: str) -> list[bytes]:
         return Path("/proc", pid, "environ").read_bytes().split(b"\0")
     except OSError:
         return []
+
+
+def _network(pid: str) -> int:
+    # nginx writes its title over its environment, so what runs in a namespace of the world belongs to it as well.
+    try:
+        return Path("/proc", pid, "ns", "net").stat().st_ino
+    except OSError:
+        return 0
 
 
 def _send(descriptor: int, number: signal.Signals) -> None:

@@ -16,7 +16,8 @@ address only, so there the ports tell the brokers apart.
 from __future__ import annotations
 
 from brokernat.address import Endpoint
-from brokernat.testbed.topology import Advertise, BrokerPlan, ClusterOptions, ClusterPlan, Forward, WorldPlan
+from brokernat.render import Forward
+from brokernat.testbed.topology import Advertise, BrokerPlan, ClusterOptions, ClusterPlan, WorldPlan
 
 SLOTS = range(10, 250)
 PORTS = (9092, 29092, 39092, 49092)
@@ -26,7 +27,8 @@ _FIRST_HOST = 23
 _GATEWAY_FIRST_PORT = 9093
 _LOCAL_PORT = 19092
 _PEER_PORT, _CONTROLLER_PORT = 19090, 19091
-_IPV6_DEAD, _IPV6_GATEWAY = 20000, 30000
+# Below the ports that the kernel gives to outgoing connections (from 32768 on).
+_IPV6_FIRST, _IPV6_EACH = 12000, 40
 
 
 def loopback_plan(
@@ -57,7 +59,7 @@ def _hidden(
         here = f"127.{slot}.{bound_net}.{_FIRST_HOST + index}"
         reachable = Endpoint(f"127.{slot}.{gateway_net}.40", _GATEWAY_FIRST_PORT + index)
         if options.advertise is Advertise.IPV6:
-            reachable = Endpoint("::1", _IPV6_GATEWAY + slot * 40 + gateway_net * 5 + index)
+            reachable = Endpoint("::1", _ipv6_port(slot, gateway_net) + index)
         brokers.append(
             BrokerPlan(
                 node_id=index + 1,
@@ -78,7 +80,7 @@ def _advertised(slot: int, index: int, kind: Advertise, port: int) -> Endpoint:
         case Advertise.NAME:
             return Endpoint(f"kafka-{index + 1}.hq.invalid", port)
         case Advertise.IPV6:
-            return Endpoint("::1", _IPV6_DEAD + slot * 40 + index)
+            return Endpoint("::1", _ipv6_port(slot, 0) + index)
 
 
 def _local(slot: int, options: ClusterOptions) -> ClusterPlan:
@@ -89,3 +91,7 @@ def _local(slot: int, options: ClusterOptions) -> ClusterPlan:
         peer, controller = Endpoint(host, _PEER_PORT), Endpoint(host, _CONTROLLER_PORT)
         brokers.append(BrokerPlan(index + 1, here, here, here, peer, controller))
     return ClusterPlan("local", tuple(brokers), options)
+
+
+def _ipv6_port(slot: int, net: int) -> int:
+    return _IPV6_FIRST + slot * _IPV6_EACH + net * 5

@@ -35,19 +35,19 @@ _ZOOKEEPER_PORT = 2181
 class RunningCluster:
     """The brokers of one plan. Nodes are named by their Kafka node id, from 1 on."""
 
-    def __init__(self, plan: ClusterPlan, *, folder: Path, launcher: Launcher, places: Mapping[int, Place]) -> None:
+    def __init__(self, plan: ClusterPlan, *, folder: Path, launcher: Launcher, place: Place) -> None:
         """Nothing is started.
 
         Args:
             plan: what to run.
             folder: for configuration, data and logs; made here.
             launcher: starts the processes of this world.
-            places: where each node runs; the testbed itself talks to it from there.
+            place: where the nodes run; the testbed itself talks to them from there.
         """
         self.plan = plan
         self.folder = folder
         self._launcher = launcher
-        self._places = places
+        self._place = place
         self._version = BrokerVersion(plan.options.version)
         self._brokers: dict[int, BrokerProcess] = {}
         self._zookeeper: subprocess.Popen[bytes] | None = None
@@ -123,7 +123,7 @@ class RunningCluster:
                 folder=self.folder,
                 runtime=runtime,
                 launcher=self._launcher,
-                place=self._places[broker.node_id],
+                place=self._place,
             )
             process.write_properties(zookeeper)
             self._brokers[broker.node_id] = process
@@ -217,7 +217,7 @@ class RunningCluster:
         self._operations.create_acls([right.creation(self.plan.options.username) for right in rights])
 
     def _connect(self, node: int) -> Connection:
-        return Connection(self._places[node].dial(self.plan.broker(node).peer))
+        return Connection(self._place.dial(self.plan.broker(node).peer))
 
     def _start_zookeeper(self, runtime: Runtime) -> Endpoint:
         first = self.plan.brokers[0]
@@ -227,7 +227,7 @@ class RunningCluster:
             folder=self.folder,
             runtime=runtime,
             launcher=self._launcher,
-            place=self._places[first.node_id],
+            place=self._place,
         )
         return endpoint
 

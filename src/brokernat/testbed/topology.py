@@ -16,10 +16,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from brokernat.address import AddressMap, Endpoint, parse_rule
+from brokernat.address import AddressMap, parse_rule
+from brokernat.address.host import bracketed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from brokernat.address import Endpoint, Rule
+    from brokernat.render import Forward, HostNat
 
 DEFAULT_VERSION = "4.3.1"
 
@@ -87,6 +91,12 @@ class BrokerPlan:
     peer: Endpoint
     controller: Endpoint
 
+    def rule(self) -> Rule:
+        """What a client needs for this broker."""
+        if self.advertised.port == self.reachable.port:
+            return parse_rule(f"{bracketed(self.advertised.host)} = {bracketed(self.reachable.host)}")
+        return parse_rule(f"{self.advertised} = {self.reachable}")
+
 
 @dataclass(frozen=True, slots=True)
 class ClusterPlan:
@@ -107,10 +117,8 @@ class ClusterPlan:
         return tuple(broker.reachable for broker in self.brokers)
 
     def address_map(self) -> AddressMap | None:
-        """A host:port rule for each broker, None where none is needed."""
-        if not self.hidden:
-            return None
-        return AddressMap(tuple(parse_rule(f"{broker.advertised} = {broker.reachable}") for broker in self.brokers))
+        """A rule for each broker, host to host where the port is kept; None where no rule is needed."""
+        return AddressMap(tuple(broker.rule() for broker in self.brokers)) if self.hidden else None
 
     def broker(self, node_id: int) -> BrokerPlan:
         """The plan of one node.
@@ -125,28 +133,13 @@ class ClusterPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Forward:
-    """The gateway listens here and forwards there."""
-
-    listen: Endpoint
-    upstream: Endpoint
-
-
-@dataclass(frozen=True, slots=True)
-class HostNat:
-    """One address that stands for another, ports kept (situation 2)."""
-
-    outside: str
-    inside: str
-
-
-@dataclass(frozen=True, slots=True)
 class WorldPlan:
     """All of a world: clusters by name, and what stands between them and the client."""
 
     name: str
     clusters: tuple[ClusterPlan, ...]
     forwards: tuple[Forward, ...] = ()
+    nats: tuple[HostNat, ...] = ()
 
     def dead(self) -> tuple[Endpoint, ...]:
         """The endpoints that must not answer from the client's place."""
@@ -159,6 +152,8 @@ class WorldPlan:
             )
         )
 
-    def alive(self) -> tuple[Endpoint, ...]:
-        """The endpoints that must answer from the client's place."""
-        return tuple(endpoint for cluster in self.clusters for endpoint in cluster.bootstrap)
+    def binds(self) -> tuple[Endpoint, ...]:
+        """Where something of this world listens."""
+        brokers = [broker for cluster in self.clusters for broker in cluster.brokers]
+        listeners = [end for broker in brokers for end in (broker.bound, broker.peer, broker.controller)]
+        return (*listeners, *(forward.listen for forward in self.forwards))

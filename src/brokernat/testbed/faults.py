@@ -1,0 +1,77 @@
+"""Faults of a network: packets from one place to an endpoint are dropped, refused or lost now and then, until healed.
+
+They work on each packet, so connections that exist suffer as well: a drop is a cable that was pulled, not a closed
+port.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from brokernat.address import Endpoint
+    from brokernat.testbed.namespaces import Namespace
+
+_TABLE = "inet brokernat_faults"
+_VERDICTS = re.compile(r"drop|reject with tcp reset|numgen random mod 100 < \d+ drop")
+
+
+class Faults:
+    """The faults of what one namespace sends."""
+
+    def __init__(self, place: Namespace) -> None:
+        self._place = place
+
+    @contextmanager
+    def dropped(self, endpoint: Endpoint) -> Iterator[None]:
+        """A black hole: nothing arrives, nothing is said."""
+        with self._rule(endpoint, "drop"):
+            yield
+
+    @contextmanager
+    def refused(self, endpoint: Endpoint) -> Iterator[None]:
+        """Each packet is answered with a reset."""
+        with self._rule(endpoint, "reject with tcp reset"):
+            yield
+
+    @contextmanager
+    def lossy(self, endpoint: Endpoint, percent: int) -> Iterator[None]:
+        """`percent` of the packets get lost, at random."""
+        with self._rule(endpoint, f"numgen random mod 100 < {percent} drop"):
+            yield
+
+    def heal(self) -> None:
+        """End all faults of this place."""
+        self._load(f"table {_TABLE}\ndelete table {_TABLE}\n")
+
+    @contextmanager
+    def _rule(self, endpoint: Endpoint, verdict: str) -> Iterator[None]:
+        assert _VERDICTS.fullmatch(verdict), verdict  # noqa: S101
+        self._load(fault_rules(endpoint, verdict))
+        try:
+            yield
+        finally:
+            self.heal()
+
+    def _load(self, rules: str) -> None:
+        self._place.run("nft", "-f", "-", text=rules)
+
+
+def fault_rules(endpoint: Endpoint, verdict: str) -> str:
+    """A file for `nft -f`: the verdict for what is sent to the endpoint; pure."""
+    family = "ip6" if ":" in endpoint.host else "ip"
+    return f"""table {_TABLE} {{
+    chain output {{
+        type filter hook output priority filter; policy accept;
+        {family} daddr {endpoint.host} tcp dport {endpoint.port} {verdict}
+    }}
+    chain forward {{
+        type filter hook forward priority filter; policy accept;
+        {family} daddr {endpoint.host} tcp dport {endpoint.port} {verdict}
+    }}
+}}
+"""

@@ -1,0 +1,132 @@
+"""The gateways of the netns world: real nginx with the file that `render` wrote, or the kernel's NAT by nftables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from brokernat.render import Forward, HostNat, nftables, nginx_stream
+from brokernat.testbed.namespaces import TOOLS, tool
+from brokernat.testbed.polling import wait_until
+from brokernat.testbed.proof import connects
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from brokernat.testbed.namespaces import Namespace
+    from brokernat.testbed.place import Launcher
+    from brokernat.testbed.world import Gateway
+
+# What Debian's nginx.conf says around an included file; the module is loaded by name, as its own snippet does.
+_MAIN = """\
+load_module modules/ngx_stream_module.so;
+daemon off;
+pid {folder}/nginx.pid;
+error_log stderr warn;
+worker_processes 1;
+events {{ worker_connections 4096; }}
+include {folder}/stream.conf;
+"""
+_TIMEOUT = 20
+
+
+class NginxGateway:
+    """nginx `stream` in a namespace."""
+
+    def __init__(self, forwards: Sequence[Forward], *, place: Namespace, launcher: Launcher, folder: Path) -> None:
+        self._forwards = tuple(forwards)
+        self._place = place
+        self._launcher = launcher
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+        folder.mkdir()
+
+    def start(self) -> None:
+        """Start it and return when every port listens.
+
+        Raises:
+            MissingToolError: nginx is not installed.
+            BrokernatError: it does not start; with what it said.
+        """
+        if self.running():
+            return
+        (self._folder / "stream.conf").write_text(nginx_stream(self._forwards))
+        (self._folder / "nginx.conf").write_text(_MAIN.format(folder=self._folder))
+        log = self._folder / "nginx.log"
+        words = [tool("nginx"), "-e", "stderr", "-c", str(self._folder / "nginx.conf")]
+        self._process = self._launcher.start(words, place=self._place, log=log)
+
+        def listens() -> bool:
+            return all(connects(forward.listen, self._place) for forward in self._forwards)
+
+        def ended() -> str | None:
+            if self.running():
+                return None
+            return f"it ended: {log.read_text(errors='replace').strip()} (packages: {TOOLS['nginx']})"
+
+        wait_until(listens, "nginx", timeout=_TIMEOUT, abort=ended)
+
+    def stop(self) -> None:
+        """End it at once: its connections are reset, its ports refuse."""
+        if self._process is None or not self.running():
+            return
+        # SIGTERM is nginx's fast shutdown: the worker goes with its master and does not wait for connections.
+        self._process.terminate()
+        self._process.wait(_TIMEOUT)
+
+    def running(self) -> bool:
+        """Whether it forwards."""
+        return self._process is not None and self._process.poll() is None
+
+
+class NatGateway:
+    """Host-to-host NAT in a namespace that forwards."""
+
+    def __init__(self, nats: Sequence[HostNat], *, place: Namespace) -> None:
+        self._nats = tuple(nats)
+        self._place = place
+        self._on = False
+
+    def start(self) -> None:
+        """Load the rules and begin to forward.
+
+        Raises:
+            MissingToolError: nftables is not installed.
+        """
+        tool("nft")
+        self._place.run("nft", "-f", "-", text=nftables(self._nats))
+        self._forwarding(on=True)
+
+    def stop(self) -> None:
+        """Stop forwarding: packets vanish, as behind a router that has lost its power."""
+        self._forwarding(on=False)
+
+    def running(self) -> bool:
+        """Whether it forwards."""
+        return self._on
+
+    def _forwarding(self, *, on: bool) -> None:
+        self._place.run("sh", "-c", f"echo {int(on)} > /proc/sys/net/ipv4/ip_forward")
+        self._on = on
+
+
+class Gateways:
+    """Several gateways as one."""
+
+    def __init__(self, gateways: Sequence[Gateway]) -> None:
+        self.each = tuple(gateways)
+
+    def start(self) -> None:
+        """Start all."""
+        for gateway in self.each:
+            gateway.start()
+
+    def stop(self) -> None:
+        """Stop all."""
+        for gateway in self.each:
+            gateway.stop()
+
+    def running(self) -> bool:
+        """Whether all run."""
+        return all(gateway.running() for gateway in self.each)

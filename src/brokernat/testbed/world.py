@@ -1,0 +1,164 @@
+"""What all worlds have in common: claim a place, start the clusters, prove the plan, end everything.
+
+A world ends with its `with` block, with the process that opened it in whatever way (keeper.py), and otherwise when
+the next one starts. A subclass says which plan fits into a place and what has to stand around the brokers.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from abc import ABC, abstractmethod
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self
+
+from brokernat.errors import BrokernatError
+from brokernat.testbed import worlds
+from brokernat.testbed.place import Launcher, Place
+from brokernat.testbed.proof import prove
+from brokernat.testbed.running_cluster import RunningCluster, launch_all
+
+if TYPE_CHECKING:
+    import socket
+    import subprocess
+    from pathlib import Path
+    from types import TracebackType
+
+    from brokernat.testbed.topology import WorldPlan
+
+
+class Gateway(Protocol):
+    """What stands between the client and headquarters."""
+
+    def start(self) -> None:
+        """Let traffic pass; nothing happens when it does."""
+        ...
+
+    def stop(self) -> None:
+        """End it at once."""
+        ...
+
+    def running(self) -> bool:
+        """Whether traffic passes."""
+        ...
+
+
+class World(ABC):
+    """A context manager. Inside it `hq` and `local` run, and `hq2` where it was asked for."""
+
+    kind: ClassVar[str]
+    slots: ClassVar[range]
+
+    plan: WorldPlan
+    state: Path
+    gateway: Gateway
+    client: Place
+    """Where clients stand."""
+
+    def __init__(self, *, detached: bool = False) -> None:
+        """Nothing is started.
+
+        Args:
+            detached: the world outlives this process (`brokernat testbed up`).
+        """
+        self.clusters: dict[str, RunningCluster] = {}
+        self._detached = detached
+        self._claim: socket.socket | None = None
+        self._keeper: subprocess.Popen[bytes] | None = None
+        self._launcher: Launcher | None = None
+
+    def __enter__(self) -> Self:
+        self.up()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.down()
+
+    @property
+    def hq(self) -> RunningCluster:
+        """The cluster behind the gateway."""
+        return self.clusters["hq"]
+
+    @property
+    def hq2(self) -> RunningCluster:
+        """The second one, which advertises the same addresses."""
+        return self.clusters["hq2"]
+
+    @property
+    def local(self) -> RunningCluster:
+        """The cluster on this side."""
+        return self.clusters["local"]
+
+    def up(self) -> None:
+        """Start everything and prove that the advertised endpoints are dead and the reachable ones alive.
+
+        Raises:
+            MissingToolError: something to run it with is not there; named with its package.
+            BrokernatError: it does not come up, or the proof failed; nothing is left running.
+        """
+        if sys.platform != "linux":
+            raise BrokernatError(f"the {self.kind} world needs Linux")
+        worlds.remove_stale()
+        with ExitStack() as undo:
+            self.plan, self._claim = self._claim_slot()
+            self.state = worlds.root() / self.plan.name
+            undo.callback(self.down)
+            worlds.remove(self.state)
+            self.state.mkdir(mode=0o700)
+            if not self._detached:
+                self._keeper = worlds.keep(self.state, self._claim)
+            launcher = self._launcher = Launcher(self.state, inherited=(self._claim.fileno(),))
+            self.gateway = self._surround(launcher)
+            self.gateway.start()
+            self.clusters = {
+                cluster.name: RunningCluster(
+                    cluster,
+                    folder=self.state / cluster.name,
+                    launcher=launcher,
+                    place=self._place(cluster.name),
+                )
+                for cluster in self.plan.clusters
+            }
+            launch_all(list(self.clusters.values()))
+            prove(self.plan, self.client)
+            worlds.write_summary(self.state, worlds.summarise(self.plan, self.kind, detached=self._detached))
+            undo.pop_all()
+
+    def down(self) -> None:
+        """End everything of this world and remove its files; nothing happens when it is down."""
+        if self._claim is None:
+            return
+        worlds.remove(self.state)
+        if self._launcher is not None:
+            self._launcher.reap()
+        if self._keeper is not None:
+            worlds.dismiss(self._keeper)
+        self._claim.close()
+        self._claim = self._launcher = self._keeper = None
+
+    @abstractmethod
+    def _fit(self, slot: int) -> WorldPlan | None:
+        """The plan for a slot, None when something else is in its way."""
+
+    @abstractmethod
+    def _surround(self, launcher: Launcher) -> Gateway:
+        """Make what has to stand around the brokers; returns the gateway, not started."""
+
+    @abstractmethod
+    def _place(self, cluster: str) -> Place:
+        """Where the nodes of a cluster run."""
+
+    def _claim_slot(self) -> tuple[WorldPlan, socket.socket]:
+        for step in range(len(self.slots)):
+            # From different starting points, or worlds that start together meet at each slot.
+            slot = self.slots[(os.getpid() + step) % len(self.slots)]
+            held = worlds.claim(f"{self.kind}-{slot}")
+            if held is None:
+                continue
+            plan = self._fit(slot)
+            if plan is not None:
+                return plan, held
+            held.close()
+        raise BrokernatError(f"no free slot for a {self.kind} world", hint="brokernat testbed down")
