@@ -1,0 +1,99 @@
+package io.brokernat.agent;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.File;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.jar.JarFile;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+
+/** The jar as people get it, in JVMs of their own. */
+class JarIT {
+    private static final Path JAR = Path.of("target/brokernat-agent.jar").toAbsolutePath();
+    private static final int MAX_BYTES = 500_000;
+    private static final String OWN_MAP = "brokernat.map=kafka-1.invalid:9092=127.0.0.1:PORT";
+
+    @Test
+    void isSmallAndBringsNothingUnderForeignNames() throws Exception {
+        assertTrue(Files.size(JAR) <= MAX_BYTES, () -> JAR + " is larger than " + MAX_BYTES);
+        try (JarFile jar = new JarFile(JAR.toFile())) {
+            List<String> foreign = jar.stream()
+                    .filter(entry -> !entry.isDirectory())
+                    .map(entry -> entry.getName())
+                    .filter(name -> !name.startsWith("io/brokernat/agent/") && !name.startsWith("META-INF/licenses/"))
+                    .collect(Collectors.toList());
+            assertEquals(List.of("META-INF/MANIFEST.MF"), foreign);
+            assertNotNull(jar.getEntry("META-INF/licenses/asm.txt"));
+            assertNotNull(jar.getEntry("META-INF/licenses/byte-buddy-agent.txt"));
+            assertNotNull(jar.getEntry("META-INF/licenses/brokernat-agent.txt"));
+        }
+    }
+
+    @Test
+    void asJavaAgentServesAClientWithItsOwnMap() throws Exception {
+        String output = guest(List.of("-javaagent:" + JAR), List.of(OWN_MAP));
+        assertTrue(output.contains("dialled by KafkaAdminClient true"), output);
+        assertTrue(output.contains("loader=javaagent"), output);
+        assertTrue(output.contains("INFO io.brokernat.agent - translated kafka-1.invalid:9092 -> 127.0.0.1:"), output);
+    }
+
+    @Test
+    void asReporterAttachesItselfBeforeTheFirstConnection() throws Exception {
+        // The map must be known before the bootstrap name is looked up, so the one that does not resolve comes with an agent only.
+        String output = guest(
+                List.of("-XX:+IgnoreUnrecognizedVMOptions", "-XX:+EnableDynamicAgentLoading"),
+                List.of("brokernat.map=127.0.0.1:1=127.0.0.1:PORT", "metric.reporters=io.brokernat.agent.ReporterLoader"));
+        assertTrue(output.contains("dialled by KafkaAdminClient true"), output);
+        assertTrue(output.contains("loader=attach"), output);
+    }
+
+    @Test
+    void whereNobodyMayAttachTheReporterSaysWhatToDo() throws Exception {
+        String output = guest(List.of("-XX:+DisableAttachMechanism"), List.of(OWN_MAP, "metric.reporters=io.brokernat.agent.ReporterLoader"));
+        assertTrue(output.contains("the brokernat agent cannot be loaded into this running JVM"), output);
+        assertTrue(output.contains("-javaagent:" + JAR), output);
+    }
+
+    @Test
+    void aSecondAgentChangesNothingAndSaysSo() throws Exception {
+        String output = guest(List.of("-javaagent:" + JAR, "-javaagent:" + JAR + "=a:1=b:1"), List.of(OWN_MAP));
+        assertTrue(output.contains("dialled by KafkaAdminClient true"), output);
+        assertEquals(1, output.lines().filter(line -> line.contains("runs already")).count(), output);
+    }
+
+    @Test
+    void anArgumentThatCannotBeReadIsOneLineAndClientsWithTheirOwnMapGoOn() throws Exception {
+        String output = guest(List.of("-javaagent:" + JAR + "=kafka-1:9092"), List.of(OWN_MAP));
+        assertTrue(output.contains("dialled by KafkaAdminClient true"), output);
+        assertEquals(1, output.lines().filter(line -> line.startsWith("[brokernat]")).count(), output);
+        assertTrue(output.contains("there is no `=`"), output);
+    }
+
+    private static String guest(List<String> options, List<String> properties) throws Exception {
+        List<String> command = new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString()));
+        command.addAll(options);
+        command.addAll(List.of("-cp", classPath(), "io.brokernat.agent.Guest"));
+        command.addAll(properties);
+        Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+        String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        process.waitFor();
+        assertFalse(output.contains("NoClassDefFoundError"), output);
+        return output;
+    }
+
+    /** The packaged jar in the place of target/classes. */
+    private static String classPath() {
+        return Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
+                .filter(entry -> !entry.endsWith("target/classes") && !entry.contains("org/ow2/asm") && !entry.contains("byte-buddy"))
+                .collect(Collectors.joining(File.pathSeparator, JAR + File.pathSeparator, ""));
+    }
+}
