@@ -7,7 +7,6 @@ turns errors into words and codes.
 
 from __future__ import annotations
 
-import os
 import sys
 import traceback
 from importlib import import_module
@@ -28,6 +27,8 @@ COMMANDS = {
     "config": ("brokernat.cli.config:config", "Check brokernat.yaml; print its JSON Schema."),
     "map": ("brokernat.cli.map:map_", "Check, try and export an address map."),
     "demo": ("brokernat.cli.demo:demo", "Show the main job on this machine: real brokers, real Spark, no root."),
+    "testbed": ("brokernat.cli.testbed:testbed", "Real brokers behind unreachable addresses, to try things on."),
+    "pipeline": ("brokernat.cli.pipeline:pipeline", "Check and run a pipeline on Spark."),
     "agent": ("brokernat.cli.agent:agent", "Show or copy the agent jar for your own Java program."),
 }
 
@@ -60,8 +61,7 @@ def cli() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line (that of the process unless given); the result is the exit code."""
     try:
-        result: Any = cli.main(args=None if arguments is None else list(arguments), standalone_mode=False)
-        sys.stdout.flush()
+        result: Any = cli.main(None if arguments is None else list(arguments), "brokernat", standalone_mode=False)
     except BrokernatError as error:
         console.report(error.report())
         return error.exit_code
@@ -78,9 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort):
         console.report("stopped")
         return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        # The reader of stdout has gone, as with `| head`. Python would complain once more when it flushes at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except console.ReaderGoneError:
         return EXIT_PIPE
     except Exception as error:  # noqa: BLE001 - the last resort of the program
         console.report(_internal_error(error))

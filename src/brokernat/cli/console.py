@@ -7,17 +7,22 @@ person at the terminal.
 from __future__ import annotations
 
 import json
+import os
 import sys
+
+
+class ReaderGoneError(Exception):
+    """Nobody reads stdout any more, as behind `| head`: stop, and no word about it."""
 
 
 def data(text: str) -> None:
     """One piece of the command's result; a line end is added."""
-    print(text)
+    _write(text)
 
 
 def json_data(value: object) -> None:
     """The command's result for programs."""
-    print(json.dumps(value, indent=2, ensure_ascii=False))
+    _write(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def note(text: str) -> None:
@@ -28,3 +33,12 @@ def note(text: str) -> None:
 def report(text: str) -> None:
     """An error, a warning, with its hint."""
     print(text, file=sys.stderr)
+
+
+def _write(text: str) -> None:
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        # Python flushes once more when it ends, and would complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise ReaderGoneError from None

@@ -43,12 +43,8 @@ def test_a_login_becomes_a_jaas_line(mechanism: str, module: str) -> None:
 
 
 def test_an_explicit_jaas_line_wins() -> None:
-    client = {
-        "sasl.mechanism": "PLAIN",
-        "sasl.username": "me",
-        "sasl.password": "x",
-        "sasl.jaas.config": Secret("mine"),
-    }
+    client: dict[str, str | Secret] = {"sasl.mechanism": "PLAIN", "sasl.username": "me", "sasl.password": "x"}
+    client["sasl.jaas.config"] = Secret("mine")
     properties = Cluster("hq", BOOTSTRAP, client=client).kafka_properties()
     assert properties["sasl.jaas.config"] == "mine"
     assert not {"sasl.username", "sasl.password"} & set(properties)

@@ -1,0 +1,59 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from brokernat.config.schema import json_schema
+
+Run = Callable[..., str]
+
+DOUBTFUL = """\
+clusters:
+  hq:
+    bootstrap_servers: gw:9093
+    address_map: [{}]
+    client:
+      security.protocl: SSL
+      ssl.key.password: canary
+"""
+
+
+def test_a_file_in_order(run: Run, snapshot: SnapshotAssertion) -> None:
+    assert run("config", "check") == snapshot
+    assert run("config", "check", "--format", "json") == snapshot
+
+
+def test_a_broken_file(run: Run, folder: Path, snapshot: SnapshotAssertion) -> None:
+    text = (folder / "brokernat.yaml").read_text().replace("unmapped", "x").replace("19092", "99999")
+    (folder / "brokernat.yaml").write_text(text.replace("23:9092 =", "23 ="))
+    assert run("config", "check") == snapshot
+    assert run("config", "check", "--format", "json") == snapshot
+
+
+def test_secrets_that_are_not_there(run: Run, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion) -> None:
+    monkeypatch.delenv("BROKERNAT_TEST_USER")
+    assert run("config", "check").startswith("exit 2\n")
+    assert run("config", "check", "--skip-secrets") == snapshot
+
+
+@pytest.mark.parametrize(
+    ("rules", "options", "code"),
+    [("a=b", [], 0), ("a=b", ["--fail-on", "warning"], 4), ("a=b, a=c", [], 5), ("a=b, a=c", ["--format", "json"], 5)],
+)
+def test_doubts(run: Run, folder: Path, snapshot: SnapshotAssertion, rules: str, options: list[str], code: int) -> None:
+    (folder / "brokernat.yaml").write_text(DOUBTFUL.format(rules))
+    text = run("config", "check", *options)
+    assert text.startswith(f"exit {code}\n")
+    assert text == snapshot
+
+
+def test_no_file(run: Run, snapshot: SnapshotAssertion) -> None:
+    assert run("config", "check", "--config", "other.yaml") == snapshot
+
+
+def test_schema(run: Run) -> None:
+    out = run("config", "schema").partition("--- stdout\n")[2].partition("--- stderr\n")[0]
+    assert out == json_schema()
+    assert json.loads(out)["title"] == "brokernat.yaml"

@@ -1,0 +1,77 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from brokernat.config.rules_file import read_rules_file
+
+Run = Callable[..., str]
+
+RULE = "192.168.1.23:9092 = 172.10.1.40:9093"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--rule", RULE, "192.168.1.23:9092"],
+        ["--rule", RULE, "--rule", "*.hq = gw", "b.hq:7", "192.168.1.23:9092"],
+        ["--rule", RULE, "192.168.1.24:9092"],
+        ["--rule", RULE, "192.168.1.24:9092", "192.168.1.23:9092", "--format", "json"],
+        ["--rule", RULE, "--unmapped", "pass", "192.168.1.24:9092"],
+        ["--rule", "a:1 = b, c = d:1", "--rule", "e", "a:1"],
+        ["--rule", "*.hq:1 = gw:{1+id}", "a.hq:1"],
+        ["--rule", RULE, "kafka", "10.0.0.1:x"],
+        ["--rule", RULE, "--cluster", "hq", "a:1"],
+        ["192.168.1.24:9092", "k.hq.internal:9092"],
+        ["--cluster", "hq", "[FD00:0::1]:9092"],
+        ["--cluster", "local", "a:1"],
+        ["--cluster", "qh", "a:1"],
+        ["--file", "rules", "a:1"],
+        ["--file", "brokernat.yaml", "a:1"],
+    ],
+    ids=" ".join,
+)
+def test_translate(run: Run, folder: Path, snapshot: SnapshotAssertion, arguments: list[str]) -> None:
+    (folder / "rules").write_text("# mine\na:1 = b:1\n")
+    assert run("map", "translate", *arguments) == snapshot
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ([], 0),
+        (["--rule", "a=b, a:1=c:1"], 5),
+        (["--rule", "a=b, b=c"], 0),
+        (["--rule", "a=b, b=c", "--fail-on", "warning"], 4),
+        (["--rule", "a=b, b=c", "--format", "json"], 0),
+        (["--rule", "a:1=b"], 2),
+    ],
+)
+def test_check(run: Run, snapshot: SnapshotAssertion, arguments: list[str], code: int) -> None:
+    text = run("map", "check", *arguments)
+    assert text.startswith(f"exit {code}\n")
+    assert text == snapshot
+
+
+def test_findings_name_the_cluster(run: Run, folder: Path, snapshot: SnapshotAssertion) -> None:
+    file = folder / "brokernat.yaml"
+    file.write_text(file.read_text() + "    address_map: [a=b, a=b]\n")
+    assert run("map", "check") == snapshot
+    assert run("map", "translate", "a:1") == snapshot
+
+
+def test_no_cluster_has_a_map(run: Run, folder: Path, snapshot: SnapshotAssertion) -> None:
+    (folder / "brokernat.yaml").write_text("clusters: {hq: {bootstrap_servers: 'gw:1'}}")
+    assert run("map", "check") == snapshot
+
+
+@pytest.mark.parametrize("arguments", [[], ["--cluster", "hq", "--format", "json"]])
+def test_export(run: Run, snapshot: SnapshotAssertion, arguments: list[str]) -> None:
+    assert run("map", "export", *arguments) == snapshot
+
+
+def test_what_was_exported_is_the_same_map(run: Run, folder: Path, snapshot: SnapshotAssertion) -> None:
+    assert run("map", "export", "--output", "rules") == snapshot
+    assert len(read_rules_file(folder / "rules").rules) == 4
+    assert "rules: 4, findings: 0" in run("map", "check", "--file", "rules")
