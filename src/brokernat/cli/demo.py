@@ -29,6 +29,8 @@ _WIDTH = 110
 def demo(orders: int) -> None:
     """Show the main job on this machine, with real brokers and Spark. Needs no root, leaves nothing behind."""
     output, waiting = Console(highlight=False, soft_wrap=True), Console(stderr=True, highlight=False)
+    if not output.is_terminal:
+        output.width = _WIDTH
     with closing(tell(good_orders=orders)) as scenes:
         status = waiting.status("starting")
         status.start()
@@ -45,7 +47,7 @@ def _show(scene: Scene, output: Console, waiting: Console, status: Status) -> No
             status.update(Text(f"{text} …"))
             status.start()
             if not waiting.is_terminal:
-                waiting.print(f"  … {text}", markup=False)
+                waiting.print(f"  … {text}", markup=False, soft_wrap=True)
             return
         case Heading(text):
             status.stop()

