@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import brokernat
-from brokernat.cli import console
+from brokernat.cli import console, exit_codes
 from brokernat.errors import BrokernatError
 
 if TYPE_CHECKING:
@@ -31,8 +31,6 @@ COMMANDS = {
     "pipeline": ("brokernat.cli.pipeline:pipeline", "Check and run a pipeline on Spark."),
     "agent": ("brokernat.cli.agent:agent", "Show or copy the agent jar for your own Java program."),
 }
-
-EXIT_INTERNAL, EXIT_USAGE, EXIT_INTERRUPTED, EXIT_PIPE = 1, 2, 130, 141
 
 
 class _LazyGroup(click.Group):
@@ -67,22 +65,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.exit_code
     except click.exceptions.NoArgsIsHelpError as error:
         console.report(error.format_message())
-        return EXIT_USAGE
+        return exit_codes.USAGE
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx else "brokernat"
         console.report(f"error: {error.format_message()}\n\nhint: `{path} --help` shows what there is")
-        return EXIT_USAGE
+        return exit_codes.USAGE
     except click.ClickException as error:
         console.report(f"error: {error.format_message()}")
-        return EXIT_USAGE
+        return exit_codes.USAGE
     except (KeyboardInterrupt, click.Abort):
         console.report("stopped")
-        return EXIT_INTERRUPTED
+        return exit_codes.INTERRUPTED
     except console.ReaderGoneError:
-        return EXIT_PIPE
+        return exit_codes.READER_GONE
     except Exception as error:  # noqa: BLE001 - the last resort of the program
         console.report(_internal_error(error))
-        return EXIT_INTERNAL
+        return exit_codes.INTERNAL
     return result if isinstance(result, int) else 0
 
 

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from brokernat.cli import exit_codes
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from brokernat.address import Severity
 
 DEFAULT_FILE: Final = "brokernat.yaml"
-EXIT_WARNINGS, EXIT_FINDINGS = 4, 5
+EXIT_WARNINGS, EXIT_FINDINGS = exit_codes.WARNINGS, exit_codes.FINDINGS
 
 config_option = click.option(
     "--config",

@@ -1,0 +1,125 @@
+"""Writes the pages of this folder from the code: `.venv/bin/python docs/reference/generate.py`.
+
+Each page is what code that is in use says (the model, the tables of faults, lints and exit codes), so a page cannot
+be older than the program; `tests/cli/test_reference.py` compares.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from brokernat.address import lint
+from brokernat.address.faults import HINTS
+from brokernat.cli.exit_codes import TABLE
+from brokernat.config.schema import json_schema
+
+FOLDER = Path(__file__).parent
+MADE = "<!-- Made by generate.py. Change the code instead. -->\n\n"
+
+
+def pages() -> dict[str, str]:
+    """File name to content."""
+    return {
+        "brokernat.schema.json": json_schema(),
+        "configuration.md": _configuration(),
+        "address-map.md": _address_map(),
+        "exit-codes.md": _exit_codes(),
+    }
+
+
+def _exit_codes() -> str:
+    rows = "".join(f"| {code} | {meaning} |\n" for code, meaning in TABLE.items())
+    return f"{MADE}# Exit codes\n\nOne table for all commands.\n\n| code | meaning |\n|---|---|\n{rows}"
+
+
+def _address_map() -> str:
+    notation = (FOLDER / "notation.part.md").read_text("utf-8")
+    faults = "".join(f"| `{kind}` | {hint} |\n" for kind, hint in HINTS.items())
+    doc = __import__(lint.__module__, fromlist=["__doc__"]).__doc__ or ""
+    doubts = "\n".join(line for line in doc.splitlines() if line.startswith("|"))
+    return (
+        f"{MADE}{notation}\n"
+        "## What can be wrong with a rule\n\n"
+        f"Every reader of the notation names the same kind.\n\n| kind | what to do |\n|---|---|\n{faults}\n"
+        f"## What `brokernat map check` finds\n\n{doubts}\n"
+    )
+
+
+def _configuration() -> str:
+    schema: dict[str, Any] = json.loads(json_schema())
+    sections = [_section("The file", schema)]
+    sections += [_section(name, definition) for name, definition in _by_use(schema)]
+    head = (
+        "# `brokernat.yaml`\n\n"
+        "YAML 1.2. `brokernat init` writes a file to start from, `brokernat config check` reports every problem at\n"
+        "once, and editors complete and check it with [the schema](brokernat.schema.json). Relative paths start from the\n"
+        "folder of the file.\n"
+    )
+    return MADE + head + "".join(sections)
+
+
+def _by_use(schema: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """The definitions in the order in which the file names them."""
+    found: dict[str, dict[str, Any]] = {}
+    waiting = [schema]
+    while waiting:
+        for name in _references(waiting.pop(0).get("properties", {})):
+            if name not in found:
+                found[name] = schema["$defs"][name]
+                waiting.append(found[name])
+    return list(found.items())
+
+
+def _references(node: Any) -> list[str]:
+    if isinstance(node, list):
+        return [name for item in node for name in _references(item)]
+    if not isinstance(node, dict):
+        return []
+    here = [node["$ref"].rpartition("/")[2]] if "$ref" in node else []
+    return here + [name for value in node.values() for name in _references(value)]
+
+
+def _section(name: str, definition: dict[str, Any]) -> str:
+    required = definition.get("required", [])
+    rows = "".join(
+        f"| `{key}` | {_type(value)} | {'required' if key in required else _default(value)} | "
+        f"{value.get('description') or _see(value)} |\n"
+        for key, value in definition["properties"].items()
+    )
+    return f"\n## {name}\n\n{definition['description']}\n\n| key | value | default | |\n|---|---|---|---|\n{rows}"
+
+
+def _see(value: dict[str, Any]) -> str:
+    return f"See {', '.join(f'[{name}](#{name.lower()})' for name in _references(value))}."
+
+
+def _type(value: dict[str, Any]) -> str:
+    if "$ref" in value:
+        return f"[{value['$ref'].rpartition('/')[2]}](#{value['$ref'].rpartition('/')[2].lower()})"
+    if "enum" in value:
+        return " or ".join(f"`{choice}`" for choice in value["enum"])
+    if "const" in value:
+        return f"`{value['const']}`"
+    if "anyOf" in value:
+        return " or ".join(_type(option) for option in value["anyOf"] if option.get("type") != "null")
+    kinds = value["type"] if isinstance(value["type"], list) else [value["type"]]
+    match next(kind for kind in kinds if kind != "null"):
+        case "array":
+            return f"list of {_type(value['items'])}"
+        case "object":
+            return f"name: {_type(value['additionalProperties'])}"
+        case kind:
+            names = {"string": "text", "integer": "whole number", "number": "number", "boolean": "boolean"}
+            return " or ".join(names[kind] for kind in kinds if kind in names) if len(kinds) > 1 else names[kind]
+
+
+def _default(value: dict[str, Any]) -> str:
+    default = value.get("default")
+    return f"`{default}`" if isinstance(default, str | int) else ""
+
+
+if __name__ == "__main__":
+    for file, content in pages().items():
+        (FOLDER / file).write_text(content, "utf-8")

@@ -1,0 +1,26 @@
+"""Exit codes: one table for all commands; the reference page is made of it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+INTERNAL: Final = 1
+USAGE: Final = 2
+WARNINGS: Final = 4
+FINDINGS: Final = 5
+INTERRUPTED: Final = 130
+READER_GONE: Final = 141
+
+TABLE = {
+    "0": "Done; nothing found at or above `--fail-on`.",
+    "1": "Internal error: a bug. The message says what to report.",
+    "2": "Usage or configuration.",
+    "3": "Nothing reachable: no bootstrap server answered.",
+    "4": "Warnings found, only with `--fail-on warning`.",
+    "5": "Findings, or a refusal: `map check`, `config check`, `map translate` of an endpoint that no rule names, "
+    "a proof that failed.",
+    "6": "Data incomplete: gaps were found, or a stop left records undelivered.",
+    "130": "Stopped by Ctrl-C, after a clean finish of the batch.",
+    "141": "Whoever read stdout went away (`| head`).",
+    "143": "Stopped by SIGTERM, after a clean finish of the batch.",
+}
