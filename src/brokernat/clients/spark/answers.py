@@ -13,6 +13,7 @@ from brokernat.clients.spark.proof import Outcome, ProofRow
 
 Answer = Mapping[str, Any]
 
+NOBODY_APPLIES = "no agent runs in this JVM, so nothing applies the map"
 _NODE_OUTCOMES = {
     "ok": Outcome.PROVED,
     "not-provable": Outcome.NOT_PROVABLE,
@@ -40,12 +41,15 @@ def rows(answer: Answer, expected: Expected) -> tuple[ProofRow, ...]:
     return tuple(_node_row(answer, node, expected.cluster) for node in answer.get("nodes", ()))
 
 
-def discovery_row(found: Answer, cluster: str, host: str) -> ProofRow:
-    """Why the driver could not ask the cluster for its nodes."""
+def discovery_row(found: Answer, cluster: str, *, mapped: bool) -> ProofRow:
+    """Why the driver could not ask the cluster for its nodes; `mapped`: the cluster has a map."""
+    if mapped and found.get("agent") is None:
+        cause = f"{NOBODY_APPLIES}: {found.get('message')}"
+        return ProofRow("driver", "", cluster, None, "", "", Outcome.NO_AGENT, cause)
     outcome = Outcome.UNREACHABLE if found.get("bootstrap") else Outcome.FAILED
     probes = ", ".join(f"{server}: {probe}" for server, probe in found.get("bootstrap", {}).items())
     cause = f"{found.get('message')} (bootstrap servers {probes})" if probes else str(found.get("message"))
-    return ProofRow("driver", host, cluster, None, "", "", outcome, cause)
+    return ProofRow("driver", "", cluster, None, "", "", outcome, cause)
 
 
 def notes(answer: Answer) -> tuple[str, ...]:
@@ -60,7 +64,7 @@ def notes(answer: Answer) -> tuple[str, ...]:
 def _fault(answer: Answer, expected: Expected) -> tuple[Outcome, str] | None:
     message = str(answer.get("message", ""))
     if expected.fingerprint and answer.get("agent") is None:
-        return Outcome.NO_AGENT, message or "no agent runs in this JVM, so nothing applies the map"
+        return Outcome.NO_AGENT, message or NOBODY_APPLIES
     if "cause" in answer:
         return Outcome.FAILED, f"{answer['cause']}: {message}"
     if problem := answer.get("problem"):

@@ -96,7 +96,7 @@ def ask_driver(
         properties = client_properties(cluster, loader=Loader(loader) if loader else None)
         found = json.loads(_java(session).Proof.discover(properties, ",".join(topics.get(cluster.name, ()))))
         if "cause" in found:
-            rows.append(answers.discovery_row(found, cluster.name, ""))
+            rows.append(answers.discovery_row(found, cluster.name, mapped=bool(_fingerprint(cluster))))
             continue
         nodes = ",".join(f"{node['id']}={node['endpoint']}" for node in found["nodes"])
         partitions = ",".join(f"{node}={partition}" for node, partition in found["partitions"].items())
@@ -168,7 +168,8 @@ def _result(job: Any, executor: str) -> Answer | None:
 
 
 def _fingerprint(cluster: Cluster) -> str | None:
-    return fingerprint(cluster.address_map) if cluster.address_map is not None else None
+    # An empty map opts the cluster out: there is nothing to apply.
+    return fingerprint(cluster.address_map) if cluster.address_map and cluster.address_map.rules else None
 
 
 def _java(session: ClassicSession) -> Any:

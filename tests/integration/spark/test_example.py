@@ -1,0 +1,45 @@
+"""The example of an existing job, run as it stands there; only its addresses are those of the loopback world."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from brokernat.testbed import LoopbackWorld, Record
+
+pytestmark = [pytest.mark.integration, pytest.mark.spark]
+
+EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "existing-spark-job"
+
+
+def test_the_existing_job_reads_headquarters_and_writes_locally(loopback_world: LoopbackWorld, tmp_path: Path) -> None:
+    hq, local = loopback_world.hq, loopback_world.local
+    text = (EXAMPLE / "brokernat.yaml").read_text()
+    text = text.replace("localhost:19092", str(local.cluster.bootstrap_servers[0]))
+    for node, number in zip(hq.nodes, (23, 24, 25), strict=True):
+        text = text.replace(f"192.168.1.{number}:9092", str(hq.advertised[node]))
+        text = text.replace(f"172.10.1.40:{9070 + number}", str(hq.reachable[node]))
+    assert "192.168" not in text
+    assert "172.10" not in text
+    (tmp_path / "brokernat.yaml").write_text(text)
+    hq.create_topic("orders")
+    local.create_topic("large", partitions=1)
+    before = len(local.read("large"))
+    amounts = [number * 100 for number in range(20)]
+    hq.write("orders", [Record(value=json.dumps({"amount": amount}).encode()) for amount in amounts])
+
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLE / "job.py")],
+        cwd=tmp_path,
+        env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"},
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    written = [json.loads(record.value or b"")["amount"] for record in local.read("large")[before:]]
+    assert sorted(written) == [amount for amount in amounts if amount > 1000]

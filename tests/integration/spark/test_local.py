@@ -1,0 +1,115 @@
+"""PySpark in one JVM against brokers whose advertised addresses are dead: each loader, and each way to be wrong."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.integration.spark.drivers import VALUES, Driver, described
+
+from brokernat.testbed import Allow, LoopbackWorld, Operation, Record, Resource
+
+pytestmark = [pytest.mark.integration, pytest.mark.spark]
+
+
+@pytest.mark.parametrize("loader", ["javaagent", "reporter"])
+def test_source_and_sink_batch_and_streaming(
+    loader: str, driver: Driver, loopback_world: LoopbackWorld, orders: str, written: Callable[[str], list[str]]
+) -> None:
+    hq, local = loopback_world.hq.cluster, loopback_world.local.cluster
+    found = driver.run("whole_job", [described(hq), described(local)], loader=loader, topic=orders)
+    assert found["proof"]["ok"], found["proof"]
+    assert found["again"]
+    assert found["loader"] == loader
+    assert found["batch"] == VALUES
+    assert written(f"{orders}-batch") == VALUES
+    assert written(f"{orders}-stream") == VALUES
+    assert f"the agent comes by {loader}" in driver.output
+    assert [row["cluster"] for row in found["proof"]["rows"]] == ["hq", "hq", "hq", "local"]
+    dialled = {(row["advertised"], row["dialled"]) for row in found["proof"]["rows"] if row["cluster"] == "hq"}
+    assert dialled == {
+        (str(loopback_world.hq.advertised[node]), str(loopback_world.hq.reachable[node])) for node in (1, 2, 3)
+    }
+
+
+def test_what_is_wrong_is_named_and_what_is_healed_passes(driver: Driver, loopback_world: LoopbackWorld) -> None:
+    hq = loopback_world.hq
+    first, second, third = (f"{hq.advertised[node]}={hq.reachable[node]}" for node in (1, 2, 3))
+    swapped = f"{hq.advertised[1]}={hq.reachable[2]},{hq.advertised[2]}={hq.reachable[1]},{third}"
+    variants = {
+        "swapped": described(hq.cluster, rules=swapped),
+        "healed": described(hq.cluster),
+        "unmapped": described(hq.cluster, rules=f"{first},{second}"),
+        "passed": described(hq.cluster, rules=f"{first},{second}", unmapped="pass"),
+        "no_bootstrap": described(hq.cluster) | {"bootstrap_servers": [str(hq.advertised[1])], "map": None},
+    }
+    found = driver.run("proof_only", [], variants={name: [cluster] for name, cluster in variants.items()})
+
+    assert found["healed"]["ok"], found["healed"]
+    outcomes = {name: [row["outcome"] for row in proof["rows"]] for name, proof in found.items()}
+    assert outcomes["swapped"] == ["other node", "other node", "proved"]
+    assert "the rule for node 2 leads to node 1" in found["swapped"]["error"]
+    for node, other in ((1, 1), (2, 2)):
+        assert f"{hq.advertised[node]} = {hq.reachable[other]}" in found["swapped"]["hint"]
+
+    assert outcomes["unmapped"] == ["proved", "proved", "unmapped"]
+    assert str(hq.advertised[3]) in found["unmapped"]["error"]
+    assert "add a rule" in found["unmapped"]["hint"]
+
+    assert outcomes["passed"] == ["proved", "proved", "unreachable"]
+    assert "refused" in found["passed"]["rows"][2]["cause"]
+
+    assert outcomes["no_bootstrap"] == ["unreachable"]
+    assert f"{hq.advertised[1]}: refused" in found["no_bootstrap"]["error"]
+
+
+def test_a_map_that_no_agent_applies_and_a_configure_that_comes_too_late(
+    driver: Driver, loopback_world: LoopbackWorld
+) -> None:
+    found = driver.run("map_without_agent", [described(loopback_world.hq.cluster)])
+    rows = found["proof"]["rows"]
+    assert [row["outcome"] for row in rows] == ["no agent"] * len(rows)
+    assert rows
+    assert "configure(builder, clusters)" in found["proof"]["hint"]
+    assert "started without the agent" in found["session_running"][0]
+    assert "without the agent" in found["jvm_running"][0]
+
+
+def test_a_session_that_nobody_configured(driver: Driver, loopback_world: LoopbackWorld) -> None:
+    found = driver.run("bare_session", [described(loopback_world.hq.cluster)])
+    assert [row["outcome"] for row in found["rows"]] == ["no agent"]
+    assert "agent's jar is not in this session" in found["error"]
+
+
+def values(cluster: str) -> list[Record]:
+    return [Record(value=f"{cluster} {number}".encode(), partition=number % 3) for number in range(30)]
+
+
+def test_two_clusters_with_the_same_addresses_and_one_without_rights(
+    driver: Driver, twins: LoopbackWorld, topic_name: str
+) -> None:
+    for cluster in (twins.hq, twins.hq2):
+        cluster.create_topic(topic_name)
+        cluster.write(topic_name, values(cluster.name))
+    twins.hq.allow(Allow(Operation.READ), Allow(Operation.DESCRIBE, Resource.TOPIC))
+    assert twins.hq.advertised == twins.hq2.advertised
+    events = driver.directory / "events"
+    events.mkdir()
+    found = driver.run(
+        "two_clusters",
+        [described(twins.hq.cluster), described(twins.hq2.cluster)],
+        topic=topic_name,
+        topics={"hq": [topic_name]},
+        settings={"spark.eventLog.enabled": "true", "spark.eventLog.dir": events.as_uri()},
+    )
+    assert found["values"] == sorted(
+        f"{cluster}:{cluster} {number}" for cluster in ("hq", "hq2") for number in range(30)
+    )
+    rows: list[dict[str, Any]] = found["proof"]["rows"]
+    assert found["proof"]["ok"], found["proof"]
+    by_cluster = {name: [row["cause"] for row in rows if row["cluster"] == name] for name in ("hq", "hq2")}
+    assert all(f"ListOffsets of {topic_name}-" in cause for cause in by_cluster["hq"]), by_cluster
+    assert all(cause.startswith("DescribeConfigs") for cause in by_cluster["hq2"]), by_cluster
+
+    written = [path for path in events.rglob("*") if path.is_file()]
+    assert written
+    assert twins.hq.plan.options.password not in driver.output + "".join(path.read_text() for path in written)
