@@ -53,9 +53,9 @@ def _configuration() -> str:
     sections += [_section(name, definition) for name, definition in _by_use(schema)]
     head = (
         "# `brokernat.yaml`\n\n"
-        "YAML 1.2. `brokernat init` writes a file to start from, `brokernat config check` reports every problem\n"
-        "at once, and editors complete and check it with [the schema](brokernat.schema.json). Relative paths start from\n"
-        "the folder of the file.\n"
+        "YAML 1.2. `brokernat init` writes a file to start from, `brokernat config check` reports every problem at\n"
+        "once, and editors complete and check it with [the schema](brokernat.schema.json).\n"
+        "Relative paths start from the folder of the file.\n"
     )
     return MADE + head + "".join(sections)
 

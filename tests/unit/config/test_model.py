@@ -1,0 +1,39 @@
+"""Sections built in Python, as tests and other parts do; the file is in `test_load.py`."""
+
+import pytest
+from pydantic import ValidationError
+
+from brokernat.address import Endpoint, parse_rule
+from brokernat.config.model import ClusterSection, Decode, Pipeline, Reference, Sink, Source
+
+
+def test_values_that_are_parsed_already_pass_through() -> None:
+    rule = parse_rule("a:1=b:1")
+    section = ClusterSection(bootstrap_servers=(Endpoint("gw", 1),), address_map=(rule,))
+    assert section.bootstrap_servers == (Endpoint("gw", 1),)
+    assert section.address_map == (rule,)
+
+
+def test_defaults_lose_nothing() -> None:
+    assert Source(cluster="hq", topics=("orders",)).starting_offsets == "earliest"
+    reference = Reference(format="csv", path="c.csv", schema=None)
+    assert (reference.duplicates, reference.refresh) == ("fail", "every_batch")
+    assert ClusterSection(bootstrap_servers=(Endpoint("gw", 1),)).unmapped == "fail"
+
+
+def test_reader_options_become_text() -> None:
+    options = {"header": True, "maxColumns": 7, "sep": ";"}
+    reference = Reference.model_validate({"format": "csv", "path": "c.csv", "options": options})
+    assert reference.options == {"header": "true", "maxColumns": "7", "sep": ";"}
+
+
+def test_sections_are_frozen() -> None:
+    pipeline = Pipeline(
+        name="tags",
+        source=Source(cluster="hq", topics=("orders",)),
+        decode=Decode(format="json", schema="a STRING"),
+        sink=Sink(cluster="local", topic="tags", dead_letters="dead"),
+        checkpoint="state",
+    )
+    with pytest.raises(ValidationError, match="frozen"):
+        pipeline.checkpoint = "elsewhere"  # type: ignore[misc]
