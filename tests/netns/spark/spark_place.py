@@ -1,0 +1,138 @@
+"""PySpark programs as processes of their own where the client stands, on a standalone cluster there.
+
+Master, workers, executors and driver are separate JVMs that share nothing with the test but files, so each can be
+killed for itself. Every setting goes in by `spark-defaults.conf`, as on a cluster of one's own: the programs under test
+are started as a user starts them.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+
+from tests.integration.spark.standalone import StandaloneCluster, standalone_cluster
+
+from brokernat.clients.spark.connector import connector_jars
+from brokernat.testbed.place import Place
+
+HERE = "127.0.0.1"
+WORKER_MARK = 20_123
+"""The group that the second worker and its executors run as, so that a packet filter can tell them from the first."""
+
+_numbers = count()
+
+
+@dataclass(frozen=True)
+class Job:
+    """A running program; `log` is all it prints to standard error, `output` to standard output."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
+    output: Path
+
+    def wait(self, timeout: float) -> int:
+        """The exit code; fails with the end of the log."""
+        try:
+            return self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise TimeoutError(f"still running after {timeout:.0f} s\n{self.tail()}") from None
+
+    def kill(self) -> None:
+        """`kill -9` of the whole driver: Python and its JVM."""
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def running(self) -> bool:
+        return self.process.poll() is None
+
+    def tail(self) -> str:
+        return "\n".join([*self.output.read_text().splitlines()[-20:], *self.log.read_text().splitlines()[-60:]])
+
+
+@dataclass(frozen=True)
+class SparkPlace:
+    """Where programs run; `standalone` is their cluster."""
+
+    place: Place
+    standalone: StandaloneCluster
+    folder: Path
+
+    def start(
+        self, words: Sequence[str], *, settings: Mapping[str, str] | None = None, stdin: int = subprocess.DEVNULL
+    ) -> Job:
+        """Start `words`, the arguments of this Python, with `settings` of Spark beside our own."""
+        work = self.folder / f"job-{next(_numbers)}"
+        work.mkdir(parents=True)
+        defaults = {**self._settings(), **(settings or {})}
+        (work / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in defaults.items()))
+        environ = {**os.environ, "SPARK_CONF_DIR": str(work), "SPARK_LOCAL_IP": HERE, "PYTHONUNBUFFERED": "1"}
+        log, output = work / "log", work / "output"
+        with log.open("wb") as errors, output.open("wb") as out:
+            process = subprocess.Popen(
+                self.place.command([sys.executable, *words]),
+                env=environ,
+                cwd=Path(__file__).parents[3],
+                stdin=stdin,
+                stdout=out,
+                stderr=errors,
+                start_new_session=True,
+            )
+        return Job(process, log, output)
+
+    def run(self, words: Sequence[str], *, timeout: float = 240, settings: Mapping[str, str] | None = None) -> Job:
+        """Start `words` and wait for their end."""
+        job = self.start(words, settings=settings)
+        job.wait(timeout)
+        return job
+
+    def executors(self) -> frozenset[int]:
+        """The process ids of the executors: what runs Spark's executor class in a work directory of our workers."""
+        return frozenset(int(process.name) for process in Path("/proc").glob("[0-9]*") if self._is_executor(process))
+
+    def _is_executor(self, process: Path) -> bool:
+        try:
+            in_our_folder = process.joinpath("cwd").readlink().is_relative_to(self.standalone.directory)
+            return in_our_folder and b"CoarseGrainedExecutorBackend" in process.joinpath("cmdline").read_bytes()
+        except OSError:
+            return False
+
+    def _settings(self) -> dict[str, str]:
+        return {
+            "spark.master": self.standalone.url,
+            "spark.driver.host": HERE,
+            "spark.driver.bindAddress": HERE,
+            "spark.driver.memory": "512m",
+            "spark.executor.memory": "512m",
+            "spark.executor.cores": "1",
+            "spark.sql.shuffle.partitions": "2",
+            "spark.ui.enabled": "false",
+            "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+            "spark.executor.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+        }
+
+
+@contextmanager
+def spark_place(place: Place, folder: Path, *, mark_second_worker: bool = False) -> Iterator[SparkPlace]:
+    """A standalone cluster of a master and two workers in `place`.
+
+    Args:
+        place: the client's.
+        folder: logs, work directories, the jobs' own folders.
+        mark_second_worker: run the second worker as group `WORKER_MARK`; needs root.
+    """
+    import pyspark
+
+    # Where no registry can be reached, the cache has to know everything: what there is, and what there is not.
+    connector_jars(pyspark.__version__)
+    prefix = tuple(place.command([]))
+    marked = (*prefix, "setpriv", "--regid", str(WORKER_MARK), "--keep-groups") if mark_second_worker else prefix
+    with standalone_cluster(folder / "standalone", workers=1, host=HERE, prefix=prefix) as standalone:
+        replace(standalone, prefix=marked).add_worker("worker-2")
+        yield SparkPlace(place, standalone, folder)

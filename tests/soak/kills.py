@@ -1,0 +1,187 @@
+"""One round: a pipeline drains a topic, something is killed in the middle, and what arrived is held against what was
+sent.
+
+The stroke waits until a batch has been begun and not committed, then a random moment more, so that most strokes fall
+between offset log and commit log, where they hurt, and some behind it. What may be there twice follows from the
+checkpoint: batches that were open when something died. All else must be there once.
+"""
+
+import os
+import random
+import signal
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from tests.netns.spark.checkpoint import Checkpoint
+from tests.netns.spark.orders import Delivery, Sent, send_orders
+from tests.netns.spark.pipeline_file import PipelineFile, pipeline_file
+from tests.netns.spark.spark_place import Job, SparkPlace
+
+from brokernat.testbed import RunningCluster
+from brokernat.testbed.world import Gateway
+
+RECORDS = 6_000
+BATCH = 1_000
+OUTAGE = 30.0
+"""Seconds without a gateway."""
+STARTS = 4
+"""So many starts must be enough to end a run."""
+_PATIENCE = 240.0
+_DELAY = 0.8
+_PAUSE = 0.01
+
+
+class Victim(StrEnum):
+    """What is killed."""
+
+    DRIVER = "driver"
+    EXECUTOR = "executor"
+    BROKER = "broker"
+    GATEWAY = "gateway"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Where rounds are played."""
+
+    hq: RunningCluster
+    local: RunningCluster
+    gateway: Gateway
+    spark: SparkPlace
+    folder: Path
+
+
+@dataclass
+class Round:
+    """A run of the pipeline with its strokes; the fields are what was seen."""
+
+    stage: Stage
+    dice: random.Random
+    sent: Sent
+    file: PipelineFile
+    starts: int = 0
+    strokes: int = 0
+    landed_between: int = 0
+    """Strokes after which the offset log had a batch that the commit log had not."""
+    open_batches: set[int] = field(default_factory=set)
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        return self.file.checkpoint(self.sent)
+
+    def play(self, victims: Sequence[Victim]) -> Delivery:
+        """Kill each in turn, start again as often as needed, and return what has arrived in the end."""
+        job = self._start()
+        for victim in victims:
+            if not job.running():
+                job = self._start()
+            self._wait_for_moment(job)
+            STROKES[victim](self, job)
+        while job.wait(_PATIENCE) != 0:
+            self._note_open()
+            assert self.starts < STARTS + len(victims), f"{self.starts} starts were not enough\n{job.tail()}"
+            job = self._start()
+        return self.sent.delivered()
+
+    def assert_duplicates_are_of_open_batches(self, delivery: Delivery) -> None:
+        """Each duplicate is of a batch that was open when something died."""
+        cluster_id = self.sent.source.cluster_id
+        allowed = {src for batch in self.open_batches for src in self.checkpoint.coordinates(batch, cluster_id)}
+        strangers = delivery.duplicated - allowed
+        assert not strangers, f"open: {sorted(self.open_batches)}; twice and not of them: {sorted(strangers)[:5]}"
+
+    def summary(self, delivery: Delivery) -> str:
+        """One line for whoever watches a long run."""
+        between = f"{self.landed_between} of {self.strokes} strokes between offset log and commit log"
+        return f"{between}, {self.starts} starts, {len(delivery.duplicated)} records twice"
+
+    def struck(self) -> None:
+        """To be called when the victim is dead."""
+        self.strokes += 1
+        self.landed_between += bool(self._note_open())
+
+    def _start(self) -> Job:
+        self.starts += 1
+        return self.stage.spark.start(self.file.words("run", "tags", "--once"))
+
+    def _wait_for_moment(self, job: Job) -> None:
+        """Return in the middle of a batch that is not the first of this start (which warms up): half of the times as
+        soon as some of its records have arrived, else at any time."""
+        committed_before = self.checkpoint.committed()
+
+        def begun() -> bool:
+            assert job.running(), f"ended before it could be struck: more records are needed\n{job.tail()}"
+            return bool(self.checkpoint.open_batches() and self.checkpoint.committed() - committed_before)
+
+        until(begun, f"a batch in the middle of the run; {job.log}", _PATIENCE)
+        self._note_open()
+        if self.dice.random() < 0.5:
+            time.sleep(self.dice.uniform(0, _DELAY))
+            return
+        arrived = self._arrived()
+        until(lambda: self._arrived() > arrived or not job.running(), f"records of the batch; {job.log}", _PATIENCE)
+
+    def _arrived(self) -> int:
+        return sum(self.sent.sink.end_offsets(self.sent.topics.tags).values())
+
+    def _note_open(self) -> frozenset[int]:
+        found = self.checkpoint.open_batches()
+        self.open_batches |= found
+        return found
+
+
+def new_round(stage: Stage, dice: random.Random, *, sink: RunningCluster | None = None) -> Round:
+    """Topics, records and a file of its own; nothing runs yet. The sink is the local cluster unless given."""
+    sent = send_orders(stage.hq, sink or stage.local, RECORDS)
+    file = pipeline_file(stage.folder / sent.topics.tags, {"tags": sent}, batch=BATCH)
+    return Round(stage, dice, sent, file)
+
+
+def kill_driver(played: Round, job: Job) -> None:
+    job.kill()
+    played.struck()
+
+
+def kill_executor(played: Round, job: Job) -> None:
+    """One of the executors; the master has another one started in its place."""
+    executors = sorted(played.stage.spark.executors())
+    assert executors, job.tail()
+    os.kill(played.dice.choice(executors), signal.SIGKILL)
+    played.struck()
+
+
+def kill_broker(played: Round, job: Job) -> None:
+    """The leader of a partition of the source; it comes back when another has taken over."""
+    hq, topic = played.stage.hq, played.sent.topics.orders
+    victim = hq.leaders(topic)[played.dice.choice(sorted(hq.leaders(topic)))]
+    hq.kill(victim)
+    played.struck()
+    until(lambda: victim not in hq.leaders(topic).values(), f"leaders move away from node {victim}")
+    hq.start(victim)
+
+
+def kill_gateway(played: Round, job: Job) -> None:
+    """The gateway for half a minute."""
+    played.stage.gateway.stop()
+    played.struck()
+    time.sleep(OUTAGE)
+    played.stage.gateway.start()
+
+
+STROKES: Mapping[Victim, Callable[[Round, Job], None]] = {
+    Victim.DRIVER: kill_driver,
+    Victim.EXECUTOR: kill_executor,
+    Victim.BROKER: kill_broker,
+    Victim.GATEWAY: kill_gateway,
+}
+
+
+def until(condition: Callable[[], bool], what: str, seconds: float = 60) -> None:
+    """Poll until it holds."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"{what}: not within {seconds:.0f} s"
+        time.sleep(_PAUSE)
