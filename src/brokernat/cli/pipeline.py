@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import FrameType
 
+    from brokernat.clients.spark import Proof
     from brokernat.pipelines.batch import BatchReport
     from brokernat.pipelines.pipeline import Prepared, Run
     from brokernat.pipelines.progress import Progress
@@ -90,7 +91,7 @@ def run(
     proof_timeout: float,
 ) -> int:
     """Run a pipeline until it is stopped; SIGTERM and Ctrl-C let the batch finish, a second one does not."""
-    from brokernat.clients.spark import prove
+    from brokernat.clients.spark import prove, watch
     from brokernat.pipelines.pipeline import start
 
     prepared = _prepare(config_file, name)
@@ -103,7 +104,16 @@ def run(
         console.note(f"proved: {len(proof.rows)} endpoints from {len(proof.executors)} JVMs")
         running = start(spark, prepared, reports.put, once=once)
         signals.target = running
-        progress = _follow(running, reports, output)
+        unproved: list[Proof] = []
+
+        def stop_for(newcomer: Proof) -> None:
+            unproved.append(newcomer)
+            running.stop()
+
+        with watch(spark, prepared.clusters, proof, stop_for, topics=prepared.topics, timeout=proof_timeout):
+            progress = _follow(running, reports, output)
+        for newcomer in unproved:
+            newcomer.raise_for_failures()
     console.note(f"{name}: {progress.counts} in {progress.batches} batches")
     return 128 + signals.received if signals.received else 0
 

@@ -135,7 +135,21 @@ class ReferenceTable:
             ) from None
         if files.stamps(path) != stamps:
             raise UnusableReferenceError(f"reference `{self.name}`: {path} changed while it was read")
-        return self._keep(spark, files, staged, stamps)
+        copy = spark.read.parquet(staged)
+        if self._current and self._read_in_this_run:
+            self._refuse_a_stump(copy, self._current)
+        return self._keep(files, copy, staged, stamps)
+
+    def _refuse_a_stump(self, copy: DataFrame, good: Snapshot) -> None:
+        """While running: a file without rows or with fewer columns than before is one that was just begun."""
+        had = [field["name"] for field in json.loads(good.schema)["fields"]]
+        if lost := [column for column in had if column not in copy.columns]:
+            raise UnusableReferenceError(
+                f"reference `{self.name}`: {self.section.path} has lost the column {', '.join(lost)}",
+                hint="if that is meant, start the pipeline anew",
+            )
+        if good.rows and copy.isEmpty():
+            raise UnusableReferenceError(f"reference `{self.name}`: {self.section.path} has no rows any more")
 
     def _read(self, spark: SparkSession) -> DataFrame:
         options = {**READER_OPTIONS[self.section.format], **self.section.options}
@@ -191,10 +205,9 @@ class ReferenceTable:
         finally:
             repeated.unpersist()
 
-    def _keep(self, spark: SparkSession, files: Files, staged: str, stamps: tuple[FileStamp, ...]) -> Snapshot:
+    def _keep(self, files: Files, copy: DataFrame, staged: str, stamps: tuple[FileStamp, ...]) -> Snapshot:
         from pyspark.sql import functions as F  # noqa: N812
 
-        copy = spark.read.parquet(staged)
         digest = copy.agg(
             F.count(F.lit(1)).alias("rows"),
             # Sum and XOR do not depend on the order of rows, which no reader of files promises.

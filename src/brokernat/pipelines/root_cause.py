@@ -17,10 +17,10 @@ _PYTHON = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception|Warning)\b.*", re.MULTIL
 
 def root_cause(error: BaseException) -> str:
     """The deepest cause, as `Class: message`, in one line."""
-    throwable: Any = getattr(error, "java_exception", None)
-    if throwable is None:
-        origin = getattr(error, "_origin", None)
-        throwable = getattr(origin, "java_exception", None)
+    from py4j.protocol import Py4JJavaError
+
+    # PySpark keeps the Java side of what it has translated here.
+    throwable = error.java_exception if isinstance(error, Py4JJavaError) else getattr(error, "_origin", None)
     if throwable is not None:
         return _of_throwable(throwable)
     text = str(error)

@@ -8,6 +8,7 @@ it reads its standard input, which closes.
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -73,6 +74,8 @@ def start_session(
     from brokernat.clients.spark import configure, environment
 
     folder.mkdir(parents=True, exist_ok=True)
+    # PySpark prints a JSON object for each refused plan, before the exception that says the same.
+    logging.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL + 1)
     log4j = folder / LOG4J
     log4j.write_text(_LOG4J.format(folder=folder, file=SPARK_LOG))
     builder = SparkSession.builder.appName(f"brokernat {name}")

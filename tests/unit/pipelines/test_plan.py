@@ -146,7 +146,7 @@ def test_a_reference_must_not_hide_a_column_of_the_records(
 
 
 def test_a_key_column_that_does_not_exist_is_named(envelopes: Callable[..., DataFrame]) -> None:
-    with pytest.raises(ConfigError, match="sink.key: tags have no column `nope`"):
+    with pytest.raises(ConfigError, match=r"sink\.key: tags have no column `nope`"):
         run(plan(key="nope"), envelopes([order(1)]))
 
 

@@ -71,7 +71,7 @@ def test_the_version_follows_from_the_content_alone(life: Life) -> None:
 
 @pytest.mark.parametrize(
     "broken",
-    ["", "id,na", "id,name\nc1", "name\nOne\n", 'id,name\nc1,"One\n', "id,name\nc1,One,more\n"],
+    ["", "id,na", "id,name\n", "id,name\nc1", "name\nOne\n", "id,name\nc1,One,more\n"],
 )
 def test_a_file_that_is_not_whole_leaves_the_last_good_version_in_force(
     life: Life, caplog: pytest.LogCaptureFixture, broken: str
@@ -79,9 +79,8 @@ def test_a_file_that_is_not_whole_leaves_the_last_good_version_in_force(
     life.write("id,name\nc1,One\n")
     life.rows()
     life.write(broken)
-    assert life.rows() == life.rows() == {"c1": "One"} or broken.startswith('id,name\nc1,"')
-    if not broken.startswith('id,name\nc1,"'):
-        assert [r.levelname for r in caplog.records if r.levelname == "WARNING"] == ["WARNING"]
+    assert life.rows() == life.rows() == {"c1": "One"}
+    assert [record.levelname for record in caplog.records if record.levelname == "WARNING"] == ["WARNING"]
     life.write("id,name\nc1,Uno\n")
     assert life.rows() == {"c1": "Uno"}
 

@@ -1,0 +1,124 @@
+"""`kill -9` at random moments: nothing is missing, and what came twice is of the batch that was cut, and says so."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+from collections import Counter
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.integration.pipelines.conftest import Running, Workplace, order, sources
+
+from brokernat.testbed.polling import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.conftest import Soak
+
+pytestmark = [pytest.mark.integration, pytest.mark.spark]
+
+ORDERS, BATCH = 3000, 60
+
+
+class Killer:
+    """Starts the pipeline and kills it; remembers what the cut batches were."""
+
+    def __init__(self, place: Workplace, draw: random.Random) -> None:
+        self.place = place
+        self.draw = draw
+        self.cut: set[str] = set()
+        self.between = 0
+        place.pipeline["source"]["max_offsets_per_trigger"] = BATCH
+
+    def round(self) -> bool:
+        """One start and one kill; False when there was nothing left to do."""
+        before = self.place.offsets()
+        with self.place.running() as run:
+            run.until(lambda: self.place.offsets()[0] > before[0] or self.place.offsets()[1] > before[1], "a batch")
+            self._wait_for_a_random_moment(run)
+            if self.draw.random() < 0.5:
+                run.signal_group(signal.SIGKILL)
+            else:
+                # Only Python: its JVM must notice and end by itself.
+                os.kill(run.process.pid, signal.SIGKILL)
+            run.process.wait()
+            wait_until(lambda: not group_is_there(run.process.pid), "the JVM's end", timeout=60)
+        begun, committed = self.place.offsets()
+        if begun > committed:
+            self.between += 1
+            self.cut |= self._coordinates(begun)
+        return sum(self._ends(committed).values()) < ORDERS
+
+    def _wait_for_a_random_moment(self, run: Running) -> None:
+        begun = self.place.offsets()[0] + self.draw.randint(0, 2)
+        run.until(lambda: self.place.offsets()[0] >= begun, "the batch to cut")
+        with suppress(subprocess.TimeoutExpired):
+            run.process.wait(self.draw.uniform(0, 1))
+
+    def _ends(self, batch: int) -> dict[str, int]:
+        if batch < 0:
+            return {}
+        lines = (self.place.checkpoint / "offsets" / str(batch)).read_text().splitlines()
+        found: dict[str, int] = json.loads(lines[2])[self.place.topic]
+        return found
+
+    def _coordinates(self, batch: int) -> set[str]:
+        start, cluster = self._ends(batch - 1), self.place.world.hq.cluster_id
+        return {
+            f"{cluster}/{self.place.topic}/{partition}/{offset}"
+            for partition, end in self._ends(batch).items()
+            for offset in range(start.get(partition, 0), end)
+        }
+
+
+def group_is_there(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def check_delivery(place: Workplace, killer: Killer) -> int:
+    """Every record is there; copies come from batches that were cut. Returns how many copies there are."""
+    place.drain()
+    found = Counter(sources([*place.read_tags(), *place.read_dead()]))
+    assert len(found) == ORDERS
+    twice = {source for source, times in found.items() if times > 1}
+    assert twice <= killer.cut
+    return len(twice)
+
+
+def start(place: Workplace, draw: random.Random) -> Killer:
+    place.write([order(n) if n % 50 else b"{" for n in range(ORDERS)])
+    return Killer(place, draw)
+
+
+def test_killed_three_times(workplace: Workplace) -> None:
+    killer = start(workplace, random.Random(4))
+    for _ in range(3):
+        killer.round()
+    check_delivery(workplace, killer)
+    assert killer.between >= 1
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(7200)
+def test_killed_again_and_again(
+    workplace: Workplace, soak: Soak, record_property: Callable[[str, object], None]
+) -> None:
+    killer = start(workplace, soak.random("kill"))
+    rounds = 1
+    while killer.round() and rounds < 30 and soak.time_left() > 120:
+        rounds += 1
+    copies = check_delivery(workplace, killer)
+    record_property("kills", rounds)
+    record_property("between offset log and commit log", killer.between)
+    record_property("copies", copies)
+    assert killer.between > 0

@@ -1,0 +1,132 @@
+"""`brokernat pipeline run` against real brokers behind dead addresses."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.integration.pipelines.conftest import CUSTOMERS, Workplace, order, sources
+
+if TYPE_CHECKING:
+    from brokernat.testbed import Record
+
+pytestmark = [pytest.mark.integration, pytest.mark.spark]
+
+TRANSFORM = """
+from pyspark.sql import functions as F
+from pyspark.sql.types import StringType
+
+
+def tag(records):
+    kind = F.udf(lambda amount: "big" if amount > 100 else "small", StringType())
+    return records.where("order_id <> 'o7'").withColumn("size", kind("amount"))
+
+
+def twice(records):
+    return records.union(records.where("order_id = 'o3'"))
+"""
+
+
+def names_by_order(tags: list[Record]) -> dict[str, str]:
+    found = [json.loads(record.value or b"") for record in tags]
+    return {tag["order_id"]: tag["name"] for tag in found}
+
+
+def test_every_record_becomes_a_tag_a_dead_letter_or_is_counted_as_filtered(workplace: Workplace) -> None:
+    (workplace.folder / "my_tags.py").write_text(TRANSFORM)
+    workplace.pipeline |= {"transform": "my_tags:tag"}
+    workplace.pipeline["source"]["max_offsets_per_trigger"] = 90
+    good = [order(number) for number in range(200)]
+    faulty = [b"{", None, order(1, amount="x"), order(2, customer_id=None), order(3, customer_id="c99")]
+    written = workplace.write([*good, *faulty], headers=(("trace", b"t"),))
+
+    batches = workplace.drain()
+
+    totals = {name: sum(batch[name] for batch in batches) for name in ("received", "tags", "dead_letters", "filtered")}
+    assert totals == {"received": written, "tags": 199, "dead_letters": 5, "filtered": 1}
+    assert all(b["received"] == b["tags"] + b["dead_letters"] + b["filtered"] for b in batches)
+    assert len(batches) > 1
+    tags, dead = workplace.read_tags(), workplace.read_dead()
+    assert (len(tags), len(dead)) == (199, 5)
+    everything = sources([*tags, *dead])
+    assert len(set(everything)) == 204
+    assert all(src.startswith(f"{workplace.world.hq.cluster_id}/{workplace.topic}/") for src in everything)
+    value = json.loads(tags[0].value or b"")
+    assert (value["segment"], value["size"]) == ("retail", "small")
+    assert tags[0].header("trace") == b"t"
+    assert tags[0].key == value["customer_id"].encode()
+    kinds = Counter((record.header("__connect.errors.exception.class.name") or b"").decode() for record in dead)
+    expected = ("MalformedValue", "Tombstone", "WrongType", "NullKey", "MissingReference")
+    assert kinds == Counter(f"brokernat.{kind}" for kind in expected)
+    assert {record.value for record in dead} == set(faulty)
+    assert {record.key for record in dead} == {b"k"}
+
+
+def test_an_overwritten_reference_shows_in_the_tags_and_sigterm_finishes_the_batch(workplace: Workplace) -> None:
+    workplace.write([order(number) for number in range(10)])
+    with workplace.running() as run:
+        run.until(lambda: len(workplace.read_tags()) >= 10, "the first tags")
+        workplace.customers(CUSTOMERS.replace("Name 3", "Renamed 3"))
+        workplace.write([order(number) for number in range(10, 20)])
+        run.until(lambda: len(workplace.read_tags()) >= 20, "tags with the new reference")
+        # A writer that has only begun: the file is there, and it is not whole.
+        (workplace.folder / "customers.csv").write_text("customer_id,na")
+        workplace.write([order(number) for number in range(20, 30)])
+        run.until(lambda: len(workplace.read_tags()) >= 30, "tags with the last good reference")
+        run.signal_group(signal.SIGTERM)
+        assert run.process.wait(60) == 143, run.log.read_text()
+    names = names_by_order(workplace.read_tags())
+    assert (names["o3"], names["o13"], names["o23"]) == ("Name 3", "Renamed 3", "Renamed 3")
+    assert "stays in force" in run.log.read_text()
+    begun, committed = workplace.offsets()
+    assert begun == committed
+    assert workplace.drain() == []
+    assert len(workplace.read_tags()) == 30
+
+
+def test_duplicate_keys_stop_the_run_before_a_record_is_joined(workplace: Workplace) -> None:
+    workplace.write([order(number) for number in range(10)])
+    workplace.customers(CUSTOMERS + "c3,Again,retail\n")
+    ended = workplace.run("run", "--once", code=2)
+    assert "1 of its `customer_id` stand more than once" in ended.stderr
+    assert "c3 (2 times)" in ended.stderr
+    assert "java.lang" not in ended.stderr
+    assert workplace.read_tags() == []
+    workplace.customers(CUSTOMERS)
+    assert sum(batch["tags"] for batch in workplace.drain()) == 10
+    assert len(workplace.read_tags()) == 10
+
+
+def test_what_a_transform_duplicates_is_an_error_and_nothing_is_written(workplace: Workplace) -> None:
+    (workplace.folder / "my_twice.py").write_text(TRANSFORM)
+    workplace.pipeline |= {"transform": "my_twice:twice"}
+    workplace.write([order(number) for number in range(5)])
+    ended = workplace.run("run", "--once", code=6)
+    assert "transform `my_twice:twice` made 6 rows of 5 records" in ended.stderr
+    assert workplace.read_tags() == []
+
+
+def test_check_reports_everything_at_once(workplace: Workplace) -> None:
+    workplace.pipeline["sink"] |= {"topic": "not-there", "dead_letters": "not-there-either"}
+    workplace.customers(CUSTOMERS + "c3,Again,retail\n")
+    ended = workplace.run("check", "--format", "json", code=2)
+    found = json.loads(ended.stdout)
+    wrong = {check["subject"]: check for check in found["checks"] if check["level"] == "error"}
+    assert wrong.keys() == {"sink topic not-there", "sink topic not-there-either", "steps"}
+    assert "--create --topic not-there" in wrong["sink topic not-there"]["hint"]
+    assert {row["outcome"] for row in found["proof"]} == {"proved"}
+
+
+def test_check_of_a_pipeline_in_order_is_quiet_and_a_foreign_checkpoint_is_not(workplace: Workplace) -> None:
+    workplace.write([order(1)])
+    ended = workplace.run("check")
+    assert "error" not in ended.stdout
+    workplace.drain()
+    owner = workplace.checkpoint / "_brokernat" / "owner.json"
+    owner.write_text(owner.read_text().replace(workplace.world.hq.cluster_id, "another-cluster"))
+    (owner.parent / f".{owner.name}.crc").unlink()
+    ended = workplace.run("run", "--once", code=2)
+    assert "the checkpoint holds offsets of the Kafka cluster another-cluster" in ended.stderr

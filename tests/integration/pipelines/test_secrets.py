@@ -1,0 +1,110 @@
+"""One password in every place that takes one; it must be found nowhere else."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import urllib.request
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.integration.pipelines.conftest import Workplace, order
+
+from brokernat.testbed import ClusterOptions, LoopbackWorld, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = [pytest.mark.integration, pytest.mark.spark]
+
+CANARY = "canary-8f3b1c"  # the user's password, as the file names it
+PAGES = ("environment", "jobs", "stages", "executors", "sql?details=true&length=100", "streaming/statistics")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Workplace]:
+    options = ClusterOptions(brokers=1, protocol=Protocol.SASL_PLAINTEXT, password=CANARY)
+    with LoopbackWorld(hq=options, local=options) as world:
+        place = Workplace(world, tmp_path, "orders")
+        place.create_topics()
+        yield place
+
+
+def test_a_password_is_nowhere_but_in_its_file(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = place.folder / "secret"
+    secret.write_text(CANARY)
+    words = Workplace.words
+
+    def without_password(self: Workplace, command: str, *more: str) -> list[str]:
+        line = words(self, command, *more)
+        file = self.folder / "brokernat.yaml"
+        file.write_text(file.read_text().replace(CANARY, f"${{file:{secret}}}"))
+        return line
+
+    monkeypatch.setattr(Workplace, "words", without_password)
+    (place.folder / "events").mkdir()
+    place.write([order(1), b"{", order(2, customer_id="c99")])
+    port = free_port()
+    settings = {
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": f"file:{place.folder}/events",
+        "spark.ui.port": str(port),
+    }
+    with place.running(*(word for item in settings.items() for word in ("--conf", "=".join(item)))) as run:
+        run.until(lambda: len(place.read_tags()) >= 1, "a tag")
+        run.until(lambda: place.offsets()[1] >= 0, "a committed batch")
+        lines = command_lines()
+        shown = rest_pages(port)
+        run.signal_group(signal.SIGTERM)
+        assert run.process.wait(60) == 143, run.log.read_text()
+    # An error on the way shows no secret either.
+    place.customers("customer_id,name\nc1,a\nc1,b\n")
+    failed = place.run("run", "--once", code=2)
+
+    read = [path for path in place.folder.rglob("*") if path.is_file() and path != secret]
+    assert {"spark.log", "pipeline.log", "launch.log"} <= {path.name for path in read}
+    assert any("events" in path.parts for path in read)
+    assert [path for path in read if CANARY.encode() in path.read_bytes()] == []
+    assert CANARY not in failed.stdout + failed.stderr
+    assert len(shown) >= 5
+    assert [page for page, text in shown.items() if CANARY in text] == []
+    assert [line for line in lines if CANARY in line] == []
+    assert CANARY not in repr([*place.read_dead(), *place.read_tags()])
+    assert len(place.read_dead()) == 2
+
+
+def free_port() -> int:
+    with socket.socket() as trial:
+        trial.bind(("127.0.0.1", 0))
+        port: int = trial.getsockname()[1]
+        return port
+
+
+def rest_pages(port: int) -> dict[str, str]:
+    """What Spark's REST interface shows of the application."""
+    base = f"http://127.0.0.1:{port}/api/v1/applications"
+    with urllib.request.urlopen(base, timeout=30) as answer:
+        [application] = json.load(answer)
+    found = {}
+    for page in PAGES:
+        try:
+            with urllib.request.urlopen(f"{base}/{application['id']}/{page}", timeout=30) as answer:
+                found[page] = answer.read().decode()
+        except OSError:
+            continue
+    return found
+
+
+def command_lines() -> list[str]:
+    """The process list of this machine, but for the brokers, whose own secret it is, and which show none."""
+    lines = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and entry.name != str(os.getpid()):
+            try:
+                lines.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+            except OSError:
+                continue
+    return lines
