@@ -113,6 +113,8 @@ def whole_job(wishes: Wishes) -> Findings:
     )
     query.awaitTermination()
     found["loader"] = spark.conf.get("spark.brokernat.loader")
+    jvm: Any = spark.sparkContext._jvm
+    found["versions"] = [spark.version, jvm.org.apache.kafka.common.utils.AppInfoParser.getVersion()]
     found["again"] = facts(prove(spark, wishes.clusters))["ok"]
     return found
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from tests.integration.spark.drivers import VALUES, Driver, described
 
+from brokernat.jvm import resolve
 from brokernat.testbed import Allow, LoopbackWorld, Operation, Record, Resource
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
@@ -42,7 +43,13 @@ def test_what_is_wrong_is_named_and_what_is_healed_passes(driver: Driver, loopba
         "passed": described(hq.cluster, rules=f"{first},{second}", unmapped="pass"),
         "no_bootstrap": described(hq.cluster) | {"bootstrap_servers": [str(hq.advertised[1])], "map": None},
     }
-    found = driver.run("proof_only", [], variants={name: [cluster] for name, cluster in variants.items()})
+    (second_client,) = resolve(["org.apache.kafka:kafka-clients:3.9.0"], transitive=False)
+    found = driver.run(
+        "proof_only",
+        [],
+        variants={name: [cluster] for name, cluster in variants.items()},
+        settings={"spark.jars": str(second_client)},
+    )
 
     assert found["healed"]["ok"], found["healed"]
     outcomes = {name: [row["outcome"] for row in proof["rows"]] for name, proof in found.items()}
@@ -60,6 +67,11 @@ def test_what_is_wrong_is_named_and_what_is_healed_passes(driver: Driver, loopba
 
     assert outcomes["no_bootstrap"] == ["unreachable"]
     assert f"{hq.advertised[1]}: refused" in found["no_bootstrap"]["error"]
+
+    (note,) = found["healed"]["notes"]
+    assert "2 copies of kafka-clients" in note
+    assert "3.9.0" in note
+    assert note in driver.output
 
 
 def test_a_map_that_no_agent_applies_and_a_configure_that_comes_too_late(

@@ -1,0 +1,87 @@
+"""`configure` before any JVM: what it puts on the builder, and that a refusal leaves the builder as it was."""
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from brokernat.address import AddressMap, Endpoint
+from brokernat.clients.spark import Loader, configure, configuring, environment
+from brokernat.clients.spark.connector import Combination, ConnectorJars
+from brokernat.clients.spark.environment import builder_options
+from brokernat.config import Cluster
+from brokernat.errors import ConfigError
+
+HQ = Cluster("hq", (Endpoint.parse("172.10.1.40:9093"),), AddressMap.parse("192.168.1.23:9092 = 172.10.1.40:9093"))
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_resolved_or_started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def jars(pyspark_version: str, connector_version: str | None) -> ConnectorJars:
+        version = connector_version or pyspark_version
+        return ConnectorJars(Combination(version, version), (Path(f"/cache/connector-{version}.jar"),), False)
+
+    monkeypatch.setattr(configuring, "connector_jars", jars)
+    monkeypatch.setattr(configuring, "agent_jar", lambda: Path("/opt/brokernat-agent.jar"))
+    monkeypatch.setattr(environment, "running_jvm", lambda: None)
+    monkeypatch.setattr(environment, "prepare_java", lambda version: None)
+    for name in ("PYSPARK_SUBMIT_ARGS", "SPARK_REMOTE", "SPARK_API_MODE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+
+
+def builder(master: str = "local[2]") -> SparkSession.Builder:
+    return SparkSession.Builder().master(master)
+
+
+def test_the_same_builder_comes_back_with_connector_and_agent() -> None:
+    given = builder()
+    assert configure(given, [HQ], connector_version="4.2.0") is given
+    options = builder_options(given)
+    assert options["spark.jars"] == "/cache/connector-4.2.0.jar"
+    assert options["spark.driver.defaultJavaOptions"] == "-javaagent:/opt/brokernat-agent.jar"
+    assert options["spark.brokernat.loader"] == "javaagent"
+
+
+def test_the_clusters_of_a_config_are_taken_as_they_are() -> None:
+    assert "spark.jars" in builder_options(configure(builder(), {"hq": HQ}))
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        ("spark.jars", "/mine/spark-sql-kafka-0-10_2.13-4.3.0.jar"),
+        ("spark.jars.packages", "org.apache.spark:spark-sql-kafka-0-10_2.13:4.3.0"),
+    ],
+)
+def test_a_connector_that_the_user_brings_stays_the_only_one(setting: tuple[str, str]) -> None:
+    options = builder_options(configure(builder().config(*setting), [HQ]))
+    assert "/cache" not in options.get("spark.jars", "")
+
+
+def test_the_master_of_the_defaults_file_decides(tmp_path: Path) -> None:
+    (tmp_path / "spark-defaults.conf").write_text("spark.master spark://m:7077\n")
+    options = builder_options(configure(SparkSession.Builder(), [HQ]))
+    assert options["spark.brokernat.loader"] == "reporter"
+
+
+@pytest.mark.parametrize(
+    ("given", "clusters", "agent_path"),
+    [
+        (builder("spark://m:7077"), [HQ], "agent.jar"),
+        (SparkSession.Builder().config("spark.remote", "sc://h"), [HQ], None),
+        (
+            builder(),
+            [Cluster("hq", HQ.bootstrap_servers, AddressMap.parse("*.hq.internal:9092 = gateway:{9092+id}"))],
+            None,
+        ),
+    ],
+    ids=["relative path", "connect", "rule with the node id"],
+)
+def test_a_refusal_leaves_the_builder_as_it_was(
+    given: SparkSession.Builder, clusters: list[Cluster], agent_path: str | None
+) -> None:
+    before = builder_options(given)
+    with pytest.raises(ConfigError):
+        configure(given, clusters, loader=Loader.AUTO, agent_path=agent_path)
+    assert builder_options(given) == before
