@@ -1,0 +1,111 @@
+"""What the map costs a Spark job: `python -m bench.pipelines`. README.md says how to read it.
+
+Three Spark applications take turns at draining the same topic into the local Kafka: without agent, with agent and
+map, without agent again. The brokers' second listener advertises what it binds, so no gateway stands between on either side.
+"""
+
+import argparse
+import contextlib
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from statistics import fmean
+
+from bench.agent.ratios import in_turns, interval
+from bench.agent.report import describe_machine, say, verdict
+
+from brokernat.address import AddressMap
+from brokernat.config import Cluster
+from brokernat.testbed import ClusterOptions, LoopbackWorld, Record
+
+FLOOR, GOAL = 0.97, 0.99
+RECORD = b"x" * 170
+ORDERS, DRAINED = "orders", "drained"
+_PIECE = 100_000
+
+
+class SparkApplication:
+    """A drain.py that runs and is told what to do line by line."""
+
+    def __init__(self, work: Path, bootstrap: str, sink: str, address_map: str) -> None:
+        work.mkdir()
+        arguments = [bootstrap, sink, address_map, str(work)]
+        self._process = subprocess.Popen(
+            [sys.executable, str(Path(__file__).with_name("drain.py")), *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=(work / "log").open("wb"),
+            text=True,
+        )
+
+    def drain(self, records: int) -> float:
+        """Seconds for all records of the topic."""
+        assert self._process.stdin
+        assert self._process.stdout
+        self._process.stdin.write("drain\n")
+        self._process.stdin.flush()
+        answer = json.loads(self._process.stdout.readline())
+        assert answer["rows"] == records, answer
+        return float(answer["seconds"])
+
+    def end(self) -> None:
+        """Let it end by itself."""
+        assert self._process.stdin
+        self._process.stdin.close()
+        self._process.wait()
+
+
+def main() -> int:
+    """Measure, print."""
+    parser = argparse.ArgumentParser(prog="python -m bench.pipelines", description=__doc__)
+    parser.add_argument("--pairs", type=int, default=10, help="default %(default)s")
+    parser.add_argument("--records", type=int, default=4_000_000, help="of one drain; default %(default)s")
+    wanted = parser.parse_args()
+    describe_machine()
+    options = ClusterOptions(broker_properties={"compression.type": "producer"})
+    with LoopbackWorld(hq=options) as world, tempfile.TemporaryDirectory(prefix="brokernat-bench-") as place:
+        world.hq.create_topic(ORDERS, partitions=4)
+        world.local.create_topic(DRAINED, partitions=4, replicas=1, configs={"retention.bytes": str(64 << 20)})
+        for first in range(0, wanted.records, _PIECE):
+            world.hq.write(ORDERS, [Record(value=RECORD)] * min(_PIECE, wanted.records - first))
+        hq = world.hq
+        bound = AddressMap.parse(",".join(f"{hq.advertised[node]}={hq.bound[node]}" for node in hq.nodes))
+        with _applications(Path(place), hq.direct, world.local.cluster, bound) as applications:
+            runs = [partial(application.drain, wanted.records) for application in applications]
+            for run in runs:
+                run()
+            rounds = list(in_turns(runs, wanted.pairs))
+    agent = [direct / mapped for direct, mapped, _ in rounds]
+    control = [direct / again for direct, _, again in rounds]
+    seconds = fmean(direct for direct, _, _ in rounds)
+    say(f"drain: {wanted.records} records, direct {seconds:.1f} s, {wanted.records / seconds:,.0f} records/s")
+    say(f"     map / direct     {' '.join(f'{ratio:.3f}' for ratio in agent)}")
+    say(f"     direct / direct  {' '.join(f'{ratio:.3f}' for ratio in control)}")
+    say(f"     direct / direct (A/A)  {interval(control).show(4)}")
+    figure = interval(agent)
+    goal = f"lower end >= {GOAL}, floor {FLOOR}"
+    return 0 if verdict("Spark drain, map / direct", figure.show(4), goal, figure.low >= FLOOR) else 1
+
+
+@contextlib.contextmanager
+def _applications(
+    place: Path, direct: Cluster, local: Cluster, bound: AddressMap
+) -> Iterator[tuple[SparkApplication, ...]]:
+    sink = ",".join(map(str, local.bootstrap_servers))
+    unmapped = ",".join(map(str, direct.bootstrap_servers))
+    mapped = ",".join(str(rule).partition("=")[2] for rule in bound.rules)
+    sides = (("direct", unmapped, ""), ("mapped", mapped, str(bound)), ("again", unmapped, ""))
+    with contextlib.ExitStack() as stack:
+        started = []
+        for name, bootstrap, rules in sides:
+            started.append(SparkApplication(place / name, bootstrap, sink, rules))
+            stack.callback(started[-1].end)
+        yield tuple(started)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
