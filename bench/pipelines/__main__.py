@@ -1,7 +1,7 @@
 """What the map costs a Spark job: `python -m bench.pipelines`. README.md says how to read it.
 
 Three Spark applications take turns at draining the same topic into the local Kafka: without agent, with agent and
-map, without agent again. The brokers' second listener advertises what it binds, so no gateway stands between on either side.
+map, without agent again. The second listener of the brokers advertises what it binds, so there is no gateway between.
 """
 
 import argparse
