@@ -144,26 +144,30 @@ def two_clusters(wishes: Wishes) -> Findings:
 
 
 def map_without_agent(wishes: Wishes) -> Findings:
-    """Jar and map are there, and nothing loads the agent; after it, configure comes too late."""
+    """Jar and map are there, and nothing loads the agent."""
     from brokernat.clients.spark.connector import connector_jars
     from brokernat.jvm import agent_jar
 
     jars = [*connector_jars(_pyspark_version()).jars, agent_jar()]
     builder = wishes.builder().config("spark.jars", ",".join(map(str, jars)))
     spark = builder.config("spark.brokernat.loader", "javaagent").getOrCreate()
-    found: Findings = {"proof": facts(prove(spark, wishes.clusters))}
-    for name in ("session_running", "jvm_running"):
-        try:
-            configure(wishes.builder(), wishes.clusters)
-        except BrokernatError as error:
-            found[name] = [error.message, error.hint]
-        spark.stop()
-    return found
+    return {"proof": facts(prove(spark, wishes.clusters)), "too_late": _refusal(wishes)}
 
 
 def bare_session(wishes: Wishes) -> Findings:
-    """A session that nobody configured."""
-    return facts(prove(wishes.builder().getOrCreate(), wishes.clusters))
+    """A session that nobody configured, and a configure that comes too late: while it runs, and when only its JVM does."""
+    spark = wishes.builder().getOrCreate()
+    found: Findings = {"proof": facts(prove(spark, wishes.clusters)), "session_running": _refusal(wishes)}
+    spark.stop()
+    return found | {"jvm_running": _refusal(wishes)}
+
+
+def _refusal(wishes: Wishes) -> str:
+    try:
+        configure(wishes.builder(), wishes.clusters)
+    except BrokernatError as error:
+        return error.message
+    return ""
 
 
 def busy_executor(wishes: Wishes) -> Findings:

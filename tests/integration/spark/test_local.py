@@ -74,22 +74,22 @@ def test_what_is_wrong_is_named_and_what_is_healed_passes(driver: Driver, loopba
     assert note in driver.output
 
 
-def test_a_map_that_no_agent_applies_and_a_configure_that_comes_too_late(
+def test_a_map_that_no_agent_applies(driver: Driver, loopback_world: LoopbackWorld) -> None:
+    found = driver.run("map_without_agent", [described(loopback_world.hq.cluster)])
+    assert [row["outcome"] for row in found["proof"]["rows"]] == ["no agent"]
+    assert "nothing applies the map" in found["proof"]["error"]
+    assert "configure(builder, clusters)" in found["proof"]["hint"]
+    assert found["too_late"] == "Spark's JVM has started already, without the agent"
+
+
+def test_a_session_that_nobody_configured_and_a_configure_that_comes_too_late(
     driver: Driver, loopback_world: LoopbackWorld
 ) -> None:
-    found = driver.run("map_without_agent", [described(loopback_world.hq.cluster)])
-    rows = found["proof"]["rows"]
-    assert [row["outcome"] for row in rows] == ["no agent"] * len(rows)
-    assert rows
-    assert "configure(builder, clusters)" in found["proof"]["hint"]
-    assert "started without the agent" in found["session_running"][0]
-    assert "without the agent" in found["jvm_running"][0]
-
-
-def test_a_session_that_nobody_configured(driver: Driver, loopback_world: LoopbackWorld) -> None:
     found = driver.run("bare_session", [described(loopback_world.hq.cluster)])
-    assert [row["outcome"] for row in found["rows"]] == ["no agent"]
-    assert "agent's jar is not in this session" in found["error"]
+    assert [row["outcome"] for row in found["proof"]["rows"]] == ["no agent"]
+    assert "agent's jar is not in this session" in found["proof"]["error"]
+    assert "a Spark session is running in this process already" in found["session_running"]
+    assert "Spark's JVM has started already, without org.apache.spark.sql.kafka010" in found["jvm_running"]
 
 
 def values(cluster: str) -> list[Record]:
@@ -111,7 +111,11 @@ def test_two_clusters_with_the_same_addresses_and_one_without_rights(
         [described(twins.hq.cluster), described(twins.hq2.cluster)],
         topic=topic_name,
         topics={"hq": [topic_name]},
-        settings={"spark.eventLog.enabled": "true", "spark.eventLog.dir": events.as_uri()},
+        settings={
+            "spark.eventLog.enabled": "true",
+            "spark.eventLog.dir": events.as_uri(),
+            "spark.eventLog.compress": "false",
+        },
     )
     assert found["values"] == sorted(
         f"{cluster}:{cluster} {number}" for cluster in ("hq", "hq2") for number in range(30)

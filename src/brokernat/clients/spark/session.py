@@ -48,21 +48,33 @@ class ClassicSession:
         return {name: hosts.get(name, "") for name in ids}
 
     def run_on(self, executor: str, host: str, function: Any) -> Any:
-        """Start `function(executor)`, a Java UDF1 that returns text, there if it is free in time; a
-        JavaFutureAction."""
-        gateway: Any = self.spark.sparkContext._gateway  # noqa: SLF001
-        cell = gateway.new_array(self.jvm.java.lang.Object, 1)
-        cell[0] = executor
+        """Start `function(executor)`, a UDF1 that returns text, there if it is free in time; a JavaFutureAction."""
         preferred = self._seq([f"executor_{host}_{executor}"] if host else [])
-        row = self.jvm.scala.Tuple2(self.jvm.org.apache.spark.sql.RowFactory.create(cell), preferred)
+        cells = self._array(self.jvm.java.lang.Object, [executor])
+        row = self.jvm.scala.Tuple2(self.jvm.org.apache.spark.sql.RowFactory.create(cells), preferred)
         tag = self.spark.sparkContext._jsc.emptyRDD().classTag()  # noqa: SLF001
         rdd = self.jvm.org.apache.spark.api.java.JavaRDD(self._scala_context().makeRDD(self._seq([row]), tag), tag)
         schema = self.jvm.org.apache.spark.sql.types.StructType.fromDDL("executor STRING")
         frame = self.spark._jsparkSession.createDataFrame(rdd, schema)  # noqa: SLF001
-        string = self.jvm.org.apache.spark.sql.types.DataTypes.StringType
-        question = self.jvm.org.apache.spark.sql.functions.udf(function, string)
-        answer = question.apply(self._seq([frame.col("executor")]))
+        answer = self._udf(function).apply(self._seq([frame.col("executor")]))
         return frame.select(self._seq([answer])).javaRDD().collectAsync()
+
+    def _udf(self, function: Any) -> Any:
+        # Among the overloads of `functions.udf` py4j picks one by chance, also the one for Scala, which refuses.
+        java = self.jvm.java.lang
+        types = ["org.apache.spark.sql.api.java.UDF1", "org.apache.spark.sql.types.DataType"]
+        named = java.Class.forName("org.apache.spark.sql.functions").getMethod(
+            "udf", self._array(java.Class, [java.Class.forName(name) for name in types])
+        )
+        text = self.jvm.org.apache.spark.sql.types.DataTypes.StringType
+        return named.invoke(None, self._array(java.Object, [function, text]))
+
+    def _array(self, kind: Any, values: list[Any]) -> Any:
+        gateway: Any = self.spark.sparkContext._gateway  # noqa: SLF001
+        array = gateway.new_array(kind, len(values))
+        for index, value in enumerate(values):
+            array[index] = value
+        return array
 
     def java_class_visible(self, name: str) -> bool:
         """Whether the driver's class path, spark.jars included, has the class."""
