@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from brokernat.demo.scene import Heading, Quote, Say, Scene, Table, Working
+from brokernat.demo.scene import Heading, Quote, Say, Table, Working
 from brokernat.demo.story import tell
 
 if TYPE_CHECKING:
@@ -31,45 +31,42 @@ def demo(orders: int) -> None:
     output, waiting = Console(highlight=False, soft_wrap=True), Console(stderr=True, highlight=False)
     if not output.is_terminal:
         output.width = _WIDTH
-    with closing(tell(good_orders=orders)) as scenes:
-        status = waiting.status("starting")
+    with closing(tell(good_orders=orders)) as scenes, waiting.status("starting") as status:
+        for scene in scenes:
+            if isinstance(scene, Working):
+                _wait(scene, waiting, status)
+            else:
+                status.stop()
+                output.print(_drawn(scene, output))
+
+
+def _wait(scene: Working, waiting: Console, status: Status) -> None:
+    if waiting.is_terminal:
+        status.update(Text(f"{scene.text} …"))
         status.start()
-        try:
-            for scene in scenes:
-                _show(scene, output, waiting, status)
-        finally:
-            status.stop()
+    else:
+        waiting.print(f"  … {scene.text}", markup=False, soft_wrap=True)
 
 
-def _show(scene: Scene, output: Console, waiting: Console, status: Status) -> None:
+def _drawn(scene: Heading | Say | Quote | Table, output: Console) -> Text:
+    width = min(output.width, _WIDTH)
     match scene:
-        case Working(text):
-            status.update(Text(f"{text} …"))
-            status.start()
-            if not waiting.is_terminal:
-                waiting.print(f"  … {text}", markup=False, soft_wrap=True)
-            return
         case Heading(text):
-            status.stop()
-            output.print(Text(f"\n{text}\n", style="bold"))
+            return Text(f"\n{text}\n", style="bold")
         case Say(text):
-            status.stop()
-            output.print(Text(textwrap.fill(text, _WIDTH, initial_indent="  ", subsequent_indent="  ")))
+            return Text(textwrap.fill(text, width, initial_indent="  ", subsequent_indent="  "))
         case Quote(origin, lines):
-            status.stop()
-            output.print(Text(f"  {origin}:", style="dim"))
-            output.print(*(Text(f"  | {line}") for line in lines), sep="\n")
-            output.print()
+            # On a terminal a long line goes on below itself; elsewhere it stays whole, for grep.
+            whole = [line for each in lines for line in (_folded(each, width) if output.is_terminal else [each])]
+            return Text("\n".join((f"  {origin}:", *(f"  | {line}" for line in whole), "")))
         case Table(columns, rows):
-            status.stop()
             table = RichTable(*columns, box=None, pad_edge=False, header_style="dim")
             for row in rows:
                 table.add_row(*map(Text, row))
-            output.print(_indented(table, output))
-            output.print()
+            with output.capture() as captured:
+                output.print(table, soft_wrap=True)
+            return Text.from_ansi(textwrap.indent(captured.get().rstrip(), "  ") + "\n")
 
 
-def _indented(table: RichTable, output: Console) -> Text:
-    with output.capture() as captured:
-        output.print(table, soft_wrap=True)
-    return Text.from_ansi(textwrap.indent(captured.get().rstrip(), "  "))
+def _folded(line: str, width: int) -> list[str]:
+    return textwrap.wrap(line, width - 4, subsequent_indent="    ") or [""]

@@ -137,7 +137,7 @@ def _refusals(log: Path) -> tuple[str, ...]:
     """The client's own line for each broker, once."""
     marker = "could not be established"
     lines = [line.partition(" ")[2] for line in log.read_text(errors="replace").splitlines() if marker in line]
-    return tuple(dict.fromkeys(lines))[:3]
+    return tuple(sorted(set(lines)))[:3]
 
 
 def _success(spark: SparkSession, prepared: Prepared, file: Path, orders: Orders) -> Iterator[Scene]:
