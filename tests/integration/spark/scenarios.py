@@ -155,7 +155,7 @@ def map_without_agent(wishes: Wishes) -> Findings:
 
 
 def bare_session(wishes: Wishes) -> Findings:
-    """A session that nobody configured, and a configure that comes too late: while it runs, and when only its JVM does."""
+    """A session that nobody configured, and a configure that comes too late: while it runs, and after it."""
     spark = wishes.builder().getOrCreate()
     found: Findings = {"proof": facts(prove(spark, wishes.clusters)), "session_running": _refusal(wishes)}
     spark.stop()
@@ -191,6 +191,7 @@ def busy_executor(wishes: Wishes) -> Findings:
     (gate / "open").touch()
     job.join()
     found["after"] = facts(prove(spark, wishes.clusters, timeout=60))
+    found["one_more"] = facts(prove(spark, wishes.clusters, timeout=1, executors=3))
     return found
 
 

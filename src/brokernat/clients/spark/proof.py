@@ -66,11 +66,13 @@ class Proof:
     missing: tuple[str, ...] = ()
     """Registered executors without an answer when the time was over."""
     notes: tuple[str, ...] = ()
+    unregistered: int = 0
+    """How many executors were waited for and did not register."""
 
     @property
     def ok(self) -> bool:
         """Every registered JVM answered, and every row is good."""
-        return bool(self.rows) and not self.missing and all(row.ok for row in self.rows)
+        return bool(self.rows) and not self.missing and not self.unregistered and all(row.ok for row in self.rows)
 
     @property
     def failures(self) -> tuple[ProofRow, ...]:
@@ -116,8 +118,8 @@ def _headline(proof: Proof) -> str:
     if proof.missing:
         silent = ", ".join(proof.missing)
         return f"not proved: no answer from executor {silent} in time"
-    if not proof.rows:
-        return "not proved: no executor has registered in time"
+    if proof.unregistered or not proof.rows:
+        return f"not proved: {proof.unregistered or 'all'} of the executors to come have not registered in time"
     return f"not proved: {len(proof.failures)} of {len(proof.rows)} checks failed"
 
 
@@ -125,6 +127,10 @@ def _hint(proof: Proof) -> str | None:
     hints = [hint for outcome, hint in _HINTS.items() if any(row.outcome is outcome for row in proof.failures)]
     if rules := corrected_rules(proof.rows):
         hints.append(f"the rules that follow from the answers: {', '.join(rules)}")
+    if proof.unregistered:
+        hints.append(
+            "does the cluster have free cores, and do its executors start? the application's page at the master says"
+        )
     if proof.missing:
         hints.append("is the executor busy, or stuck in its start? its log says; a longer timeout= waits longer")
     return "; ".join((*hints, *proof.notes)) or None

@@ -61,13 +61,15 @@ def prove(
     session = ClassicSession(spark)
     questions, rows, notes = ask_driver(session, as_clusters(clusters), topics or {})
     missing: tuple[str, ...] = ()
+    unregistered = 0
     if questions and not session.is_local:
         expected = executors if executors is not None else int(spark.conf.get("spark.executor.instances", None) or 1)
         found = ask_executors(session, questions, timeout=timeout, at_least=expected)
-        rows, notes, missing = (*rows, *found.rows), (*notes, *found.notes), found.missing
+        rows, notes = (*rows, *found.rows), (*notes, *found.notes)
+        missing, unregistered = found.missing, found.unregistered
     for note in dict.fromkeys(notes):
         log.warning("%s", note)
-    return Proof(rows, missing, tuple(dict.fromkeys(notes)))
+    return Proof(rows, missing, tuple(dict.fromkeys(notes)), unregistered)
 
 
 @dataclass(frozen=True)
@@ -141,7 +143,7 @@ def ask_executors(
     for (_, number), answer in sorted(heard.items(), key=lambda item: item[0]):
         rows.extend(answers.rows(answer, questions[number].expected))
     notes = [note for answer in heard.values() for note in answers.notes(answer)]
-    return Proof(tuple(rows), tuple(sorted(silent)), tuple(notes))
+    return Proof(tuple(rows), tuple(sorted(silent)), tuple(notes), max(0, at_least - len(registered)))
 
 
 def _collect(running: dict[tuple[str, int], Any], heard: dict[tuple[str, int], Answer]) -> None:

@@ -47,8 +47,11 @@ def test_silence_is_not_consent() -> None:
 
 
 def test_nobody_is_not_everybody() -> None:
-    with pytest.raises(ProofFailedError, match="no executor has registered"):
+    with pytest.raises(ProofFailedError, match="all of the executors to come have not registered"):
         Proof(()).raise_for_failures()
+    with pytest.raises(ProofFailedError, match="not proved: 2 of the executors to come have not registered") as caught:
+        Proof((GOOD,), unregistered=2).raise_for_failures()
+    assert "free cores" in (caught.value.hint or "")
 
 
 def test_swapped_rules_are_corrected() -> None:
