@@ -54,25 +54,24 @@ def check(
 ) -> int:
     """Prove the map on every executor, then look at topics, rights, sizes, checkpoint, references, transform."""
     from brokernat.clients.spark import prove
-    from brokernat.pipelines.preflight import as_rows, exit_code, preflight
+    from brokernat.pipelines.preflight import as_rows, preflight
 
     prepared = _prepare(config_file, name)
     with _session(prepared, master, settings) as spark:
-        proof = prove(spark, prepared.clusters, topics=prepared.topics, timeout=proof_timeout)
-        results = preflight(spark, prepared)
+        found = preflight(spark, prepared)
+        proof = prove(spark, prepared.clusters, topics=found.topics, timeout=proof_timeout)
     headings, lines = proof.table()
     if output == "json":
         rows = [dict(zip(headings, line, strict=True)) for line in lines]
-        console.json_data({"version": 1, "pipeline": name, "proof": rows, "checks": as_rows(results)})
+        console.json_data({"version": 1, "pipeline": name, "proof": rows, "checks": as_rows(found.results)})
     else:
         console.data(_table(headings, lines))
         console.data("")
-        console.data(_table(("check", "", "found"), [(r.subject, r.level.value, r.message) for r in results]))
-        for result in results:
+        console.data(_table(("check", "", "found"), [(r.subject, r.level.value, r.message) for r in found.results]))
+        for result in found.results:
             if result.hint:
                 console.note(f"\n{result.subject}: {result.message}\nhint: {result.hint}")
-    code = exit_code(results)
-    return code or (0 if proof.ok else EXIT_FINDINGS)
+    return found.exit_code or (0 if proof.ok else EXIT_FINDINGS)
 
 
 @pipeline.command()

@@ -53,7 +53,7 @@ class Batches:
     plan: Plan
     cluster_id: str
     references: Sequence[ReferenceTable]
-    sink_options: Mapping[str, str]
+    sink_options: Mapping[str, str] = field(repr=False)
     stopping: threading.Event
     on_batch: Callable[[BatchReport], None]
     failure: BaseException | None = field(default=None, init=False)
@@ -74,7 +74,7 @@ class Batches:
 
         started = time.monotonic()
         envelope = envelop(records, self.cluster_id)
-        joins, versions = self._joins(records.sparkSession, envelope)
+        joins, versions = current_joins(self.plan, self.references, records.sparkSession, envelope)
         observation = Observation()
         observed = envelope.observe(observation, F.count(F.lit(1)).alias("received"))
         with ExitStack() as kept:
@@ -89,9 +89,6 @@ class Batches:
             counts = Counts(received, tags, counted.faulty, counted.well - tags)
             write(self.plan.rows(sorted_, transformed), self.sink_options)
         self.on_batch(BatchReport(batch_id, counts, time.monotonic() - started, versions))
-
-    def _joins(self, spark: SparkSession, envelope: DataFrame) -> tuple[list[Join], dict[str, str]]:
-        return current_joins(self.plan, self.references, spark, envelope)
 
 
 def current_joins(

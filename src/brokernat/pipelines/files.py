@@ -57,13 +57,16 @@ class Files:
             stream.close()
 
     def write_text(self, path: str, text: str) -> None:
-        """Replaces a small file, its folder made where needed."""
+        """Replaces a small file, its folder made where needed. Cut short, it leaves the whole file or none."""
         system, at = self._locate(path)
-        stream = system.create(at, True)
+        begun = self._path(f"{path}.new")
+        stream = system.create(begun, True)
         try:
             stream.write(bytearray(text.encode()))
         finally:
             stream.close()
+        system.delete(at, False)
+        system.rename(begun, at)
 
     def rename(self, path: str, to: str) -> None:
         system, at = self._locate(path)

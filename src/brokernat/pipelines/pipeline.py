@@ -7,7 +7,8 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from brokernat.errors import ConfigError, IncompleteError
+from brokernat.clients.spark import Role, client_properties, kafka_options
+from brokernat.errors import BrokernatError, ConfigError, IncompleteError, Problem
 from brokernat.pipelines.batch import Batches, BatchReport, StoppedError
 from brokernat.pipelines.files import Files
 from brokernat.pipelines.kafka_admin import open_admin
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _POLL_SECONDS = 0.2
+_NOTHING_IS_LOST = "nothing is lost: the batch is not committed, and the next start runs it again with the same offsets"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ class Prepared:
 
 
 class Run:
-    """A running query. `stop` may be called from a signal handler; `wait` returns when the query has ended."""
+    """A running query. `poll` it until it has ended; `stop` may be called from a signal handler."""
 
     def __init__(self, query: StreamingQuery, batches: Batches, stopping: threading.Event) -> None:
         self._query = query
@@ -114,6 +116,7 @@ class Run:
             BrokernatError: as a step raised it.
             IncompleteError: the query failed; its first cause in one line.
         """
+        from py4j.protocol import Py4JNetworkError
         from pyspark.errors import StreamingQueryException
 
         try:
@@ -122,6 +125,9 @@ class Run:
         except StreamingQueryException as error:
             self._raise_failure(error)
             return False
+        except (Py4JNetworkError, OSError) as error:
+            message = f"Spark's JVM has ended: {type(error).__name__}"
+            raise IncompleteError(message, hint=_NOTHING_IS_LOST) from None
         if self._stopping.is_set() and not self._query.status["isTriggerActive"]:
             # Between two batches: nothing is cut short. A batch that begins right now refuses itself.
             self._query.stop()
@@ -132,14 +138,9 @@ class Run:
         failure = self._batches.failure
         if isinstance(failure, StoppedError):
             return
-        from brokernat.errors import BrokernatError
-
         if isinstance(failure, BrokernatError):
             raise failure
-        raise IncompleteError(
-            f"the query failed: {root_cause(failure or error)}",
-            hint="nothing is lost: the batch is not committed, and the next start runs it again with the same offsets",
-        )
+        raise IncompleteError(f"the query failed: {root_cause(failure or error)}", hint=_NOTHING_IS_LOST)
 
 
 def start(
@@ -156,9 +157,6 @@ def start(
         ConfigError: the checkpoint belongs to another pipeline or cluster.
         NothingReachableError: the source cluster does not answer.
     """
-    from brokernat.clients.spark import Role, kafka_options
-    from brokernat.clients.spark.options import client_properties
-
     pipeline = prepared.pipeline
     with open_admin(spark, client_properties(prepared.source), prepared.source.name) as admin:
         cluster_id = admin.cluster_id()
@@ -203,8 +201,6 @@ def parse_schema(ddl: str) -> StructType:
     """
     from pyspark.errors import PySparkException
     from pyspark.sql.types import StructType
-
-    from brokernat.errors import Problem
 
     try:
         schema = StructType.fromDDL(ddl)

@@ -10,6 +10,7 @@ import enum
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from brokernat.clients.spark import client_properties
 from brokernat.errors import BrokernatError, ConfigError, NothingReachableError
 from brokernat.pipelines.batch import current_joins
 from brokernat.pipelines.envelope import envelop
@@ -19,13 +20,17 @@ from brokernat.pipelines.root_cause import root_cause
 from brokernat.pipelines.state import foreign
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
     from brokernat.config import Cluster
     from brokernat.pipelines.kafka_admin import Unseen
     from brokernat.pipelines.pipeline import Prepared
+
+    _Facts = Mapping[str, TopicFacts | Unseen]
+
+SOURCE, SINK = "source", "sink"
 
 _ENVELOPE_BYTES = 2_048
 """What coordinates and causes add to a record at most, as far as we write them ourselves."""
@@ -53,38 +58,55 @@ class CheckResult:
     code: int = 5
 
 
-def preflight(spark: SparkSession, prepared: Prepared) -> list[CheckResult]:
+@dataclass(frozen=True, slots=True)
+class Preflight:
+    """All results, and the topics that are there, by cluster name: those that a proof can ask about."""
+
+    results: tuple[CheckResult, ...]
+    topics: dict[str, tuple[str, ...]]
+
+    @property
+    def exit_code(self) -> int:
+        """The smallest code that an error asks for: what comes first has to be put right first."""
+        return min((result.code for result in self.results if result.level is Level.ERROR), default=0)
+
+
+def preflight(spark: SparkSession, prepared: Prepared) -> Preflight:
     """All checks but the proof (`clients.spark.prove`), in the order in which a query would fail."""
     results: list[CheckResult] = []
-    facts: dict[str, dict[str, TopicFacts | Unseen]] = {}
-    sink = prepared.pipeline.sink
-    wanted = {"source": prepared.pipeline.source.topics, "sink": (sink.topic, sink.dead_letters)}
-    for end, cluster in (("source", prepared.source), ("sink", prepared.sink)):
+    seen: dict[str, _Facts] = {}
+    for end, cluster, names in _ends(prepared):
         try:
-            with open_admin(spark, _properties(cluster), cluster.name) as admin:
+            with open_admin(spark, client_properties(cluster), cluster.name) as admin:
                 cluster_id = admin.cluster_id()
-                facts[end] = admin.topics(wanted[end])
+                seen[end] = admin.topics(names)
         except NothingReachableError as error:
             results.append(_from_error(f"cluster {cluster.name}", error))
             continue
         results.append(CheckResult(f"cluster {cluster.name}", Level.OK, f"cluster id {cluster_id}"))
-        results += _topics(end, cluster, facts[end])
-        if end == "source":
+        results += _topics(end, cluster, seen[end])
+        if end == SOURCE:
             results += _checkpoint(spark, prepared, cluster_id)
-    if len(facts) == 2:
-        results += _sizes(facts["source"], facts["sink"])
+    if SOURCE in seen and SINK in seen:
+        results += _sizes(seen[SOURCE], seen[SINK])
     results += _steps(spark, prepared)
-    return results
+    present: dict[str, tuple[str, ...]] = {}
+    for end, cluster, _ in _ends(prepared):
+        there = (name for name, fact in seen.get(end, {}).items() if isinstance(fact, TopicFacts))
+        present[cluster.name] = (*present.get(cluster.name, ()), *there)
+    return Preflight(tuple(results), present)
 
 
-def _properties(cluster: Cluster) -> dict[str, str]:
-    from brokernat.clients.spark.options import client_properties
+def _ends(prepared: Prepared) -> tuple[tuple[str, Cluster, tuple[str, ...]], ...]:
+    sink = prepared.pipeline.sink
+    return (
+        (SOURCE, prepared.source, prepared.pipeline.source.topics),
+        (SINK, prepared.sink, (sink.topic, sink.dead_letters)),
+    )
 
-    return client_properties(cluster)
 
-
-def _topics(end: str, cluster: Cluster, facts: dict[str, TopicFacts | Unseen]) -> Iterator[CheckResult]:
-    right = "READ" if end == "source" else "WRITE"
+def _topics(end: str, cluster: Cluster, facts: _Facts) -> Iterator[CheckResult]:
+    right = "READ" if end == SOURCE else "WRITE"
     for name, fact in facts.items():
         subject = f"{end} topic {name}"
         if not isinstance(fact, TopicFacts):
@@ -101,12 +123,12 @@ def _unseen(subject: str, end: str, cluster: Cluster, fact: Unseen) -> CheckResu
     servers = ",".join(map(str, cluster.bootstrap_servers))
     if fact.exists is False:
         create = f"kafka-topics.sh --bootstrap-server {servers} --create --topic {fact.name} --partitions 3"
-        hint = create if end == "sink" else "is the name right, and may this user DESCRIBE it?"
+        hint = create if end == SINK else "is the name right, and may this user DESCRIBE it?"
         return CheckResult(subject, Level.ERROR, f"there is no topic `{fact.name}` in `{cluster.name}`", hint)
     return CheckResult(subject, Level.ERROR, f"`{fact.name}` cannot be looked at: {fact.cause}")
 
 
-def _sizes(source: dict[str, TopicFacts | Unseen], sink: dict[str, TopicFacts | Unseen]) -> Iterator[CheckResult]:
+def _sizes(source: _Facts, sink: _Facts) -> Iterator[CheckResult]:
     largest = max((f.max_message_bytes or 0 for f in source.values() if isinstance(f, TopicFacts)), default=0)
     for name, fact in sink.items():
         limit = fact.max_message_bytes if isinstance(fact, TopicFacts) else None
@@ -149,14 +171,13 @@ def _steps(spark: SparkSession, prepared: Prepared) -> Iterator[CheckResult]:
         plan = prepared.plan()
         joins, versions = current_joins(plan, prepared.references(), spark, envelope)
         records = plan.sort(envelope, joins)
-        columns = plan.rows(records, plan.transformed(records)).columns
+        plan.rows(records, plan.transformed(records))
     except BrokernatError as error:
         yield _from_error("steps", error)
         return
     except Exception as error:  # noqa: BLE001 - Spark refuses a plan by many classes
         yield CheckResult("steps", Level.ERROR, root_cause(error), code=2)
         return
-    del columns
     for name, version in versions.items():
         yield CheckResult(f"reference {name}", Level.OK, f"version {version}")
     yield CheckResult("steps", Level.OK, "decode, enrich, transform and sink fit together")
@@ -169,11 +190,6 @@ def _from_error(subject: str, error: BrokernatError) -> CheckResult:
     return CheckResult(subject, Level.ERROR, str(error), error.hint, code=error.exit_code)
 
 
-def exit_code(results: list[CheckResult]) -> int:
-    """The smallest code that an error asks for: what comes first has to be put right first."""
-    return min((result.code for result in results if result.level is Level.ERROR), default=0)
-
-
-def as_rows(results: list[CheckResult]) -> list[dict[str, Any]]:
+def as_rows(results: Iterable[CheckResult]) -> list[dict[str, Any]]:
     """For JSON."""
     return [{"subject": r.subject, "level": r.level.value, "message": r.message, "hint": r.hint} for r in results]

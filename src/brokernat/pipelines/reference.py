@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any
 from brokernat.errors import BrokernatError
 from brokernat.pipelines.envelope import quoted
 from brokernat.pipelines.files import Files, FileStamp
+from brokernat.pipelines.reference_file import DuplicateKeysError, ReferenceFile, UnusableReferenceError
+from brokernat.pipelines.root_cause import root_cause
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,23 +36,14 @@ log = logging.getLogger(__name__)
 
 _QUIET_SECONDS = 0.2
 """A file younger than this is waited for: somebody may be in the middle of writing it."""
-_EXAMPLES = 5
-_ORDER = "brokernat_order"
-
-
-class UnusableReferenceError(BrokernatError):
-    """A reference that cannot be used."""
-
-    exit_code = 2
-
-
-class DuplicateKeysError(UnusableReferenceError):
-    """A key with several rows, where the policy says to fail."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One version. `id` follows from the content alone: the same rows have the same id."""
+    """One version. `id` follows from the content alone: the same rows have the same id.
+
+    `recipe` stands for what the file said about the reference: a copy made by another one is of no use.
+    """
 
     id: str
     path: str
@@ -58,6 +51,7 @@ class Snapshot:
     schema: str
     stamps: tuple[FileStamp, ...]
     loaded_at: float
+    recipe: str
 
     def frame(self, spark: SparkSession) -> DataFrame:
         """One row per key."""
@@ -81,8 +75,9 @@ class ReferenceTable:
         self.name = name
         self.section = section
         self.key = key
-        self._columns = columns
+        self._file = ReferenceFile(name, section, key, columns)
         self._folder = folder
+        self._staged = f"{folder}/staged"
         self._current: Snapshot | None = None
         self._read_in_this_run = False
         self._complained_of: tuple[FileStamp, ...] | None = None
@@ -97,7 +92,8 @@ class ReferenceTable:
             UnusableReferenceError: there is no version that could be used, or keys are there twice and must not be.
         """
         files = Files(spark)
-        self._current = self._current or self._from_last_run(files)
+        recipe = self._recipe(key_type)
+        self._current = self._current or self._from_last_run(files, recipe)
         if self._read_in_this_run and self.section.refresh == "never" and self._current:
             return self._current
         stamps = self._settled_stamps(files)
@@ -105,7 +101,8 @@ class ReferenceTable:
             self._read_in_this_run = True
             return self._current
         try:
-            self._current = self._load(spark, files, stamps, key_type)
+            copy = self._load(spark, files, stamps, key_type)
+            self._current = self._keep(files, copy, stamps, recipe)
         except DuplicateKeysError:
             raise
         except UnusableReferenceError as error:
@@ -115,30 +112,27 @@ class ReferenceTable:
         self._read_in_this_run = True
         return self._current
 
-    def _load(self, spark: SparkSession, files: Files, stamps: tuple[FileStamp, ...], key_type: str) -> Snapshot:
+    def _load(self, spark: SparkSession, files: Files, stamps: tuple[FileStamp, ...], key_type: str) -> DataFrame:
         path = self.section.path
         if not stamps:
             raise UnusableReferenceError(f"reference `{self.name}`: there is no file at {path}")
         if files.unfinished(path):
             raise UnusableReferenceError(f"reference `{self.name}`: a job is writing into {path}")
-        staged = f"{self._folder}/staged"
         try:
-            rows = self._one_row_per_key(self._read(spark), key_type)
-            rows.write.mode("overwrite").parquet(staged)
+            rows = self._file.rows(spark, key_type)
+            rows.write.mode("overwrite").parquet(self._staged)
         except BrokernatError:
             raise
         except Exception as error:  # noqa: BLE001 - Spark reports bad files by many classes
-            from brokernat.pipelines.root_cause import root_cause
-
             raise UnusableReferenceError(
                 f"reference `{self.name}`: {path} cannot be read: {root_cause(error)}"
             ) from None
         if files.stamps(path) != stamps:
             raise UnusableReferenceError(f"reference `{self.name}`: {path} changed while it was read")
-        copy = spark.read.parquet(staged)
+        copy = spark.read.parquet(self._staged)
         if self._current and self._read_in_this_run:
             self._refuse_a_stump(copy, self._current)
-        return self._keep(files, copy, staged, stamps)
+        return copy
 
     def _refuse_a_stump(self, copy: DataFrame, good: Snapshot) -> None:
         """While running: a file without rows or with fewer columns than before is one that was just begun."""
@@ -151,61 +145,7 @@ class ReferenceTable:
         if good.rows and copy.isEmpty():
             raise UnusableReferenceError(f"reference `{self.name}`: {self.section.path} has no rows any more")
 
-    def _read(self, spark: SparkSession) -> DataFrame:
-        options = {**READER_OPTIONS[self.section.format], **self.section.options}
-        reader = spark.read.format(self.section.format).options(**options)
-        if self.section.ddl:
-            reader = reader.schema(self.section.ddl)
-        frame = reader.load(self.section.path)
-        wanted = [self.key, *(self._columns or ())]
-        if absent := [column for column in wanted if column not in frame.columns]:
-            raise UnusableReferenceError(
-                f"reference `{self.name}`: {self.section.path} has no column {', '.join(f'`{c}`' for c in absent)}",
-                hint=f"it has: {', '.join(frame.columns) or 'none'}",
-            )
-        return frame
-
-    def _one_row_per_key(self, frame: DataFrame, key_type: str) -> DataFrame:
-        """The rows that can be joined, each key once, the key of the records' type."""
-        from pyspark.sql import functions as F  # noqa: N812
-
-        cast = F.col(quoted(self.key)).try_cast(key_type)
-        bad = frame.where(F.col(quoted(self.key)).isNotNull() & cast.isNull()).select(quoted(self.key))
-        if examples := [row[0] for row in bad.limit(_EXAMPLES).collect()]:
-            raise UnusableReferenceError(
-                f"reference `{self.name}`: `{self.key}` is {key_type.upper()} in the records, and here it is "
-                + ", ".join(f"{value!r}" for value in examples)
-            )
-        # In the order of the file: splits by name and place, rows of one split as they stand.
-        order = F.struct(F.input_file_name(), F.input_file_block_start(), F.monotonically_increasing_id())
-        keyed = frame.withColumn(self.key, cast).where(F.col(quoted(self.key)).isNotNull())
-        if self.section.duplicates == "fail":
-            self._refuse_duplicates(keyed)
-        else:
-            pick = F.min_by if self.section.duplicates == "first" else F.max_by
-            row = F.struct(*(quoted(column) for column in keyed.columns))
-            ordered = keyed.select(row.alias("row"), order.alias(_ORDER))
-            keyed = ordered.groupBy(F.col("row")[self.key]).agg(pick("row", _ORDER).alias("row")).select("row.*")
-        if self._columns is None:
-            return keyed
-        return keyed.select(*(quoted(column) for column in dict.fromkeys([self.key, *self._columns])))
-
-    def _refuse_duplicates(self, keyed: DataFrame) -> None:
-        repeated = keyed.groupBy(quoted(self.key)).count().where("count > 1").persist()
-        try:
-            if total := repeated.count():
-                first = repeated.orderBy(quoted(self.key)).limit(_EXAMPLES).collect()
-                shown = ", ".join(f"{row[0]} ({row[1]} times)" for row in first)
-                more = f" and {total - len(first)} more" if total > len(first) else ""
-                raise DuplicateKeysError(
-                    f"reference `{self.name}`: {total} of its `{self.key}` stand more than once in "
-                    f"{self.section.path}: {shown}{more}",
-                    hint="remove them, or say which one counts: `duplicates: first` or `duplicates: last`",
-                )
-        finally:
-            repeated.unpersist()
-
-    def _keep(self, files: Files, copy: DataFrame, staged: str, stamps: tuple[FileStamp, ...]) -> Snapshot:
+    def _keep(self, files: Files, copy: DataFrame, stamps: tuple[FileStamp, ...], recipe: str) -> Snapshot:
         from pyspark.sql import functions as F  # noqa: N812
 
         digest = copy.agg(
@@ -220,10 +160,10 @@ class ReferenceTable:
         identity = hashlib.sha256(text.encode()).hexdigest()[:12]
         path = f"{self._folder}/{identity}"
         if files.exists(path):
-            files.remove(staged)
+            files.remove(self._staged)
         else:
-            files.rename(staged, path)
-        snapshot = Snapshot(identity, path, digest["rows"], schema, stamps, time.time())
+            files.rename(self._staged, path)
+        snapshot = Snapshot(identity, path, digest["rows"], schema, stamps, time.time(), recipe)
         previous = self._current
         files.write_text(f"{self._folder}/current.json", json.dumps(asdict(snapshot)))
         self._remove_others(files, {snapshot.path, previous.path if previous else ""})
@@ -236,14 +176,18 @@ class ReferenceTable:
         for path in names - {path.removeprefix("file:") for path in kept} - {self._folder}:
             files.remove(path)
 
-    def _from_last_run(self, files: Files) -> Snapshot | None:
+    def _recipe(self, key_type: str) -> str:
+        parts = (self.section.model_dump(mode="json"), self.key, self._file.columns, key_type)
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+    def _from_last_run(self, files: Files, recipe: str) -> Snapshot | None:
         text = files.read_text(f"{self._folder}/current.json")
         if text is None:
             return None
         known: dict[str, Any] = json.loads(text)
         known["stamps"] = tuple(FileStamp(**stamp) for stamp in known["stamps"])
         snapshot = Snapshot(**known)
-        return snapshot if files.exists(snapshot.path) else None
+        return snapshot if snapshot.recipe == recipe and files.exists(snapshot.path) else None
 
     def _settled_stamps(self, files: Files) -> tuple[FileStamp, ...]:
         stamps = files.stamps(self.section.path)
@@ -260,12 +204,3 @@ class ReferenceTable:
             self._complained_of = stamps
             age = time.time() - good.loaded_at
             log.warning("%s; version %s, read %.0f s ago, stays in force", error, good.id, age)
-
-
-READER_OPTIONS: dict[str, dict[str, str]] = {
-    # Pruning would read only the columns asked for and pass over rows that are cut short.
-    "csv": {"header": "true", "mode": "FAILFAST", "enforceSchema": "false", "columnPruning": "false"},
-    "json": {"mode": "FAILFAST"},
-    "parquet": {},
-}
-"""By format: what is not fit to be joined with is an error and no null. The reference's own options win."""

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brokernat.config.model import Reference
-from brokernat.pipelines.reference import DuplicateKeysError, ReferenceTable, UnusableReferenceError
+from brokernat.pipelines.reference import ReferenceTable
+from brokernat.pipelines.reference_file import DuplicateKeysError, UnusableReferenceError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -132,6 +133,13 @@ def test_the_key_becomes_the_type_of_the_records(life: Life) -> None:
     life.write("id,name\nx7,Seven\n")
     with pytest.raises(UnusableReferenceError, match="`id` is BIGINT in the records, and here it is 'x7'"):
         life.rows(life.new_table(folder=str(life.folder / "other")), key_type="bigint")
+
+
+def test_a_copy_made_by_another_recipe_is_not_used(life: Life) -> None:
+    life.write("id,name,secret\nc1,One,x\n")
+    life.rows()
+    frame = life.new_table(columns=("secret",)).current(life.spark, "string").frame(life.spark)
+    assert frame.columns == ["id", "secret"]
 
 
 def test_null_keys_match_nothing_and_chosen_columns_are_all_there_is(life: Life) -> None:

@@ -1,0 +1,113 @@
+"""The file of a reference, read strictly: every row whole, every key once and of the records' type.
+
+What a join must be able to trust is settled here, before a copy is made: afterwards nobody asks again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from brokernat.errors import BrokernatError
+from brokernat.pipelines.envelope import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from brokernat.config.model import Reference
+
+_EXAMPLES = 5
+_ORDER = "brokernat_order"
+
+READER_OPTIONS: Mapping[str, Mapping[str, str]] = {
+    # Pruning would read only the columns asked for and pass over rows that are cut short.
+    "csv": {"header": "true", "mode": "FAILFAST", "enforceSchema": "false", "columnPruning": "false"},
+    "json": {"mode": "FAILFAST"},
+    "parquet": {},
+}
+"""By format: what is not fit to be joined with is an error and no null. The reference's own options win."""
+
+
+class UnusableReferenceError(BrokernatError):
+    """A reference that cannot be used."""
+
+    exit_code = 2
+
+
+class DuplicateKeysError(UnusableReferenceError):
+    """A key with several rows, where the policy says to fail."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceFile:
+    """Where a reference comes from and what is wanted of it; `columns` None stands for all."""
+
+    name: str
+    section: Reference
+    key: str
+    columns: Sequence[str] | None
+
+    def rows(self, spark: SparkSession, key_type: str) -> DataFrame:
+        """One row per key, the key of the records' type; rows without a key are left out, they match nothing.
+
+        Raises:
+            DuplicateKeysError: a key stands there twice, where the policy says to fail.
+            UnusableReferenceError: a column is not there, or a key is not of the records' type.
+        """
+        return self._one_row_per_key(self._read(spark), key_type)
+
+    def _read(self, spark: SparkSession) -> DataFrame:
+        options = {**READER_OPTIONS[self.section.format], **self.section.options}
+        reader = spark.read.format(self.section.format).options(**options)
+        if self.section.ddl:
+            reader = reader.schema(self.section.ddl)
+        frame = reader.load(self.section.path)
+        wanted = [self.key, *(self.columns or ())]
+        if absent := [column for column in wanted if column not in frame.columns]:
+            raise UnusableReferenceError(
+                f"reference `{self.name}`: {self.section.path} has no column {', '.join(f'`{c}`' for c in absent)}",
+                hint=f"it has: {', '.join(frame.columns) or 'none'}",
+            )
+        return frame
+
+    def _one_row_per_key(self, frame: DataFrame, key_type: str) -> DataFrame:
+        """The rows that can be joined, each key once, the key of the records' type."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        cast = F.col(quoted(self.key)).try_cast(key_type)
+        bad = frame.where(F.col(quoted(self.key)).isNotNull() & cast.isNull()).select(quoted(self.key))
+        if examples := [row[0] for row in bad.limit(_EXAMPLES).collect()]:
+            raise UnusableReferenceError(
+                f"reference `{self.name}`: `{self.key}` is {key_type.upper()} in the records, and here it is "
+                + ", ".join(f"{value!r}" for value in examples)
+            )
+        # In the order of the file: splits by name and place, rows of one split as they stand.
+        order = F.struct(F.input_file_name(), F.input_file_block_start(), F.monotonically_increasing_id())
+        keyed = frame.withColumn(self.key, cast).where(F.col(quoted(self.key)).isNotNull())
+        if self.section.duplicates == "fail":
+            self._refuse_duplicates(keyed)
+        else:
+            pick = F.min_by if self.section.duplicates == "first" else F.max_by
+            row = F.struct(*(quoted(column) for column in keyed.columns))
+            ordered = keyed.select(row.alias("row"), order.alias(_ORDER))
+            keyed = ordered.groupBy(F.col("row")[self.key]).agg(pick("row", _ORDER).alias("row")).select("row.*")
+        if self.columns is None:
+            return keyed
+        return keyed.select(*(quoted(column) for column in dict.fromkeys([self.key, *self.columns])))
+
+    def _refuse_duplicates(self, keyed: DataFrame) -> None:
+        repeated = keyed.groupBy(quoted(self.key)).count().where("count > 1").persist()
+        try:
+            if total := repeated.count():
+                first = repeated.orderBy(quoted(self.key)).limit(_EXAMPLES).collect()
+                shown = ", ".join(f"{row[0]} ({row[1]} times)" for row in first)
+                more = f" and {total - len(first)} more" if total > len(first) else ""
+                raise DuplicateKeysError(
+                    f"reference `{self.name}`: {total} of its `{self.key}` stand more than once in "
+                    f"{self.section.path}: {shown}{more}",
+                    hint="remove them, or say which one counts: `duplicates: first` or `duplicates: last`",
+                )
+        finally:
+            repeated.unpersist()
