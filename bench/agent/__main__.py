@@ -17,25 +17,26 @@ JAR_GOAL_KB = 500
 def main() -> int:
     """Measure everything, print it."""
     parser = argparse.ArgumentParser(prog="python -m bench.agent", description=__doc__)
-    parser.add_argument("--pairs", type=int, default=12, help="of each throughput figure; default %(default)s")
+    parser.add_argument("--forks", type=int, default=6, help="times the JVMs start anew; default %(default)s")
+    parser.add_argument("--pairs", type=int, default=4, help="of each fork; default %(default)s")
     parser.add_argument("--consume", type=int, default=8_000_000, help="records of one run; default %(default)s")
     parser.add_argument("--produce", type=int, default=3_000_000, help="records of one run; default %(default)s")
     parser.add_argument(
         "--java", type=Path, action="append", default=[], help="one more java for the start; repeatable"
     )
-    parser.add_argument("--quick", action="store_true", help="a tenth of the records, two pairs: proves nothing")
+    parser.add_argument("--quick", action="store_true", help="little of everything: proves nothing")
     wanted = parser.parse_args()
-    size = throughput.Size(wanted.pairs, wanted.consume, wanted.produce)
+    size = throughput.Size(wanted.forks, wanted.pairs, wanted.consume, wanted.produce)
     if wanted.quick:
-        size = throughput.Size(2, wanted.consume // 10, wanted.produce // 10)
+        size = throughput.Size(2, 2, wanted.consume // 10, wanted.produce // 10)
     describe_machine()
     with tempfile.TemporaryDirectory(prefix="brokernat-bench-") as directory:
         work = Path(directory)
         compile_programs(work)
         met = [
             _jar_size(),
-            *(start.measure(work, java, rounds=size.pairs * 2) for java in (find_java().binary, *wanted.java)),
-            connections.measure(work, rounds=size.pairs * 2),
+            *(start.measure(work, java, rounds=size.forks * size.pairs) for java in (find_java().binary, *wanted.java)),
+            connections.measure(work, rounds=size.forks * size.pairs),
             *throughput.measure(work, size),
         ]
     return 0 if all(met) else 1

@@ -22,7 +22,7 @@ def describe_machine() -> None:
         f"brokers {ClusterOptions().version}",
         f"Python {platform.python_version()}",
     ]
-    say(f"command     python -m bench.agent {shlex.join(sys.argv[1:])}".rstrip())
+    say(f"command     python -m bench.{Path(sys.argv[0]).parent.name} {shlex.join(sys.argv[1:])}".rstrip())
     say(f"machine     {os.cpu_count()} x {model}, {platform.system()} {platform.release()}")
     say(f"versions    {', '.join(versions)}")
     say(f"load        {os.getloadavg()[0]:.2f} before the start")

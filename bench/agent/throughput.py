@@ -2,18 +2,18 @@
 
 The brokers have two listeners. One advertises addresses that are dead here; it is used with a map to the address where
 it is bound, so that no gateway stands between. The other advertises what it binds and is used without an agent. Same
-brokers, same topic; three warm JVMs take turns.
+brokers, same topic; three warm JVMs take turns, and are started anew several times.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from statistics import fmean
 
 from bench.agent.jvms import WarmJvm, write_properties
-from bench.agent.ratios import in_turns, interval
+from bench.agent.ratios import in_turns, interval_of_forks
 from bench.agent.report import say, verdict
 
 from brokernat.address import AddressMap
@@ -24,33 +24,54 @@ RECORD_BYTES = 170
 FLOOR, GOAL = 0.97, 0.99
 
 
+Run = Callable[[WarmJvm], float]
+
+
 @dataclass(frozen=True)
 class Size:
-    """How much is measured: pairs, and records of one consuming and one producing run."""
+    """How much is measured."""
 
+    forks: int
+    """Times that all JVMs are started anew."""
     pairs: int
+    """Of one fork, in each direction."""
     consume: int
+    """Records of one run."""
     produce: int
+    """Records of one run."""
 
 
 def measure(work: Path, size: Size) -> Iterator[bool]:
     """Both directions; the figure of each is the lower end of its interval."""
-    with LoopbackWorld(local=None) as world, ExitStack() as stack:
-        jvms = [stack.enter_context(jvm) for jvm in _jvms(work, world.hq)]
-        jvms[0].ask("create consumed")
-        jvms[0].ask(f"produce consumed {size.consume}")
-        yield _direction("consume", [partial(_consume, jvm, size.consume) for jvm in jvms], size.consume, size.pairs)
-        yield _direction("produce", [partial(_produce, jvm, size.produce) for jvm in jvms], size.produce, size.pairs)
+    with LoopbackWorld(local=None) as world:
+        with _three_jvms(work, world.hq) as (first, *_):
+            first.ask("create consumed")
+            first.ask(f"produce consumed {size.consume}")
+        runs: dict[str, Run] = {"consume": _consume(size.consume), "produce": _produce(size.produce)}
+        taken: dict[str, list[list[list[float]]]] = {direction: [] for direction in runs}
+        for _ in range(size.forks):
+            with _three_jvms(work, world.hq) as jvms:
+                for direction, run in runs.items():
+                    turns = [partial(run, jvm) for jvm in jvms]
+                    _, *rounds = in_turns(turns, size.pairs + 1)
+                    taken[direction].append(rounds)
+    yield _figure("consume", size.consume, taken["consume"])
+    yield _figure("produce", size.produce, taken["produce"])
 
 
-def _jvms(work: Path, hq: RunningCluster) -> Iterator[WarmJvm]:
+@contextmanager
+def _three_jvms(work: Path, hq: RunningCluster) -> Iterator[tuple[WarmJvm, WarmJvm, WarmJvm]]:
     """Direct, agent, direct."""
     bound = AddressMap.parse(",".join(f"{hq.advertised[node]}={hq.bound[node]}" for node in hq.nodes))
     direct = write_properties(work / "direct", _properties(map(str, hq.direct.bootstrap_servers)))
     mapped = write_properties(work / "mapped", _properties(map(str, hq.bound.values())))
     java = find_java().binary
-    for file, options in ((direct, []), (mapped, [javaagent_option(bound)]), (direct, [])):
-        yield WarmJvm(java, work, options, ["Throughput", file, RECORD_BYTES])
+    with (
+        WarmJvm(java, work, [], ["Throughput", direct, RECORD_BYTES]) as first,
+        WarmJvm(java, work, [javaagent_option(bound)], ["Throughput", mapped, RECORD_BYTES]) as agent,
+        WarmJvm(java, work, [], ["Throughput", direct, RECORD_BYTES]) as again,
+    ):
+        yield first, agent, again
 
 
 def _properties(bootstrap: Iterable[str]) -> dict[str, str]:
@@ -58,30 +79,34 @@ def _properties(bootstrap: Iterable[str]) -> dict[str, str]:
     return {"bootstrap.servers": ",".join(bootstrap), "acks": "all", "linger.ms": "5", "batch.size": "65536"}
 
 
-def _consume(jvm: WarmJvm, records: int) -> float:
-    return jvm.ask(f"consume consumed {records}")
+def _consume(records: int) -> Run:
+    return lambda jvm: jvm.ask(f"consume consumed {records}")
 
 
-def _produce(jvm: WarmJvm, records: int) -> float:
-    jvm.ask("create produced")
-    try:
-        return jvm.ask(f"produce produced {records}")
-    finally:
-        jvm.ask("delete produced")
+def _produce(records: int) -> Run:
+    def run(jvm: WarmJvm) -> float:
+        jvm.ask("create produced")
+        try:
+            return jvm.ask(f"produce produced {records}")
+        finally:
+            jvm.ask("delete produced")
+
+    return run
 
 
-def _direction(name: str, runs: Sequence[Callable[[], float]], records: int, pairs: int) -> bool:
-    for run in runs:
-        run()
-    rounds = list(in_turns(runs, pairs))
-    # Seconds of the first direct run over seconds of the other: above 1 the other was faster.
-    agent = [direct / other for direct, other, _ in rounds]
-    control = [direct / again for direct, _, again in rounds]
-    seconds = fmean(direct for direct, _, _ in rounds)
+def _figure(name: str, records: int, forks: Sequence[Sequence[Sequence[float]]]) -> bool:
+    """Seconds of the first direct run over seconds of the other one: above 1 the other one was faster."""
+    agent = [[direct / other for direct, other, _ in rounds] for rounds in forks]
+    control = [[direct / again for direct, _, again in rounds] for rounds in forks]
+    seconds = fmean(direct for rounds in forks for direct, _, _ in rounds)
     say(f"{name}: {records} records of {RECORD_BYTES} B, direct {seconds:.1f} s, {records / seconds:,.0f} records/s")
-    say(f"     agent / direct   {' '.join(f'{ratio:.3f}' for ratio in agent)}")
-    say(f"     direct / direct  {' '.join(f'{ratio:.3f}' for ratio in control)}")
-    say(f"     direct / direct (A/A)  {interval(control).show(4)}")
-    figure = interval(agent)
+    say(f"     agent / direct, by fork   {_listed(agent)}")
+    say(f"     direct / direct, by fork  {_listed(control)}")
+    say(f"     direct / direct (A/A)     {interval_of_forks(control).show(4)}")
+    figure = interval_of_forks(agent)
     goal = f"lower end >= {GOAL}, floor {FLOOR}"
     return verdict(f"{name}, agent / direct", figure.show(4), goal, figure.low >= FLOOR)
+
+
+def _listed(forks: Sequence[Sequence[float]]) -> str:
+    return " | ".join(" ".join(f"{ratio:.3f}" for ratio in ratios) for ratios in forks)
