@@ -7,6 +7,7 @@ from brokernat.testbed.netns import NetnsWorld
 from brokernat.testbed.netns_plan import Between
 from brokernat.testbed.running_cluster import RunningCluster
 from brokernat.testbed.topology import Advertise, ClusterOptions, Mechanism, Protocol
+from brokernat.testbed.world import World
 
 __all__ = [
     "Advertise",
@@ -22,4 +23,5 @@ __all__ = [
     "Resource",
     "RunningCluster",
     "Topic",
+    "World",
 ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING, ClassVar
 
-from brokernat.testbed.gateway import ForwarderGateway
+from brokernat.testbed.loopback_gateway import ForwarderGateway
 from brokernat.testbed.loopback_plan import PORTS, SLOTS, loopback_plan
 from brokernat.testbed.place import Here, Launcher, Place
 from brokernat.testbed.proof import connects

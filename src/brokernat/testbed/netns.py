@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from brokernat.errors import BrokernatError
 from brokernat.testbed.faults import Faults
-from brokernat.testbed.gateways import Gateways, NatGateway, NginxGateway
 from brokernat.testbed.namespaces import Namespace, join, tool
+from brokernat.testbed.netns_gateways import Gateways, NatGateway, NginxGateway
 from brokernat.testbed.netns_plan import (
     CLIENT,
     GATEWAYS,

@@ -107,6 +107,8 @@ class World(ABC):
             undo.callback(self.down)
             worlds.remove(self.state)
             self.state.mkdir(mode=0o700)
+            # At once, so that `testbed down` finds a detached world that died while it started.
+            worlds.write_summary(self.state, worlds.summarise(self.plan, self.kind, detached=self._detached))
             if not self._detached:
                 self._keeper = worlds.keep(self.state, self._claim)
             launcher = self._launcher = Launcher(self.state, inherited=(self._claim.fileno(),))
@@ -123,7 +125,6 @@ class World(ABC):
             }
             launch_all(list(self.clusters.values()))
             prove(self.plan, self.client)
-            worlds.write_summary(self.state, worlds.summarise(self.plan, self.kind, detached=self._detached))
             undo.pop_all()
 
     def down(self) -> None:

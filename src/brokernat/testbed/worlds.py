@@ -15,7 +15,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,15 +32,25 @@ STATE_FILE = "world.json"
 
 
 @dataclass(frozen=True, slots=True)
+class ClusterSummary:
+    """Endpoints as text, by node id as text (JSON has no other keys)."""
+
+    version: str
+    protocol: str
+    advertised: Mapping[str, str]
+    reachable: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
-    """What a world tells about itself to other processes; `clusters` maps a name to bootstrap, map and advertised."""
+    """What a world tells about itself to other processes."""
 
     name: str
     kind: str
     owner: int
     started: float
     detached: bool
-    clusters: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    clusters: Mapping[str, ClusterSummary]
 
 
 def root() -> Path:
@@ -68,7 +78,20 @@ def claim(name: str) -> socket.socket | None:
 
 def write_summary(state: Path, summary: Summary) -> None:
     """Let others see the world."""
-    (state / STATE_FILE).write_text(json.dumps(asdict(summary), indent=2))
+    partial = state / f".{STATE_FILE}"
+    partial.write_text(json.dumps(asdict(summary), indent=2))
+    partial.replace(state / STATE_FILE)
+
+
+def read_summary(state: Path) -> Summary:
+    """What a world wrote.
+
+    Raises:
+        OSError: nothing yet.
+    """
+    written = json.loads((state / STATE_FILE).read_text())
+    clusters = {name: ClusterSummary(**cluster) for name, cluster in written.pop("clusters").items()}
+    return Summary(**written, clusters=clusters)
 
 
 def living() -> tuple[Summary, ...]:
@@ -80,7 +103,7 @@ def living() -> tuple[Summary, ...]:
             held.close()
             continue
         try:
-            found.append(Summary(**json.loads((state / STATE_FILE).read_text())))
+            found.append(read_summary(state))
         except (OSError, ValueError):
             # Being built or torn down right now.
             continue
@@ -123,14 +146,13 @@ def dismiss(kept: subprocess.Popen[bytes]) -> None:
 
 def summarise(plan: WorldPlan, kind: str, *, detached: bool) -> Summary:
     """What a world tells others, from its plan."""
-    clusters = {}
-    for cluster in plan.clusters:
-        address_map = cluster.address_map()
-        clusters[cluster.name] = {
-            "version": cluster.options.version,
-            "protocol": cluster.options.protocol.value,
-            "bootstrap_servers": [str(endpoint) for endpoint in cluster.bootstrap],
-            "advertised": {str(broker.node_id): str(broker.advertised) for broker in cluster.brokers},
-            "address_map": [str(rule) for rule in address_map.rules] if address_map else [],
-        }
+    clusters = {
+        cluster.name: ClusterSummary(
+            version=cluster.options.version,
+            protocol=cluster.options.protocol.value,
+            advertised={str(broker.node_id): str(broker.advertised) for broker in cluster.brokers},
+            reachable={str(broker.node_id): str(broker.reachable) for broker in cluster.brokers},
+        )
+        for cluster in plan.clusters
+    }
     return Summary(plan.name, kind, os.getpid(), time.time(), detached, clusters)

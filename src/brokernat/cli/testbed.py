@@ -1,0 +1,138 @@
+"""`brokernat testbed`: worlds to try things in, outliving the command that made them.
+
+`up` prints what a client needs and, with `--write FILE`, writes it as a ready `brokernat.yaml`, whose password stands
+in a file of the world's own. `down` ends worlds and says which.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from brokernat.cli import console
+from brokernat.cli.options import format_option
+from brokernat.errors import BrokernatError, ConfigError, Problem
+
+if TYPE_CHECKING:
+    from brokernat.testbed.worlds import Summary
+
+_PROTOCOLS = ["PLAINTEXT", "SASL_PLAINTEXT", "SSL", "SASL_SSL"]
+
+
+@click.group()
+def testbed() -> None:
+    """Real Kafka brokers behind addresses that cannot be reached, on this machine."""
+
+
+@testbed.command()
+@click.option(
+    "--world",
+    "kind",
+    type=click.Choice(["loopback", "netns"]),
+    default="loopback",
+    show_default=True,
+    help="Without root on 127.x, or with it in network namespaces.",
+)
+@click.option(
+    "--between",
+    type=click.Choice(["nginx", "nftables"]),
+    default="nginx",
+    show_default=True,
+    help="What stands before headquarters in the netns world.",
+)
+@click.option("--protocol", type=click.Choice(_PROTOCOLS), help="Of headquarters.  [default: the situation's]")
+@click.option("--broker-version", help="Of headquarters, as on Maven Central.  [default: the newest tried]")
+@click.option("--brokers", type=click.IntRange(1, 9), default=3, show_default=True, help="Of headquarters.")
+@click.option("--two", is_flag=True, help="A second headquarters that advertises the same addresses.")
+@click.option("--write", metavar="FILE", type=click.Path(path_type=Path), help="Write a brokernat.yaml for it.")
+@format_option
+def up(
+    kind: str, between: str, protocol: str | None, broker_version: str | None, brokers: int, two: bool,
+    write: Path | None, output: str,
+) -> None:  # fmt: skip
+    """Start a world; it runs until `brokernat testbed down`."""
+    from brokernat.testbed import Between, ClusterOptions, LoopbackWorld, NetnsWorld, Protocol, World, worlds
+    from brokernat.testbed.config_file import config_text
+
+    if write is not None and write.exists():
+        raise ConfigError([Problem("file-exists", f"`{write}` exists already", "name another file")])
+    chosen: dict[str, Any] = {"brokers": brokers}
+    if broker_version:
+        chosen["version"] = broker_version
+    chosen["protocol"] = Protocol(protocol or ("SASL_PLAINTEXT" if kind == "netns" else "PLAINTEXT"))
+    hq = ClusterOptions(**chosen)
+    second = ClusterOptions(**chosen) if two else None
+    world: World = (
+        LoopbackWorld(hq=hq, second_hq=second, detached=True)
+        if kind == "loopback"
+        else NetnsWorld(hq=hq, second_hq=second, between=Between(between), detached=True)
+    )
+    console.note(f"starting brokers for a {kind} world …")
+    world.up()
+    text = config_text(list(world.clusters.values()))
+    if write is not None:
+        write.write_text(text)
+    found = next(one for one in worlds.living() if one.name == world.plan.name)
+    if output == "json":
+        console.json_data({"version": 1, "world": _as_json(found)})
+    else:
+        _show(found)
+        if write is None:
+            console.data(f"\n# brokernat.yaml\n{text}")
+
+
+@testbed.command()
+@format_option
+def status(output: str) -> None:
+    """The worlds that run."""
+    from brokernat.testbed import worlds
+
+    found = worlds.living()
+    if output == "json":
+        console.json_data({"version": 1, "worlds": [_as_json(one) for one in found]})
+        return
+    if not found:
+        console.note("no world runs")
+    for one in found:
+        _show(one)
+
+
+@testbed.command()
+@click.argument("names", nargs=-1)
+@format_option
+def down(names: tuple[str, ...], output: str) -> None:
+    """End the named worlds; without names, all that `testbed up` made. What crashed ones left goes too."""
+    from brokernat.testbed import worlds
+
+    living = {one.name: one for one in worlds.living()}
+    if unknown := [name for name in names if name not in living]:
+        raise BrokernatError(f"no world `{unknown[0]}` runs", hint="`brokernat testbed status` lists them")
+    chosen = [one for one in living.values() if (one.name in names if names else one.detached)]
+    for one in chosen:
+        worlds.remove(worlds.root() / one.name)
+    worlds.remove_stale()
+    if output == "json":
+        console.json_data({"version": 1, "ended": [one.name for one in chosen]})
+    else:
+        console.data("\n".join(f"ended {one.name}" for one in chosen) or "nothing to end")
+    sys.stdout.flush()
+
+
+def _show(summary: Summary) -> None:
+    console.data(
+        f"{summary.name}, {'until `brokernat testbed down`' if summary.detached else f'of process {summary.owner}'}"
+    )
+    for name, cluster in summary.clusters.items():
+        console.data(f"  {name}  Kafka {cluster.version}, {cluster.protocol}")
+        for node, advertised in cluster.advertised.items():
+            dial = cluster.reachable[node]
+            console.data(f"    node {node}  advertises {advertised}" + (f", dial {dial}" if dial != advertised else ""))
+
+
+def _as_json(summary: Summary) -> dict[str, object]:
+    from dataclasses import asdict
+
+    return asdict(summary)

@@ -1,0 +1,37 @@
+"""The worlds that tests with network namespaces share; both are made once, when the first test asks.
+
+Tests take topics of their own (`topic_name`) and leave the network as they found it; a test that kills brokers opens
+a world of its own.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING
+
+import pytest
+
+from brokernat.testbed import Between, ClusterOptions, NetnsWorld, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(scope="session")
+def nginx_world() -> Iterator[NetnsWorld]:
+    """Situation 1: three brokers with SASL_PLAINTEXT behind nginx on 172.10.1.40:9093-9095, and a local cluster."""
+    with NetnsWorld() as world:
+        yield world
+
+
+@pytest.fixture(scope="session")
+def nat_world() -> Iterator[NetnsWorld]:
+    """Situation 2: three brokers under 10.99.1.23-25 by the kernel's NAT, ports kept, and a local cluster."""
+    with NetnsWorld(hq=ClusterOptions(protocol=Protocol.PLAINTEXT), between=Between.NFTABLES) as world:
+        yield world
+
+
+@pytest.fixture
+def topic_name(request: pytest.FixtureRequest) -> str:
+    """A topic name that no other test uses; it says whose it is."""
+    return f"{request.node.originalname}-{uuid.uuid4().hex[:8]}"
