@@ -8,6 +8,7 @@ import queue
 import signal
 import sys
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import click
@@ -16,13 +17,16 @@ from brokernat.cli import console
 from brokernat.cli.options import EXIT_FINDINGS, config_option, format_option
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
     from types import FrameType
+
+    from pyspark.sql import SparkSession
 
     from brokernat.clients.spark import Proof
     from brokernat.pipelines.batch import BatchReport
     from brokernat.pipelines.pipeline import Prepared, Run
+    from brokernat.pipelines.preflight import CheckResult, Preflight
     from brokernat.pipelines.progress import Progress
 
 
@@ -31,9 +35,29 @@ def pipeline() -> None:
     """Check and run the pipelines of brokernat.yaml on Spark."""
 
 
+@dataclass(frozen=True)
+class _SparkOptions:
+    """What both commands may be told about Spark."""
+
+    master: str | None
+    conf: tuple[str, ...]
+    loader: str
+    agent_path: str | None
+    proof_timeout: float
+
+    @property
+    def settings(self) -> dict[str, str]:
+        if bad := [setting for setting in self.conf if "=" not in setting]:
+            raise click.UsageError(f"--conf {bad[0]}: write NAME=VALUE")
+        return dict(setting.split("=", 1) for setting in self.conf)
+
+
+_LOADERS = click.Choice(["auto", "javaagent", "reporter"])
 _spark_options = [
     click.option("--master", help="Spark's master; else what spark-defaults say, else this machine."),
-    click.option("--conf", "settings", multiple=True, metavar="NAME=VALUE", help="A setting of Spark; repeatable."),
+    click.option("--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark; repeatable."),
+    click.option("--loader", type=_LOADERS, default="auto", show_default=True, help="What brings the agent into JVMs."),
+    click.option("--agent-path", metavar="FILE", help="The agent jar's absolute path on every host with an executor."),
     click.option("--proof-timeout", type=float, default=60.0, show_default=True, help="Seconds for all executors."),
 ]
 
@@ -49,17 +73,13 @@ def _with_spark(command: Callable[..., Any]) -> Callable[..., Any]:
 @config_option
 @format_option
 @_with_spark
-def check(
-    name: str, config_file: Path, output: str, master: str | None, settings: tuple[str, ...], proof_timeout: float
-) -> int:
+def check(name: str, config_file: Path, output: str, **options: Any) -> int:
     """Prove the map on every executor, then look at topics, rights, sizes, checkpoint, references, transform."""
-    from brokernat.clients.spark import prove
-    from brokernat.pipelines.preflight import as_rows, preflight
+    from brokernat.pipelines.preflight import as_rows
 
-    prepared = _prepare(config_file, name)
-    with _session(prepared, master, settings) as spark:
-        found = preflight(spark, prepared)
-        proof = prove(spark, prepared.clusters, topics=found.topics, timeout=proof_timeout)
+    prepared, wanted = _prepare(config_file, name), _SparkOptions(**options)
+    with _session(prepared, wanted) as spark:
+        found, proof = _look(spark, prepared, wanted)
     headings, lines = proof.table()
     if output == "json":
         rows = [dict(zip(headings, line, strict=True)) for line in lines]
@@ -68,9 +88,7 @@ def check(
         console.data(_table(headings, lines))
         console.data("")
         console.data(_table(("check", "", "found"), [(r.subject, r.level.value, r.message) for r in found.results]))
-        for result in found.results:
-            if result.hint:
-                console.note(f"\n{result.subject}: {result.message}\nhint: {result.hint}")
+        _report(result for result in found.results if result.hint)
     return found.exit_code or (0 if proof.ok else EXIT_FINDINGS)
 
 
@@ -80,36 +98,33 @@ def check(
 @format_option
 @click.option("--once", is_flag=True, help="Read what is there now, then end.")
 @_with_spark
-def run(
-    name: str,
-    config_file: Path,
-    output: str,
-    once: bool,
-    master: str | None,
-    settings: tuple[str, ...],
-    proof_timeout: float,
-) -> int:
-    """Run a pipeline until it is stopped; SIGTERM and Ctrl-C let the batch finish, a second one does not."""
-    from brokernat.clients.spark import prove, watch
+def run(name: str, config_file: Path, output: str, once: bool, **options: Any) -> int:
+    """Run a pipeline until it is stopped; SIGTERM and Ctrl-C let the batch finish, a second one does not.
+
+    Whatever `check` would find wrong keeps it from starting.
+    """
+    from brokernat.clients.spark import watch
     from brokernat.pipelines.pipeline import start
 
-    prepared = _prepare(config_file, name)
+    prepared, wanted = _prepare(config_file, name), _SparkOptions(**options)
     reports: queue.SimpleQueue[BatchReport] = queue.SimpleQueue()
     with ExitStack() as stack:
         signals = stack.enter_context(_Signals())
-        spark = stack.enter_context(_session(prepared, master, settings))
-        proof = prove(spark, prepared.clusters, topics=prepared.topics, timeout=proof_timeout)
+        spark = stack.enter_context(_session(prepared, wanted))
+        found, proof = _look(spark, prepared, wanted)
         proof.raise_for_failures()
+        _report(result for result in found.results if result.level != "ok")
+        if found.exit_code:
+            return found.exit_code
         console.note(f"proved: {len(proof.rows)} endpoints from {len(proof.executors)} JVMs")
-        running = start(spark, prepared, reports.put, once=once)
-        signals.target = running
+        running = signals.target = start(spark, prepared, reports.put, once=once)
         unproved: list[Proof] = []
 
         def stop_for(newcomer: Proof) -> None:
             unproved.append(newcomer)
             running.stop()
 
-        with watch(spark, prepared.clusters, proof, stop_for, topics=prepared.topics, timeout=proof_timeout):
+        with watch(spark, prepared.clusters, proof, stop_for, topics=prepared.topics, timeout=wanted.proof_timeout):
             progress = _follow(running, reports, output)
         for newcomer in unproved:
             newcomer.raise_for_failures()
@@ -125,21 +140,43 @@ def _prepare(config_file: Path, name: str) -> Prepared:
 
 
 @contextmanager
-def _session(prepared: Prepared, master: str | None, settings: tuple[str, ...]) -> Iterator[Any]:
+def _session(prepared: Prepared, wanted: _SparkOptions) -> Iterator[SparkSession]:
+    from brokernat.clients.spark import Loader
     from brokernat.pipelines.session import SPARK_LOG, start_session
     from brokernat.pipelines.state import locked
 
-    if bad := [setting for setting in settings if "=" not in setting]:
-        raise click.UsageError(f"--conf {bad[0]}: write NAME=VALUE")
+    settings = wanted.settings
     folder = prepared.state.local_folder(prepared.pipeline.name)
     with locked(folder), _logging(folder / "pipeline.log"):
         console.note(f"starting Spark; its log is {folder / SPARK_LOG}")
-        pairs = dict(setting.split("=", 1) for setting in settings)
-        spark = start_session(prepared.pipeline.name, prepared.clusters, folder, master=master, settings=pairs)
+        spark = start_session(
+            prepared.pipeline.name,
+            prepared.clusters,
+            folder,
+            master=wanted.master,
+            settings=settings,
+            loader=Loader(wanted.loader),
+            agent_path=wanted.agent_path,
+        )
         try:
             yield spark
         finally:
             spark.stop()
+
+
+def _look(spark: SparkSession, prepared: Prepared, wanted: _SparkOptions) -> tuple[Preflight, Proof]:
+    """What can be known before the start. The proof comes second: it asks about the topics that are there."""
+    from brokernat.clients.spark import prove
+    from brokernat.pipelines.preflight import preflight
+
+    found = preflight(spark, prepared)
+    return found, prove(spark, prepared.clusters, topics=found.topics, timeout=wanted.proof_timeout)
+
+
+def _report(results: Iterable[CheckResult]) -> None:
+    for result in results:
+        hint = f"\nhint: {result.hint}" if result.hint else ""
+        console.report(f"{result.level.value}: {result.subject}: {result.message}{hint}")
 
 
 @contextmanager

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-_TIMEOUT_MS = 30_000
+_TIMEOUT_MS = 15_000
 _KAFKA = "org.apache.kafka."
 _ABSENT = "UnknownTopicOrPartitionException"
 _FORBIDDEN = "AuthorizationException"

@@ -16,6 +16,8 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from brokernat.clients.spark import Loader, configure, environment
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
@@ -55,7 +57,14 @@ SETTINGS: Mapping[str, str] = {
 
 
 def start_session(
-    name: str, clusters: Sequence[Cluster], folder: Path, *, master: str | None = None, settings: Mapping[str, str]
+    name: str,
+    clusters: Sequence[Cluster],
+    folder: Path,
+    *,
+    master: str | None = None,
+    settings: Mapping[str, str],
+    loader: Loader = Loader.AUTO,
+    agent_path: str | None = None,
 ) -> SparkSession:
     """A session that reaches the clusters through their maps.
 
@@ -64,14 +73,13 @@ def start_session(
         folder: for Spark's own log.
         master: Spark's master; what spark-defaults or spark-submit say, else this machine, when None.
         settings: Spark's settings over ours.
+        loader: see `clients.spark.configure`, as `agent_path`.
 
     Raises:
         ConfigError: see `clients.spark.configure`.
         MissingToolError: no Java, no agent, no connector.
     """
     from pyspark.sql import SparkSession
-
-    from brokernat.clients.spark import configure, environment
 
     folder.mkdir(parents=True, exist_ok=True)
     # PySpark prints a JSON object for each refused plan, before the exception that says the same.
@@ -87,7 +95,7 @@ def start_session(
     for key, value in {**SETTINGS, _DRIVER_OPTIONS: options, **settings}.items():
         builder.config(key, value)
     with _errors_into(folder / LAUNCH_LOG), _inherits_ignored(signal.SIGTERM):
-        return configure(builder, clusters).getOrCreate()
+        return configure(builder, clusters, loader=loader, agent_path=agent_path).getOrCreate()
 
 
 @contextmanager
