@@ -27,7 +27,7 @@ RECORDS = 6_000
 BATCH = 1_000
 OUTAGE = 30.0
 """Seconds without a gateway."""
-STARTS = 4
+STARTS = 8
 """So many starts must be enough to end a run."""
 _PATIENCE = 240.0
 _DELAY = 0.8
@@ -76,14 +76,10 @@ class Round:
         """Kill each in turn, start again as often as needed, and return what has arrived in the end."""
         job = self._start()
         for victim in victims:
-            if not job.running():
-                job = self._start()
-            self._wait_for_moment(job)
+            job = self._in_the_middle(job)
             STROKES[victim](self, job)
         while job.wait(_PATIENCE) != 0:
-            self._note_open()
-            assert self.starts < STARTS + len(victims), f"{self.starts} starts were not enough\n{job.tail()}"
-            job = self._start()
+            job = self._start_again(job)
         return self.sent.delivered()
 
     def assert_duplicates_are_of_open_batches(self, delivery: Delivery) -> None:
@@ -107,22 +103,30 @@ class Round:
         self.starts += 1
         return self.stage.spark.start(self.file.words("run", "tags", "--once"))
 
-    def _wait_for_moment(self, job: Job) -> None:
-        """Return in the middle of a batch that is not the first of this start (which warms up): half of the times as
-        soon as some of its records have arrived, else at any time."""
+    def _start_again(self, dead: Job) -> Job:
+        """After a failure: a run may give up while something is away, as long as the next one goes on."""
+        self._note_open()
+        assert self.starts < STARTS, f"{self.starts} starts were not enough\n{dead.tail()}"
+        return self._start()
+
+    def _in_the_middle(self, job: Job) -> Job:
+        """The run when it is in the middle of a batch that is not the first of its start (which warms up): half of the
+        times as soon as some of the batch's records have arrived, else at any time."""
         committed_before = self.checkpoint.committed()
-
-        def begun() -> bool:
-            assert job.running(), f"ended before it could be struck: more records are needed\n{job.tail()}"
-            return bool(self.checkpoint.open_batches() and self.checkpoint.committed() - committed_before)
-
-        until(begun, f"a batch in the middle of the run; {job.log}", _PATIENCE)
+        deadline = time.monotonic() + _PATIENCE
+        while not (self.checkpoint.open_batches() and self.checkpoint.committed() - committed_before):
+            assert time.monotonic() < deadline, f"no second batch was begun\n{job.tail()}"
+            if not job.running():
+                assert job.process.returncode != 0, f"drained before it could be struck\n{job.tail()}"
+                job, committed_before = self._start_again(job), self.checkpoint.committed()
+            time.sleep(_PAUSE)
         self._note_open()
         if self.dice.random() < 0.5:
             time.sleep(self.dice.uniform(0, _DELAY))
-            return
+            return job
         arrived = self._arrived()
-        until(lambda: self._arrived() > arrived or not job.running(), f"records of the batch; {job.log}", _PATIENCE)
+        until(lambda: self._arrived() > arrived or not job.running(), "records of the batch", _PATIENCE)
+        return job
 
     def _arrived(self) -> int:
         return sum(self.sent.sink.end_offsets(self.sent.topics.tags).values())

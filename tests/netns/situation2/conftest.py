@@ -12,14 +12,14 @@ HQ = ClusterOptions(version="2.4.1", protocol=Protocol.SASL_PLAINTEXT)
 
 
 @pytest.fixture(scope="session")
-def nat_world() -> Iterator[NetnsWorld]:
+def world() -> Iterator[NetnsWorld]:
     with NetnsWorld(hq=HQ, between=Between.NFTABLES) as running:
         yield running
 
 
 @pytest.fixture(scope="session")
-def nat_spark(nat_world: NetnsWorld, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkPlace]:
-    with spark_place(nat_world.client, tmp_path_factory.mktemp("nat-spark")) as place:
+def spark(world: NetnsWorld, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkPlace]:
+    with spark_place(world.client, tmp_path_factory.mktemp("spark")) as place:
         yield place
 
 

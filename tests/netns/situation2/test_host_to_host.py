@@ -26,51 +26,40 @@ IMPATIENT = {"default.api.timeout.ms": "20000", "request.timeout.ms": "5000"}
 
 @pytest.mark.parametrize("rules", RULES.values(), ids=RULES)
 def test_a_consumer_group_of_2_4_1_finds_its_coordinator(
-    nat_world: NetnsWorld, programs: Programs, rules: list[str]
+    world: NetnsWorld, programs: Programs, rules: list[str]
 ) -> None:
     topic = f"group-{len(rules)}"
-    properties = nat_world.hq.cluster.kafka_properties() | IMPATIENT
+    properties = world.hq.cluster.kafka_properties() | IMPATIENT
     properties["brokernat.map"] = canonical_text(AddressMap.parse("\n".join(rules)))
     command = programs.command("Exerciser", [programs.classes, *kafka_clients(CLIENT)], properties, Loader.CLIENT_MAP)
     file = programs.write(properties, Loader.CLIENT_MAP, topic)
 
-    outcome = run(nat_world.client.command([*command, str(file), topic, *ROLES]))
+    outcome = run(world.client.command([*command, str(file), topic, *ROLES]))
 
-    assert_healthy(outcome, nat_world.hq, topic)
-    assert_dialled(outcome, nat_world.hq)
+    assert_healthy(outcome, world.hq, topic)
+    assert_dialled(outcome, world.hq)
 
 
-def test_without_the_agent_the_same_program_dials_what_hq_advertises(nat_world: NetnsWorld, programs: Programs) -> None:
-    properties = nat_world.hq.cluster.kafka_properties() | IMPATIENT | {"default.api.timeout.ms": "5000"}
+def test_without_the_agent_the_same_program_dials_what_hq_advertises(world: NetnsWorld, programs: Programs) -> None:
+    properties = world.hq.cluster.kafka_properties() | IMPATIENT | {"default.api.timeout.ms": "5000"}
     command = programs.command("Exerciser", [programs.classes, *kafka_clients(CLIENT)], properties, Loader.NONE)
     file = programs.write(properties, Loader.NONE, "no-agent")
 
-    outcome = run(nat_world.client.command([*command, str(file), "no-agent", "admin"]))
+    outcome = run(world.client.command([*command, str(file), "no-agent", "admin"]))
 
     assert not outcome.of("admin", "no-agent")["ok"]
     # There is no route, so the connection fails in `connect` and not by time.
     assert re.search(r"Error connecting to node 192\.168\.1\.2[345]:9092", outcome.log), outcome.log[-4000:]
 
 
-@pytest.mark.parametrize("rules", RULES.values(), ids=RULES)
-def test_the_spark_job_reads_brokers_of_2_4_1(
-    nat_world: NetnsWorld, nat_spark: SparkPlace, tmp_path: Path, rules: list[str]
+def test_the_spark_job_reads_brokers_of_2_4_1_by_a_rule_for_each_host(
+    world: NetnsWorld, spark: SparkPlace, tmp_path: Path
 ) -> None:
-    sent = send_orders(nat_world.hq, nat_world.local, 1_000)
-    file = pipeline_file(tmp_path, {"tags": sent}, rules={"hq": rules})
+    """The network rule is what the example has (test_example.py)."""
+    sent = send_orders(world.hq, world.local, 1_000)
+    file = pipeline_file(tmp_path, {"tags": sent}, rules={"hq": RULES["hosts"]})
 
-    job = nat_spark.run(file.words("run", "tags", "--once"))
+    job = spark.run(file.words("run", "tags", "--once"))
 
     assert job.process.returncode == 0, job.tail()
     sent.delivered().assert_exact()
-
-
-def test_pipeline_check_holds_against_brokers_of_2_4_1(
-    nat_world: NetnsWorld, nat_spark: SparkPlace, tmp_path: Path
-) -> None:
-    sent = send_orders(nat_world.hq, nat_world.local, 10)
-    file = pipeline_file(tmp_path, {"tags": sent}, rules={"hq": RULES["network"]})
-
-    job = nat_spark.run(file.words("check", "tags"))
-
-    assert job.process.returncode == 0, job.tail()

@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.netns.spark.pipeline_file import cluster_section, write_file
+from tests.netns.spark.orders import send_orders
+from tests.netns.spark.pipeline_file import cluster_section, pipeline_file, write_file
 from tests.netns.spark.prover import Prover, running_prover
 from tests.netns.spark.spark_place import WORKER_MARK, SparkPlace
 
@@ -94,13 +95,25 @@ def test_the_one_executor_that_cannot_reach_a_leader_is_named(
     assert_holds(prover, world, tmp_path)
 
 
+def test_a_pipeline_with_swapped_lines_does_not_start(world: NetnsWorld, spark: SparkPlace, tmp_path: Path) -> None:
+    sent = send_orders(world.hq, world.local, 10)
+    file = pipeline_file(tmp_path, {"tags": sent}, rules={"hq": SWAPPED})
+
+    job = spark.run(file.words("run", "tags", "--once"))
+
+    assert job.process.returncode == 5, job.tail()
+    assert "the rule for node 1 leads to node 2" in job.log.read_text()
+    assert not file.checkpoint(sent).begun()
+    assert world.local.read(sent.topics.tags) == []
+
+
 @contextmanager
 def refused_to_second_worker(world: NetnsWorld, endpoint: str) -> Iterator[None]:
     """Processes of the second worker get a reset from `endpoint`; nobody else does."""
     host, _, port = endpoint.rpartition(":")
-    rule = f"meta skgid {WORKER_MARK} ip daddr {host} tcp dport {port} reject with tcp reset"
+    rule = f"meta skgid {WORKER_MARK} ip daddr {host} tcp dport {port} reject with tcp reset;"
     chain = f"type filter hook output priority filter; policy accept; {rule}"
-    world.client.run("nft", "-f", "-", text=f"table inet one_executor {{ chain output {{ {chain} }} }}\n")
+    world.client.run("nft", "-f", "-", text=f"table inet one_executor {{ chain output {{ {chain} }}; }}\n")
     try:
         yield
     finally:
