@@ -1,0 +1,94 @@
+"""Brokers die and come back, worlds stand side by side, and none outlives the process that opened it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+
+from brokernat.testbed import ClusterOptions, LoopbackWorld, Record, worlds
+from brokernat.testbed.keeper import members
+from brokernat.testbed.polling import wait_until
+from brokernat.testbed.proof import connects, speaks_kafka
+
+pytestmark = pytest.mark.integration
+
+_ONE = ClusterOptions(brokers=1)
+
+# Opens a world and waits to be killed; in a process of its own, which prints where the world is.
+_OWNER = """
+import sys
+from brokernat.testbed import ClusterOptions, LoopbackWorld
+with LoopbackWorld(hq=ClusterOptions(brokers=1), local=None) as world:
+    print(world.state, flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_broker_is_killed_stopped_and_comes_back_with_its_records() -> None:
+    with LoopbackWorld(local=None) as world:
+        hq = world.hq
+        hq.create_topic("kept", partitions=3)
+        hq.write("kept", [Record(b"before")] * 3)
+
+        hq.kill(1)
+        assert not hq.running(1)
+        assert not connects(hq.bound[1], world.client)
+        hq.write("kept", [Record(b"without 1")] * 3)
+        hq.start(1)
+        hq.stop(2)
+        assert not connects(hq.bound[2], world.client)
+        hq.write("kept", [Record(b"without 2")] * 3)
+        hq.start(2)
+
+        values = Counter(record.value for record in hq.read("kept"))
+        assert values == {b"before": 3, b"without 1": 3, b"without 2": 3}
+        assert speaks_kafka(hq.reachable[1], world.client, tls=False)
+
+
+def test_worlds_stand_side_by_side_and_end_apart() -> None:
+    with LoopbackWorld(hq=_ONE, local=None) as first:
+        with LoopbackWorld(hq=_ONE, local=None) as second:
+            assert first.plan.name != second.plan.name
+            assert {first.plan.name, second.plan.name} <= {found.name for found in worlds.living()}
+            gone = second.state
+        assert not gone.exists()
+        assert not members(gone)
+        assert speaks_kafka(first.hq.reachable[1], first.client, tls=False)
+        first.gateway.stop()
+        assert not connects(first.hq.reachable[1], first.client)
+        first.gateway.start()
+        assert speaks_kafka(first.hq.reachable[1], first.client, tls=False)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_nothing_outlives_an_owner_that_dies(number: signal.Signals) -> None:
+    owner = subprocess.Popen([sys.executable, "-c", _OWNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    with owner:
+        assert owner.stdout is not None
+        state = worlds.root() / owner.stdout.readline().strip().rpartition("/")[2]
+        assert len(members(state)) == 2, "a broker and a gateway"
+        owner.send_signal(number)
+        owner.wait()
+        wait_until(lambda: not state.exists(), "the end of the world", timeout=30)
+    assert not members(state)
+    held = worlds.claim(state.name)
+    assert held is not None
+    held.close()
+
+
+def test_a_world_that_lost_owner_and_keeper_is_removed_by_the_next() -> None:
+    state = worlds.root() / "loopback-9"
+    (state / "hq").mkdir(parents=True)
+    left = subprocess.Popen(["sleep", "300"], env={**os.environ, "BROKERNAT_WORLD": str(state)})
+    spared = subprocess.Popen(["sleep", "300"], env={**os.environ, "BROKERNAT_WORLD": f"{state}0"})
+    with left, spared:
+        worlds.remove_stale()
+        assert left.wait() == -signal.SIGKILL
+        assert spared.poll() is None
+        spared.kill()
+    assert not state.exists()

@@ -1,0 +1,56 @@
+"""Each kind of headquarters comes up behind its dead endpoints: old and new brokers, TLS, login, names, IPv6, rights."""
+
+from __future__ import annotations
+
+import pytest
+
+from brokernat.testbed import (
+    Advertise,
+    Allow,
+    ClusterOptions,
+    LoopbackWorld,
+    Mechanism,
+    Operation,
+    Protocol,
+    Record,
+    Resource,
+)
+
+pytestmark = pytest.mark.integration
+
+_SASL = Protocol.SASL_PLAINTEXT
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param(ClusterOptions(brokers=2, version="2.4.1", protocol=_SASL, authorize=True), id="2.4.1-zookeeper"),
+        pytest.param(ClusterOptions(brokers=1, version="3.9.2"), id="3.9.2"),
+        pytest.param(ClusterOptions(brokers=1, version="4.4.0", protocol=_SASL, authorize=True), id="4.4.0"),
+        pytest.param(ClusterOptions(brokers=1, protocol=_SASL, mechanism=Mechanism.SCRAM_SHA_256), id="scram"),
+        pytest.param(ClusterOptions(brokers=2, protocol=Protocol.SASL_SSL, advertise=Advertise.NAME), id="tls-name"),
+        pytest.param(ClusterOptions(brokers=2, advertise=Advertise.IPV6), id="ipv6"),
+    ],
+)
+def test_a_cluster_of_its_kind_serves(options: ClusterOptions) -> None:
+    with LoopbackWorld(hq=options, local=None) as world:
+        hq = world.hq
+        assert len(hq.cluster_id) == 22
+        hq.create_topic("orders", partitions=2)
+        if options.authorize:
+            hq.allow(Allow(Operation.READ), Allow(Operation.READ, Resource.GROUP))
+        hq.write("orders", [Record(b"one"), Record(b"two")])
+        assert [record.value for record in hq.read("orders")] == [b"one", b"two"]
+        assert options.password not in repr(hq.cluster)
+        hq.delete_topics("orders")
+
+
+def test_two_headquarters_advertise_the_same_and_are_two() -> None:
+    one = ClusterOptions(brokers=1)
+    with LoopbackWorld(hq=one, second_hq=one, local=None) as world:
+        assert world.hq.advertised == world.hq2.advertised
+        assert world.hq.cluster_id != world.hq2.cluster_id
+        for cluster in (world.hq, world.hq2):
+            cluster.create_topic("orders", partitions=1)
+        world.hq.write("orders", [Record(b"of hq")])
+        assert world.hq2.read("orders") == []
