@@ -119,8 +119,7 @@ def ask_executors(
     at_least: int = 0,
     proved: frozenset[str] = frozenset(),
 ) -> Proof:
-    """Ask every registered executor that is not in `proved`, until all have answered or `timeout` seconds have
-    passed."""
+    """Ask every registered executor that is not in `proved` until all have answered, for `timeout` seconds at most."""
     heard: dict[tuple[str, int], Answer] = {}
     running: dict[tuple[str, int], Any] = {}
     deadline = time.monotonic() + timeout
@@ -133,11 +132,14 @@ def ask_executors(
             if (wanted <= heard.keys() and len(registered) >= at_least) or time.monotonic() > deadline:
                 break
             for name, number in sorted(wanted - heard.keys() - running.keys()):
-                running[name, number] = session.run_on(name, registered[name], questions[number].function)
+                # Known to the scheduler, not yet to the status store: without its host it cannot be aimed at.
+                if host := registered[name]:
+                    running[name, number] = session.run_on(name, host, questions[number].function)
             time.sleep(_POLL_SECONDS)
     finally:
         for job in running.values():
             job.cancel(True)
+    heard = {key: answer for key, answer in heard.items() if key[0] not in proved}
     silent = {name for name, number in wanted - heard.keys()}
     rows: list[ProofRow] = []
     for (_, number), answer in sorted(heard.items(), key=lambda item: item[0]):
@@ -154,7 +156,7 @@ def _collect(running: dict[tuple[str, int], Any], heard: dict[tuple[str, int], A
         answer = _result(job, name)
         if answer is not None:
             # A task that waited too long for its executor has run on another one: the answer counts for that one.
-            heard[str(answer["executor"]), number] = answer
+            heard[str(answer.get("executor") or name), number] = answer
 
 
 def _result(job: Any, executor: str) -> Answer | None:

@@ -37,7 +37,7 @@ class ClassicSession:
         return bool(self.spark.sparkContext._jsc.isLocal())  # noqa: SLF001
 
     def executors(self) -> dict[str, str]:
-        """Host by id of every registered executor; empty in local mode, where the driver does the work."""
+        """Host by id of every registered executor, "" while not known; empty in local mode: the driver does the work."""
         if self.is_local:
             return {}
         context = self._scala_context()
@@ -49,7 +49,7 @@ class ClassicSession:
 
     def run_on(self, executor: str, host: str, function: Any) -> Any:
         """Start `function(executor)`, a UDF1 that returns text, there if it is free in time; a JavaFutureAction."""
-        preferred = self._seq([f"executor_{host}_{executor}"] if host else [])
+        preferred = self._seq([f"executor_{host}_{executor}"])
         cells = self._array(self.jvm.java.lang.Object, [executor])
         row = self.jvm.scala.Tuple2(self.jvm.org.apache.spark.sql.RowFactory.create(cells), preferred)
         tag = self.spark.sparkContext._jsc.emptyRDD().classTag()  # noqa: SLF001
