@@ -15,14 +15,14 @@ from brokernat.testbed import ClusterOptions, NetnsWorld, Protocol
 HQ = ClusterOptions(protocol=Protocol.SASL_PLAINTEXT)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def world() -> Iterator[NetnsWorld]:
     # A login of its own: a record that crossed over would need the other side's password.
     with NetnsWorld(hq=HQ, second_hq=replace(HQ, username="other", password="other-secret")) as running:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def spark(world: NetnsWorld, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkPlace]:
     with spark_place(world.client, tmp_path_factory.mktemp("spark"), mark_second_worker=True) as place:
         yield place
