@@ -37,7 +37,7 @@ class ClassicSession:
         return bool(self.spark.sparkContext._jsc.isLocal())  # noqa: SLF001
 
     def executors(self) -> dict[str, str]:
-        """Host by id of every registered executor, "" while not known; empty in local mode: the driver does the work."""
+        """Host by id of every registered executor, "" while not known; empty in local mode, where the driver works."""
         if self.is_local:
             return {}
         context = self._scala_context()
