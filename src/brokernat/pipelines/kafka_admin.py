@@ -6,11 +6,12 @@ is not granted is data and no error: the check says what it could not see.
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from brokernat.errors import NothingReachableError
+from brokernat.errors import ConfigError, NothingReachableError, Problem
 from brokernat.pipelines.root_cause import root_cause
 
 if TYPE_CHECKING:
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-_TIMEOUT_MS = 15_000
+# Kafka refuses a client whose second figure is larger than the first.
+_TIMEOUTS = {"default.api.timeout.ms": "15000", "request.timeout.ms": "10000"}
+_SECRET = re.compile("password|jaas|secret|key|info", re.IGNORECASE)
 _KAFKA = "org.apache.kafka."
 _ABSENT = "UnknownTopicOrPartitionException"
 _FORBIDDEN = "AuthorizationException"
@@ -127,13 +130,33 @@ def open_admin(spark: SparkSession, properties: Mapping[str, str], name: str) ->
     Args:
         properties: Kafka's own names, with the credentials.
         name: of the cluster, for messages.
+
+    Raises:
+        ConfigError: Kafka's client refuses its properties.
     """
+    from py4j.protocol import Py4JJavaError
+
     jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - py4j has no public door
     java_properties = jvm.java.util.HashMap()
-    for key, value in {"default.api.timeout.ms": str(_TIMEOUT_MS), **properties}.items():
+    for key, value in (properties if _TIMEOUTS.keys() & properties.keys() else {**_TIMEOUTS, **properties}).items():
         java_properties.put(key, value)
-    client = jvm.org.apache.kafka.clients.admin.Admin.create(java_properties)
+    try:
+        client = jvm.org.apache.kafka.clients.admin.Admin.create(java_properties)
+    except Py4JJavaError as error:
+        cause = without_secrets(root_cause(error), properties)
+        message = f"cluster `{name}`: Kafka's client refuses its properties: {cause}"
+        raise ConfigError([Problem("refused-properties", message)]) from None
     try:
         yield KafkaAdmin(jvm, client, name)
     finally:
         client.close(jvm.java.time.Duration.ofSeconds(5))
+
+
+def without_secrets(text: str, properties: Mapping[str, str]) -> str:
+    """`text` with every word of a secret property's value left out: Kafka quotes what it cannot read."""
+    for name, value in properties.items():
+        if _SECRET.search(name):
+            for word in re.split(r"""[\s"'=;]+""", value):
+                if len(word) > 3:
+                    text = text.replace(word, "…")
+    return text

@@ -80,7 +80,7 @@ def preflight(spark: SparkSession, prepared: Prepared) -> Preflight:
             with open_admin(spark, client_properties(cluster), cluster.name) as admin:
                 cluster_id = admin.cluster_id()
                 seen[end] = admin.topics(names)
-        except NothingReachableError as error:
+        except (ConfigError, NothingReachableError) as error:
             results.append(_from_error(f"cluster {cluster.name}", error))
             continue
         results.append(CheckResult(f"cluster {cluster.name}", Level.OK, f"cluster id {cluster_id}"))

@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+def _boom(_: int) -> str:
+    raise KeyError("boom")
+
+
 def test_python_errors_keep_their_first_line() -> None:
     assert root_cause(ValueError("first\nsecond")) == "ValueError: first"
 
@@ -31,7 +35,7 @@ def test_an_error_inside_a_python_function_is_told_as_python_tells_it(spark: Spa
     from pyspark.sql import functions as F  # noqa: N812
 
     with pytest.raises(Exception, match="boom") as caught:
-        spark.range(1).select(F.udf(lambda _: {}["boom"])("id")).collect()
+        spark.range(1).select(F.udf(_boom)("id")).collect()
     assert root_cause(caught.value) == "KeyError: 'boom'"
 
 
