@@ -27,9 +27,10 @@ def test_an_advertised_endpoint_that_answers_is_refused_by_name() -> None:
         prove(loopback_plan(_SLOT, hq=_ONE), Here())
 
 
-def test_a_world_takes_another_port_where_a_server_listens_on_all_addresses() -> None:
+def test_a_world_takes_another_port_where_a_server_of_the_machine_answers_on_9092() -> None:
     world = LoopbackWorld(hq=_ONE, local=None)
-    with socket.create_server(("0.0.0.0", 9092)):
+    # As one on 0.0.0.0 would, which cannot be opened here while other worlds use the port.
+    with socket.create_server((f"127.{_SLOT}.1.23", 9092)):
         plan = world._fit(_SLOT)
     assert plan is not None
     assert [str(endpoint) for endpoint in plan.dead()] == [f"127.{_SLOT}.1.23:29092"]

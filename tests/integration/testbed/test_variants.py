@@ -1,4 +1,4 @@
-"""Each kind of headquarters comes up behind its dead endpoints: old and new brokers, TLS, login, names, IPv6, rights."""
+"""Each kind of headquarters comes up behind dead endpoints: old and new brokers, TLS, login, names, IPv6, rights."""
 
 from __future__ import annotations
 
