@@ -23,6 +23,7 @@ $(BIN)/pip:
 	@$(PYTHON) -m venv --clear $(VENV) || { echo "error: no virtual environment; on Debian and Ubuntu install python3-venv"; exit 2; }
 
 $(VENV)/.done: requirements/dev.lock requirements/uv.lock pyproject.toml | $(BIN)/pip
+	@echo "setting up $(VENV): the locked packages, PySpark among them (400 MB, once)"
 	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.lock
 	@$(BIN)/uv pip sync --quiet --require-hashes requirements/dev.lock
 	@$(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
@@ -32,6 +33,7 @@ agent: $(AGENT) ## the JVM agent's jar
 
 $(AGENT): $(AGENT_SOURCES) tools/agent_jar.py | $(VENV)/.done
 	@command -v javac >/dev/null || { echo "error: no javac on PATH; on Debian and Ubuntu install openjdk-17-jdk"; exit 2; }
+	@echo "building the JVM agent"
 	@$(BIN)/python tools/agent_jar.py
 	@touch $@
 

@@ -80,7 +80,7 @@ def resolve_maven(directory: Path) -> Path:
 def main() -> None:
     goal = sys.argv[1] if len(sys.argv) > 1 else "package"
     skip_tests = ["-DskipTests", "-Dmaven.test.skip=true"] if goal == "package" else []
-    command = [maven(), "--batch-mode", "--quiet", "--no-transfer-progress", *skip_tests, goal]
+    command = [maven(), "--batch-mode", "--quiet", "--no-transfer-progress", "-Dstyle.color=never", *skip_tests, goal]
     if subprocess.run(command, cwd=PROJECT, check=False).returncode:
         sys.exit(f"error: the JVM agent did not build: `mvn {goal}` in {PROJECT.relative_to(ROOT)}")
     PACKAGED.parent.mkdir(parents=True, exist_ok=True)
