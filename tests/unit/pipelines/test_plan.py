@@ -76,6 +76,20 @@ def test_a_tag_holds_record_and_reference_and_says_where_it_came_from(
     ]
 
 
+def test_a_variant_passes_through_a_batch_that_is_kept(envelopes: Callable[..., DataFrame]) -> None:
+    from pyspark.sql.types import StructType
+
+    schema = StructType.fromDDL("anything VARIANT, m MAP<STRING, INT>")
+    assert isinstance(schema, StructType)
+    steps = Plan("tags", schema, Sink(cluster="local", topic="tags", dead_letters="tags.dead"))
+    sorted_ = steps.sort(envelopes(['{"anything": [1, {"x": "y"}], "m": {"k": 2}}']), ()).persist()
+    try:
+        [tag] = leaving(steps.rows(sorted_, steps.transformed(sorted_)))
+    finally:
+        sorted_.unpersist()
+    assert json.loads(tag["value"]) == {"anything": [1, {"x": "y"}], "m": {"k": 2}}
+
+
 def test_nulls_of_the_reference_are_written_as_nulls(spark: SparkSession, envelopes: Callable[..., DataFrame]) -> None:
     [tag], _ = run(plan(), envelopes([order(1, "c2")]), customers(spark))
     assert json.loads(tag["value"])["segment"] is None

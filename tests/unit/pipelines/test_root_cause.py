@@ -35,7 +35,7 @@ def test_an_error_inside_a_python_function_is_told_as_python_tells_it(spark: Spa
     from pyspark.sql import functions as F  # noqa: N812
 
     with pytest.raises(Exception, match="boom") as caught:
-        spark.range(1).select(F.udf(_boom)("id")).collect()
+        spark.range(1).select(F.udf(_boom, useArrow=False)("id")).collect()
     assert root_cause(caught.value) == "KeyError: 'boom'"
 
 
