@@ -22,6 +22,7 @@ from xml.sax.saxutils import quoteattr
 from brokernat.errors import MissingToolError
 from brokernat.jvm.cache import cache_dir, create_directory, locked
 from brokernat.jvm.java import find_java
+from brokernat.jvm.trust import trust_options
 
 SETTINGS_VARIABLE = "BROKERNAT_IVY_SETTINGS"
 _NOT_FOUND = re.compile(r"^\s*::\s+(\S+#\S+?): (not found|.*)$", re.MULTILINE)
@@ -131,8 +132,9 @@ def _fill(work: Path, request: _Request, settings: Path | None) -> None:
     module, class_path = work / "ivy.xml", work / "class-path"
     module.write_text(ivy_module(request.coordinates, request.exclude, transitive=request.transitive))
     named = settings or os.environ.get(SETTINGS_VARIABLE)
+    java = find_java()
     command = [
-        str(find_java().binary), "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx256m",
+        str(java.binary), *trust_options(java), "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx256m",
         "-cp", str(_ivy_jar()), "org.apache.ivy.Main",
         *(["-settings", str(named)] if named else []),
         "-cache", str(cache_dir() / "ivy"), "-ivy", str(module), "-types", "jar", "bundle",

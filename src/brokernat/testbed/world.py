@@ -63,7 +63,7 @@ class World(ABC):
         """
         self.clusters: dict[str, RunningCluster] = {}
         self._detached = detached
-        self._claim: socket.socket | None = None
+        self._claims: tuple[socket.socket, ...] = ()
         self._keeper: subprocess.Popen[bytes] | None = None
         self._launcher: Launcher | None = None
 
@@ -102,7 +102,7 @@ class World(ABC):
             raise BrokernatError(f"the {self.kind} world needs Linux")
         worlds.remove_stale()
         with ExitStack() as undo:
-            self.plan, self._claim = self._claim_slot()
+            self.plan, self._claims = self._claim_slot()
             self.state = worlds.root() / self.plan.name
             undo.callback(self.down)
             worlds.remove(self.state)
@@ -110,8 +110,8 @@ class World(ABC):
             # At once, so that `testbed down` finds a detached world that died while it started.
             worlds.write_summary(self.state, worlds.summarise(self.plan, self.kind, detached=self._detached))
             if not self._detached:
-                self._keeper = worlds.keep(self.state, self._claim)
-            launcher = self._launcher = Launcher(self.state, inherited=(self._claim.fileno(),))
+                self._keeper = worlds.keep(self.state, self._claims)
+            launcher = self._launcher = Launcher(self.state, inherited=(self._claims[0].fileno(),))
             self.gateway = self._surround(launcher)
             self.gateway.start()
             self.clusters = {
@@ -126,18 +126,23 @@ class World(ABC):
             launch_all(list(self.clusters.values()))
             prove(self.plan, self.client)
             undo.pop_all()
+            if self._detached:
+                # From now on it belongs to nobody; `testbed down` ends it.
+                self._claims[1].close()
 
     def down(self) -> None:
         """End everything of this world and remove its files; nothing happens when it is down."""
-        if self._claim is None:
+        if not self._claims:
             return
         worlds.remove(self.state)
         if self._launcher is not None:
             self._launcher.reap()
         if self._keeper is not None:
             worlds.dismiss(self._keeper)
-        self._claim.close()
-        self._claim = self._launcher = self._keeper = None
+        for held in self._claims:
+            held.close()
+        self._claims = ()
+        self._launcher = self._keeper = None
 
     @abstractmethod
     def _fit(self, slot: int) -> WorldPlan | None:
@@ -151,15 +156,16 @@ class World(ABC):
     def _place(self, cluster: str) -> Place:
         """Where the nodes of a cluster run."""
 
-    def _claim_slot(self) -> tuple[WorldPlan, socket.socket]:
+    def _claim_slot(self) -> tuple[WorldPlan, tuple[socket.socket, ...]]:
         for step in range(len(self.slots)):
             # From different starting points, or worlds that start together meet at each slot.
             slot = self.slots[(os.getpid() + step) % len(self.slots)]
-            held = worlds.claim(f"{self.kind}-{slot}")
-            if held is None:
+            claims = worlds.claim_as_owner(f"{self.kind}-{slot}")
+            if claims is None:
                 continue
             plan = self._fit(slot)
             if plan is not None:
-                return plan, held
-            held.close()
+                return plan, claims
+            for held in claims:
+                held.close()
         raise BrokernatError(f"no free slot for a {self.kind} world", hint="brokernat testbed down")

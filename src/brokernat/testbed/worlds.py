@@ -1,8 +1,10 @@
 """Where worlds keep their state, how one claims its place, and how those that lost their owner are removed.
 
-A world has a directory `<tmp>/brokernat-testbed-<uid>/<name>` and a claim: an abstract Unix socket of its name, held
-by its owner AND inherited by each of its processes. The kernel gives the name back when the last of them is gone, so
-"can it be claimed?" answers "is anything left of it?" without a file that could lie.
+A world has a directory `<tmp>/brokernat-testbed-<uid>/<name>` and two claims, abstract Unix sockets: one of its name,
+held by its owner AND inherited by each of its processes, and one for the owner alone (and the keeper, which is its
+last will). The kernel gives a claim back when the last holder is gone, so "can the name be claimed?" answers "is
+anything left of it?", and "can the owner's claim be had?" answers "has it been abandoned?", without a file that could
+lie.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from brokernat.testbed import keeper
 from brokernat.testbed.place import script
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from brokernat.testbed.topology import WorldPlan
 
@@ -110,13 +112,28 @@ def living() -> tuple[Summary, ...]:
     return tuple(sorted(found, key=lambda summary: summary.started))
 
 
+def claim_as_owner(name: str) -> tuple[socket.socket, socket.socket] | None:
+    """Both claims, of the name and of its owner; None when somebody has one of them."""
+    if (held := claim(name)) is None:
+        return None
+    if (owned := claim(f"{name}/owner")) is None:
+        held.close()
+        return None
+    return held, owned
+
+
 def remove_stale() -> None:
-    """Remove what crashed worlds of this user left: nothing of them runs, or their name could not be claimed."""
+    """Remove the worlds of this user that were abandoned, and of the detached ones those of which nothing runs."""
     for state in root().iterdir():
-        held = claim(state.name)
-        if held is not None:
-            with held:
+        owned = claim(f"{state.name}/owner")
+        if owned is None:
+            continue
+        with owned:
+            if not _detached(state):
                 remove(state)
+            elif (held := claim(state.name)) is not None:
+                with held:
+                    remove(state)
 
 
 def remove(state: Path) -> None:
@@ -125,7 +142,7 @@ def remove(state: Path) -> None:
     shutil.rmtree(state, ignore_errors=True)
 
 
-def keep(state: Path, held: socket.socket) -> subprocess.Popen[bytes]:
+def keep(state: Path, claims: Sequence[socket.socket]) -> subprocess.Popen[bytes]:
     """Start the keeper of a world: it ends the world when this process is gone, or its standard input is closed."""
     return subprocess.Popen(
         script("keeper.py", str(state)),
@@ -133,7 +150,7 @@ def keep(state: Path, held: socket.socket) -> subprocess.Popen[bytes]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
-        pass_fds=(held.fileno(),),
+        pass_fds=[held.fileno() for held in claims],
     )
 
 
@@ -156,3 +173,10 @@ def summarise(plan: WorldPlan, kind: str, *, detached: bool) -> Summary:
         for cluster in plan.clusters
     }
     return Summary(plan.name, kind, os.getpid(), time.time(), detached, clusters)
+
+
+def _detached(state: Path) -> bool:
+    try:
+        return read_summary(state).detached
+    except (OSError, ValueError):
+        return False

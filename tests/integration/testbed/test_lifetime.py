@@ -91,11 +91,24 @@ def test_nothing_outlives_an_owner_that_dies(number: signal.Signals) -> None:
 def test_a_world_that_lost_owner_and_keeper_is_removed_by_the_next() -> None:
     state = worlds.root() / "loopback-9"
     (state / "hq").mkdir(parents=True)
-    left = subprocess.Popen(["sleep", "300"], env={**os.environ, "BROKERNAT_WORLD": str(state)})
+    held = worlds.claim(state.name)
+    assert held is not None
+    # Holds the claim of the name, as each process of a world does.
+    left = subprocess.Popen(
+        ["sleep", "300"], env={**os.environ, "BROKERNAT_WORLD": str(state)}, pass_fds=[held.fileno()]
+    )
     spared = subprocess.Popen(["sleep", "300"], env={**os.environ, "BROKERNAT_WORLD": f"{state}0"})
+    held.close()
     with left, spared:
         worlds.remove_stale()
         assert left.wait() == -signal.SIGKILL
         assert spared.poll() is None
         spared.kill()
     assert not state.exists()
+
+
+def test_a_world_with_an_owner_is_left_alone() -> None:
+    with LoopbackWorld(hq=_ONE, local=None) as world:
+        worlds.remove_stale()
+        assert world.hq.running(1)
+        assert world.state.is_dir()

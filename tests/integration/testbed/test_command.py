@@ -1,0 +1,64 @@
+"""`brokernat testbed`: up prints and writes what a client needs, status sees it from elsewhere, down ends it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from brokernat.address import Endpoint
+from brokernat.config import load
+from brokernat.testbed import worlds
+from brokernat.testbed.keeper import members
+from brokernat.testbed.place import Here
+from brokernat.testbed.proof import speaks_kafka
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.integration
+
+
+def brokernat(*words: str, expect: int = 0) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "brokernat.cli.app", "testbed", *words], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == expect, done.stderr
+    return done
+
+
+def test_up_status_down(tmp_path: Path) -> None:
+    file = tmp_path / "brokernat.yaml"
+    up = brokernat("up", "--brokers", "1", "--protocol", "SASL_PLAINTEXT", "--write", str(file), "--format", "json")
+    world = json.loads(up.stdout)["world"]
+    state = worlds.root() / world["name"]
+    try:
+        config = load(file)
+        hq = config.clusters["hq"]
+        assert hq.address_map is not None
+        assert (
+            str(hq.address_map.translate(Endpoint.parse(world["clusters"]["hq"]["advertised"]["1"])).endpoint)
+            == (world["clusters"]["hq"]["reachable"]["1"])
+        )
+        assert 'password="app-secret"' in hq.kafka_properties()["sasl.jaas.config"]
+        assert "app-secret" not in file.read_text() + up.stdout + up.stderr
+        assert speaks_kafka(hq.bootstrap_servers[0], Here(), tls=False)
+
+        names = [one["name"] for one in json.loads(brokernat("status", "--format", "json").stdout)["worlds"]]
+        assert world["name"] in names
+        refused = brokernat("up", "--write", str(file), expect=2)
+        assert "exists already" in refused.stderr
+    finally:
+        down = brokernat("down", world["name"])
+    assert down.stdout == f"ended {world['name']}\n"
+    assert not state.exists()
+    assert not members(state)
+
+
+def test_down_of_an_unknown_world_says_where_to_look() -> None:
+    refused = brokernat("down", "loopback-0", expect=1)
+    assert "no world `loopback-0` runs" in refused.stderr
+    assert "brokernat testbed status" in refused.stderr
