@@ -8,6 +8,7 @@ import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
+import java.util.List;
 
 /**
  * What a client really dials. The address that is returned keeps the original host as its name, because TLS (SNI, host name
@@ -37,24 +38,25 @@ final class Dialler {
         }
         Endpoint endpoint = new Endpoint(Host.of(address.getHostString()), address.getPort());
         if (client.map.problem != null) {
-            String refusal = "refused: the address map of " + client.name + " cannot be used: " + client.map.problem;
-            log.warnOnce(channelBuilder, client.map.problem, refusal);
-            throw new ConnectException(refusal);
+            throw refusal(channelBuilder, client.map.problem,
+                    "refused: the address map of " + client.name + " cannot be used: " + client.map.problem);
         }
         Translation translation = client.map.map.translate(endpoint);
         if (translation != null) {
-            InetSocketAddress reachable = reachable(address.getHostString(), translation);
-            String distinct = endpoint + " -> " + translation.endpoint + " (rule " + translation.rule;
-            log.infoOnce(channelBuilder, distinct, "translated " + distinct + ", " + client.name + ")");
-            return reachable;
+            log.infoOnce(channelBuilder, List.of(endpoint, translation.rule), () -> "translated " + endpoint + " -> " + translation.endpoint
+                    + " (rule " + translation.rule + ", " + client.name + ")");
+            return reachable(address.getHostString(), translation);
         }
         if (client.map.unmapped == Unmapped.FAIL && !client.bootstraps(connectionId, address, endpoint)) {
-            String refusal = "refused: " + endpoint + " has no rule in the address map of " + client.name + "; add \"" + endpoint
-                    + " = REACHABLE:" + endpoint.port() + "\" or set brokernat.unmapped=pass";
-            log.warnOnce(channelBuilder, endpoint.toString(), refusal);
-            throw new ConnectException(refusal);
+            throw refusal(channelBuilder, endpoint, "refused: " + endpoint + " has no rule in the address map of " + client.name
+                    + "; add \"" + endpoint + " = REACHABLE:" + endpoint.port() + "\" or set brokernat.unmapped=pass");
         }
         return unchanged(address);
+    }
+
+    private ConnectException refusal(Object channelBuilder, Object event, String words) {
+        log.warnOnce(channelBuilder, event, () -> words);
+        return new ConnectException(words);
     }
 
     /** What would be dialled for an advertised endpoint, or "" where it would be refused. */

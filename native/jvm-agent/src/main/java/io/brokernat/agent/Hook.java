@@ -28,7 +28,7 @@ public final class Hook implements Function<Object[], Object> {
         } catch (IOException refusal) {
             throw Hook.<RuntimeException>unchecked(refusal);
         } catch (Throwable fault) { // a guest must not break its host
-            Agent.services().log.warnOnce(call[1], "fault" + call[0], "fault in " + call[0] + ", the client goes on without: " + fault);
+            Agent.services().log.warnOnce(call[1], call[0], () -> "fault in " + call[0] + ", the client goes on without: " + fault);
             return original(call);
         }
     }

@@ -2,6 +2,7 @@ package io.brokernat.agent;
 
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
 
 /**
  * One line for each distinct event, through the host's slf4j where the class loader of the Kafka class has one, else on stderr.
@@ -12,19 +13,23 @@ final class Log {
     // A wildcard or a network can make very many distinct translations; the first thousands tell the story.
     private static final int MAX_LINES = 4096;
 
-    private final Set<String> seen = ConcurrentHashMap.newKeySet();
+    private final Set<Object> seen = ConcurrentHashMap.newKeySet();
 
-    void infoOnce(Object kafkaObject, String distinct, String line) {
-        once("info", kafkaObject, distinct, line);
+    /** @param event equal for events of which only the first is told; the line is not even built for the others */
+    void infoOnce(Object kafkaObject, Object event, Supplier<String> line) {
+        once("info", kafkaObject, event, line);
     }
 
-    void warnOnce(Object kafkaObject, String distinct, String line) {
-        once("warn", kafkaObject, distinct, line);
+    void warnOnce(Object kafkaObject, Object event, Supplier<String> line) {
+        once("warn", kafkaObject, event, line);
     }
 
-    private void once(String level, Object kafkaObject, String distinct, String line) {
-        if (seen.size() < MAX_LINES && seen.add(level + distinct) && !throughSlf4j(level, kafkaObject, line)) {
-            stderr(line);
+    private void once(String level, Object kafkaObject, Object event, Supplier<String> line) {
+        if (seen.size() < MAX_LINES && seen.add(event)) {
+            String text = line.get();
+            if (!throughSlf4j(level, kafkaObject, text)) {
+                stderr(text);
+            }
         }
     }
 

@@ -9,12 +9,14 @@ import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.StringJoiner;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.stream.Collectors;
 
 /**
  * Rules in order: the first match wins, and a translated endpoint is never looked up again. Counts how often each rule was
  * used, so that one that never was can be reported.
+ *
+ * <p>Here and in all that runs before {@code main}: no lambdas, streams or formats. The first of them costs a JVM 20 ms and more.
  */
 public final class AddressMap {
     private final List<Rule> rules;
@@ -22,7 +24,9 @@ public final class AddressMap {
 
     private AddressMap(List<Rule> rules) {
         this.rules = rules;
-        rules.forEach(rule -> uses.put(rule, new AtomicLong()));
+        for (Rule rule : rules) {
+            uses.put(rule, new AtomicLong());
+        }
     }
 
     /**
@@ -58,16 +62,22 @@ public final class AddressMap {
 
     /** Whether some rule translates this host at some port. */
     public boolean knows(Host host) {
-        return rules.stream().anyMatch(rule -> rule.knows(host));
+        for (Rule rule : rules) {
+            if (rule.knows(host)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** The endpoint to dial and the rule that says so; null where no rule matches. */
     public Translation find(Endpoint endpoint) {
-        return rules.stream()
-                .filter(rule -> rule.matches(endpoint))
-                .findFirst()
-                .map(rule -> new Translation(rule.translate(endpoint), rule))
-                .orElse(null);
+        for (Rule rule : rules) {
+            if (rule.matches(endpoint)) {
+                return new Translation(rule.translate(endpoint), rule);
+            }
+        }
+        return null;
     }
 
     /** The same, for a connection that is made: the rule counts as used. */
@@ -89,7 +99,11 @@ public final class AddressMap {
     /** The canonical text: no blanks, because Spark and JAVA_TOOL_OPTIONS split on them. */
     @Override
     public String toString() {
-        return rules.stream().map(Rule::toString).collect(Collectors.joining(","));
+        StringJoiner text = new StringJoiner(",");
+        for (Rule rule : rules) {
+            text.add(rule.toString());
+        }
+        return text.toString();
     }
 
     /** SHA-256 of the canonical text, 64 hexadecimal digits. */
@@ -98,7 +112,7 @@ public final class AddressMap {
             byte[] digest = MessageDigest.getInstance("SHA-256").digest(toString().getBytes(StandardCharsets.UTF_8));
             StringBuilder hex = new StringBuilder();
             for (byte value : digest) {
-                hex.append(String.format("%02x", value));
+                hex.append(Character.forDigit(value >> 4 & 0xf, 16)).append(Character.forDigit(value & 0xf, 16));
             }
             return hex.toString();
         } catch (NoSuchAlgorithmException e) {

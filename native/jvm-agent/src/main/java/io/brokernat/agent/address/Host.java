@@ -11,6 +11,7 @@ import java.util.Locale;
 public final class Host {
     // RFC 1035 2.3.4: 255 octets on the wire.
     private static final int MAX_NAME = 253;
+    private static final int MAX_LABEL = 63;
 
     private final String text;
     private final byte[] address;
@@ -28,7 +29,7 @@ public final class Host {
             throw Fault.EMPTY_HOST.with("the host is missing");
         }
         String name = withoutFinalDot(text);
-        return isNumber(name.substring(name.lastIndexOf('.') + 1)) ? parseV4(text) : parseName(text, name);
+        return Ip.isDigits(name.substring(name.lastIndexOf('.') + 1)) ? parseV4(text) : parseName(text, name);
     }
 
     /** What a client was told, whatever it is: a host that follows no grammar is a name that no rule has. */
@@ -69,7 +70,7 @@ public final class Host {
         String name = withoutDot.toLowerCase(Locale.ROOT);
         boolean labels = true;
         for (String label : name.split("\\.", -1)) {
-            labels &= label.matches("[a-z0-9_-]{1,63}");
+            labels &= isLabel(label);
         }
         if (!labels || name.length() > MAX_NAME) {
             throw Fault.BAD_HOST.with("`" + text + "` is not a host name");
@@ -81,8 +82,14 @@ public final class Host {
         return text.endsWith(".") ? text.substring(0, text.length() - 1) : text;
     }
 
-    private static boolean isNumber(String label) {
-        return !label.isEmpty() && label.chars().allMatch(c -> c >= '0' && c <= '9');
+    private static boolean isLabel(String text) {
+        for (int i = 0; i < text.length(); i++) {
+            char c = text.charAt(i);
+            if (!(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_')) {
+                return false;
+            }
+        }
+        return !text.isEmpty() && text.length() <= MAX_LABEL;
     }
 
     public boolean isAddress() {

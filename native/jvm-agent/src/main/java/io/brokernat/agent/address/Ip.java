@@ -68,11 +68,21 @@ final class Ip {
         if (text.isEmpty() || text.length() > digits || text.length() > 1 && text.charAt(0) == '0') {
             return -1;
         }
-        return text.chars().allMatch(c -> c >= '0' && c <= '9') ? Integer.parseInt(text) : -1;
+        return isDigits(text) ? Integer.parseInt(text) : -1;
+    }
+
+    /** ASCII digits, one or more. */
+    static boolean isDigits(String text) {
+        for (int i = 0; i < text.length(); i++) {
+            if (text.charAt(i) < '0' || text.charAt(i) > '9') {
+                return false;
+            }
+        }
+        return !text.isEmpty();
     }
 
     private static boolean isMapped(int[] groups) {
-        return groups[5] == 0xffff && Arrays.stream(groups, 0, 5).allMatch(group -> group == 0);
+        return groups[5] == 0xffff && Arrays.equals(groups, 0, 5, new int[5], 0, 5);
     }
 
     /** RFC 5952 4.2: the longest run of zero groups, the first of equals, never a single group. */

@@ -110,7 +110,7 @@ final class RuleParser {
             if (text.isEmpty()) {
                 throw Fault.EMPTY_SIDE.with("the " + name + " side is empty");
             }
-            if (text.chars().anyMatch(c -> isBlank((char) c))) {
+            if (text.indexOf(' ') >= 0 || text.indexOf('\t') >= 0) {
                 throw Fault.BLANK_INSIDE.with("the " + name + " side `" + text + "` holds a blank");
             }
             if (text.contains("://")) {

@@ -1,6 +1,7 @@
 package io.brokernat.agent.hook;
 
 import io.brokernat.agent.Hook;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.objectweb.asm.ClassVisitor;
 import org.objectweb.asm.MethodVisitor;
 import org.objectweb.asm.Opcodes;
@@ -11,7 +12,7 @@ import org.objectweb.asm.Type;
  * which {@code Selector} holds. Brokers make theirs elsewhere, so their connections are never touched.
  */
 final class AdoptHook extends HookPoint {
-    AdoptHook(ClassVisitor next, Runnable found) {
+    AdoptHook(ClassVisitor next, AtomicInteger found) {
         super(next, found);
     }
 

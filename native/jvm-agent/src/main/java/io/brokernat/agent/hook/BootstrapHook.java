@@ -1,6 +1,7 @@
 package io.brokernat.agent.hook;
 
 import io.brokernat.agent.Hook;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.objectweb.asm.ClassVisitor;
 import org.objectweb.asm.MethodVisitor;
 import org.objectweb.asm.Opcodes;
@@ -12,7 +13,7 @@ import org.objectweb.asm.Opcodes;
 final class BootstrapHook extends HookPoint {
     private static final String ADDRESS = "java/net/InetSocketAddress";
 
-    BootstrapHook(ClassVisitor next, Runnable found) {
+    BootstrapHook(ClassVisitor next, AtomicInteger found) {
         super(next, found);
     }
 

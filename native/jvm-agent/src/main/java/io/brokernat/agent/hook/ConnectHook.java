@@ -1,6 +1,7 @@
 package io.brokernat.agent.hook;
 
 import io.brokernat.agent.Hook;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.objectweb.asm.ClassVisitor;
 import org.objectweb.asm.FieldVisitor;
 import org.objectweb.asm.MethodVisitor;
@@ -20,7 +21,7 @@ final class ConnectHook extends HookPoint {
     private String field;
     private String fieldType;
 
-    ConnectHook(ClassVisitor next, Runnable found) {
+    ConnectHook(ClassVisitor next, AtomicInteger found) {
         super(next, found);
     }
 

@@ -1,5 +1,6 @@
 package io.brokernat.agent.hook;
 
+import java.util.concurrent.atomic.AtomicInteger;
 import org.objectweb.asm.ClassVisitor;
 import org.objectweb.asm.MethodVisitor;
 import org.objectweb.asm.Opcodes;
@@ -9,9 +10,10 @@ import org.objectweb.asm.Opcodes;
  * around them move from release to release.
  */
 abstract class HookPoint extends ClassVisitor {
-    private final Runnable found;
+    private final AtomicInteger found;
 
-    HookPoint(ClassVisitor next, Runnable found) {
+    /** @param found counts the places where code was inserted */
+    HookPoint(ClassVisitor next, AtomicInteger found) {
         super(Opcodes.ASM9, next);
         this.found = found;
     }
@@ -27,11 +29,6 @@ abstract class HookPoint extends ClassVisitor {
 
     /** To be called for each place where code was inserted. */
     final void found() {
-        found.run();
-    }
-
-    /** Makes the hook for one class. */
-    interface Factory {
-        HookPoint over(ClassVisitor next, Runnable found);
+        found.incrementAndGet();
     }
 }

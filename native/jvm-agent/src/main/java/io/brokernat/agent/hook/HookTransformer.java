@@ -5,9 +5,9 @@ import java.lang.instrument.Instrumentation;
 import java.lang.instrument.UnmodifiableClassException;
 import java.security.ProtectionDomain;
 import java.util.Collections;
-import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.objectweb.asm.ClassReader;
 import org.objectweb.asm.ClassVisitor;
 import org.objectweb.asm.ClassWriter;
@@ -17,11 +17,11 @@ import org.objectweb.asm.ClassWriter;
  * ({@code org/apache/flink/kafka/shaded/org/apache/kafka/...}) are covered.
  */
 public final class HookTransformer implements ClassFileTransformer {
-    private static final Map<String, List<HookPoint.Factory>> HOOKS = Map.of(
-            "org/apache/kafka/common/network/Selector", List.of(ConnectHook::new),
-            "org/apache/kafka/clients/DefaultHostResolver", List.of(ResolveHook::new),
-            "org/apache/kafka/clients/ClientUtils", List.of(ResolveHook::new, BootstrapHook::new, AdoptHook::new),
-            "org/apache/kafka/common/config/AbstractConfig", List.of(LearnHook::new));
+    private static final String SELECTOR = "org/apache/kafka/common/network/Selector";
+    private static final String HOST_RESOLVER = "org/apache/kafka/clients/DefaultHostResolver";
+    private static final String CLIENT_UTILS = "org/apache/kafka/clients/ClientUtils";
+    private static final String CONFIG = "org/apache/kafka/common/config/AbstractConfig";
+    private static final String[] HOOKED = {SELECTOR, HOST_RESOLVER, CLIENT_UTILS, CONFIG};
 
     private final Map<String, Integer> places = Collections.synchronizedMap(new TreeMap<>());
 
@@ -29,7 +29,7 @@ public final class HookTransformer implements ClassFileTransformer {
     public void install(Instrumentation instrumentation) {
         instrumentation.addTransformer(this, true);
         for (Class<?> loaded : instrumentation.getAllLoadedClasses()) {
-            if (!hooksOf(loaded.getName().replace('.', '/')).isEmpty()) {
+            if (hookedName(loaded.getName().replace('.', '/')) != null) {
                 retransform(instrumentation, loaded);
             }
         }
@@ -53,37 +53,46 @@ public final class HookTransformer implements ClassFileTransformer {
     @Override
     public byte[] transform(ClassLoader loader, String name, Class<?> redefined, ProtectionDomain domain, byte[] bytes) {
         try {
-            List<HookPoint.Factory> hooks = name == null ? List.of() : hooksOf(name);
-            return hooks.isEmpty() ? null : hook(name, hooks, bytes);
+            String hooked = name == null ? null : hookedName(name);
+            return hooked == null ? null : hook(name, hooked, bytes);
         } catch (Throwable fault) { // the JVM would swallow it, and nobody would know why nothing is translated
             System.err.println("[brokernat] " + name + " cannot be changed: " + fault);
             return null;
         }
     }
 
-    private byte[] hook(String name, List<HookPoint.Factory> hooks, byte[] bytes) {
-        int[] found = new int[1];
+    private byte[] hook(String name, String hooked, byte[] bytes) {
+        AtomicInteger found = new AtomicInteger();
         ClassReader reader = new ClassReader(bytes);
         ClassWriter writer = new ClassWriter(reader, ClassWriter.COMPUTE_MAXS);
-        ClassVisitor chain = writer;
-        for (HookPoint.Factory hook : hooks) {
-            chain = hook.over(chain, () -> found[0]++);
-        }
-        reader.accept(chain, 0);
-        places.put(name, found[0]);
-        return found[0] == 0 ? null : writer.toByteArray();
+        reader.accept(hooks(hooked, writer, found), 0);
+        places.put(name, found.get());
+        return found.get() == 0 ? null : writer.toByteArray();
     }
 
-    private static List<HookPoint.Factory> hooksOf(String name) {
-        for (Map.Entry<String, List<HookPoint.Factory>> entry : HOOKS.entrySet()) {
-            if (name.endsWith(entry.getKey()) && isWhole(name, entry.getKey())) {
-                return entry.getValue();
+    private static ClassVisitor hooks(String hooked, ClassVisitor next, AtomicInteger found) {
+        switch (hooked) {
+            case SELECTOR:
+                return new ConnectHook(next, found);
+            case HOST_RESOLVER:
+                return new ResolveHook(next, found);
+            case CLIENT_UTILS:
+                return new AdoptHook(new BootstrapHook(new ResolveHook(next, found), found), found);
+            case CONFIG:
+                return new LearnHook(next, found);
+            default:
+                throw new IllegalArgumentException(hooked);
+        }
+    }
+
+    /** The class's name without what shading put in front of it, or null where it has no hooks. */
+    private static String hookedName(String name) {
+        for (String hooked : HOOKED) {
+            int start = name.length() - hooked.length();
+            if (name.endsWith(hooked) && (start == 0 || name.charAt(start - 1) == '/')) {
+                return hooked;
             }
         }
-        return List.of();
-    }
-
-    private static boolean isWhole(String name, String suffix) {
-        return name.length() == suffix.length() || name.charAt(name.length() - suffix.length() - 1) == '/';
+        return null;
     }
 }

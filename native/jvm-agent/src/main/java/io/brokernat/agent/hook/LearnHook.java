@@ -3,6 +3,7 @@ package io.brokernat.agent.hook;
 import io.brokernat.agent.Hook;
 import java.util.HashSet;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.objectweb.asm.ClassVisitor;
 import org.objectweb.asm.FieldVisitor;
 import org.objectweb.asm.MethodVisitor;
@@ -19,7 +20,7 @@ final class LearnHook extends HookPoint {
     private final Set<String> fields = new HashSet<>();
     private String owner;
 
-    LearnHook(ClassVisitor next, Runnable found) {
+    LearnHook(ClassVisitor next, AtomicInteger found) {
         super(next, found);
     }
 

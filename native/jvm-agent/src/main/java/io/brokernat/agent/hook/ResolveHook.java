@@ -1,6 +1,7 @@
 package io.brokernat.agent.hook;
 
 import io.brokernat.agent.Hook;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.objectweb.asm.ClassVisitor;
 import org.objectweb.asm.MethodVisitor;
 import org.objectweb.asm.Opcodes;
@@ -13,7 +14,7 @@ final class ResolveHook extends HookPoint {
     private static final String INET_ADDRESS = "java/net/InetAddress";
     private static final String ARRAY = "[L" + INET_ADDRESS + ";";
 
-    ResolveHook(ClassVisitor next, Runnable found) {
+    ResolveHook(ClassVisitor next, AtomicInteger found) {
         super(next, found);
     }
 

@@ -91,13 +91,18 @@ public final class KafkaQuestions implements Function<Map<String, Object>, Map<S
         Map<ConfigResource, KafkaFuture<Config>> answers =
                 admin.describeConfigs(resources, new DescribeConfigsOptions().timeoutMs(TOTAL_MS)).values();
         Map<String, Object> results = new LinkedHashMap<>();
+        Map<String, KafkaFuture<?>> leaders = new LinkedHashMap<>();
         for (ConfigResource resource : resources) {
             Throwable error = errorOf(answers.get(resource));
-            Map<String, Object> result = error instanceof ClusterAuthorizationException
-                    ? askLeader(admin, (String) partitions.get(Integer.valueOf(resource.name())))
-                    : judge(error);
-            results.put(resource.name(), result);
+            String partition = (String) partitions.get(Integer.valueOf(resource.name()));
+            KafkaFuture<?> leader = error instanceof ClusterAuthorizationException && partition != null ? askLeader(admin, partition) : null;
+            if (leader != null) {
+                leaders.put(resource.name(), leader);
+            }
+            results.put(resource.name(), error instanceof ClusterAuthorizationException ? notProvable("") : judge(error));
         }
+        leaders.forEach((node, answer) ->
+                results.put(node, judgeLeader((String) partitions.get(Integer.valueOf(node)), errorOf(answer))));
         return results;
     }
 
@@ -114,24 +119,37 @@ public final class KafkaQuestions implements Function<Map<String, Object>, Map<S
         return result;
     }
 
-    /** Only a partition's leader answers ListOffsets; any other broker sends the client round in circles until it times out. */
-    private static Map<String, Object> askLeader(AdminClient admin, String partition) {
-        String reached = "a broker answered there and let the client in, but its ACLs do not allow to ask which one it is";
-        if (partition == null) {
-            return result("not-provable", "checked", reached);
-        }
+    private static Map<String, Object> notProvable(String also) {
+        return result("not-provable", "checked",
+                "a broker answered there and let the client in, but its ACLs do not allow to ask which one it is" + also);
+    }
+
+    /**
+     * Only a partition's leader answers ListOffsets; any other broker sends the client round in circles until it times out.
+     *
+     * @return null where the client, before 2.5, cannot ask
+     */
+    private static KafkaFuture<?> askLeader(AdminClient admin, String partition) {
         int dash = partition.lastIndexOf('-');
         TopicPartition asked = new TopicPartition(partition.substring(0, dash), Integer.parseInt(partition.substring(dash + 1)));
         try {
-            Throwable error = errorOf(admin.listOffsets(Map.of(asked, OffsetSpec.latest()), new ListOffsetsOptions().timeoutMs(TOTAL_MS)).all());
-            if (error == null) {
-                return result("ok", "checked", "ListOffsets of " + partition + ", which only its leader answers");
-            }
-            return result("not-provable", "checked", reached + "; ListOffsets of " + partition + ": " + error);
-        } catch (NoSuchMethodError e) {
-            // Clients before 2.5.
-            return result("not-provable", "checked", reached);
+            return admin.listOffsets(Map.of(asked, OffsetSpec.latest()), new ListOffsetsOptions().timeoutMs(TOTAL_MS)).all();
+        } catch (LinkageError e) {
+            return null;
         }
+    }
+
+    private static Map<String, Object> judgeLeader(String partition, Throwable error) {
+        if (error == null) {
+            return result("ok", "checked", "ListOffsets of " + partition + ", which only its leader answers");
+        }
+        if (error instanceof TimeoutException) {
+            Map<String, Object> result = result("failed", "cause", error.getClass().getName());
+            result.put("message", "a broker answered there and let the client in, but nobody answered as the leader of " + partition
+                    + "; perhaps it is another broker than the map means");
+            return result;
+        }
+        return notProvable("; ListOffsets of " + partition + ": " + error);
     }
 
     private static Map<String, Object> discover(AdminClient admin, List<String> topics) {

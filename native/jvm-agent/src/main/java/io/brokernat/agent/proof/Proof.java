@@ -2,6 +2,7 @@ package io.brokernat.agent.proof;
 
 import io.brokernat.agent.Agent;
 import io.brokernat.agent.SelfAttach;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -71,7 +72,7 @@ public final class Proof {
 
     private static List<Map<String, Object>> nodes(
             Map<String, Object> row, Map<String, String> properties, Map<Integer, String> nodes, Map<Integer, String> partitions)
-            throws ReflectiveOperationException, java.io.IOException {
+            throws ReflectiveOperationException, IOException {
         Map<?, ?> reachable = Map.of();
         if (row.get("agent") != null) {
             Map<?, ?> inspection = Surroundings.inspect(properties, new ArrayList<>(nodes.values()));
@@ -104,20 +105,31 @@ public final class Proof {
         return new ArrayList<>(results.values());
     }
 
+    /**
+     * Asks twice at most: a JVM that loads Kafka's classes for the first time on a busy machine may not answer within the short
+     * time-outs, so a node that timed out although its port connects gets a second chance with everything warm.
+     */
     private static void ask(
-            Map<String, String> properties, Map<Integer, String> partitions, List<Integer> asked, Map<Integer, Map<String, Object>> results)
-            throws ReflectiveOperationException, java.io.IOException {
-        if (asked.isEmpty()) {
-            return;
-        }
-        Map<String, Object> answers =
-                KafkaLoader.questions().apply(Map.of("properties", properties, "nodes", asked, "partitions", partitions));
-        for (int id : asked) {
-            Map<String, Object> result = results.get(id);
-            ((Map<?, ?>) answers.get(Integer.toString(id))).forEach((key, value) -> result.put((String) key, value));
-            if ("timed-out".equals(result.get("outcome"))) {
-                result.put("tcp", TcpProbe.probe((String) result.get("reachable")));
+            Map<String, String> properties, Map<Integer, String> partitions, List<Integer> nodes, Map<Integer, Map<String, Object>> results)
+            throws ReflectiveOperationException, IOException {
+        List<Integer> asked = nodes;
+        for (int attempt = 1; attempt <= 2 && !asked.isEmpty(); attempt++) {
+            Map<String, Object> answers =
+                    KafkaLoader.questions().apply(Map.of("properties", properties, "nodes", asked, "partitions", partitions));
+            List<Integer> again = new ArrayList<>();
+            for (int id : asked) {
+                Map<String, Object> result = results.get(id);
+                result.keySet().retainAll(List.of("id", "advertised", "reachable"));
+                ((Map<?, ?>) answers.get(Integer.toString(id))).forEach((key, value) -> result.put((String) key, value));
+                if ("timed-out".equals(result.get("outcome"))) {
+                    String tcp = TcpProbe.probe((String) result.get("reachable"));
+                    result.put("tcp", tcp);
+                    if (tcp.equals("connected")) {
+                        again.add(id);
+                    }
+                }
             }
+            asked = again;
         }
     }
 
