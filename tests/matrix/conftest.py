@@ -22,14 +22,14 @@ IMPATIENT = {
 """A client that has to go over to another broker shall do so in test time; a run that fails shall say so soon."""
 
 HOPELESS = {
-    "default.api.timeout.ms": "3000",
-    "request.timeout.ms": "1500",
-    "max.block.ms": "3000",
-    "delivery.timeout.ms": "3000",
+    "default.api.timeout.ms": "6000",
+    "request.timeout.ms": "2500",
+    "max.block.ms": "6000",
+    "delivery.timeout.ms": "6000",
     # An idempotent producer that reaches no broker asks for its id for ever, and expires nothing meanwhile.
     "enable.idempotence": "false",
 }
-"""A client that is expected to fail shall do so in seconds."""
+"""A client that is expected to fail shall do so in seconds, but not before it has met the cause."""
 
 
 class Clients:

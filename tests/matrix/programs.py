@@ -132,27 +132,19 @@ class Programs:
     def relocate(self, version: str) -> list[Path]:
         """Programs and kafka-clients moved to `com.acme.shaded`, strings in the code included, as shading does."""
         client, *rest = kafka_clients(version, first=f"kafka-clients-{version}.jar")
-        rules = self.relocated / "rules"
-        rules.write_text(f"rule org.apache.kafka.** {_RELOCATED}.@1\n")
-        program = self.relocated / "program.jar"
-        subprocess.run(["jar", "cf", program, "-C", self.classes, "."], check=True, timeout=_TIMEOUT)
-        tool = ":".join(map(str, resolve([_JARJAR])))
-        moved = []
-        for jar in (program, client):
-            target = self.relocated / f"relocated-{jar.name}"
-            command: list[str | Path] = [
-                self.java,
-                "-cp",
-                tool,
-                "org.pantsbuild.jarjar.Main",
-                "process",
-                rules,
-                jar,
-                target,
-            ]
-            subprocess.run(command, check=True, timeout=_TIMEOUT, capture_output=True)
-            moved.append(target)
+        program, rules = self.relocated / "program.jar", self.relocated / "rules"
+        moved = [self.relocated / f"relocated-{jar.name}" for jar in (program, client)]
+        if not all(jar.exists() for jar in moved):
+            subprocess.run(["jar", "cf", program, "-C", self.classes, "."], check=True, timeout=_TIMEOUT)
+            rules.write_text(f"rule org.apache.kafka.** {_RELOCATED}.@1\n")
+            for jar, target in zip((program, client), moved, strict=True):
+                self._jarjar("process", rules, jar, target)
         return [*moved, *rest]
+
+    def _jarjar(self, *arguments: str | Path) -> None:
+        tool = ":".join(map(str, resolve([_JARJAR])))
+        command = [self.java, "-cp", tool, "org.pantsbuild.jarjar.Main", *arguments]
+        subprocess.run(command, check=True, timeout=_TIMEOUT, capture_output=True)
 
 
 def kafka_clients(version: str, first: str = "") -> list[Path]:
