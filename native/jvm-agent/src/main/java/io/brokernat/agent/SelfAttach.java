@@ -54,10 +54,17 @@ public final class SelfAttach {
             for (JarEntry entry : Collections.list(content.entries())) {
                 String name = entry.getName();
                 if (name.startsWith(PROOF) && name.endsWith(CLASS)) {
-                    String type = name.substring(0, name.length() - CLASS.length()).replace('/', '.');
-                    Class.forName(type, false, SelfAttach.class.getClassLoader());
+                    load(name.substring(0, name.length() - CLASS.length()).replace('/', '.'));
                 }
             }
+        }
+    }
+
+    private static void load(String type) throws ClassNotFoundException {
+        try {
+            Class.forName(type, false, SelfAttach.class.getClassLoader());
+        } catch (LinkageError e) {
+            return; // the Spark function, where there is no Spark
         }
     }
 

@@ -90,10 +90,11 @@ class JarIT {
         return output;
     }
 
-    /** The packaged jar in the place of target/classes. */
+    /** The packaged jar in the place of target/classes and its libraries, and a program without Spark. */
     private static String classPath() {
         return Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
-                .filter(entry -> !entry.endsWith("target/classes") && !entry.contains("org/ow2/asm") && !entry.contains("byte-buddy"))
+                .filter(entry -> !entry.endsWith("target/classes") && !entry.contains("org/ow2/asm") && !entry.contains("byte-buddy")
+                        && !entry.contains("spark"))
                 .collect(Collectors.joining(File.pathSeparator, JAR + File.pathSeparator, ""));
     }
 }
