@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -80,9 +81,15 @@ def resolve_maven(directory: Path) -> Path:
 def main() -> None:
     goal = sys.argv[1] if len(sys.argv) > 1 else "package"
     skip_tests = ["-DskipTests", "-Dmaven.test.skip=true"] if goal == "package" else []
-    command = [maven(), "--batch-mode", "--quiet", "--no-transfer-progress", "-Dstyle.color=never", *skip_tests, goal]
-    if subprocess.run(command, cwd=PROJECT, check=False).returncode:
+    command = [maven(), "--batch-mode", "--no-transfer-progress", "-Dstyle.color=never", *skip_tests, goal]
+    done = subprocess.run(
+        command, cwd=PROJECT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    if done.returncode:
+        print(done.stdout)
         sys.exit(f"error: the JVM agent did not build: `mvn {goal}` in {PROJECT.relative_to(ROOT)}")
+    # Surefire and failsafe close each suite with a line of its own.
+    print(*re.findall(r"^.*(Tests run: .*Skipped: \d+)$", done.stdout, re.MULTILINE), sep="\n")
     PACKAGED.parent.mkdir(parents=True, exist_ok=True)
     partial = PACKAGED.with_suffix(".partial")
     shutil.copyfile(PROJECT / "target" / "brokernat-agent.jar", partial)
