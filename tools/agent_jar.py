@@ -89,7 +89,8 @@ def main() -> None:
         print(done.stdout)
         sys.exit(f"error: the JVM agent did not build: `mvn {goal}` in {PROJECT.relative_to(ROOT)}")
     # Surefire and failsafe close each suite with a line of its own.
-    print(*re.findall(r"^.*(Tests run: .*Skipped: \d+)$", done.stdout, re.MULTILINE), sep="\n")
+    for total in re.findall(r"^.*(Tests run: .*Skipped: \d+)$", done.stdout, re.MULTILINE):
+        print(total)
     PACKAGED.parent.mkdir(parents=True, exist_ok=True)
     partial = PACKAGED.with_suffix(".partial")
     shutil.copyfile(PROJECT / "target" / "brokernat-agent.jar", partial)
