@@ -91,6 +91,9 @@ def start_session(
     if master or "spark.master" not in present:
         # Four attempts of a task, as on a cluster: plain `local[*]` gives up at the first failure.
         builder.master(master or "local[*,4]")
+    if (master or present.get("spark.master", "local")).startswith("local"):
+        # A transform's own Python functions run in what PySpark calls python3: elsewhere than in this environment.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     options = f'{present.get(_DRIVER_OPTIONS, "")} "-Dlog4j2.configurationFile={log4j}"'.strip()
     for key, value in {**SETTINGS, _DRIVER_OPTIONS: options, **settings}.items():
         builder.config(key, value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -27,6 +28,7 @@ def spark() -> Iterator[SparkSession]:
     from pyspark.sql import SparkSession
 
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
         patch.setenv("JAVA_HOME", str(spark_java_home(find_java(17))))
         session = (
             SparkSession.builder.master("local[2]")
