@@ -165,12 +165,16 @@ def _session(prepared: Prepared, wanted: _SparkOptions) -> Iterator[SparkSession
 
 
 def _look(spark: SparkSession, prepared: Prepared, wanted: _SparkOptions) -> tuple[Preflight, Proof]:
-    """What can be known before the start. The proof comes second: it asks about the topics that are there."""
+    """What can be known before the start. An executor that does not answer would keep the steps waiting for ever."""
     from brokernat.clients.spark import prove
-    from brokernat.pipelines.preflight import preflight
+    from brokernat.pipelines.preflight import CheckResult, Level, look_at_clusters, try_steps
 
-    found = preflight(spark, prepared)
-    return found, prove(spark, prepared.clusters, topics=found.topics, timeout=wanted.proof_timeout)
+    found = look_at_clusters(spark, prepared)
+    proof = prove(spark, prepared.clusters, topics=found.topics, timeout=wanted.proof_timeout)
+    if proof.complete:
+        return found.and_then(try_steps(spark, prepared)), proof
+    skipped = CheckResult("steps", Level.WARNING, "not looked at: an executor has not answered")
+    return found.and_then([skipped]), proof
 
 
 def _report(results: Iterable[CheckResult]) -> None:

@@ -1,13 +1,15 @@
 """Everything that can be known before the first record: all findings at once, none by the query's death at night.
 
-Each check yields findings and goes on; what it could not see it says. Sink topics are not created: who may create them,
-with how many partitions and replicas, is the owner's business; the command is given.
+Each check yields findings and goes on; what it could not see it says. The proof (`clients.spark.prove`) stands between
+the two halves: it asks about the topics that the first has found, and the second waits for executors that it has met.
+Sink topics are not created: who may create them, with how many partitions and replicas, is the owner's business; the
+command is given.
 """
 
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from brokernat.clients.spark import client_properties
@@ -70,9 +72,13 @@ class Preflight:
         """The smallest code that an error asks for: what comes first has to be put right first."""
         return min((result.code for result in self.results if result.level is Level.ERROR), default=0)
 
+    def and_then(self, results: Iterable[CheckResult]) -> Preflight:
+        """These results and further ones."""
+        return replace(self, results=(*self.results, *results))
 
-def preflight(spark: SparkSession, prepared: Prepared) -> Preflight:
-    """All checks but the proof (`clients.spark.prove`), in the order in which a query would fail."""
+
+def look_at_clusters(spark: SparkSession, prepared: Prepared) -> Preflight:
+    """Clusters, topics, rights, sizes, checkpoint: asked on the driver alone, so that no busy executor can delay it."""
     results: list[CheckResult] = []
     seen: dict[str, _Facts] = {}
     for end, cluster, names in _ends(prepared):
@@ -89,7 +95,6 @@ def preflight(spark: SparkSession, prepared: Prepared) -> Preflight:
             results += _checkpoint(spark, prepared, cluster_id)
     if SOURCE in seen and SINK in seen:
         results += _sizes(seen[SOURCE], seen[SINK])
-    results += _steps(spark, prepared)
     present: dict[str, tuple[str, ...]] = {}
     for end, cluster, _ in _ends(prepared):
         there = (name for name, fact in seen.get(end, {}).items() if isinstance(fact, TopicFacts))
@@ -164,8 +169,8 @@ def _checkpoint(spark: SparkSession, prepared: Prepared, cluster_id: str) -> Ite
             yield CheckResult(subject, Level.OK, state.checkpoint)
 
 
-def _steps(spark: SparkSession, prepared: Prepared) -> Iterator[CheckResult]:
-    """References, schema, columns and transform, put together over no records."""
+def try_steps(spark: SparkSession, prepared: Prepared) -> Iterator[CheckResult]:
+    """References, schema, columns and transform, put together over no records; reads the references on executors."""
     envelope = envelop(spark.createDataFrame([], _RECORDS), "check")
     try:
         plan = prepared.plan()

@@ -70,9 +70,14 @@ class Proof:
     """How many executors were waited for and did not register."""
 
     @property
+    def complete(self) -> bool:
+        """Every executor that was waited for has registered and answered, whatever it answered."""
+        return bool(self.rows) and not self.missing and not self.unregistered
+
+    @property
     def ok(self) -> bool:
         """Every registered JVM answered, and every row is good."""
-        return bool(self.rows) and not self.missing and not self.unregistered and all(row.ok for row in self.rows)
+        return self.complete and all(row.ok for row in self.rows)
 
     @property
     def failures(self) -> tuple[ProofRow, ...]:
