@@ -130,7 +130,7 @@ def proof_only(wishes: Wishes) -> Findings:
 
 
 def two_clusters(wishes: Wishes) -> Findings:
-    """Both clusters advertise the same addresses; one job reads both."""
+    """Both clusters advertise the same addresses; one job reads both, and writes to the one that wants a login."""
     spark = wishes.session()
     found: Findings = {"proof": facts(prove(spark, wishes.clusters, topics=wishes.extra["topics"]))}
     both = None
@@ -140,6 +140,9 @@ def two_clusters(wishes: Wishes) -> Findings:
     assert both is not None
     both.explain("extended")
     found["values"] = sorted(row.value for row in both.collect())
+    # The plan of this command shows the sink's options.
+    sink = kafka_options(wishes.clusters["hq"], role=Role.SINK) | PLAIN
+    both.write.format("kafka").options(**sink).option("topic", f"{wishes.topic}-copy").save()
     return found
 
 
