@@ -4,12 +4,19 @@ import os
 import platform
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 
 from bench.agent.jvms import CLIENT
+from bench.agent.ratios import interval_of_forks
 
 from brokernat.jvm import find_java
 from brokernat.testbed import ClusterOptions
+
+RECORD_BYTES = 170
+"""Of each record that a bench moves."""
+FLOOR, GOAL = 0.97, 0.99
 
 
 def describe_machine() -> None:
@@ -37,3 +44,30 @@ def verdict(name: str, shown: str, goal: str, met: bool) -> bool:
 def say(line: str) -> None:
     """Results are the output."""
     print(line, flush=True)
+
+
+def compare(name: str, side: str, records: int, forks: Sequence[Sequence[Sequence[float]]]) -> bool:
+    """Print one side against direct, with direct against direct beside it; gives whether the floor is met.
+
+    Args:
+        name: what was run.
+        side: the other side's name.
+        records: how many records one run moves.
+        forks: by start of the JVMs, by round: seconds of direct, of the other side, of direct again. A ratio above 1
+            says that the other one was faster.
+    """
+    other = [[direct / seconds for direct, seconds, _ in rounds] for rounds in forks]
+    control = [[direct / again for direct, _, again in rounds] for rounds in forks]
+    seconds = fmean(direct for rounds in forks for direct, _, _ in rounds)
+    width = max(len(side), len("direct"))
+    say(f"{name}: {records} records of {RECORD_BYTES} B, direct {seconds:.1f} s, {records / seconds:,.0f} records/s")
+    say(f"     {side:{width}} / direct, by fork  {_listed(other)}")
+    say(f"     {'direct':{width}} / direct, by fork  {_listed(control)}")
+    say(f"     {'direct':{width}} / direct (A/A)    {interval_of_forks(control).show(4)}")
+    figure = interval_of_forks(other)
+    goal = f"lower end >= {GOAL}, floor {FLOOR}"
+    return verdict(f"{name}, {side} / direct", figure.show(4), goal, figure.low >= FLOOR)
+
+
+def _listed(forks: Sequence[Sequence[float]]) -> str:
+    return " | ".join(" ".join(f"{ratio:.3f}" for ratio in ratios) for ratios in forks)

@@ -5,24 +5,19 @@ it is bound, so that no gateway stands between. The other advertises what it bin
 brokers, same topic; three warm JVMs take turns, and are started anew several times.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from statistics import fmean
 
 from bench.agent.jvms import WarmJvm, write_properties
-from bench.agent.ratios import in_turns, interval_of_forks
-from bench.agent.report import say, verdict
+from bench.agent.ratios import in_turns
+from bench.agent.report import RECORD_BYTES, compare
 
 from brokernat.address import AddressMap
 from brokernat.jvm import find_java, javaagent_option
 from brokernat.testbed import LoopbackWorld, RunningCluster
-
-RECORD_BYTES = 170
-FLOOR, GOAL = 0.97, 0.99
-
 
 Run = Callable[[WarmJvm], float]
 
@@ -55,8 +50,8 @@ def measure(work: Path, size: Size) -> Iterator[bool]:
                     turns = [partial(run, jvm) for jvm in jvms]
                     _, *rounds = in_turns(turns, size.pairs + 1)
                     taken[direction].append(rounds)
-    yield _figure("consume", size.consume, taken["consume"])
-    yield _figure("produce", size.produce, taken["produce"])
+    yield compare("consume", "agent", size.consume, taken["consume"])
+    yield compare("produce", "agent", size.produce, taken["produce"])
 
 
 @contextmanager
@@ -92,21 +87,3 @@ def _produce(records: int) -> Run:
             jvm.ask("delete produced")
 
     return run
-
-
-def _figure(name: str, records: int, forks: Sequence[Sequence[Sequence[float]]]) -> bool:
-    """Seconds of the first direct run over seconds of the other one: above 1 the other one was faster."""
-    agent = [[direct / other for direct, other, _ in rounds] for rounds in forks]
-    control = [[direct / again for direct, _, again in rounds] for rounds in forks]
-    seconds = fmean(direct for rounds in forks for direct, _, _ in rounds)
-    say(f"{name}: {records} records of {RECORD_BYTES} B, direct {seconds:.1f} s, {records / seconds:,.0f} records/s")
-    say(f"     agent / direct, by fork   {_listed(agent)}")
-    say(f"     direct / direct, by fork  {_listed(control)}")
-    say(f"     direct / direct (A/A)     {interval_of_forks(control).show(4)}")
-    figure = interval_of_forks(agent)
-    goal = f"lower end >= {GOAL}, floor {FLOOR}"
-    return verdict(f"{name}, agent / direct", figure.show(4), goal, figure.low >= FLOOR)
-
-
-def _listed(forks: Sequence[Sequence[float]]) -> str:
-    return " | ".join(" ".join(f"{ratio:.3f}" for ratio in ratios) for ratios in forks)

@@ -13,17 +13,15 @@ import tempfile
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from statistics import fmean
 
-from bench.agent.ratios import in_turns, interval
-from bench.agent.report import describe_machine, say, verdict
+from bench.agent.ratios import in_turns
+from bench.agent.report import RECORD_BYTES, compare, describe_machine
 
 from brokernat.address import AddressMap
 from brokernat.config import Cluster
 from brokernat.testbed import ClusterOptions, LoopbackWorld, Record
 
-FLOOR, GOAL = 0.97, 0.99
-RECORD = b"x" * 170
+RECORD = b"x" * RECORD_BYTES
 ORDERS, DRAINED = "orders", "drained"
 _PIECE = 100_000
 
@@ -79,16 +77,7 @@ def main() -> int:
             for run in runs:
                 run()
             rounds = list(in_turns(runs, wanted.pairs))
-    agent = [direct / mapped for direct, mapped, _ in rounds]
-    control = [direct / again for direct, _, again in rounds]
-    seconds = fmean(direct for direct, _, _ in rounds)
-    say(f"drain: {wanted.records} records, direct {seconds:.1f} s, {wanted.records / seconds:,.0f} records/s")
-    say(f"     map / direct     {' '.join(f'{ratio:.3f}' for ratio in agent)}")
-    say(f"     direct / direct  {' '.join(f'{ratio:.3f}' for ratio in control)}")
-    say(f"     direct / direct (A/A)  {interval(control).show(4)}")
-    figure = interval(agent)
-    goal = f"lower end >= {GOAL}, floor {FLOOR}"
-    return 0 if verdict("Spark drain, map / direct", figure.show(4), goal, figure.low >= FLOOR) else 1
+    return 0 if compare("Spark drain", "map", wanted.records, [rounds]) else 1
 
 
 @contextlib.contextmanager
