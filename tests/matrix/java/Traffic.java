@@ -15,7 +15,9 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.ElectionType;
 import org.apache.kafka.common.errors.ElectionNotNeededException;
+import org.apache.kafka.common.errors.PreferredLeaderNotAvailableException;
 import org.apache.kafka.common.PartitionInfo;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
@@ -117,9 +119,14 @@ public final class Traffic {
   }
 
   private void elect() throws Exception {
+    Set<TopicPartition> ours = new HashSet<>();
+    for (String partition : leaders.keySet()) {
+      ours.add(new TopicPartition(topic, Integer.parseInt(partition)));
+    }
     try (AdminClient admin = AdminClient.create(properties)) {
-      admin.electLeaders(ElectionType.PREFERRED, null).partitions().get(30, TimeUnit.SECONDS).forEach((partition, failure) -> {
-        if (failure.isPresent() && !(failure.get() instanceof ElectionNotNeededException)) {
+      admin.electLeaders(ElectionType.PREFERRED, ours).partitions().get(30, TimeUnit.SECONDS).forEach((partition, failure) -> {
+        // A broker that has just started cannot lead until it is in sync again: whoever waits for it asks again.
+        if (failure.isPresent() && !(failure.get() instanceof ElectionNotNeededException) && !(failure.get() instanceof PreferredLeaderNotAvailableException)) {
           failures.add(partition + ": " + Exerciser.causes(failure.get()));
         }
       });
