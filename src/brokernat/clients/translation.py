@@ -1,0 +1,184 @@
+"""One `client:` section for every library: a table says how a library names each of Kafka's properties.
+
+`brokernat.yaml` knows Kafka's names only. A table maps each to the library's name and to what makes its value, or says
+why the library has none. What a table does not list the library cannot honour, and that is an error, never a silence:
+a security setting that is dropped would be a connection without it. All problems are raised together, and none quotes
+a value that is a secret.
+
+Stores and logins have another shape in Java than elsewhere. They are taken apart first (`stores.py`, `jaas.py`), so a
+table names these parts instead, which have librdkafka's names:
+
+| part | from |
+|---|---|
+| `sasl.username`, `sasl.password` | the same, or `sasl.jaas.config` |
+| `ssl.ca.location`, `ssl.ca.pem` | `ssl.truststore.location` of type PEM, `ssl.truststore.certificates` |
+| `ssl.certificate.location`, `ssl.key.location` | `ssl.keystore.location` of type PEM, the same file twice |
+| `ssl.certificate.pem`, `ssl.key.pem` | `ssl.keystore.certificate.chain`, `ssl.keystore.key` |
+| `ssl.keystore.location`, `ssl.keystore.password` | a PKCS12 store, only where the table lists the first |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from brokernat.clients.jaas import login_parts
+from brokernat.clients.parts import Part
+from brokernat.clients.stores import store_parts
+from brokernat.config.kafka_names import LOGIN_NAMES, NAMES, is_secret
+from brokernat.config.problems import did_you_mean
+from brokernat.config.secrets import Secret
+from brokernat.errors import ConfigError, Location, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterator, Mapping
+
+    from brokernat.config import Cluster
+
+
+@dataclass(frozen=True, slots=True)
+class As:
+    """A library's name for a property, and what makes its value of Kafka's text.
+
+    `convert` raises ValueError with what it wants, in the form "a whole number", and without the text it got.
+    """
+
+    name: str
+    convert: Callable[[str], Any] = str
+
+
+@dataclass(frozen=True, slots=True)
+class Without:
+    """Why a library has no such property; `instead` is the library's argument that the program can give itself."""
+
+    reason: str
+    instead: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """How one library names Kafka's properties; `library` stands in messages."""
+
+    library: str
+    entries: Mapping[str, As | Without]
+
+
+def translated(cluster: Cluster, table: Table, given: Container[str] = ()) -> dict[str, Any]:
+    """The `client:` section of a cluster in a library's names, secrets revealed: never log the result.
+
+    Bootstrap servers and the map are not part of it.
+
+    Args:
+        cluster: the cluster, from the file or made in the program.
+        table: the library's.
+        given: the library's names that the program gives itself. It wins over the file, so a property that only
+            such a name could stand for is no problem.
+
+    Raises:
+        ConfigError: every property that Kafka does not have (kind `unknown-property`), that the library does not have
+            (`no-counterpart`) or whose value does not fit (`bad-value`, `store-format`, `login-module`).
+    """
+    problems: list[Problem] = []
+    result: dict[str, Any] = {}
+    for found in _parts(cluster, table):
+        outcome = _translate(found, table, given) if isinstance(found, Part) else found
+        if isinstance(outcome, Problem):
+            problems.append(outcome.at(Location(path=f"clusters.{cluster.name}.client")))
+        else:
+            result |= outcome
+    if problems:
+        raise ConfigError(problems)
+    return result
+
+
+def _parts(cluster: Cluster, table: Table) -> Iterator[Part | Problem]:
+    properties: dict[str, Part] = {}
+    for name, value in cluster.client.items():
+        if name not in NAMES | LOGIN_NAMES:
+            yield Problem("unknown-property", f"Kafka has no property `{name}`", did_you_mean(name, NAMES))
+            continue
+        secret = isinstance(value, Secret) or is_secret(name)
+        text = value.reveal() if isinstance(value, Secret) else value
+        properties[name] = Part(name, text, written=name, secret=secret)
+    yield from login_parts(properties)
+    yield from store_parts(properties, pkcs12="ssl.keystore.location" in table.entries)
+    yield from properties.values()
+
+
+def _translate(part: Part, table: Table, given: Container[str]) -> dict[str, Any] | Problem:
+    match table.entries.get(part.name):
+        case As(name, convert):
+            try:
+                return {name: convert(part.text)}
+            except ValueError as expected:
+                seen = "" if part.secret else f", not `{part.text}`"
+                return Problem("bad-value", f"`{part.written}` must be {expected}{seen}")
+        case Without(_, instead) if instead is not None and instead in given:
+            return {}
+        case Without(reason, instead):
+            hint = f"give `{instead}` in the program" if instead else None
+            return Problem("no-counterpart", f"{table.library} has no `{part.written}`: {reason}", hint)
+        case None:
+            hint = "leave it out, or use a section of its own for this library under another cluster name"
+            return Problem("no-counterpart", f"{table.library} has no `{part.written}`", hint)
+
+
+def same(*names: str, convert: Callable[[str], Any] = str) -> dict[str, As]:
+    """Entries of properties that the library calls as Kafka does."""
+    return {name: As(name, convert) for name in names}
+
+
+def underscored(*names: str, convert: Callable[[str], Any] = str) -> dict[str, As]:
+    """Entries of properties whose name in the library is Kafka's with `_` for `.`."""
+    return {name: As(name.replace(".", "_"), convert) for name in names}
+
+
+def integer(text: str) -> int:
+    """Kafka's INT and LONG."""
+    try:
+        return int(text.strip())
+    except ValueError:
+        raise ValueError("a whole number") from None
+
+
+def number(text: str) -> float:
+    """Kafka's DOUBLE."""
+    try:
+        return float(text.strip())
+    except ValueError:
+        raise ValueError("a number") from None
+
+
+def seconds(text: str) -> float:
+    """Kafka's milliseconds, in seconds."""
+    try:
+        return int(text.strip()) / 1000
+    except ValueError:
+        raise ValueError("a whole number of milliseconds") from None
+
+
+def boolean(text: str) -> bool:
+    """Kafka's BOOLEAN: `true` or `false` in any case."""
+    match text.strip().lower():
+        case "true":
+            return True
+        case "false":
+            return False
+    raise ValueError("`true` or `false`")
+
+
+def words(text: str) -> list[str]:
+    """Kafka's LIST: text with commas."""
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def choice(values: Mapping[str, Any]) -> Callable[[str], Any]:
+    """A converter for a property with few values, by the table of them."""
+
+    def convert(text: str) -> Any:
+        try:
+            return values[text.strip()]
+        except KeyError:
+            raise ValueError(" or ".join(f"`{value}`" for value in values)) from None
+
+    return convert
