@@ -9,6 +9,10 @@ from __future__ import annotations
 import json
 import os
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 
 class ReaderGoneError(Exception):
@@ -23,6 +27,13 @@ def data(text: str) -> None:
 def json_data(value: object) -> None:
     """The command's result for programs."""
     _write(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def table(headings: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
+    """Columns as wide as their widest entry, two blanks between them."""
+    rows = [tuple(headings), *(tuple(map(str, line)) for line in lines)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
 
 def note(text: str) -> None:

@@ -8,6 +8,7 @@ INTERNAL: Final = 1
 USAGE: Final = 2
 WARNINGS: Final = 4
 FINDINGS: Final = 5
+INCOMPLETE: Final = 6
 INTERRUPTED: Final = 130
 READER_GONE: Final = 141
 

@@ -8,13 +8,14 @@ import queue
 import signal
 import sys
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import click
 
 from brokernat.cli import console
 from brokernat.cli.options import EXIT_FINDINGS, config_option, format_option
+from brokernat.cli.reconcile import reconcile
+from brokernat.cli.spark_options import SparkOptions, with_spark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -32,52 +33,22 @@ if TYPE_CHECKING:
 
 @click.group()
 def pipeline() -> None:
-    """Check and run the pipelines of brokernat.yaml on Spark."""
+    """Check and run the pipelines of brokernat.yaml on Spark; read back what came out."""
 
 
-@dataclass(frozen=True)
-class _SparkOptions:
-    """What both commands may be told about Spark."""
-
-    master: str | None
-    conf: tuple[str, ...]
-    loader: str
-    agent_path: str | None
-    proof_timeout: float
-
-    @property
-    def settings(self) -> dict[str, str]:
-        if bad := [setting for setting in self.conf if "=" not in setting]:
-            raise click.UsageError(f"--conf {bad[0]}: write NAME=VALUE")
-        return dict(setting.split("=", 1) for setting in self.conf)
-
-
-_LOADERS = click.Choice(["auto", "javaagent", "reporter"])
-_spark_options = [
-    click.option("--master", help="Spark's master; else what spark-defaults say, else this machine."),
-    click.option("--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark; repeatable."),
-    click.option("--loader", type=_LOADERS, default="auto", show_default=True, help="What brings the agent into JVMs."),
-    click.option("--agent-path", metavar="FILE", help="The agent jar's absolute path on every host with an executor."),
-    click.option("--proof-timeout", type=float, default=60.0, show_default=True, help="Seconds for all executors."),
-]
-
-
-def _with_spark(command: Callable[..., Any]) -> Callable[..., Any]:
-    for option in reversed(_spark_options):
-        command = option(command)
-    return command
+pipeline.add_command(reconcile)
 
 
 @pipeline.command()
 @click.argument("name")
 @config_option
 @format_option
-@_with_spark
+@with_spark
 def check(name: str, config_file: Path, output: str, **options: Any) -> int:
     """Prove the map on every executor, then look at topics, rights, sizes, checkpoint, references, transform."""
     from brokernat.pipelines.preflight import as_rows
 
-    prepared, wanted = _prepare(config_file, name), _SparkOptions(**options)
+    prepared, wanted = _prepare(config_file, name), SparkOptions(**options)
     with _session(prepared, wanted) as spark:
         found, proof = _look(spark, prepared, wanted)
     headings, lines = proof.table()
@@ -85,9 +56,11 @@ def check(name: str, config_file: Path, output: str, **options: Any) -> int:
         rows = [dict(zip(headings, line, strict=True)) for line in lines]
         console.json_data({"version": 1, "pipeline": name, "proof": rows, "checks": as_rows(found.results)})
     else:
-        console.data(_table(headings, lines))
+        console.data(console.table(headings, lines))
         console.data("")
-        console.data(_table(("check", "", "found"), [(r.subject, r.level.value, r.message) for r in found.results]))
+        console.data(
+            console.table(("check", "", "found"), [(r.subject, r.level.value, r.message) for r in found.results])
+        )
         _report(result for result in found.results if result.hint)
     return found.exit_code or (0 if proof.ok else EXIT_FINDINGS)
 
@@ -97,7 +70,7 @@ def check(name: str, config_file: Path, output: str, **options: Any) -> int:
 @config_option
 @format_option
 @click.option("--once", is_flag=True, help="Read what is there now, then end.")
-@_with_spark
+@with_spark
 def run(name: str, config_file: Path, output: str, once: bool, **options: Any) -> int:
     """Run a pipeline until it is stopped; SIGTERM and Ctrl-C let the batch finish, a second one does not.
 
@@ -106,7 +79,7 @@ def run(name: str, config_file: Path, output: str, once: bool, **options: Any) -
     from brokernat.clients.spark import watch
     from brokernat.pipelines.pipeline import start
 
-    prepared, wanted = _prepare(config_file, name), _SparkOptions(**options)
+    prepared, wanted = _prepare(config_file, name), SparkOptions(**options)
     reports: queue.SimpleQueue[BatchReport] = queue.SimpleQueue()
     with ExitStack() as stack:
         signals = stack.enter_context(_Signals())
@@ -140,7 +113,7 @@ def _prepare(config_file: Path, name: str) -> Prepared:
 
 
 @contextmanager
-def _session(prepared: Prepared, wanted: _SparkOptions) -> Iterator[SparkSession]:
+def _session(prepared: Prepared, wanted: SparkOptions) -> Iterator[SparkSession]:
     from brokernat.clients.spark import Loader
     from brokernat.pipelines.session import SPARK_LOG, start_session
     from brokernat.pipelines.state import locked
@@ -164,7 +137,7 @@ def _session(prepared: Prepared, wanted: _SparkOptions) -> Iterator[SparkSession
             spark.stop()
 
 
-def _look(spark: SparkSession, prepared: Prepared, wanted: _SparkOptions) -> tuple[Preflight, Proof]:
+def _look(spark: SparkSession, prepared: Prepared, wanted: SparkOptions) -> tuple[Preflight, Proof]:
     """What can be known before the start. An executor that does not answer would keep the steps waiting for ever."""
     from brokernat.clients.spark import prove
     from brokernat.pipelines.preflight import CheckResult, Level, look_at_clusters, try_steps
@@ -285,9 +258,3 @@ def _show_line(progress: Progress, report: BatchReport | None) -> None:
 def _summary(progress: Progress) -> str:
     lag = "?" if progress.lag is None else str(progress.lag)
     return f"batch {progress.last_batch}: {progress.counts}; {progress.rate:.0f} records/s, {lag} behind"
-
-
-def _table(headings: tuple[str, ...], lines: Any) -> str:
-    rows = [tuple(headings), *(tuple(map(str, line)) for line in lines)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)

@@ -50,7 +50,7 @@ class State:
         """Where logs go: beside the checkpoint where that is local, else under the user's own state folder."""
         if is_local(self.checkpoint):
             return Path(local_path(self.checkpoint)) / FOLDER
-        return Path.home() / ".local" / "state" / "brokernat" / pipeline
+        return user_folder(pipeline)
 
     def owner(self, files: Files) -> Owner | None:
         """Whose it is, None for a new one."""
@@ -63,6 +63,11 @@ class State:
     def claim(self, files: Files, owner: Owner) -> None:
         """Notes whose it is from now on."""
         files.write_text(self.owner_file, json.dumps(asdict(owner)))
+
+
+def user_folder(name: str) -> Path:
+    """Where logs of `name` go when no local folder of its own is there for them."""
+    return Path.home() / ".local" / "state" / "brokernat" / name
 
 
 def foreign(found: Owner | None, owner: Owner) -> tuple[Problem, ...]:

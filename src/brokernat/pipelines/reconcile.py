@@ -1,0 +1,104 @@
+"""Whether numbered records are all there: runs of consecutive numbers in, one account per source out; pure.
+
+Whoever reads a topic (shipped.py, on Spark) hands over runs and not records, so an account costs by the gap and not by
+the record, and any number of records fits. A source numbers its records from 1 without a gap, so every number between 1
+and its last that is not there is a lost record. The trap is the end: no topic can show that records are missing behind
+the last one, so the caller says how far a source got where that is known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+SHOWN_RANGES = 100
+"""The most missing ranges that an account names; all are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Numbers of one source from `first` to `last` that are all there; `records` counts repetitions too."""
+
+    source: str
+    first: int
+    last: int
+    records: int
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Consecutive numbers, both ends included."""
+
+    first: int
+    last: int
+
+    def __len__(self) -> int:
+        return self.last - self.first + 1
+
+    def __str__(self) -> str:
+        return str(self.first) if self.first == self.last else f"{self.first}-{self.last}"
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """One source. `first` and `last` are None where it was expected and has no record at all."""
+
+    source: str
+    first: int | None
+    last: int | None
+    records: int
+    duplicates: int
+    missing: int
+    missing_ranges: tuple[Span, ...]
+    """The first `SHOWN_RANGES` of them, in order."""
+
+
+def accounts(
+    runs: Iterable[Run], *, reached: Mapping[str, int] | None = None, from_first: bool = False
+) -> Iterator[Account]:
+    """An account for each source, those without any record last.
+
+    Args:
+        runs: of each source together and in order, none overlapping another; they may touch.
+        reached: the number that a source has reached by its own account; more than the topic holds is missing.
+        from_first: begin at the first number that is there: the topic's retention has removed what was before.
+
+    >>> (account,) = accounts([Run("web", 1, 4, 5), Run("web", 7, 9, 3)])
+    >>> account.records, account.duplicates, [str(span) for span in account.missing_ranges]
+    (8, 1, ['5-6'])
+    """
+    expected = dict(reached or {})
+    for source, own in groupby(runs, attrgetter("source")):
+        yield _account(source, own, expected.pop(source, 0), from_first=from_first)
+    for source, last in expected.items():
+        spans = (Span(1, last),) if last else ()
+        yield Account(source, None, None, 0, 0, last, spans)
+
+
+def _account(source: str, runs: Iterable[Run], reached: int, *, from_first: bool) -> Account:
+    first = last = None
+    records = numbers = missing = 0
+    shown: list[Span] = []
+
+    def miss(begin: int, end: int) -> None:
+        nonlocal missing
+        if begin <= end:
+            missing += end - begin + 1
+            if len(shown) < SHOWN_RANGES:
+                shown.append(Span(begin, end))
+
+    for run in runs:
+        if first is None or last is None:
+            first, last = run.first, run.first - 1 if from_first else 0
+        miss(last + 1, run.first - 1)
+        last = run.last
+        records += run.records
+        numbers += run.last - run.first + 1
+    assert last is not None  # noqa: S101 - a group has one run at least
+    miss(last + 1, reached)
+    return Account(source, first, last, records, records - numbers, missing, tuple(shown))

@@ -1,0 +1,126 @@
+"""A shipped topic as runs of sequence numbers, computed where the records are.
+
+Every shipped record carries `brokernat-seq: <source>/<sequence>`. Equal numbers are brought together first (a
+duplicate may stand in any partition), then each stretch of consecutive numbers becomes one row, by the difference
+between a number and its rank: constant within a stretch. The ranks are taken per block of numbers, because one source
+may have written most of the topic and a window over all of it would be the work of a single task. Records whose header
+is not there or cannot be read come out as rows without a source, so that one pass over the topic counts everything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from brokernat.clients.spark import Role, kafka_options
+from brokernat.errors import IncompleteError
+from brokernat.pipelines.reconcile import Account, Run, accounts
+from brokernat.pipelines.root_cause import root_cause
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pyspark.sql import DataFrame, Row, SparkSession
+
+    from brokernat.config import Cluster
+
+SEQUENCE_HEADER = "brokernat-seq"
+_BLOCK = 1 << 20
+# Eighteen digits fit into a bigint, and a cast that overflows would end the job.
+_HEADER_VALUE = r"^([^/]+)/([1-9][0-9]{0,17})$"
+_UNREADABLE = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Shipped:
+    """What a topic holds, from its first offset to the one that was its last when it was looked at."""
+
+    sources: tuple[Account, ...]
+    without_header: int
+    unreadable: int
+    """Records whose `brokernat-seq` is not `<source>/<sequence>`."""
+
+    @property
+    def missing(self) -> int:
+        """Lost records of all sources."""
+        return sum(account.missing for account in self.sources)
+
+
+def reconcile_topic(
+    spark: SparkSession,
+    cluster: Cluster,
+    topic: str,
+    *,
+    reached: Mapping[str, int] | None = None,
+    from_first: bool = False,
+) -> Shipped:
+    """Read a shipped topic and account for every source in it.
+
+    Args:
+        spark: a session that was configured for the cluster.
+        reached, from_first: see `reconcile.accounts`.
+
+    Raises:
+        IncompleteError: the topic could not be read to its end; nothing is said about a part of it.
+    """
+    from pyspark.errors import PySparkException
+
+    rows = runs(numbers(read_topic(spark, cluster, topic))).orderBy("source", "first")
+    counted = {None: 0, _UNREADABLE: 0}
+
+    def with_source(found: Iterator[Row]) -> Iterator[Run]:
+        for row in found:
+            if row["source"] is None:
+                counted[row["first"]] = row["records"]
+            else:
+                yield Run(row["source"], row["first"], row["last"], row["records"])
+
+    try:
+        sources = tuple(accounts(with_source(rows.toLocalIterator()), reached=reached, from_first=from_first))
+    except PySparkException as error:
+        raise IncompleteError(f"topic `{topic}` could not be read to its end: {root_cause(error)}") from None
+    return Shipped(sources, counted[None], counted[_UNREADABLE])
+
+
+def read_topic(spark: SparkSession, cluster: Cluster, topic: str) -> DataFrame:
+    """The records that are there now, with their headers."""
+    own = {
+        "subscribe": topic,
+        "startingOffsets": "earliest",
+        "endingOffsets": "latest",
+        "includeHeaders": "true",
+        "failOnDataLoss": "true",
+    }
+    return spark.read.format("kafka").options(**kafka_options(cluster, role=Role.SOURCE), **own).load()
+
+
+def numbers(records: DataFrame) -> DataFrame:
+    """`source`, `sequence` of each record; without a source the sequence is null (no header) or 0 (unreadable)."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    # Names may repeat in Kafka; the last one counts, as everywhere in brokernat.
+    values = F.filter("headers", lambda header: header["key"] == SEQUENCE_HEADER)
+    text = F.get(values, F.size(values) - 1)["value"].cast("string")
+    sequence = F.regexp_extract(text, _HEADER_VALUE, 2)
+    well = sequence != ""
+    return records.select(
+        F.when(well, F.regexp_extract(text, _HEADER_VALUE, 1)).alias("source"),
+        F.when(well, sequence.try_cast("bigint")).when(F.size(values) > 0, F.lit(_UNREADABLE)).alias("sequence"),
+    )
+
+
+def runs(numbered: DataFrame, *, block: int = _BLOCK) -> DataFrame:
+    """`source`, `first`, `last`, `records` of each stretch of consecutive numbers; stretches end where a block ends."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812
+
+    together = numbered.groupBy("source", "sequence").agg(F.count(F.lit(1)).alias("records"))
+    of_block = F.floor(F.col("sequence") / block).alias("block")
+    in_block = Window.partitionBy("source", of_block).orderBy("sequence")
+    stretch = F.col("sequence") - F.row_number().over(in_block)
+    return (
+        together.select("source", "sequence", "records", of_block, stretch.alias("stretch"))
+        .groupBy("source", "block", "stretch")
+        .agg(F.min("sequence").alias("first"), F.max("sequence").alias("last"), F.sum("records").alias("records"))
+        .select("source", "first", "last", "records")
+    )
