@@ -1,0 +1,73 @@
+"""`brokernat pipeline reconcile` on a topic of real brokers behind dead addresses."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.integration.pipelines.conftest import cluster_section
+
+from brokernat.testbed import LoopbackWorld, Record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = [pytest.mark.integration, pytest.mark.spark]
+
+
+def shipped(source: str, *numbers: int) -> list[Record]:
+    return [Record(b"line", headers=(("brokernat-seq", f"{source}/{number}".encode()),)) for number in numbers]
+
+
+def reconcile(world: LoopbackWorld, folder: Path, topic: str, *more: str) -> subprocess.CompletedProcess[str]:
+    file = folder / "brokernat.yaml"
+    file.write_text(json.dumps({"clusters": {"hq": cluster_section(world.hq.cluster)}}))
+    words = ["pipeline", "reconcile", "--cluster", "hq", "--topic", topic, "--config", str(file)]
+    small = ["--master", "local[2]", "--conf", "spark.sql.shuffle.partitions=2"]
+    program = [sys.executable, "-m", "brokernat.cli.app", *words, *small, *more]
+    return subprocess.run(program, capture_output=True, text=True, timeout=240, check=False)
+
+
+def test_gaps_duplicates_and_strangers_are_told_by_source(
+    loopback_world: LoopbackWorld, tmp_path: Path, topic_name: str
+) -> None:
+    loopback_world.hq.create_topic(topic_name)
+    whole = shipped("web-1", *range(1, 41))
+    torn = shipped("web-2", 2, 3, 4, 7, 7, 9)
+    strangers = [Record(b"no header"), Record(b"a broken one", headers=(("brokernat-seq", b"web-1"),))]
+    loopback_world.hq.write(topic_name, [*whole, *torn, *strangers])
+
+    done = reconcile(loopback_world, tmp_path, topic_name, "--format", "json", "--reached", "web-2/10")
+
+    assert done.returncode == 6, done.stderr
+    found = json.loads(done.stdout)
+    assert found == {
+        "version": 1, "cluster": "hq", "topic": topic_name, "missing": 5, "without_header": 1, "unreadable": 1,
+        "sources": [
+            {
+                "source": "web-1", "first": 1, "last": 40, "records": 40,
+                "duplicates": 0, "missing": 0, "missing_ranges": [],
+            },
+            {
+                "source": "web-2", "first": 2, "last": 9, "records": 6,
+                "duplicates": 1, "missing": 5, "missing_ranges": [[1, 1], [5, 6], [8, 8], [10, 10]],
+            },
+        ],
+    }  # fmt: skip
+    assert "error: 5 records are missing" in done.stderr
+    assert "--from-first" in done.stderr
+
+
+def test_a_whole_topic_ends_with_0_and_a_table(loopback_world: LoopbackWorld, tmp_path: Path, topic_name: str) -> None:
+    loopback_world.hq.create_topic(topic_name)
+    loopback_world.hq.write(topic_name, shipped("web-1", 3, 4, 5))
+
+    done = reconcile(loopback_world, tmp_path, topic_name, "--from-first")
+
+    assert done.returncode == 0, done.stderr
+    headings, line = done.stdout.splitlines()
+    assert headings.split() == ["source", "first", "last", "records", "duplicates", "missing", "missing", "ranges"]
+    assert line.split() == ["web-1", "3", "5", "3", "0", "0"]
