@@ -1,12 +1,23 @@
-"""Options that bound and repeat a soak run: `--soak-seconds` and `--seed`."""
+"""What bounds and repeats a soak run: `--soak-seconds` and `--seed`.
+
+Soak tests of a fixed length come first, then those that go on for as long as they may (they ask for `soak`), which
+share what is left: each gets an equal part of the time that the ones before it have left over. The seed chooses the
+order, so that in a run that is too short for all of them it is not always the same ones that go without; those are
+skipped, with the reason, and nothing of theirs is started.
+"""
 
 from __future__ import annotations
 
 import random
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -14,6 +25,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--soak-seconds", type=float, default=3600, help="stop starting soak rounds after this many seconds"
     )
     parser.addoption("--seed", type=int, default=0, help="seed of every random choice in a soak run")
+
+
+@dataclass
+class SoakTime:
+    """The time of all soak tests of this run, which begins with it: worlds that have to be started count."""
+
+    seed: int
+    seconds: float
+    end: float
+    to_come: list[str] = field(default_factory=list)
+    """The tests that share the time, in order."""
+
+    def share(self, test: str) -> float:
+        """The deadline of one of them."""
+        now = time.monotonic()
+        waiting = len(self.to_come) - self.to_come.index(test)
+        return now + max(0.0, self.end - now) / waiting
 
 
 @dataclass(frozen=True)
@@ -24,14 +52,57 @@ class Soak:
     deadline: float
 
     def time_left(self) -> float:
+        """Seconds of this test's own share."""
         return self.deadline - time.monotonic()
+
+    def rounds(self) -> Iterator[int]:
+        """Numbers of rounds: 0 in any case, another one while a round as long as the longest so far would fit."""
+        longest = 0.0
+        for number in count():
+            if number and self.time_left() < longest:
+                return
+            began = time.monotonic()
+            yield number
+            longest = max(longest, time.monotonic() - began)
 
     def random(self, *salt: object) -> random.Random:
         """A generator of its own for each salt, so that adding one choice does not change the others."""
         return random.Random(f"{self.seed}/{salt}")
 
 
-@pytest.fixture(scope="session")
+_TIME = pytest.StashKey[SoakTime]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    seconds = config.getoption("--soak-seconds")
+    config.stash[_TIME] = SoakTime(config.getoption("--seed"), seconds, time.monotonic() + seconds)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    sharing = [item for item in items if item.get_closest_marker("soak") and "soak" in _fixtures(item)]
+    if all(item.get_closest_marker("soak") for item in items):
+        dice = random.Random(f"{config.stash[_TIME].seed}/order")
+        # Tests of one file stay together: they share a world.
+        files = sorted({item.path for item in items})
+        dice.shuffle(files)
+        items.sort(key=lambda item: (item in sharing, files.index(item.path)))
+        sharing = [item for item in items if item in sharing]
+    config.stash[_TIME].to_come = [item.nodeid for item in sharing]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    given = item.config.stash[_TIME]
+    if item.get_closest_marker("soak") and time.monotonic() > given.end:
+        pytest.skip(f"the soak's {given.seconds:.0f} s are over; another seed begins with others")
+
+
+@pytest.fixture
 def soak(request: pytest.FixtureRequest) -> Soak:
-    config = request.config
-    return Soak(seed=config.getoption("--seed"), deadline=time.monotonic() + config.getoption("--soak-seconds"))
+    given = request.config.stash[_TIME]
+    return Soak(given.seed, given.share(request.node.nodeid))
+
+
+def _fixtures(item: pytest.Item) -> list[str]:
+    return getattr(item, "fixturenames", [])

@@ -14,8 +14,8 @@ from tests.matrix.programs import Client, Programs
 from brokernat.testbed import Advertise, ClusterOptions, LoopbackWorld, Protocol, RunningCluster
 
 IMPATIENT = {
-    "default.api.timeout.ms": "20000",
-    "request.timeout.ms": "5000",
+    "default.api.timeout.ms": "60000",
+    "request.timeout.ms": "10000",
     "reconnect.backoff.ms": "50",
     "reconnect.backoff.max.ms": "500",
 }
@@ -54,12 +54,6 @@ class Clients:
     def topic(self) -> str:
         """A name that no other test uses."""
         return f"topic-{next(self._numbers)}"
-
-
-@pytest.fixture(autouse=True)
-def within_the_soak(request: pytest.FixtureRequest) -> None:
-    if request.node.get_closest_marker("soak") and request.getfixturevalue("soak").time_left() <= 0:
-        pytest.skip("the soak's time is over")
 
 
 @pytest.fixture(scope="session")

@@ -26,7 +26,7 @@ _JARJAR = "org.pantsbuild:jarjar:1.7.2"
 _RELOCATED = "com.acme.shaded.org.apache.kafka"
 # Small JVMs that live for seconds: the second compiler would cost more than it gives.
 _JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=info")
-_TIMEOUT = 240
+_TIMEOUT = 420
 
 
 class Loader(enum.Enum):

@@ -1,6 +1,6 @@
 """Brokers die, come back and hand leadership over while a producer and a group run: nothing acknowledged is lost."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -8,9 +8,16 @@ from tests.matrix.conftest import Clients
 from tests.matrix.programs import Loader, Programs, kafka_clients
 from tests.matrix.traffic import State, traffic
 
-from brokernat.testbed import LoopbackWorld
+from brokernat.testbed import LoopbackWorld, RunningCluster
 
 pytestmark = pytest.mark.integration
+
+
+@pytest.fixture(scope="module")
+def hq() -> Iterator[RunningCluster]:
+    """A world of its own: nobody else's brokers die."""
+    with LoopbackWorld(local=None) as world:
+        yield world.hq
 
 
 @pytest.mark.parametrize(
@@ -24,12 +31,12 @@ pytestmark = pytest.mark.integration
 def test_kill_restart_and_preferred_election(
     version: str,
     loader: Loader,
-    plain: LoopbackWorld,
+    hq: RunningCluster,
     programs: Programs,
     client_of: Clients,
     tmp_path: Path,
 ) -> None:
-    hq, client = plain.hq, client_of(plain.hq, ("admin",))
+    client = client_of(hq, ("admin",))
     assert programs.exercise(version, client).of("admin")["ok"]
     preferred = {str(partition): node for partition, node in enumerate(hq.nodes)}
     killed, stopped, _ = hq.nodes

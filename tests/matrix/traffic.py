@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-_PATIENCE = 90
+_PATIENCE = 150
 _PAUSE = 0.2
 
 State = dict[str, Any]

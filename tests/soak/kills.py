@@ -23,13 +23,14 @@ from tests.netns.spark.spark_place import Job, SparkPlace
 from brokernat.testbed import RunningCluster
 from brokernat.testbed.world import Gateway
 
-RECORDS = 6_000
+RECORDS = 8_000
 BATCH = 1_000
+"""Each stroke needs a batch that ends and one that is open: three strokes, and some batches in reserve."""
 OUTAGE = 30.0
 """Seconds without a gateway."""
 STARTS = 8
 """So many starts must be enough to end a run."""
-_PATIENCE = 240.0
+_PATIENCE = 420.0
 _DELAY = 0.8
 _PAUSE = 0.01
 
@@ -162,17 +163,21 @@ def kill_broker(played: Round, job: Job) -> None:
     hq, topic = played.stage.hq, played.sent.topics.orders
     victim = hq.leaders(topic)[played.dice.choice(sorted(hq.leaders(topic)))]
     hq.kill(victim)
-    played.struck()
-    until(lambda: victim not in hq.leaders(topic).values(), f"leaders move away from node {victim}")
-    hq.start(victim)
+    try:
+        played.struck()
+        until(lambda: victim not in hq.leaders(topic).values(), f"leaders move away from node {victim}")
+    finally:
+        hq.start(victim)
 
 
 def kill_gateway(played: Round, job: Job) -> None:
     """The gateway for half a minute."""
     played.stage.gateway.stop()
-    played.struck()
-    time.sleep(OUTAGE)
-    played.stage.gateway.start()
+    try:
+        played.struck()
+        time.sleep(OUTAGE)
+    finally:
+        played.stage.gateway.start()
 
 
 STROKES: Mapping[Victim, Callable[[Round, Job], None]] = {
@@ -183,7 +188,7 @@ STROKES: Mapping[Victim, Callable[[Round, Job], None]] = {
 }
 
 
-def until(condition: Callable[[], bool], what: str, seconds: float = 60) -> None:
+def until(condition: Callable[[], bool], what: str, seconds: float = 180) -> None:
     """Poll until it holds."""
     deadline = time.monotonic() + seconds
     while not condition():

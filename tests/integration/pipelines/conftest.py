@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 CUSTOMERS = "customer_id,name,segment\n" + "".join(f"c{n},Name {n},retail\n" for n in range(10))
 ORDERS_PER_WRITE = 200
-TIMEOUT = 240
+TIMEOUT = 420
 
 
 def order(number: int, **more: object) -> bytes:

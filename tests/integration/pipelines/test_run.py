@@ -8,7 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.integration.pipelines.conftest import CUSTOMERS, Workplace, order, sources
+from tests.integration.pipelines.conftest import CUSTOMERS, TIMEOUT, Workplace, order, sources
 
 if TYPE_CHECKING:
     from brokernat.testbed import Record
@@ -77,7 +77,7 @@ def test_an_overwritten_reference_shows_in_the_tags_and_sigterm_finishes_the_bat
         workplace.write([order(number) for number in range(20, 30)])
         run.until(lambda: len(workplace.read_tags()) >= 30, "tags with the last good reference")
         run.signal_group(signal.SIGTERM)
-        assert run.process.wait(60) == 143, run.log.read_text()
+        assert run.process.wait(TIMEOUT) == 143, run.log.read_text()
     names = names_by_order(workplace.read_tags())
     assert (names["o3"], names["o13"], names["o23"]) == ("Name 3", "Renamed 3", "Renamed 3")
     assert "stays in force" in run.log.read_text()

@@ -48,7 +48,7 @@ class Driver:
         topic: str = "",
         python: str = sys.executable,
         environ: dict[str, str] | None = None,
-        timeout: float = 240,
+        timeout: float = 420,
         **extra: Any,
     ) -> dict[str, Any]:
         """What the scenario found."""
@@ -74,7 +74,7 @@ class Driver:
                 env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", **environ},
             )  # fmt: skip
 
-    def finish(self, process: "subprocess.Popen[str]", timeout: float = 240) -> dict[str, Any]:
+    def finish(self, process: "subprocess.Popen[str]", timeout: float = 420) -> dict[str, Any]:
         """Wait and read what was found."""
         try:
             code = process.wait(timeout)

@@ -93,7 +93,7 @@ def whole_job(wishes: Wishes) -> Findings:
     """Proof; batch read and write, streaming read and write, both on the cluster that hides its addresses."""
     spark = wishes.session()
     hq = wishes.clusters["hq"]
-    found: Findings = {"proof": facts(prove(spark, wishes.clusters))}
+    found: Findings = {"proof": facts(prove(spark, wishes.clusters, timeout=180))}
     frame = _read(spark, hq, wishes.topic)
     found["batch"] = _values(frame)
     sink = kafka_options(hq, role=Role.SINK) | PLAIN
@@ -125,7 +125,7 @@ def proof_only(wishes: Wishes) -> Findings:
     found: Findings = {}
     for name, clusters in wishes.extra["variants"].items():
         variant = {one["name"]: _cluster(one) for one in clusters}
-        found[name] = facts(prove(spark, variant, topics=wishes.extra.get("topics"), timeout=60))
+        found[name] = facts(prove(spark, variant, topics=wishes.extra.get("topics"), timeout=180))
     return found
 
 
@@ -176,7 +176,7 @@ def _refusal(wishes: Wishes) -> str:
 def busy_executor(wishes: Wishes) -> Findings:
     """One executor works on something long: unheard in a short time, heard when it is free."""
     spark = wishes.session()
-    prove(spark, wishes.clusters, executors=2)
+    prove(spark, wishes.clusters, executors=2, timeout=180)
     gate = Path(wishes.extra["gate"])
 
     def work(_: object) -> None:
@@ -190,10 +190,10 @@ def busy_executor(wishes: Wishes) -> Findings:
         time.sleep(0.1)
     # Longer than spark.locality.wait: the task meant for the busy executor runs on the idle one, and must not count
     # for both.
-    found: Findings = {"while_busy": facts(prove(spark, wishes.clusters, timeout=5))}
+    found: Findings = {"while_busy": facts(prove(spark, wishes.clusters, timeout=15))}
     (gate / "open").touch()
     job.join()
-    found["after"] = facts(prove(spark, wishes.clusters, timeout=60))
+    found["after"] = facts(prove(spark, wishes.clusters, timeout=180))
     found["one_more"] = facts(prove(spark, wishes.clusters, timeout=1, executors=3))
     return found
 
@@ -201,14 +201,14 @@ def busy_executor(wishes: Wishes) -> Findings:
 def late_executor(wishes: Wishes) -> Findings:
     """An executor joins while the watch runs."""
     spark = wishes.session()
-    proof = prove(spark, wishes.clusters)
+    proof = prove(spark, wishes.clusters, timeout=180)
     failed: list[Proof] = []
     gate = Path(wishes.extra["gate"])
     log = logging.getLogger("brokernat.clients.spark.watch")
     log.addHandler(heard := _Heard())
     with watch(spark, wishes.clusters, proof, failed.append, interval=0.2):
         (gate / "watching").touch()
-        deadline = time.monotonic() + 90
+        deadline = time.monotonic() + 240
         while not heard.messages and not failed and time.monotonic() < deadline:
             time.sleep(0.1)
     return {"before": sorted(proof.executors), "heard": heard.messages, "failed": [facts(one) for one in failed]}

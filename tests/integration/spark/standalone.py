@@ -103,7 +103,7 @@ def standalone_cluster(
         yield cluster
 
 
-def wait_for(condition: Callable[[], bool], what: str, log: Path, seconds: float = 60) -> None:
+def wait_for(condition: Callable[[], bool], what: str, log: Path, seconds: float = 180) -> None:
     """Poll until `condition` holds; fails with the end of `log`."""
     deadline = time.monotonic() + seconds
     while not condition():

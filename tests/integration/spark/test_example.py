@@ -1,4 +1,4 @@
-"""The example of an existing job, run as it stands there; only its addresses are those of the loopback world."""
+"""The example of an existing job, run as it stands there; only addresses and topics are those of the loopback world."""
 
 import json
 import os
@@ -15,7 +15,9 @@ pytestmark = [pytest.mark.integration, pytest.mark.spark]
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "existing-spark-job"
 
 
-def test_the_existing_job_reads_headquarters_and_writes_locally(loopback_world: LoopbackWorld, tmp_path: Path) -> None:
+def test_the_existing_job_reads_headquarters_and_writes_locally(
+    loopback_world: LoopbackWorld, topic_name: str, tmp_path: Path
+) -> None:
     hq, local = loopback_world.hq, loopback_world.local
     text = (EXAMPLE / "brokernat.yaml").read_text()
     text = text.replace("localhost:19092", str(local.cluster.bootstrap_servers[0]))
@@ -25,21 +27,22 @@ def test_the_existing_job_reads_headquarters_and_writes_locally(loopback_world: 
     assert "192.168" not in text
     assert "172.10" not in text
     (tmp_path / "brokernat.yaml").write_text(text)
-    hq.create_topic("orders")
-    local.create_topic("large", partitions=1)
-    before = len(local.read("large"))
+    job = (EXAMPLE / "job.py").read_text().replace('"orders"', f'"{topic_name}"').replace('"large"', f'"{topic_name}"')
+    (tmp_path / "job.py").write_text(job)
+    hq.create_topic(topic_name)
+    local.create_topic(topic_name, partitions=1)
     amounts = [number * 100 for number in range(20)]
-    hq.write("orders", [Record(value=json.dumps({"amount": amount}).encode()) for amount in amounts])
+    hq.write(topic_name, [Record(value=json.dumps({"amount": amount}).encode()) for amount in amounts])
 
     done = subprocess.run(
-        [sys.executable, str(EXAMPLE / "job.py")],
+        [sys.executable, "job.py"],
         cwd=tmp_path,
         env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"},
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=420,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-4000:]
-    written = [json.loads(record.value or b"")["amount"] for record in local.read("large")[before:]]
+    written = [json.loads(record.value or b"")["amount"] for record in local.read(topic_name)]
     assert sorted(written) == [amount for amount in amounts if amount > 1000]

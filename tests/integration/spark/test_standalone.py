@@ -93,7 +93,7 @@ def test_an_executor_that_joins_later_is_proved_too(
 ) -> None:
     with standalone_cluster(tmp_path_factory.mktemp("growing"), workers=1) as growing:
         process = driver.start("late_executor", [described(loopback_world.hq.cluster)], master=growing.url)
-        wait_for((driver.directory / "watching").exists, "the watch", driver.directory / "output", seconds=120)
+        wait_for((driver.directory / "watching").exists, "the watch", driver.directory / "output")
         growing.add_worker("worker-2")
         found = driver.finish(process)
     assert found["before"] == ["0", "driver"]

@@ -6,7 +6,9 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections import Counter
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,6 +16,9 @@ from brokernat.testbed import ClusterOptions, LoopbackWorld, Record, worlds
 from brokernat.testbed.keeper import members
 from brokernat.testbed.polling import wait_until
 from brokernat.testbed.proof import connects, speaks_kafka
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytestmark = pytest.mark.integration
 
@@ -88,8 +93,12 @@ def test_nothing_outlives_an_owner_that_dies(number: signal.Signals) -> None:
     wait_until(lambda: claimable(state.name), "the claim", timeout=60)
 
 
-def test_a_world_that_lost_owner_and_keeper_is_removed_by_the_next() -> None:
-    state = worlds.root() / "loopback-9"
+def test_a_world_that_lost_owner_and_keeper_is_removed_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Worlds of this test alone: another process that opens one would remove this one first.
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    state = worlds.root() / f"lost-{tmp_path.name}-{os.getpid()}"
     (state / "hq").mkdir(parents=True)
     held = worlds.claim(state.name)
     assert held is not None

@@ -22,7 +22,9 @@ class PipelineFile:
 
     def words(self, *command: str) -> list[str]:
         """The command line of `brokernat pipeline ...` behind the interpreter."""
-        return ["-m", "brokernat.cli.app", "pipeline", *command, "--config", str(self.path)]
+        program = ["-m", "brokernat.cli.app", "pipeline", *command, "--config", str(self.path)]
+        # As long as a slow machine may need to start two executors.
+        return [*program, "--proof-timeout", "180"]
 
     def checkpoint(self, sent: Sent) -> Checkpoint:
         """The checkpoint of the pipeline that turns `sent` into tags."""

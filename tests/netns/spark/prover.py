@@ -12,7 +12,7 @@ from typing import Any
 from tests.netns.spark.spark_place import Job, SparkPlace
 
 JOB = Path(__file__).parent / "jobs" / "prover.py"
-_PATIENCE = 180.0
+_PATIENCE = 240.0
 
 
 @dataclass(frozen=True)

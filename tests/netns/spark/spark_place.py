@@ -86,7 +86,7 @@ class SparkPlace:
             )
         return Job(process, log, output)
 
-    def run(self, words: Sequence[str], *, timeout: float = 240, settings: Mapping[str, str] | None = None) -> Job:
+    def run(self, words: Sequence[str], *, timeout: float = 420, settings: Mapping[str, str] | None = None) -> Job:
         """Start `words` and wait for their end."""
         job = self.start(words, settings=settings)
         job.wait(timeout)

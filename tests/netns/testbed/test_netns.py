@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from brokernat.testbed import ClusterOptions, NetnsWorld
 from brokernat.testbed.namespaces import run
 from brokernat.testbed.proof import connects, speaks_kafka
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from brokernat.address import Endpoint
 
 pytestmark = pytest.mark.netns
 
@@ -47,10 +54,15 @@ def test_the_gateway_goes_and_comes_back(world: NetnsWorld) -> None:
 
 def test_faults_hit_one_endpoint_and_heal(world: NetnsWorld) -> None:
     hit, spared = world.hq.reachable[1], world.hq.reachable[2]
-    for fault, error in ((world.faults.dropped, TimeoutError), (world.faults.refused, ConnectionRefusedError)):
+    # A refusal is given time to arrive, a silence has to be sat out.
+    outcomes: list[tuple[Callable[[Endpoint], AbstractContextManager[None]], type[OSError], float]] = [
+        (world.faults.dropped, TimeoutError, 0.5),
+        (world.faults.refused, ConnectionRefusedError, 20),
+    ]
+    for fault, error, patience in outcomes:
         with fault(hit):
             with pytest.raises(error):
-                world.client.dial(hit, timeout=0.5)
+                world.client.dial(hit, timeout=patience)
             assert speaks_kafka(spared, world.client, tls=False)
         assert speaks_kafka(hit, world.client, tls=False)
 

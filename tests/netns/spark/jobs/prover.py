@@ -13,14 +13,14 @@ from brokernat.clients.spark import configure, prove
 from brokernat.config import load
 from brokernat.errors import ProofFailedError
 
-EXECUTORS = 2
+EXECUTORS, PATIENCE = 2, 150
 
 
 def main(file: str) -> None:
     """Until the end of the input."""
     spark = configure(SparkSession.builder.appName("prover"), load(file).clusters).getOrCreate()
     for line in sys.stdin:
-        proof = prove(spark, load(line.strip()).clusters, executors=EXECUTORS)
+        proof = prove(spark, load(line.strip()).clusters, executors=EXECUTORS, timeout=PATIENCE)
         said: dict[str, object] = {"message": None, "hint": None}
         try:
             proof.raise_for_failures()

@@ -25,7 +25,7 @@ def main(file: str, loader: str, *names: str) -> None:
     builder = SparkSession.builder.appName("pipelines")
     agent_path = str(agent_jar()) if loader == Loader.JAVAAGENT else None
     spark = configure(builder, config.clusters, loader=Loader(loader), agent_path=agent_path).getOrCreate()
-    prove(spark, config.clusters).raise_for_failures()
+    prove(spark, config.clusters, timeout=180).raise_for_failures()
     counts = dict.fromkeys(names, Counts())
     runs = [start(spark, Prepared.of(config, name), _counter(counts, name), once=True) for name in names]
     while runs:

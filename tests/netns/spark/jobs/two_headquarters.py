@@ -22,7 +22,7 @@ def main(file: str, topic: str, sink_topic: str, checkpoint: str) -> None:
     """Drain both topics into one."""
     clusters = load(file).clusters
     spark = configure(SparkSession.builder.appName("two headquarters"), clusters).getOrCreate()
-    prove(spark, clusters).raise_for_failures()
+    prove(spark, clusters, timeout=180).raise_for_failures()
 
     def records(name: str) -> DataFrame:
         options = kafka_options(clusters[name], role=Role.SOURCE)
