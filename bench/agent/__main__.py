@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bench.agent import connections, start, throughput
 from bench.agent.jvms import compile_programs
-from bench.agent.report import describe_machine, verdict
+from bench.agent.report import describe_machine, keep_files_in_memory, verdict
 
 from brokernat.jvm import agent_jar, find_java
 
@@ -17,10 +17,10 @@ JAR_GOAL_KB = 500
 def main() -> int:
     """Measure everything, print it."""
     parser = argparse.ArgumentParser(prog="python -m bench.agent", description=__doc__)
-    parser.add_argument("--forks", type=int, default=6, help="times the JVMs start anew; default %(default)s")
-    parser.add_argument("--pairs", type=int, default=4, help="of each fork; default %(default)s")
-    parser.add_argument("--consume", type=int, default=8_000_000, help="records of one run; default %(default)s")
-    parser.add_argument("--produce", type=int, default=3_000_000, help="records of one run; default %(default)s")
+    parser.add_argument("--forks", type=int, default=8, help="times the JVMs start anew; default %(default)s")
+    parser.add_argument("--pairs", type=int, default=5, help="of each fork; default %(default)s")
+    parser.add_argument("--consume", type=int, default=5_000_000, help="records of one run; default %(default)s")
+    parser.add_argument("--produce", type=int, default=2_000_000, help="records of one run; default %(default)s")
     parser.add_argument(
         "--java", type=Path, action="append", default=[], help="one more java for the start; repeatable"
     )
@@ -30,6 +30,7 @@ def main() -> int:
     if wanted.quick:
         size = throughput.Size(2, 2, wanted.consume // 10, wanted.produce // 10)
     describe_machine()
+    keep_files_in_memory()
     with tempfile.TemporaryDirectory(prefix="brokernat-bench-") as directory:
         work = Path(directory)
         compile_programs(work)

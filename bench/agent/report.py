@@ -4,6 +4,7 @@ import os
 import platform
 import shlex
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
@@ -35,6 +36,15 @@ def describe_machine() -> None:
     say(f"load        {os.getloadavg()[0]:.2f} before the start")
 
 
+def keep_files_in_memory() -> None:
+    """Let brokers and checkpoints write to memory where there is such a place: a disk that writes back what an earlier
+    run left would be measured with the next one."""
+    memory = Path("/dev/shm")
+    if memory.is_dir() and os.access(memory, os.W_OK):
+        tempfile.tempdir = str(memory)
+    say(f"files       {tempfile.gettempdir()}")
+
+
 def verdict(name: str, shown: str, goal: str, met: bool) -> bool:
     """One line of the result; gives `met` back."""
     say(f"{'ok  ' if met else 'MISS'} {name}: {shown}  (goal: {goal})")
@@ -54,9 +64,10 @@ def compare(name: str, side: str, records: int, forks: Sequence[Sequence[Sequenc
         side: the other side's name.
         records: how many records one run moves.
         forks: by start of the JVMs, by round: seconds of direct, of the other side, of direct again. A ratio above 1
-            says that the other one was faster.
+            says that the other one was faster. The other side runs between the two direct ones and is held against
+            their mean, so that what drifts evenly over a round cancels out.
     """
-    other = [[direct / seconds for direct, seconds, _ in rounds] for rounds in forks]
+    other = [[fmean((direct, again)) / seconds for direct, seconds, again in rounds] for rounds in forks]
     control = [[direct / again for direct, _, again in rounds] for rounds in forks]
     seconds = fmean(direct for rounds in forks for direct, _, _ in rounds)
     width = max(len(side), len("direct"))

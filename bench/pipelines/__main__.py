@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from bench.agent.ratios import in_turns
-from bench.agent.report import RECORD_BYTES, compare, describe_machine
+from bench.agent.report import RECORD_BYTES, compare, describe_machine, keep_files_in_memory
 
 from brokernat.address import AddressMap
 from brokernat.config import Cluster
@@ -30,7 +30,7 @@ class SparkApplication:
     """A drain.py that runs and is told what to do line by line."""
 
     def __init__(self, work: Path, bootstrap: str, sink: str, address_map: str) -> None:
-        work.mkdir()
+        work.mkdir(parents=True)
         arguments = [bootstrap, sink, address_map, str(work)]
         self._process = subprocess.Popen(
             [sys.executable, str(Path(__file__).with_name("drain.py")), *arguments],
@@ -60,10 +60,12 @@ class SparkApplication:
 def main() -> int:
     """Measure, print."""
     parser = argparse.ArgumentParser(prog="python -m bench.pipelines", description=__doc__)
-    parser.add_argument("--pairs", type=int, default=10, help="default %(default)s")
-    parser.add_argument("--records", type=int, default=4_000_000, help="of one drain; default %(default)s")
+    parser.add_argument("--forks", type=int, default=4, help="times the applications start anew; default %(default)s")
+    parser.add_argument("--pairs", type=int, default=4, help="of each fork; default %(default)s")
+    parser.add_argument("--records", type=int, default=2_000_000, help="of one drain; default %(default)s")
     wanted = parser.parse_args()
     describe_machine()
+    keep_files_in_memory()
     options = ClusterOptions(broker_properties={"compression.type": "producer"})
     with LoopbackWorld(hq=options) as world, tempfile.TemporaryDirectory(prefix="brokernat-bench-") as place:
         world.hq.create_topic(ORDERS, partitions=4)
@@ -72,12 +74,13 @@ def main() -> int:
             world.hq.write(ORDERS, [Record(value=RECORD)] * min(_PIECE, wanted.records - first))
         hq = world.hq
         bound = AddressMap.parse(",".join(f"{hq.advertised[node]}={hq.bound[node]}" for node in hq.nodes))
-        with _applications(Path(place), hq.direct, world.local.cluster, bound) as applications:
-            runs = [partial(application.drain, wanted.records) for application in applications]
-            for run in runs:
-                run()
-            rounds = list(in_turns(runs, wanted.pairs))
-    return 0 if compare("Spark drain", "map", wanted.records, [rounds]) else 1
+        forks = []
+        for fork in range(wanted.forks):
+            with _applications(Path(place, str(fork)), hq.direct, world.local.cluster, bound) as applications:
+                runs = [partial(application.drain, wanted.records) for application in applications]
+                _, *rounds = in_turns(runs, wanted.pairs + 1)
+                forks.append(rounds)
+    return 0 if compare("Spark drain", "map", wanted.records, forks) else 1
 
 
 @contextlib.contextmanager
