@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import logging
-import os
 import queue
-import signal
-import sys
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from brokernat.cli import console
 from brokernat.cli.options import EXIT_FINDINGS, config_option, format_option
 from brokernat.cli.reconcile import reconcile
+from brokernat.cli.run_display import display
 from brokernat.cli.spark_options import SparkOptions, with_spark
+from brokernat.cli.stopping import FINISHING, StopSignals
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
-    from types import FrameType
 
     from pyspark.sql import SparkSession
 
@@ -54,7 +52,8 @@ def check(name: str, config_file: Path, output: str, **options: Any) -> int:
     headings, lines = proof.table()
     if output == "json":
         rows = [dict(zip(headings, line, strict=True)) for line in lines]
-        console.json_data({"version": 1, "pipeline": name, "proof": rows, "checks": as_rows(found.results)})
+        silent = {"missing": proof.missing, "unregistered": proof.unregistered}
+        console.json_data({"version": 1, "pipeline": name, "proof": rows, **silent, "checks": as_rows(found.results)})
     else:
         console.data(console.table(headings, lines))
         console.data("")
@@ -62,6 +61,9 @@ def check(name: str, config_file: Path, output: str, **options: Any) -> int:
             console.table(("check", "", "found"), [(r.subject, r.level.value, r.message) for r in found.results])
         )
         _report(result for result in found.results if result.hint)
+        if not proof.ok:
+            hint = f"\nhint: {proof.hint}" if proof.hint else ""
+            console.report(f"error: {proof.verdict}{hint}")
     return found.exit_code or (0 if proof.ok else EXIT_FINDINGS)
 
 
@@ -82,15 +84,17 @@ def run(name: str, config_file: Path, output: str, once: bool, **options: Any) -
     prepared, wanted = _prepare(config_file, name), SparkOptions(**options)
     reports: queue.SimpleQueue[BatchReport] = queue.SimpleQueue()
     with ExitStack() as stack:
-        signals = stack.enter_context(_Signals())
+        signals = stack.enter_context(StopSignals())
         spark = stack.enter_context(_session(prepared, wanted))
+        signals.take_over()
         found, proof = _look(spark, prepared, wanted)
         proof.raise_for_failures()
         _report(result for result in found.results if result.level != "ok")
         if found.exit_code:
             return found.exit_code
         console.note(f"proved: {len(proof.rows)} endpoints from {len(proof.executors)} JVMs")
-        running = signals.target = start(spark, prepared, reports.put, once=once)
+        running = start(spark, prepared, reports.put, once=once)
+        signals.stops(running.stop)
         unproved: list[Proof] = []
 
         def stop_for(newcomer: Proof) -> None:
@@ -98,7 +102,7 @@ def run(name: str, config_file: Path, output: str, once: bool, **options: Any) -
             running.stop()
 
         with watch(spark, prepared.clusters, proof, stop_for, topics=prepared.topics, timeout=wanted.proof_timeout):
-            progress = _follow(running, reports, output)
+            progress = _follow(running, reports, output, signals)
         for newcomer in unproved:
             newcomer.raise_for_failures()
     console.note(f"{name}: {progress.counts} in {progress.batches} batches")
@@ -179,42 +183,17 @@ class _ConsoleHandler(logging.Handler):
         console.note(f"{record.levelname.lower()}: {record.getMessage()}")
 
 
-class _Signals:
-    """The first SIGTERM or SIGINT lets the batch finish, the second ends the process at once."""
-
-    def __init__(self) -> None:
-        self.received: int = 0
-        self.target: Run | None = None
-        self._previous: dict[int, Any] = {}
-
-    def __enter__(self) -> Self:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            self._previous[number] = signal.signal(number, self._handle)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self._previous.items():
-            signal.signal(number, handler)
-
-    def _handle(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        if self.received:
-            # The JVM ends with us: it reads our end of a pipe.
-            os._exit(128 + number)
-        self.received = number
-        if self.target is None:
-            raise SystemExit(128 + number)
-        os.write(2, b"finishing the batch; once more to stop at once\n")
-        self.target.stop()
-
-
-def _follow(running: Run, reports: queue.SimpleQueue[BatchReport], output: str) -> Progress:
+def _follow(running: Run, reports: queue.SimpleQueue[BatchReport], output: str, signals: StopSignals) -> Progress:
     from brokernat.pipelines.progress import Progress
 
     progress = Progress()
-    with _display(output) as show:
-        alive = True
+    with display(output) as show:
+        alive, told = True, False
         while alive:
             alive = running.poll()
+            if alive and signals.received and not told:
+                told = True
+                console.note(FINISHING)
             progress = progress.with_lag(running.progress())
             while not reports.empty():
                 report = reports.get()
@@ -222,39 +201,3 @@ def _follow(running: Run, reports: queue.SimpleQueue[BatchReport], output: str) 
                 show(progress, report)
             show(progress, None)
     return progress
-
-
-@contextmanager
-def _display(output: str) -> Iterator[Callable[[Progress, BatchReport | None], None]]:
-    """A line that is kept up to date on a terminal, a line per batch elsewhere, JSON lines where asked for."""
-    if output == "json":
-        yield _show_json
-    elif sys.stderr.isatty():
-        from rich.console import Console
-        from rich.live import Live
-
-        with Live(console=Console(stderr=True), refresh_per_second=4) as live:
-            yield lambda progress, report: live.update(_summary(progress)) if report or progress.batches else None
-    else:
-        yield _show_line
-
-
-def _show_json(progress: Progress, report: BatchReport | None) -> None:
-    import json
-    from dataclasses import asdict
-
-    if report:
-        line = {"version": 1, "batch": report.batch_id, **asdict(report.counts), "seconds": round(report.seconds, 3)}
-        console.data(json.dumps(line | {"references": dict(report.versions), "lag": progress.lag}))
-        sys.stdout.flush()
-
-
-def _show_line(progress: Progress, report: BatchReport | None) -> None:
-    if report:
-        behind = "" if progress.lag is None else f", {progress.lag} behind"
-        console.note(f"batch {report.batch_id}: {report.counts}; {progress.rate:.0f} records/s{behind}")
-
-
-def _summary(progress: Progress) -> str:
-    lag = "?" if progress.lag is None else str(progress.lag)
-    return f"batch {progress.last_batch}: {progress.counts}; {progress.rate:.0f} records/s, {lag} behind"

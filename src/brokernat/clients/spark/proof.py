@@ -101,10 +101,43 @@ class Proof:
         """
         if self.ok:
             return
-        parts = [_headline(self)]
+        parts = [self.verdict]
         if self.failures:
             parts.append(_text_table(self.failures))
-        raise ProofFailedError("\n".join(parts), hint=_hint(self))
+        raise ProofFailedError("\n".join(parts), hint=self.hint)
+
+    @property
+    def verdict(self) -> str:
+        """One line: that it holds, or all that it does not hold for."""
+        if self.ok:
+            return "proved"
+        reasons = []
+        if self.unregistered:
+            registered = len((self.executors | set(self.missing)) - {"driver"})
+            total = registered + self.unregistered
+            reasons.append(
+                f"{self.unregistered} of {total} executors did not register in time"
+                if registered
+                else f"no executor registered in time, {total} expected"
+            )
+        if self.missing:
+            reasons.append(f"no answer from executor {', '.join(self.missing)} in time")
+        if self.failures:
+            reasons.append(f"{len(self.failures)} of {len(self.rows)} checks failed")
+        return f"not proved: {'; '.join(reasons) or 'there is nothing to ask'}"
+
+    @property
+    def hint(self) -> str | None:
+        """What to do about it, and the notes; None where there is nothing to say."""
+        failed = {row.outcome for row in self.failures}
+        hints = [hint for outcome, hint in _HINTS.items() if outcome in failed]
+        if rules := corrected_rules(self.rows):
+            hints.append(f"the rules that follow from the answers: {', '.join(rules)}")
+        if self.unregistered:
+            hints.append(_NO_CORES)
+        if self.missing:
+            hints.append(_SILENT)
+        return "; ".join((*hints, *self.notes)) or None
 
 
 def corrected_rules(rows: Iterable[ProofRow]) -> tuple[str, ...]:
@@ -119,33 +152,16 @@ def corrected_rules(rows: Iterable[ProofRow]) -> tuple[str, ...]:
     return tuple(f"{name} = {reached}" for name, reached in sorted(found.items()))
 
 
-def _headline(proof: Proof) -> str:
-    if proof.missing:
-        silent = ", ".join(proof.missing)
-        return f"not proved: no answer from executor {silent} in time"
-    if proof.unregistered or not proof.rows:
-        return f"not proved: {proof.unregistered or 'all'} of the executors to come have not registered in time"
-    return f"not proved: {len(proof.failures)} of {len(proof.rows)} checks failed"
-
-
-def _hint(proof: Proof) -> str | None:
-    hints = [hint for outcome, hint in _HINTS.items() if any(row.outcome is outcome for row in proof.failures)]
-    if rules := corrected_rules(proof.rows):
-        hints.append(f"the rules that follow from the answers: {', '.join(rules)}")
-    if proof.unregistered:
-        hints.append(
-            "does the cluster have free cores, and do its executors start? the application's page at the master says"
-        )
-    if proof.missing:
-        hints.append("is the executor busy, or stuck in its start? its log says; a longer timeout= waits longer")
-    return "; ".join((*hints, *proof.notes)) or None
-
-
 _HINTS = {
     Outcome.NO_AGENT: "call brokernat.clients.spark.configure(builder, clusters) before the first session",
     Outcome.OTHER_MAP: "all JVMs need the same map and the same agent: start the application anew",
     Outcome.UNMAPPED: "add a rule with the endpoint that can be dialled from here",
 }
+_NO_CORES = (
+    "does the cluster have free cores and memory, or does another application hold them? do the executors start? the "
+    "application's page at the master says"
+)
+_SILENT = "is the executor busy, or stuck in its start? its log says; a longer timeout waits longer"
 
 
 def _cells(row: ProofRow) -> tuple[str, ...]:

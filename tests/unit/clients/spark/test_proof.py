@@ -46,12 +46,23 @@ def test_silence_is_not_consent() -> None:
     assert "busy" in (caught.value.hint or "")
 
 
-def test_nobody_is_not_everybody() -> None:
-    with pytest.raises(ProofFailedError, match="all of the executors to come have not registered"):
-        Proof(()).raise_for_failures()
-    with pytest.raises(ProofFailedError, match="not proved: 2 of the executors to come have not registered") as caught:
-        Proof((GOOD,), unregistered=2).raise_for_failures()
-    assert "free cores" in (caught.value.hint or "")
+@pytest.mark.parametrize(
+    ("proof", "verdict"),
+    [
+        (Proof(()), "there is nothing to ask"),
+        (Proof((replace(GOOD, executor="driver"),), unregistered=2), "no executor registered in time, 2 expected"),
+        (Proof((GOOD,), unregistered=2), "2 of 3 executors did not register in time"),
+        (
+            Proof((GOOD, replace(ONE, executor="1")), missing=("2",), unregistered=1),
+            "1 of 4 executors did not register in time; no answer from executor 2 in time; 1 of 2 checks failed",
+        ),
+    ],
+)
+def test_nobody_is_not_everybody(proof: Proof, verdict: str) -> None:
+    with pytest.raises(ProofFailedError) as caught:
+        proof.raise_for_failures()
+    assert caught.value.message.splitlines()[0] == f"not proved: {verdict}"
+    assert ("another application hold them" in (caught.value.hint or "")) is bool(proof.unregistered)
 
 
 def test_swapped_rules_are_corrected() -> None:
