@@ -6,7 +6,10 @@
     ├── NothingReachableError   3
     ├── UnmappedEndpointError   5   carries the rule to add
     ├── ProofFailedError        5
-    └── IncompleteError         6
+    ├── NotExpressibleError     5   names every rule that a target has no words for
+    ├── IncompleteError         6
+    ├── NotExecutableError    126   of `exec`
+    └── ProgramNotFoundError  127   of `exec`
 
 `str(error)` is the fact without advice; `error.hint` is the advice; `error.report()` is both, the way a terminal shows
 them. Messages never hold a secret: whoever builds one quotes names and places, not values read from `${env:}` or
@@ -138,10 +141,28 @@ class ProofFailedError(BrokernatError):
     exit_code = 5
 
 
+class NotExpressibleError(BrokernatError):
+    """Rules of an address map that a configuration file of another program cannot say."""
+
+    exit_code = 5
+
+
 class IncompleteError(BrokernatError):
     """Records are missing, or a stop left some undelivered."""
 
     exit_code = 6
+
+
+class NotExecutableError(BrokernatError):
+    """A command's program is there and cannot be started."""
+
+    exit_code = 126
+
+
+class ProgramNotFoundError(BrokernatError):
+    """A command's program is not there."""
+
+    exit_code = 127
 
 
 def _block(message: str, hint: str | None, severity: str = "error") -> str:
