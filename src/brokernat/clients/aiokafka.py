@@ -1,0 +1,188 @@
+"""aiokafka: keyword arguments for its producer, consumer and admin client, and the map for one client instance.
+
+    producer = attach(AIOKafkaProducer(**configure({}, hq)), hq)
+    await producer.start()
+
+aiokafka has no hook for dialling, so `attach` reaches into one instance (`aiokafka_network.py`). That depends on the
+library's private parts: each minor release is tested before it is let in, and others are refused by their number.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import ssl
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from brokernat.address import AddressMap, canonical_text
+from brokernat.clients.translation import As, Table, Without, boolean, choice, integer, translated, underscored
+from brokernat.errors import MissingToolError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import ModuleType
+
+    from brokernat.config import Cluster
+
+TESTED = ("0.14",)
+"""The minor releases that the tests run against."""
+
+Client = TypeVar("Client")
+
+_INSTALL = "pip install 'brokernat[aiokafka]'"
+
+_JAVA_CLASS = "it names a Java class"
+_TOKENS = "the library asks an object for its tokens"
+_CONTEXT = "Java and OpenSSL name them differently"
+
+ENTRIES: Mapping[str, As | Without] = {
+    # All clients.
+    **underscored("security.protocol", "client.id", "sasl.mechanism", "sasl.kerberos.service.name"),
+    **underscored(
+        "connections.max.idle.ms", "metadata.max.age.ms", "request.timeout.ms", "retry.backoff.ms", convert=integer
+    ),
+    "sasl.username": As("sasl_plain_username"),
+    "sasl.password": As("sasl_plain_password"),
+    # Arguments of the SSL context that is made of them.
+    "ssl.ca.location": As("ssl_cafile"),
+    "ssl.ca.pem": As("ssl_cadata"),
+    "ssl.certificate.location": As("ssl_certfile"),
+    "ssl.key.location": As("ssl_keyfile"),
+    "ssl.key.password": As("ssl_password"),
+    "ssl.endpoint.identification.algorithm": As("ssl_check_hostname", choice({"https": True, "": False})),
+    # Producers.
+    **underscored("transactional.id"),
+    **underscored("linger.ms", "max.request.size", "transaction.timeout.ms", convert=integer),
+    **underscored("enable.idempotence", convert=boolean),
+    "acks": As("acks", choice({"all": "all", "-1": "all", "0": 0, "1": 1})),
+    "batch.size": As("max_batch_size", integer),
+    "compression.type": As(
+        "compression_type",
+        choice({"none": None, "gzip": "gzip", "snappy": "snappy", "lz4": "lz4", "zstd": "zstd"}),
+    ),
+    # Consumers.
+    **underscored("auto.offset.reset", "group.id", "group.instance.id", "isolation.level"),
+    **underscored(
+        "auto.commit.interval.ms",
+        "fetch.max.bytes",
+        "fetch.max.wait.ms",
+        "fetch.min.bytes",
+        "heartbeat.interval.ms",
+        "max.partition.fetch.bytes",
+        "max.poll.interval.ms",
+        "max.poll.records",
+        "session.timeout.ms",
+        convert=integer,
+    ),
+    **underscored("check.crcs", "enable.auto.commit", "exclude.internal.topics", convert=boolean),
+    # What it has in another form, or not at all.
+    "delivery.timeout.ms": Without("a batch expires after `request_timeout_ms`", "request_timeout_ms"),
+    "retries": Without("it retries until `request_timeout_ms` is over", "request_timeout_ms"),
+    "key.serializer": Without(_JAVA_CLASS, "key_serializer"),
+    "value.serializer": Without(_JAVA_CLASS, "value_serializer"),
+    "key.deserializer": Without(_JAVA_CLASS, "key_deserializer"),
+    "value.deserializer": Without(_JAVA_CLASS, "value_deserializer"),
+    "partitioner.class": Without(_JAVA_CLASS, "partitioner"),
+    "partition.assignment.strategy": Without(_JAVA_CLASS, "partition_assignment_strategy"),
+    "sasl.login.callback.handler.class": Without(_TOKENS, "sasl_oauth_token_provider"),
+    "sasl.oauthbearer.token.endpoint.url": Without(_TOKENS, "sasl_oauth_token_provider"),
+    "sasl.oauthbearer.client.credentials.client.id": Without(_TOKENS, "sasl_oauth_token_provider"),
+    "sasl.oauthbearer.client.credentials.client.secret": Without(_TOKENS, "sasl_oauth_token_provider"),
+    "sasl.oauthbearer.scope": Without(_TOKENS, "sasl_oauth_token_provider"),
+    "ssl.certificate.pem": Without("Python reads certificates of a client from a file", "ssl_context"),
+    "ssl.key.pem": Without("Python reads keys from a file", "ssl_context"),
+    "ssl.cipher.suites": Without(_CONTEXT, "ssl_context"),
+    "ssl.enabled.protocols": Without(_CONTEXT, "ssl_context"),
+    "ssl.protocol": Without(_CONTEXT, "ssl_context"),
+}
+
+
+def configure(conf: Mapping[str, Any], cluster: Cluster, client: type[Any] | None = None) -> dict[str, Any]:
+    """Keyword arguments for AIOKafkaProducer, AIOKafkaConsumer or AIOKafkaAdminClient: never log them.
+
+    They do not hold the map: `attach` brings it into the client that is made of them.
+
+    Args:
+        conf: the program's own arguments; they win over the cluster's.
+        cluster: the cluster, from the file or made in the program.
+        client: the class that the arguments are for; what it does not take is left out. Without it nothing is.
+
+    Raises:
+        ConfigError: a property of the cluster that aiokafka has no argument for, or a rule of the map that a client
+            cannot decide.
+        MissingToolError: aiokafka is not installed, or a minor release of it that is not tested.
+    """
+    arguments = translated(cluster, Table(_network().LIBRARY, ENTRIES), given=conf)
+    tls = {name: arguments.pop(name) for name in list(arguments) if name.startswith("ssl_")}
+    result = {"bootstrap_servers": [str(endpoint) for endpoint in cluster.bootstrap_servers], **arguments, **conf}
+    if str(result.get("security_protocol", "")).endswith("SSL") and "ssl_context" not in conf:
+        result["ssl_context"] = _ssl_context(tls)
+    if cluster.address_map is not None:
+        canonical_text(cluster.address_map)
+    if client is not None:
+        taken = inspect.signature(client).parameters
+        result = {name: value for name, value in result.items() if name in taken or name in conf}
+    return result
+
+
+def attach(client: Client, cluster: Cluster | AddressMap) -> Client:
+    """Let one client dial by the map; call it before `start()`. Returns the client.
+
+    Args:
+        client: an AIOKafkaProducer, AIOKafkaConsumer, AIOKafkaAdminClient or AIOKafkaClient.
+        cluster: the cluster, or a map alone. A cluster without a map changes nothing.
+
+    Raises:
+        MissingToolError: aiokafka is not installed, or a minor release of it that is not tested.
+    """
+    network = _network()
+    if isinstance(cluster, AddressMap):
+        network.redirect(client, cluster, "a map of its own")
+    elif cluster.address_map is not None:
+        network.redirect(client, cluster.address_map, f"cluster {cluster.name}")
+    return client
+
+
+def wrap_classes(module: ModuleType, address_map: AddressMap) -> None:
+    """Give every client made afterwards in this process the map; `attach` replaces it for one of them.
+
+    For `brokernat exec` only, which runs programs that cannot be changed.
+
+    Args:
+        module: the imported package `aiokafka`.
+        address_map: the map in force.
+    """
+    network = _network()
+    client: Any = module.AIOKafkaClient
+    make = client.__init__
+
+    @functools.wraps(make)
+    def make_and_redirect(self: Any, **arguments: Any) -> None:
+        make(self, **arguments)
+        network.redirect(self, address_map, "brokernat exec")
+
+    client.__init__ = make_and_redirect
+
+
+def _network() -> Any:
+    try:
+        import aiokafka
+
+        from brokernat.clients import aiokafka_network
+    except ImportError as error:
+        raise MissingToolError("aiokafka is not installed", hint=_INSTALL) from error
+    minor = ".".join(aiokafka.__version__.split(".")[:2])
+    if minor not in TESTED:
+        message = f"aiokafka {aiokafka.__version__} is not tested with brokernat; tested: {', '.join(TESTED)}"
+        raise MissingToolError(message, hint=_INSTALL)
+    return aiokafka_network
+
+
+def _ssl_context(tls: Mapping[str, Any]) -> ssl.SSLContext:
+    arguments = {name.removeprefix("ssl_"): value for name, value in tls.items()}
+    check_hostname = arguments.pop("check_hostname", True)
+    context = ssl.create_default_context(**{name: arguments.pop(name, None) for name in ("cafile", "cadata")})
+    context.check_hostname = check_hostname
+    if "certfile" in arguments:
+        context.load_cert_chain(**arguments)
+    return context

@@ -1,0 +1,100 @@
+"""aiokafka's network client with a map.
+
+Two methods of the network client dial, through `create_conn` of their module, and a connection asks the running loop
+for its socket. One instance's two methods are rebound to make connections of our class, and that asks a loop which
+dials elsewhere. The connection keeps the advertised host: asyncio would verify the name it dials, so it is given the
+original one.
+
+Imports aiokafka, so it is itself imported when a client is configured.
+"""
+
+from __future__ import annotations
+
+from types import MethodType
+from typing import TYPE_CHECKING, Any
+
+import aiokafka
+from aiokafka.client import AIOKafkaClient
+from aiokafka.conn import AIOKafkaConnection
+from aiokafka.errors import KafkaConnectionError
+
+from brokernat.clients.dialling import Dialler, bootstrap_endpoints
+from brokernat.clients.rebinding import looks_up, rebound
+from brokernat.errors import MissingToolError, UnmappedEndpointError
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
+    from brokernat.address import AddressMap
+
+LIBRARY = f"aiokafka {aiokafka.__version__}"
+
+_DIALLING = ("bootstrap", "_get_conn")
+
+
+class RefusedEndpointError(UnmappedEndpointError, KafkaConnectionError):  # type: ignore[misc]
+    """A refusal as aiokafka's own kind of error: any other would end its background tasks without a word."""
+
+    def __str__(self) -> str:
+        return f"{self.message}; {self.hint}"
+
+
+class DialledConnection(AIOKafkaConnection):  # type: ignore[misc]
+    """A connection whose socket goes where the map says; its own host and port stay the advertised ones."""
+
+    def __init__(self, dialler: Dialler, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._loop: Any = DialledLoop(self._loop, dialler)
+
+
+class DialledLoop:
+    """The running loop, except for where connections go."""
+
+    def __init__(self, loop: AbstractEventLoop, dialler: Dialler) -> None:
+        self._loop = loop
+        self._dialler = dialler
+
+    async def create_connection(self, factory: Any, host: str, port: int, *, ssl: Any = None) -> Any:
+        """What aiokafka asks for; the name to verify is the host that it meant."""
+        try:
+            dialled = self._dialler.dial(host, port)
+        except UnmappedEndpointError as refusal:
+            raise RefusedEndpointError(refusal.endpoint, refusal.rule_to_add) from None
+        return await self._loop.create_connection(
+            factory, *dialled, ssl=ssl, server_hostname=host if ssl is not None else None
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loop, name)
+
+
+def redirect(client: Any, address_map: AddressMap, owner: str) -> None:
+    """Let the connections of a client, opened from now on, go by the map.
+
+    Raises:
+        MissingToolError: this release dials in a way that is not known here.
+    """
+    network = _network_client(client)
+    dialler = Dialler(address_map, bootstrap_endpoints(network._bootstrap_servers), owner)  # noqa: SLF001
+
+    async def create_conn(host: str, port: int, **options: Any) -> DialledConnection:
+        connection = DialledConnection(dialler, host, port, **options)
+        await connection.connect()
+        return connection
+
+    for name in _DIALLING:
+        method: Any = getattr(type(network), name, None)
+        if not looks_up(method, "create_conn"):
+            raise MissingToolError(
+                f"{LIBRARY} opens connections in a way that brokernat does not know",
+                hint="pip install 'brokernat[aiokafka]' installs a release that was tested",
+            )
+        setattr(network, name, MethodType(rebound(method, create_conn=create_conn), network))
+
+
+def _network_client(client: Any) -> Any:
+    """The AIOKafkaClient inside: public in a producer, private in a consumer and an admin client."""
+    for candidate in (client, getattr(client, "client", None), getattr(client, "_client", None)):
+        if isinstance(candidate, AIOKafkaClient):
+            return candidate
+    raise TypeError(f"{type(client).__name__} is no client of aiokafka")

@@ -1,0 +1,90 @@
+"""What a pure-Python client really dials: the part that kafka-python and aiokafka share.
+
+A Dialler belongs to one client instance, so two clients of one process may hold different maps for the same advertised
+addresses. It is asked when a connection is opened, never per record, and it decides only where the socket goes: the
+name that TLS and SASL see stays the library's. Bootstrap servers follow a rule where one names them (with TLS they are
+the brokers' own names) and are never refused: one can dial them already.
+
+A refusal is a failed connection for the library, as it is for the Java client, so that its other brokers go on and its
+own time-outs end the call. It cannot be silent: the rule to add is logged once here, and the library logs the same
+words at each attempt.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from brokernat.address import Endpoint
+from brokernat.address.host import bracketed
+from brokernat.errors import ConfigError, UnmappedEndpointError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from brokernat.address import AddressMap
+
+log = logging.getLogger("brokernat.clients")
+
+_DEFAULT_PORT = 9092
+
+
+@dataclass(frozen=True, slots=True)
+class Dialler:
+    """One client's map; `owner` says in the log whose it is."""
+
+    address_map: AddressMap
+    bootstrap: frozenset[Endpoint]
+    owner: str
+    _said: set[Endpoint] = field(default_factory=set, compare=False, repr=False)
+
+    def dial(self, host: str, port: int) -> tuple[str, int]:
+        """Where the socket goes for a host (IPv6 without brackets) and a port that a broker advertises.
+
+        Raises:
+            UnmappedEndpointError: no rule names it, the map says `fail`, and it is no bootstrap server.
+        """
+        try:
+            endpoint = Endpoint(host, port)
+        except ConfigError:
+            # The library's own notion of a host, such as a scoped IPv6 address: no rule can name it.
+            return self._without_rule(host, port)
+        rule = self.address_map.find(endpoint)
+        if rule is None:
+            if endpoint in self.bootstrap:
+                return host, port
+            return self._without_rule(host, port, endpoint)
+        reachable = rule.translate(endpoint)
+        if self._first(endpoint):
+            log.info("translated %s -> %s (rule %s, %s)", endpoint, reachable, rule, self.owner)
+        return reachable.host, reachable.port
+
+    def _without_rule(self, host: str, port: int, endpoint: Endpoint | None = None) -> tuple[str, int]:
+        if self.address_map.unmapped == "pass":
+            return host, port
+        advertised = str(endpoint) if endpoint else f"{bracketed(host)}:{port}"
+        refusal = UnmappedEndpointError(advertised, f"{advertised} = HOST:PORT")
+        if endpoint is None or self._first(endpoint):
+            log.error("refused (%s): %s; %s", self.owner, refusal, refusal.hint)
+        raise refusal
+
+    def _first(self, endpoint: Endpoint) -> bool:
+        if endpoint in self._said:
+            return False
+        self._said.add(endpoint)
+        return True
+
+
+def bootstrap_endpoints(servers: str | Iterable[str]) -> frozenset[Endpoint]:
+    """The endpoints of `bootstrap_servers` as both libraries take them: text with commas or a list, ports optional."""
+    found = set()
+    for text in servers.split(",") if isinstance(servers, str) else servers:
+        plain = text.rpartition("://")[2].strip()
+        for candidate in (plain, f"{plain}:{_DEFAULT_PORT}", f"[{plain}]:{_DEFAULT_PORT}"):
+            try:
+                found.add(Endpoint.parse(candidate))
+            except ConfigError:
+                continue
+            break
+    return frozenset(found)

@@ -1,0 +1,129 @@
+"""kafka-python's network client with a map, for both of its generations.
+
+`kafka_client=` is the library's own way in: a callable that makes the network client. In 2.x that is a blocking one
+whose `BrokerConnection` looks up names itself; 3.x was rewritten around `create_connection`. In both, the connections
+of one producer, consumer or admin client get another socket and nothing else: they still know the broker by its
+advertised name, so TLS verifies that.
+
+Imports kafka-python, so it is itself imported when a client is configured. Which generation is installed is decided
+here and nowhere else, by what there is to rebind and not by the version, which says little between minor releases.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MethodType
+from typing import TYPE_CHECKING, Any
+
+import kafka
+from kafka.errors import KafkaConnectionError
+
+from brokernat.clients.dialling import Dialler, bootstrap_endpoints
+from brokernat.clients.rebinding import looks_up, rebound
+from brokernat.errors import ConfigError, MissingToolError, Problem, UnmappedEndpointError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from brokernat.address import AddressMap
+
+LIBRARY = f"kafka-python {kafka.__version__}"
+
+
+class RefusedEndpointError(UnmappedEndpointError, KafkaConnectionError):  # type: ignore[misc]
+    """A refusal as kafka-python's own kind of error, so that it backs off and goes on with the other brokers."""
+
+    def __str__(self) -> str:
+        return f"{self.message}; {self.hint}"
+
+
+@dataclass(frozen=True, slots=True)
+class MappedClient:
+    """What `kafka_client=` takes: called with the client's configuration, it makes a network client with the map.
+
+    Raises (when called):
+        MissingToolError: this release of kafka-python dials in a way that is not known here.
+        ConfigError: `socks5_proxy` of 2.x, which resolves names past the map.
+    """
+
+    address_map: AddressMap
+    owner: str
+
+    def __call__(self, **configs: Any) -> Any:
+        """The library's network client; its arguments are kafka-python's."""
+        make = _generation()
+        return make(Dialler(self.address_map, bootstrap_endpoints(configs["bootstrap_servers"]), self.owner), configs)
+
+
+def _generation() -> Callable[[Dialler, dict[str, Any]], Any]:
+    """How this release is redirected."""
+    try:
+        from kafka.net.manager import KafkaConnectionManager
+
+        if looks_up(getattr(KafkaConnectionManager, "_build_transport", None), "create_connection"):
+            return _third
+    except ImportError:
+        from kafka.client_async import KafkaClient
+
+        if looks_up(getattr(KafkaClient, "_init_connect", None), "BrokerConnection"):
+            return _second
+    raise MissingToolError(
+        f"{LIBRARY} opens connections in a way that brokernat does not know",
+        hint="pip install 'brokernat[kafka-python]' installs a release that was tested",
+    )
+
+
+def _third(dialler: Dialler, configs: dict[str, Any]) -> Any:
+    from kafka.net.compat import KafkaNetClient
+    from kafka.net.inet import create_connection
+
+    async def dialled(net: Any, host: str, port: int, *arguments: Any, **options: Any) -> Any:
+        return await create_connection(net, *_dial(dialler, host, port), *arguments, **options)
+
+    client = KafkaNetClient(**configs)
+    manager = client._manager  # noqa: SLF001 - see rebinding.py
+    manager._build_transport = MethodType(  # noqa: SLF001
+        rebound(type(manager)._build_transport, create_connection=dialled),  # noqa: SLF001
+        manager,
+    )
+    return client
+
+
+def _second(dialler: Dialler, configs: dict[str, Any]) -> Any:
+    from kafka.client_async import KafkaClient
+    from kafka.conn import BrokerConnection, dns_lookup
+
+    if configs.get("socks5_proxy"):
+        message = f"`socks5_proxy` of {LIBRARY} resolves names past the address map"
+        raise ConfigError([Problem("no-counterpart", message, "use kafka-python 3, or a map without the proxy")])
+
+    class DialledConnection(BrokerConnection):  # type: ignore[misc]
+        """A connection that looks up the endpoint to dial; its own host and port stay the advertised ones."""
+
+        refused: Exception | None = None
+
+        def _dns_lookup(self) -> bool:
+            try:
+                self.refused = None
+                self._gai = dns_lookup(*_dial(dialler, self.host, self.port))
+            except RefusedEndpointError as error:
+                self.refused, self._gai = error, []
+            return bool(self._gai)
+
+        def close(self, error: Exception | None = None) -> None:
+            # Kafka-python takes a look-up without a result for a failure of DNS.
+            super().close(self.refused if error is not None and self.refused is not None else error)
+
+    class DialledClient(KafkaClient):  # type: ignore[misc]
+        """The network client connects while it is made, so the method is rebound in a class and not afterwards."""
+
+        _init_connect = rebound(KafkaClient._init_connect, BrokerConnection=DialledConnection)  # noqa: SLF001
+
+    return DialledClient(**configs)
+
+
+def _dial(dialler: Dialler, host: str, port: int) -> tuple[str, int]:
+    try:
+        return dialler.dial(host, port)
+    except UnmappedEndpointError as refusal:
+        raise RefusedEndpointError(refusal.endpoint, refusal.rule_to_add) from None
