@@ -29,7 +29,10 @@ COMMANDS = {
     "demo": ("brokernat.cli.demo:demo", "Show the main job on this machine: real brokers, real Spark, no root."),
     "testbed": ("brokernat.cli.testbed:testbed", "Real brokers behind unreachable addresses, to try things on."),
     "pipeline": ("brokernat.cli.pipeline:pipeline", "Check and run a pipeline on Spark."),
+    "exec": ("brokernat.cli.exec:exec_", "Run any JVM, librdkafka or Python program with an address map."),
+    "render": ("brokernat.cli.render:render", "Write what the map implies for nginx, a hosts file, Spark, Spring ..."),
     "agent": ("brokernat.cli.agent:agent", "Show or copy the agent jar for your own Java program."),
+    "bundle": ("brokernat.cli.bundle:bundle", "Collect everything for a network without registries."),
 }
 
 

@@ -9,6 +9,7 @@ USAGE: Final = 2
 WARNINGS: Final = 4
 FINDINGS: Final = 5
 INCOMPLETE: Final = 6
+EXEC_FAILED: Final = 125
 INTERRUPTED: Final = 130
 READER_GONE: Final = 141
 
@@ -21,6 +22,9 @@ TABLE = {
     "5": "Findings, or a refusal: `map check`, `config check`, `map translate` of an endpoint that no rule names, "
     "a proof that failed.",
     "6": "Data incomplete: gaps were found, or a stop left records undelivered.",
+    "125": "`exec` only: brokernat's own failure. Any other code is the program's.",
+    "126": "`exec` only: the program is there and cannot be started.",
+    "127": "`exec` only: the program is not found.",
     "130": "Stopped by Ctrl-C, after a clean finish of the batch.",
     "141": "Whoever read stdout went away (`| head`).",
     "143": "Stopped by SIGTERM, after a clean finish of the batch.",

@@ -1,0 +1,130 @@
+"""`brokernat exec`: any Kafka program with the address map in force, the program unchanged.
+
+Everything we say goes to stderr before the child takes over; stdin and stdout are the child's. Our own failures end
+with 125, 126 or 127, as those of `env` and `timeout` do, so that a caller can tell them from the program's.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from brokernat.cli import console, exit_codes
+from brokernat.cli.options import config_option, format_option
+from brokernat.errors import BrokernatError, NotExecutableError, ProgramNotFoundError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from brokernat.clients.launch import Launch
+    from brokernat.config import Cluster
+
+
+class _ExecCommand(click.Command):
+    """Ends with 125 where another command would end with 2: the child's codes begin at 0."""
+
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        try:
+            return super().make_context(*arguments, **options)
+        except click.UsageError as error:
+            console.report(f"error: {error.format_message()}\n\nhint: `brokernat exec --help` shows what there is")
+            raise click.exceptions.Exit(exit_codes.EXEC_FAILED) from None
+
+
+@click.command(
+    name="exec",
+    cls=_ExecCommand,
+    # The first word that is no option of ours begins the command, with or without `--`.
+    context_settings={"allow_interspersed_args": False},
+)
+@config_option
+@click.option(
+    "--cluster", "names", metavar="NAME", multiple=True, required=True,
+    help="A cluster that the program talks to; repeatable.",
+)  # fmt: skip
+@click.option("--unmapped", type=click.Choice(["fail", "pass"]), help="Instead of what the clusters say.")
+@click.option(
+    "--with-client-properties", is_flag=True,
+    help="Give a console tool (Kafka's, kcat) the first cluster's servers and login, in a file without a name.",
+)  # fmt: skip
+@click.option("--agent-path", metavar="JAR", help="Spark: the agent's absolute path on every host of an executor.")
+@click.option("--dry-run", is_flag=True, help="Print what would be injected, and start nothing.")
+@click.option("-q", "--quiet", is_flag=True, help="Say warnings only.")
+@format_option
+@click.argument("command", metavar="-- COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
+def exec_(
+    config_file: Path,
+    names: tuple[str, ...],
+    unmapped: str | None,
+    with_client_properties: bool,
+    agent_path: str | None,
+    dry_run: bool,
+    quiet: bool,
+    output: str,
+    command: tuple[str, ...],
+) -> int:
+    """Run a JVM, librdkafka or Python program of Kafka's with the address map in force."""
+    from brokernat.address import Unmapped
+    from brokernat.clients.launch import plan, replace_process
+
+    try:
+        if output == "json" and not dry_run:
+            raise click.UsageError("`--format json` is for `--dry-run`: stdout is the program's")
+        clusters = _clusters(config_file, names, secrets=with_client_properties)
+        launch = plan(
+            command,
+            clusters,
+            os.environ,
+            unmapped=Unmapped(unmapped) if unmapped else None,
+            agent_path=agent_path,
+            with_client_properties=with_client_properties,
+        )
+        if dry_run:
+            _show(launch, output)
+            return 0
+        for note in launch.notes:
+            if note.warning or not quiet:
+                console.note(f"[brokernat] {note}")
+        replace_process(launch)
+    except click.UsageError as error:
+        console.report(f"error: {error.format_message()}")
+    except (ProgramNotFoundError, NotExecutableError) as error:
+        console.report(error.report())
+        return error.exit_code
+    except BrokernatError as error:
+        console.report(error.report())
+    return exit_codes.EXEC_FAILED
+
+
+def _clusters(config_file: Path, names: tuple[str, ...], *, secrets: bool) -> list[Cluster]:
+    from brokernat.config import load
+
+    config = load(config_file, resolve_secrets=secrets)
+    return [config.cluster(name) for name in dict.fromkeys(names)]
+
+
+def _show(launch: Launch, output: str) -> None:
+    """Only our part of a variable is shown: the user's may hold a password."""
+    shown = {change.name: change.added for change in launch.changes}
+    if output == "json":
+        console.json_data(
+            {
+                "version": 1,
+                "program": str(launch.program),
+                "kind": launch.kind.value,
+                "command": launch.command,
+                "environment": [{"name": name, "added": added} for name, added in shown.items()],
+                "files": [{"path": file.path, "about": file.about} for file in launch.files],
+                "notes": [{"text": note.text, "warning": note.warning} for note in launch.notes],
+            }
+        )
+        return
+    for note in launch.notes:
+        console.data(f"# {note}")
+    for change in launch.changes:
+        kept = f"${change.name} with " if change.added and change.value != change.added else ""
+        console.data(f"{change.name}={kept}{change.added}" if change.added else f"unset {change.name}")
+    console.data(shlex.join([str(launch.program), *launch.command[1:]]))

@@ -1,0 +1,118 @@
+"""The environment variables that carry the map, and how each is written beside what the user has in it; pure.
+
+Nothing of the user's is lost: ours is added to lists, and what an outer `exec` had added is taken out first, known by
+the names of our own files. So a nested `exec` replaces and never stacks, without a variable that says so.
+
+| variable | read by | holds |
+|---|---|---|
+| `JAVA_TOOL_OPTIONS` | every JVM, whoever starts it | `-javaagent:JAR=RULES;unmapped=...` |
+| `LD_PRELOAD` | the dynamic loader | the library that finds librdkafka |
+| `PYTHONPATH` | Python, unless `-I` or `-E` | the folder with our `sitecustomize` |
+| `BROKERNAT_MAP`, `BROKERNAT_UNMAPPED` | that library and that module | rules, canonical; `fail` or `pass` |
+
+`JDK_JAVA_OPTIONS` would be no quieter (the launcher prints a line about it, too), and is not read by a JVM inside
+another program.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from brokernat.address import canonical_text
+from brokernat.errors import MissingToolError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from brokernat.address import AddressMap
+
+JAVA_TOOL_OPTIONS: Final = "JAVA_TOOL_OPTIONS"
+LD_PRELOAD: Final = "LD_PRELOAD"
+PYTHONPATH: Final = "PYTHONPATH"
+MAP: Final = "BROKERNAT_MAP"
+UNMAPPED: Final = "BROKERNAT_UNMAPPED"
+
+HOOK_FOLDER: Final = Path(__file__).parent / "_python"
+_AGENT = re.compile(r"""\s*(?:"-javaagent:[^"]*brokernat-agent\.jar[^"]*"|-javaagent:\S*brokernat-agent\.jar\S*)""")
+_PRELOAD_NAME = "libbrokernat-preload.so"
+_HOOK_END = "/".join(HOOK_FOLDER.parts[-4:])
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One variable of the child that differs from ours."""
+
+    name: str
+    value: str | None
+    """The whole value, which may hold what the user had there; None where the variable is taken away."""
+    added: str | None = None
+    """Our part of it, the only one to show: a user's own options may hold a password."""
+
+
+def without_ours(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment as if no `exec` were around us."""
+    cleaned = dict(environ)
+    cleaned.pop(MAP, None)
+    cleaned.pop(UNMAPPED, None)
+    for name, clean in ((JAVA_TOOL_OPTIONS, without_agent), (LD_PRELOAD, _other_libraries), (PYTHONPATH, _other_paths)):
+        if name in cleaned and (rest := clean(cleaned[name])) != cleaned[name]:
+            if rest:
+                cleaned[name] = rest
+            else:
+                del cleaned[name]
+    return cleaned
+
+
+def without_agent(value: str) -> str:
+    """JVM options without an agent of ours."""
+    return _AGENT.sub("", value).lstrip()
+
+
+def for_jvm(present: Mapping[str, str], option: str) -> Change:
+    """The agent for every JVM of the child and of what it starts; `option` is `-javaagent:...`."""
+    # The JVM splits at blanks and knows quotes.
+    word = f'"{option}"' if re.search(r"\s", option) else option
+    return Change(JAVA_TOOL_OPTIONS, _joined(present.get(JAVA_TOOL_OPTIONS, ""), word, " "), word)
+
+
+def for_librdkafka(present: Mapping[str, str], library: Path) -> Change:
+    """The library for every program that is loaded dynamically.
+
+    Raises:
+        MissingToolError: the library's path cannot be written into the variable.
+    """
+    if re.search(r"[\s:]", str(library)):
+        raise MissingToolError(
+            f"LD_PRELOAD splits at blanks and colons, and cannot hold `{library}`",
+            hint="install brokernat into a folder without them",
+        )
+    return Change(LD_PRELOAD, _joined(present.get(LD_PRELOAD, ""), str(library), ":"), str(library))
+
+
+def for_python(present: Mapping[str, str]) -> Change:
+    """Our folder first: Python imports the first `sitecustomize` that it finds, and ours imports the next one."""
+    paths = present.get(PYTHONPATH, "")
+    return Change(PYTHONPATH, os.pathsep.join(filter(None, (str(HOOK_FOLDER), paths))), str(HOOK_FOLDER))
+
+
+def for_rules(address_map: AddressMap) -> tuple[Change, ...]:
+    """What both the preloaded library and the Python module read."""
+    rules, unmapped = canonical_text(address_map), address_map.unmapped.value
+    return Change(MAP, rules, rules), Change(UNMAPPED, unmapped, unmapped)
+
+
+def _other_libraries(value: str) -> str:
+    others = [entry for entry in re.split(r"[\s:]+", value) if entry.rpartition("/")[2] != _PRELOAD_NAME]
+    return ":".join(filter(None, others))
+
+
+def _other_paths(value: str) -> str:
+    return os.pathsep.join(path for path in value.split(os.pathsep) if not path.endswith(_HOOK_END))
+
+
+def _joined(present: str, addition: str, separator: str) -> str:
+    return f"{present}{separator}{addition}" if present.strip() else addition

@@ -1,0 +1,137 @@
+"""What a command is, seen from its program: which of three ways of injection can reach the Kafka client in it.
+
+| kind | known by | served by |
+|---|---|---|
+| java | the name `java`, or linked to `libjli`, the launcher's library | jvm |
+| kafka tool | a shell script that starts `kafka-run-class` | jvm |
+| spark | `spark-submit`, `pyspark`, `spark-shell`, `spark-sql`, ... | jvm, librdkafka, python |
+| python | an interpreter's name, or a script whose first line names one | jvm (PySpark), librdkafka, python |
+| librdkafka | linked to `librdkafka.so` (kcat) | librdkafka |
+| shell, other | anything else that is loaded dynamically: it may start all of the above | jvm, librdkafka, python |
+
+Whoever can only be guessed gets all three: each of them is silent in a program that it does not concern. A program
+that no way reaches (statically linked, Go) is refused: it would run, and meet the addresses that it cannot reach.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from brokernat.clients.launch.elf import MAGIC, Elf, read_elf
+from brokernat.errors import ConfigError, Problem
+
+if TYPE_CHECKING:
+    from brokernat.clients.launch.program import Program
+
+
+class Way(enum.StrEnum):
+    """How a map gets into a process and into what it starts."""
+
+    JVM = "jvm"
+    LIBRDKAFKA = "librdkafka"
+    PYTHON = "python"
+
+
+class Kind(enum.StrEnum):
+    """What a command is."""
+
+    JAVA = "java"
+    KAFKA_TOOL = "kafka tool"
+    SPARK = "spark"
+    PYTHON = "python"
+    LIBRDKAFKA = "librdkafka"
+    SHELL = "shell"
+    OTHER = "other"
+
+
+_ALL = frozenset(Way)
+WAYS: dict[Kind, frozenset[Way]] = {
+    Kind.JAVA: frozenset({Way.JVM}),
+    Kind.KAFKA_TOOL: frozenset({Way.JVM}),
+    Kind.SPARK: _ALL,
+    Kind.PYTHON: _ALL,
+    Kind.LIBRDKAFKA: frozenset({Way.LIBRDKAFKA}),
+    Kind.SHELL: _ALL,
+    Kind.OTHER: _ALL,
+}
+
+SPARK_PROGRAMS = frozenset({"spark-submit", "pyspark", "spark-shell", "spark-sql", "spark-connect-shell", "sparkR"})
+_PYTHON = re.compile(r"(python|pypy)[0-9.]*t?")
+_SHELLS = frozenset({"sh", "bash", "dash", "ash", "busybox", "ksh", "zsh", "fish"})
+_STATIC_HINT = (
+    "a statically linked program loads nothing that could translate: give it addresses by another way, such as the "
+    "NAT rules of `brokernat render nftables`"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    """A command's kind and what it was known by, in words."""
+
+    kind: Kind
+    reason: str
+    elf: Elf | None = None
+
+
+def recognise(program: Program) -> Recognised:
+    """What `program` is.
+
+    Raises:
+        ConfigError: of kind `out-of-reach`, nothing can be brought into it.
+    """
+    name = program.path.name
+    if name in SPARK_PROGRAMS:
+        return Recognised(Kind.SPARK, f"the name {name}")
+    if name == "java":
+        return Recognised(Kind.JAVA, "the name java")
+    if _PYTHON.fullmatch(name):
+        return Recognised(Kind.PYTHON, f"the name {name}")
+    if name in _SHELLS:
+        return Recognised(Kind.SHELL, f"the name {name}")
+    if program.head.startswith(MAGIC):
+        return _recognise_binary(program)
+    return _recognise_script(program) if program.text is not None else Recognised(Kind.OTHER, "no file that is known")
+
+
+def _recognise_binary(program: Program) -> Recognised:
+    elf = read_elf(program.path)
+    if elf is None:
+        return Recognised(Kind.OTHER, "a binary that cannot be read")
+    if elf.needs("libjli"):
+        return Recognised(Kind.JAVA, "it is linked to libjli, the launcher of a JVM", elf)
+    if elf.needs("librdkafka"):
+        return Recognised(Kind.LIBRDKAFKA, "it is linked to librdkafka", elf)
+    if elf.go:
+        built_in = "with librdkafka built in" if elf.mentions_rdkafka else "with a Kafka client of its own, if any"
+        raise _out_of_reach(program, f"is a Go program, {built_in}")
+    if elf.static:
+        raise _out_of_reach(program, "is statically linked")
+    return Recognised(Kind.OTHER, "a program that is loaded dynamically", elf)
+
+
+def _recognise_script(program: Program) -> Recognised:
+    words = [word.rpartition("/")[2] for word in program.interpreter]
+    # `#!/usr/bin/env -S python3 -u`: the interpreter is the first word that is neither env nor an option.
+    runner = next((word for word in words if word != "env" and not word.startswith("-") and "=" not in word), "sh")
+    text = program.text or ""
+    if _PYTHON.fullmatch(runner) or _is_long_python_line(text):
+        return Recognised(Kind.PYTHON, f"a script for {runner}")
+    if runner in _SHELLS:
+        if "kafka-run-class" in text or program.path.name.startswith("kafka-run-class"):
+            return Recognised(Kind.KAFKA_TOOL, "a shell script that starts kafka-run-class")
+        return Recognised(Kind.SHELL, "a shell script")
+    return Recognised(Kind.OTHER, f"a script for {runner}")
+
+
+def _is_long_python_line(text: str) -> bool:
+    """How pip writes a script whose interpreter's path is too long for a `#!` line."""
+    return re.match(r"#!/bin/sh\n'''exec' \S*(python|pypy)[0-9.]* ", text) is not None
+
+
+def _out_of_reach(program: Program, what: str) -> ConfigError:
+    return ConfigError(
+        [Problem("out-of-reach", f"`{program.path}` {what}: no map can be brought into it", _STATIC_HINT)]
+    )

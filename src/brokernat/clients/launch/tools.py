@@ -1,0 +1,152 @@
+"""Where a program takes a file of client properties, for `--with-client-properties`; a table.
+
+A login never stands in a command line, and a file on disk would outlive a crash. So the properties are handed over
+in a file without a name (`memfd_create(2)`) under a descriptor that the child inherits; the command names it as
+`/proc/self/fd/N`. It ends with the last process that holds it.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from brokernat.errors import ConfigError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from brokernat.config import Cluster
+
+# Above what scripts take for themselves (`exec 3<...`), below what bash takes (63 and down, 255).
+DESCRIPTOR: Final = 30
+
+
+class Names(enum.Enum):
+    """In whose names a tool wants its properties."""
+
+    KAFKA = "Kafka's"
+    LIBRDKAFKA = "librdkafka's"
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """How a program is given a file, and bootstrap servers where they do not come from the file."""
+
+    file_option: str
+    names: Names = Names.KAFKA
+    bootstrap_option: str | None = "--bootstrap-server"
+    own_options: tuple[str, ...] = ()
+    """Other options with which the user gives a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyFile:
+    """A file that the child finds open under a descriptor; its text holds secrets."""
+
+    descriptor: int
+    about: str
+    text: str = field(repr=False)
+
+    @property
+    def path(self) -> str:
+        """What the child opens."""
+        return f"/proc/self/fd/{self.descriptor}"
+
+
+_ADMIN = Tool("--command-config")
+# `--command-config` of these two came with 4.2 (KIP-1147); the older option is still understood.
+_CONSUMER = Tool("--consumer.config", own_options=("--consumer-config", "--command-config"))
+_PRODUCER = Tool("--producer.config", own_options=("--producer-config", "--command-config"))
+TOOLS: Mapping[str, Tool] = {
+    **dict.fromkeys(
+        (
+            "kafka-acls", "kafka-broker-api-versions", "kafka-cluster", "kafka-configs", "kafka-consumer-groups",
+            "kafka-delete-records", "kafka-get-offsets", "kafka-leader-election", "kafka-log-dirs",
+            "kafka-reassign-partitions", "kafka-topics", "kafka-transactions",
+        ),
+        _ADMIN,
+    ),
+    "kafka-console-consumer": _CONSUMER,
+    "kafka-console-producer": _PRODUCER,
+    "kafka-verifiable-consumer": _CONSUMER,
+    "kafka-verifiable-producer": _PRODUCER,
+    "kafka-producer-perf-test": Tool("--producer.config", bootstrap_option=None),
+    "kcat": Tool("-F", Names.LIBRDKAFKA, bootstrap_option=None),
+    "kafkacat": Tool("-F", Names.LIBRDKAFKA, bootstrap_option=None),
+}  # fmt: skip
+"""By the command's name, without `.sh`."""
+
+
+def with_properties(command: Sequence[str], cluster: Cluster) -> tuple[tuple[str, ...], PropertyFile]:
+    """The command with the cluster's bootstrap servers and client properties, and the file that it names.
+
+    Raises:
+        ConfigError: a program that is not in the table, or the user's own file beside ours; kinds `no-file-option`,
+            `two-files`.
+    """
+    name = command[0].rpartition("/")[2].removesuffix(".sh")
+    tool = TOOLS.get(name)
+    if tool is None:
+        known = ", ".join(sorted(TOOLS))
+        message = f"where `{name}` takes client properties is not known"
+        raise _refused("no-file-option", message, f"known are: {known}")
+    given = [word.partition("=")[0] for word in command[1:]]
+    if mine := next((option for option in (tool.file_option, *tool.own_options) if option in given), None):
+        hint = f"leave out {mine}, or --with-client-properties"
+        raise _refused("two-files", f"`{name}` is given a file of its own by {mine}", hint)
+    properties = _properties(cluster, tool.names)
+    servers = properties["bootstrap.servers"]
+    about = f"client properties of {cluster.name} in {tool.names.value} names: {', '.join(sorted(properties))}"
+    file = PropertyFile(DESCRIPTOR, about, properties_text(properties, tool.names))
+    words = [tool.file_option, file.path]
+    if tool.bootstrap_option and not {tool.bootstrap_option, "--broker-list"} & set(given):
+        words += [tool.bootstrap_option, servers]
+    # Behind the user's words for Kafka's tools; kcat wants the file before what overrides it.
+    return ((command[0], *words, *command[1:]) if tool.names is Names.LIBRDKAFKA else (*command, *words)), file
+
+
+def properties_text(properties: Mapping[str, str], names: Names) -> str:
+    """A file of properties as Java (java.util.Properties) or librdkafka's programs read it.
+
+    Raises:
+        ConfigError: of kind `value-with-line-end`, kcat reads one value a line.
+    """
+    if names is Names.KAFKA:
+        return "".join(f"{_escaped(name, key=True)}={_escaped(value)}\n" for name, value in properties.items())
+    if broken := [name for name, value in properties.items() if "\n" in value]:
+        hint = "put certificates and keys into files and name these"
+        raise _refused("value-with-line-end", f"{', '.join(broken)}: a value with a line end does not fit a line", hint)
+    return "".join(f"{name}={value}\n" for name, value in properties.items())
+
+
+def _properties(cluster: Cluster, names: Names) -> dict[str, str]:
+    """Without the map: it is in force in the whole process, and a tool warns of names that it does not know."""
+    if names is Names.KAFKA:
+        properties = cluster.kafka_properties()
+    else:
+        from brokernat.clients import librdkafka
+
+        properties = librdkafka.properties(cluster)
+    return {n: v for n, v in properties.items() if not n.startswith("brokernat.") and n != "plugin.library.paths"}
+
+
+_ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f"}
+
+
+def _escaped(text: str, *, key: bool = False) -> str:
+    """As `Properties.store` writes it: ISO 8859-1 with `\\uXXXX` in UTF-16 units."""
+    escaped = "".join(_ESCAPES.get(char) or (char if " " <= char <= "~" else _utf16(char)) for char in text)
+    if key:
+        return re.sub(r"([ :=#!])", r"\\\1", escaped)
+    return f"\\{escaped}" if escaped.startswith(" ") else escaped
+
+
+def _utf16(char: str) -> str:
+    units = char.encode("utf-16-be")
+    return "".join(f"\\u{units[i] << 8 | units[i + 1]:04x}" for i in range(0, len(units), 2))
+
+
+def _refused(kind: str, message: str, hint: str) -> ConfigError:
+    return ConfigError([Problem(kind, message, hint)])
