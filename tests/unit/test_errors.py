@@ -6,6 +6,7 @@ from brokernat.errors import (
     IncompleteError,
     Location,
     MissingToolError,
+    NotExpressibleError,
     NothingReachableError,
     Problem,
     ProofFailedError,
@@ -22,6 +23,7 @@ from brokernat.errors import (
         (NothingReachableError("m"), 3),
         (UnmappedEndpointError("a:1", "a:1 = HOST:PORT"), 5),
         (ProofFailedError("m"), 5),
+        (NotExpressibleError("m"), 5),
         (IncompleteError("m"), 6),
     ],
 )

@@ -20,7 +20,7 @@ TABLE = {
     "3": "Nothing reachable: no bootstrap server answered.",
     "4": "Warnings found, only with `--fail-on warning`.",
     "5": "Findings, or a refusal: `map check`, `config check`, `map translate` of an endpoint that no rule names, "
-    "a proof that failed.",
+    "a proof that failed, `render` of a rule that the target cannot say.",
     "6": "Data incomplete: gaps were found, or a stop left records undelivered.",
     "125": "`exec` only: brokernat's own failure. Any other code is the program's.",
     "126": "`exec` only: the program is there and cannot be started.",

@@ -1,11 +1,14 @@
-"""Which map a `map` command is about: rules on the command line, a rules file, or clusters of brokernat.yaml."""
+"""Which map a command is about: rules on the command line, a rules file, or clusters of brokernat.yaml.
+
+Secrets of the file are not looked up: nothing is dialled for a map.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -13,9 +16,12 @@ from brokernat.cli.options import config_option
 from brokernat.errors import ConfigError, Location, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from brokernat.address import AddressMap
+    from brokernat.config import Cluster
+
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +35,6 @@ class MapSource:
 
     def maps(self) -> dict[str, AddressMap]:
         """The maps by cluster name; the name is empty for a map that belongs to no cluster."""
-        from brokernat.config.load import load
         from brokernat.config.rules_file import read_rules_file
 
         if sum((self.cluster is not None, bool(self.rules), self.file is not None)) > 1:
@@ -38,23 +43,41 @@ class MapSource:
             return {"": _from_options(self.rules)}
         if self.file is not None:
             return {"": read_rules_file(self.file)}
-        config = load(self.config_file, resolve_secrets=False)
-        clusters = [config.cluster(self.cluster)] if self.cluster else config.clusters.values()
-        maps = {cluster.name: cluster.address_map for cluster in clusters if cluster.address_map is not None}
-        if not maps:
-            who = f"the cluster `{self.cluster}`" if self.cluster else "no cluster"
-            message = (
-                f"{who} has no address map" if self.cluster else f"{who} of `{self.config_file}` has an address map"
-            )
-            raise ConfigError([Problem("no-map", message, "add `address_map` to it, or give rules with `--rule`")])
-        return maps
+        clusters = mapped_clusters(self.config_file, self.cluster)
+        return {name: address_map for name, (_, address_map) in clusters.items()}
 
     def one(self) -> tuple[str, AddressMap]:
         """The only map, with its cluster's name."""
-        maps = self.maps()
-        if len(maps) > 1:
-            raise click.UsageError(f"several clusters have a map, choose one with `--cluster`: {', '.join(maps)}")
-        return next(iter(maps.items()))
+        return _only(self.maps())
+
+
+cluster_option = click.option(
+    "--cluster", metavar="NAME", help="Whose map; needed when several clusters of the file have one."
+)
+
+
+def mapped_cluster(config_file: Path, name: str | None) -> tuple[Cluster, AddressMap]:
+    """The cluster of that name, or the only one that has a map; and its map."""
+    return _only(mapped_clusters(config_file, name))[1]
+
+
+def mapped_clusters(config_file: Path, name: str | None) -> dict[str, tuple[Cluster, AddressMap]]:
+    """The cluster of that name, or all, where they have maps.
+
+    Raises:
+        ConfigError: the file is wrong, there is no such cluster, or no map.
+    """
+    from brokernat.config.load import load
+
+    config = load(config_file, resolve_secrets=False)
+    clusters = [config.cluster(name)] if name else config.clusters.values()
+    found = {each.name: (each, each.address_map) for each in clusters if each.address_map is not None}
+    if not found:
+        message = (
+            f"the cluster `{name}` has no address map" if name else f"no cluster of `{config_file}` has an address map"
+        )
+        raise ConfigError([Problem("no-map", message, "add `address_map` to it, or give rules with `--rule`")])
+    return found
 
 
 def map_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -71,6 +94,12 @@ def map_options(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(source=MapSource(config_file, cluster, rules, file), **others)
 
     return with_source
+
+
+def _only(found: Mapping[str, _Found]) -> tuple[str, _Found]:
+    if len(found) > 1:
+        raise click.UsageError(f"several clusters have a map, choose one with `--cluster`: {', '.join(found)}")
+    return next(iter(found.items()))
 
 
 def _from_options(rules: tuple[str, ...]) -> AddressMap:

@@ -1,6 +1,29 @@
-"""Pure functions from a plan to the text of a configuration file."""
+"""Pure functions from an address map, or from a plan of the testbed, to the text of a configuration file."""
 
-from brokernat.render.nftables import HostNat, nftables
-from brokernat.render.nginx_stream import Forward, nginx_stream
+from brokernat.render.forwards import Forward, forwards
+from brokernat.render.haproxy import haproxy
+from brokernat.render.hosts import hosts
+from brokernat.render.iptables import iptables
+from brokernat.render.nftables import nftables
+from brokernat.render.nftables_router import HostNat, nftables_router
+from brokernat.render.nginx_stream import nginx, nginx_stream
+from brokernat.render.spark import spark
+from brokernat.render.spring import Syntax, spring
+from brokernat.render.subject import Subject
 
-__all__ = ["Forward", "HostNat", "nftables", "nginx_stream"]
+__all__ = [
+    "Forward",
+    "HostNat",
+    "Subject",
+    "Syntax",
+    "forwards",
+    "haproxy",
+    "hosts",
+    "iptables",
+    "nftables",
+    "nftables_router",
+    "nginx",
+    "nginx_stream",
+    "spark",
+    "spring",
+]

@@ -1,63 +1,60 @@
-"""nftables for a router that gives each broker another address, host to host, ports kept (situation 2).
-
-The table is created anew by its file, so loading it twice changes nothing and no other table is touched. Only
-connections that were translated pass: the brokers' own addresses stay closed from outside.
-"""
+"""nftables on the node of a client: a file that holds one table of our own and replaces it when loaded again."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from brokernat.address.host import bracketed, format_ip
+from brokernat.address.pattern import format_network
+from brokernat.render.header import Header
+from brokernat.render.naming import identifier
+from brokernat.render.redirects import CAN, LIMITS, Redirect, redirects
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from brokernat.render.subject import Subject
 
-_HEADER = """\
-# Kafka brokers under other addresses, host to host, ports kept. Load it with `nft -f FILE` on the router between
-# the networks; forwarding must be on (net.ipv4.ip_forward=1).
-#
-# It does not change what brokers advertise: clients must translate each broker's own address to the one here, which
-# is what an address map does (a host rule for each broker, or one CIDR rule).
-"""
+_FAMILIES = {4: "ip", 6: "ip6"}
 
 
-@dataclass(frozen=True, slots=True)
-class HostNat:
-    """Clients dial `outside`, the broker has `inside`; IPv4 addresses."""
+def nftables(subject: Subject) -> str:
+    """The file for a cluster.
 
-    outside: str
-    inside: str
+    Raises:
+        NotExpressibleError: a rule is about names, or changes between IPv4 and IPv6.
+    """
+    table = f"inet {identifier(subject.cluster)}"
+    rules = "\n".join(f"        {_rule(redirect)}" for redirect in redirects(subject.address_map))
+    return f"""{_header(table).text(subject)}
+table {table}
+delete table {table}
 
-
-def nftables(nats: Iterable[HostNat], *, table: str = "brokernat") -> str:
-    """A file for `nft -f` that holds one table and replaces it when loaded again."""
-    elements = ",\n            ".join(f"{nat.outside} : {nat.inside}" for nat in nats)
-    return f"""{_HEADER}
-table ip {table}
-delete table ip {table}
-
-table ip {table} {{
-    map hosts {{
-        type ipv4_addr : ipv4_addr
-        elements = {{
-            {elements}
-        }}
-    }}
-
-    chain prerouting {{
-        type nat hook prerouting priority dstnat; policy accept;
-        dnat to ip daddr map @hosts
-    }}
-
-    chain forward {{
-        type filter hook forward priority filter; policy drop;
-        ct status dnat accept
-    }}
-
-    chain postrouting {{
-        type nat hook postrouting priority srcnat; policy accept;
-        # Brokers answer to this host, so they need no route back to the clients.
-        ct status dnat masquerade
+table {table} {{
+    chain output {{
+        type nat hook output priority -100; policy accept;
+{rules}
     }}
 }}
 """
+
+
+def _rule(redirect: Redirect) -> str:
+    family = _FAMILIES[redirect.version]
+    if not redirect.one_host:
+        networks = f"{format_network(redirect.advertised)} : {format_network(redirect.reachable)}"
+        return f"meta l4proto tcp dnat {family} prefix to {family} daddr map {{ {networks} }}"
+    advertised = format_ip(redirect.advertised.network_address)
+    host = format_ip(redirect.reachable.network_address)
+    if redirect.advertised_port is None:
+        return f"{family} daddr {advertised} meta l4proto tcp dnat {family} to {host}"
+    to = f"{bracketed(host)}:{redirect.reachable_port}"
+    return f"{family} daddr {advertised} tcp dport {redirect.advertised_port} dnat {family} to {to}"
+
+
+def _header(table: str) -> Header:
+    return Header(
+        title="Kafka by nftables on the node of the client",
+        can=CAN,
+        cannot=LIMITS,
+        check=("nft -c -f FILE",),
+        apply=("nft -f FILE", f"nft delete table {table}      removes it"),
+    )

@@ -6,31 +6,38 @@ comes out is a whole `stream` block, to be included at the top level of nginx.co
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from brokernat.render.forwards import Forward, forwards
+from brokernat.render.gateway import gateway_header
+from brokernat.render.header import Header
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from brokernat.address import Endpoint
+    from brokernat.render.subject import Subject
 
-_HEADER = """\
-# Kafka through a host in both networks: one port here for each broker there.
-# Include this at the top level of nginx.conf, beside `http`, not in it. nginx needs its stream module
-# (Debian and Ubuntu: libnginx-mod-stream).
-#
-# It carries any protocol of Kafka: login and TLS stay between client and broker. It does not change what
-# brokers advertise: clients must translate `advertised` to the port here, which is what an address map does.
-# Clients reach it with their own list, one entry for each `server` below; a broker added later needs one more.
-"""
+_HEADER = Header(
+    title="Kafka through nginx: one port of this host for each broker",
+    can=(),
+    cannot=("Stand in `http`: nginx takes one `stream` block, at the top level of nginx.conf.",),
+    check=("nginx -t",),
+    apply=(
+        "apt-get install nginx libnginx-mod-stream      (Debian, Ubuntu)",
+        "include /etc/nginx/FILE;                       in nginx.conf, beside `http`",
+        "nginx -s reload                                connections that are open stay",
+    ),
+)
 
 
-@dataclass(frozen=True, slots=True)
-class Forward:
-    """What is accepted at `listen` goes to `upstream`."""
+def nginx(subject: Subject) -> str:
+    """The file for a cluster.
 
-    listen: Endpoint
-    upstream: Endpoint
+    Raises:
+        NotExpressibleError: a rule names no broker, or a port that nobody knows.
+    """
+    found = forwards(subject.address_map, subject.bootstrap_servers)
+    return f"{gateway_header(_HEADER, subject, found)}\n{nginx_stream(found)}"
 
 
 def nginx_stream(forwards: Iterable[Forward]) -> str:
@@ -49,7 +56,7 @@ def nginx_stream(forwards: Iterable[Forward]) -> str:
 """
         for forward in forwards
     )
-    return f"""{_HEADER}
+    return f"""\
 stream {{
     proxy_connect_timeout 8s;
     proxy_timeout 24h;

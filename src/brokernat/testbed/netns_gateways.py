@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from brokernat.render import Forward, HostNat, nftables, nginx_stream
+from brokernat.render import Forward, HostNat, nftables_router, nginx_stream
 from brokernat.testbed.namespaces import TOOLS, tool
 from brokernat.testbed.polling import wait_until
 from brokernat.testbed.proof import connects
@@ -95,7 +95,7 @@ class NatGateway:
             MissingToolError: nftables is not installed.
         """
         tool("nft")
-        self._place.run("nft", "-f", "-", text=nftables(self._nats))
+        self._place.run("nft", "-f", "-", text=nftables_router(self._nats))
         self._forwarding(on=True)
 
     def stop(self) -> None:

@@ -1,10 +1,10 @@
-"""The nftables file as it stands in a snapshot."""
+"""The router's nftables file as it stands in a snapshot."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from brokernat.render import HostNat, nftables
+from brokernat.render import HostNat, nftables_router
 
 if TYPE_CHECKING:
     from syrupy.assertion import SnapshotAssertion
@@ -12,4 +12,4 @@ if TYPE_CHECKING:
 
 def test_file(snapshot: SnapshotAssertion) -> None:
     nats = [HostNat("10.99.1.23", "192.168.1.23"), HostNat("10.99.1.24", "192.168.1.24")]
-    assert nftables(nats) == snapshot
+    assert nftables_router(nats) == snapshot

@@ -1,0 +1,101 @@
+"""`brokernat render TARGET`: the configuration of another program that an address map implies.
+
+One command a target, all made from the table below, with the same options; a target that needs to know more has one
+more. Secrets of the file are not looked up: what needs one gets a placeholder.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from brokernat.cli import console
+from brokernat.cli.map_source import cluster_option, mapped_cluster
+from brokernat.cli.options import DEFAULT_FILE, config_option
+from brokernat.cli.output_file import output_options, write_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+_agent_path_option = click.option(
+    "--agent-path",
+    metavar="JAR",
+    help="Where the agent jar is on the hosts that use the file; where it is here unless given.",
+)
+_syntax_option = click.option(
+    "--syntax", type=click.Choice(["yaml", "properties"]), help="Which of Spring's two forms; yaml unless given."
+)
+
+# name: (one line of help, options beside the common ones)
+TARGETS: dict[str, tuple[str, tuple[Callable[..., Any], ...]]] = {
+    "nginx": ("A stream block: one port of a host in both networks for each broker.", ()),
+    "haproxy": ("Sections for mode tcp: one port of a host in both networks for each broker.", ()),
+    "hosts": ("Lines for /etc/hosts: names of brokers, ports kept.", ()),
+    "iptables": ("NAT on the client's node, a text for iptables-restore.", ()),
+    "nftables": ("NAT on the client's node, a file for nft.", ()),
+    "spark": ("spark-defaults.conf: agent and map for driver and executors.", (_agent_path_option,)),
+    "spring": ("application.yaml: spring-kafka with the map.", (_agent_path_option, _syntax_option)),
+}
+
+
+@click.group()
+def render() -> None:
+    """Write the configuration of nginx, a hosts file, Spark ... that an address map implies."""
+
+
+def _command(target: str) -> click.Command:
+    summary, options = TARGETS[target]
+
+    def run(config_file: Path, cluster: str | None, file: Path | None, *, replace: bool, **chosen: str | None) -> None:
+        text = _text(target, config_file, cluster, {name: value for name, value in chosen.items() if value})
+        if file is None:
+            console.data(text.removesuffix("\n"))
+            return
+        write_file(file, text, replace=replace)
+        console.note(f"{file}: its head says what it can and cannot do, how to check and how to apply it")
+
+    function: Callable[..., Any] = run
+    for option in (output_options, cluster_option, config_option, *options):
+        function = option(function)
+    return click.command(name=target, help=summary)(function)
+
+
+def _text(target: str, config_file: Path, cluster: str | None, chosen: dict[str, str]) -> str:
+    from brokernat import render as texts
+    from brokernat.jvm import agent_jar
+
+    found, address_map = mapped_cluster(config_file, cluster)
+    subject = texts.Subject(
+        found.name,
+        found.bootstrap_servers,
+        address_map,
+        found.client,
+        str(config_file),
+        _command_line(target, config_file, found.name, chosen),
+    )
+    match target:
+        case "spark":
+            return texts.spark(subject, agent_path=chosen.get("agent_path") or str(agent_jar()))
+        case "spring":
+            path = chosen.get("agent_path") or str(agent_jar())
+            return texts.spring(subject, agent_path=path, syntax=texts.Syntax(chosen.get("syntax", "yaml")))
+        case _:
+            function: Callable[..., str] = getattr(texts, target)
+            return function(subject)
+
+
+def _command_line(target: str, config_file: Path, cluster: str, chosen: dict[str, str]) -> str:
+    """What makes the same text again, in one shell line."""
+    words = ["brokernat", "render", target, "--cluster", cluster]
+    if str(config_file) != DEFAULT_FILE:
+        words += ["--config", str(config_file)]
+    for name, value in chosen.items():
+        words += [f"--{name.replace('_', '-')}", value]
+    return shlex.join(words)
+
+
+for _target in TARGETS:
+    render.add_command(_command(_target))

@@ -1,0 +1,144 @@
+"""Which rules a target has no words for, decided once in this table.
+
+A rule that a file leaves out is a broker that its reader cannot reach, so it is refused by name, all of them at once,
+with what to use instead. What a target says too broadly (a hosts file knows no ports) or decides too early (nginx looks
+a name up once) is no refusal; it stands in the target's header.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from brokernat.address import CidrRule, HostPortRule, HostRule, NodeIdRule, Rule, WildcardRule
+from brokernat.address.host import as_ip
+from brokernat.errors import NotExpressibleError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from brokernat.address import AddressMap
+
+
+class Means(Enum):
+    """The ways to say a map; targets of one kind can say the same rules."""
+
+    CLIENT = "a client's configuration"
+    GATEWAY = "a gateway with one port for each broker"
+    HOSTS = "a hosts file"
+    DNAT = "the kernel's NAT"
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    concerns: Callable[[Rule], bool]
+    because: str
+
+
+def _is_node_id(rule: Rule) -> bool:
+    return isinstance(rule, NodeIdRule)
+
+
+def _is_wildcard(rule: Rule) -> bool:
+    return isinstance(rule, WildcardRule)
+
+
+def _is_network(rule: Rule) -> bool:
+    return isinstance(rule, CidrRule)
+
+
+def _changes_port(rule: Rule) -> bool:
+    return isinstance(rule, HostPortRule) and rule.advertised.port != rule.reachable.port
+
+
+def _hosts(rule: Rule) -> tuple[str, str] | None:
+    match rule:
+        case HostPortRule():
+            return rule.advertised.host, rule.reachable.host
+        case HostRule():
+            return rule.advertised, rule.reachable
+        case _:
+            return None
+
+
+def _advertises_address(rule: Rule) -> bool:
+    hosts = _hosts(rule)
+    return hosts is not None and as_ip(hosts[0]) is not None
+
+
+def _advertises_name(rule: Rule) -> bool:
+    hosts = _hosts(rule)
+    return hosts is not None and as_ip(hosts[0]) is None
+
+
+def _leads_to_name(rule: Rule) -> bool:
+    hosts = _hosts(rule)
+    return hosts is not None and as_ip(hosts[1]) is None
+
+
+def _changes_family(rule: Rule) -> bool:
+    one, other = (as_ip(host) for host in _hosts(rule) or ("", ""))
+    return one is not None and other is not None and one.version != other.version
+
+
+_NODE_ID = _Refusal(_is_node_id, "the node id is known to a Kafka-aware proxy only")
+
+REFUSALS = {
+    Means.CLIENT: (_NODE_ID,),
+    Means.GATEWAY: (
+        _NODE_ID,
+        _Refusal(_is_wildcard, "a wildcard names no broker, and a gateway must know where each one is"),
+    ),
+    Means.HOSTS: (
+        _NODE_ID,
+        _Refusal(_is_wildcard, "a hosts file has no wildcards"),
+        _Refusal(_is_network, "clients do not look addresses up, only names"),
+        _Refusal(_advertises_address, "clients do not look addresses up, only names"),
+        _Refusal(_changes_port, "a hosts file knows no ports"),
+        _Refusal(_leads_to_name, "a hosts file leads to addresses, not to names"),
+    ),
+    Means.DNAT: (
+        _NODE_ID,
+        _Refusal(_is_wildcard, "packets carry addresses, not names"),
+        _Refusal(_advertises_name, "packets carry addresses, not names"),
+        _Refusal(_leads_to_name, "packets carry addresses, not names"),
+        _Refusal(_changes_family, "NAT does not change between IPv4 and IPv6"),
+    ),
+}
+
+_INSTEAD = {
+    Means.CLIENT: "write one `host:port` rule for each broker",
+    Means.GATEWAY: "write one `host:port` rule for each broker",
+    Means.HOSTS: "give the map to the clients themselves (`brokernat map export`), or use `iptables` or `nftables`",
+    Means.DNAT: "give the map to the clients themselves (`brokernat map export`), or, for names, use `hosts`",
+}
+
+
+def require_expressible(address_map: AddressMap, means: Means) -> None:
+    """Refuse a map that holds rules which `means` cannot say.
+
+    Raises:
+        NotExpressibleError: with every such rule and why.
+    """
+    refuse(
+        means,
+        (
+            (rule, refusal.because)
+            for rule in address_map.rules
+            for refusal in [next((each for each in REFUSALS[means] if each.concerns(rule)), None)]
+            if refusal is not None
+        ),
+    )
+
+
+def refuse(means: Means, found: Iterable[tuple[Rule, str]]) -> None:
+    """Refuse `found`, rules with the reason for each, if there are any.
+
+    Raises:
+        NotExpressibleError: there are.
+    """
+    reasons = [f"  {rule}: {because}" for rule, because in found]
+    if reasons:
+        message = "\n".join((f"{means.value} cannot say every rule of the address map:", *reasons))
+        raise NotExpressibleError(message, hint=_INSTEAD[means])

@@ -1,0 +1,63 @@
+"""Lines for a hosts file: where brokers advertise names and keep their ports, these alone are enough.
+
+A hosts file says one address for a name and nothing about ports, so a rule for one port is said too broadly, and a
+second rule for the same name that leads elsewhere is refused: its port would land at the wrong broker.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from brokernat.address import HostPortRule, HostRule
+from brokernat.render.expressible import Means, refuse, require_expressible
+from brokernat.render.header import Header
+
+if TYPE_CHECKING:
+    from brokernat.address import AddressMap, Rule
+    from brokernat.render.subject import Subject
+
+_HEADER = Header(
+    title="Kafka by /etc/hosts: the names that brokers advertise lead to addresses that can be dialled from here",
+    can=("Serve every program of this host as it is, without a map, an agent or a plug-in.",),
+    cannot=(
+        "Change ports, or translate addresses: only names are looked up.",
+        "Serve two clusters whose brokers have the same names.",
+        "Notice changes: it has to be kept on every host, and in every container image, that runs a client.",
+        "Refuse names that no rule has: they are looked up as ever.",
+    ),
+    check=("getent hosts NAME      for each name below",),
+    apply=("append it to /etc/hosts; clients that run already keep what they have looked up (Java: 30 s)",),
+)
+
+
+def hosts(subject: Subject) -> str:
+    """The lines for a cluster.
+
+    Raises:
+        NotExpressibleError: a rule is about ports, networks, wildcards or addresses.
+    """
+    addresses = _addresses(subject.address_map)
+    width = max(map(len, addresses.values()), default=0)
+    lines = [f"{address:<{width}} {name}" for name, address in addresses.items()]
+    return "\n".join((_HEADER.text(subject), *lines)) + "\n"
+
+
+def _addresses(address_map: AddressMap) -> dict[str, str]:
+    require_expressible(address_map, Means.HOSTS)
+    found: dict[str, str] = {}
+    elsewhere: list[tuple[Rule, str]] = []
+    for rule, name, address in map(_parts, address_map.rules):
+        if found.setdefault(name, address) != address:
+            elsewhere.append((rule, f"a hosts file knows one address for a name, and {name} has {found[name]}"))
+    refuse(Means.HOSTS, elsewhere)
+    return found
+
+
+def _parts(rule: Rule) -> tuple[Rule, str, str]:
+    match rule:
+        case HostPortRule():
+            return rule, rule.advertised.host, rule.reachable.host
+        case HostRule():
+            return rule, rule.advertised, rule.reachable
+        case _:
+            raise AssertionError(f"{rule} is refused before")

@@ -1,0 +1,66 @@
+"""`spark-defaults.conf` lines that put agent and map into the JVMs of driver and executors: the job stays as it is.
+
+`defaultJavaOptions` stand in front of the user's own `extraJavaOptions`, so both count (Spark 3.0 and later). The map
+of the JVM lets other clusters pass even where the cluster says `unmapped: fail`, for the same JVM talks to the sink;
+what refuses is the client's own map, in the two options of the comment.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from brokernat.address import canonical_text
+from brokernat.render.expressible import Means, require_expressible
+from brokernat.render.header import Header, map_lines
+
+if TYPE_CHECKING:
+    from brokernat.render.subject import Subject
+
+_SETTINGS = ("spark.driver.defaultJavaOptions", "spark.executor.defaultJavaOptions")
+
+
+def spark(subject: Subject, *, agent_path: str) -> str:
+    """Lines for `spark-defaults.conf`.
+
+    Args:
+        subject: the cluster.
+        agent_path: where the agent jar is on the driver's host and on each executor's.
+
+    Raises:
+        NotExpressibleError: the map holds a rule that a client cannot decide.
+    """
+    require_expressible(subject.address_map, Means.CLIENT)
+    option = f"-javaagent:{agent_path}={canonical_text(subject.address_map)}"
+    if " " in agent_path:
+        # Spark splits the value as a shell would.
+        option = f'"{option}"'
+    width = max(map(len, _SETTINGS))
+    lines = [f"{name:<{width}} {option}" for name in _SETTINGS]
+    return "\n".join((_HEADER.text(subject, _per_client(subject)), *lines)) + "\n"
+
+
+def _per_client(subject: Subject) -> list[str]:
+    return [
+        "The map for one source or sink only, which replaces the JVM's (leave `=RULES` out of the lines below then):",
+        *(f'  .option("kafka.{name}", "{value}")' for name, _, value in map(_parted, map_lines(subject))),
+    ]
+
+
+def _parted(line: str) -> tuple[str, str, str]:
+    return line.partition("=")
+
+
+_HEADER = Header(
+    title="Spark: the agent and the map for driver and executors",
+    can=("Give every Kafka client of a job the map: sources, sinks, the job's own; the job stays as it is.",),
+    cannot=(
+        "Start a JVM on a host that lacks the jar at this path: it ends at once, and a cluster starts the next one.",
+        "Tell two clusters with the same advertised addresses apart: give each source and sink its own map.",
+        "Replace settings of these names that the job has itself: Spark takes the job's.",
+    ),
+    check=("driver and executors log `translated ADVERTISED -> REACHABLE` for each broker that they dial",),
+    apply=(
+        "brokernat agent --copy-to DIR        on every host",
+        "add the lines to $SPARK_HOME/conf/spark-defaults.conf, or: spark-submit --properties-file FILE ...",
+    ),
+)
