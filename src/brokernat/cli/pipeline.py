@@ -144,10 +144,11 @@ def _session(prepared: Prepared, wanted: SparkOptions) -> Iterator[SparkSession]
 def _look(spark: SparkSession, prepared: Prepared, wanted: SparkOptions) -> tuple[Preflight, Proof]:
     """What can be known before the start. An executor that does not answer would keep the steps waiting for ever."""
     from brokernat.clients.spark import prove
-    from brokernat.pipelines.preflight import CheckResult, Level, look_at_clusters, try_steps
+    from brokernat.pipelines.preflight import CheckResult, Level, look_at_clusters, not_provable, try_steps
 
     found = look_at_clusters(spark, prepared)
     proof = prove(spark, prepared.clusters, topics=found.topics, timeout=wanted.proof_timeout)
+    found = found.and_then(not_provable(proof, prepared.clusters))
     if proof.complete:
         return found.and_then(try_steps(spark, prepared)), proof
     skipped = CheckResult("steps", Level.WARNING, "not looked at: an executor has not answered")

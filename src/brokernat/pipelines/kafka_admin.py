@@ -43,7 +43,10 @@ class TopicFacts:
 
 @dataclass(frozen=True, slots=True)
 class Unseen:
-    """Why nothing is known of a topic: it is not there, or asking is not allowed."""
+    """Why nothing is known of a topic.
+
+    `exists` is False where it is not there, None where asking is not allowed, True where the question failed.
+    """
 
     name: str
     exists: bool | None
@@ -86,7 +89,7 @@ class KafkaAdmin:
             described = self._client.describeTopics(self._list([name]), options).allTopicNames().get().get(name)
         except Py4JJavaError as error:
             cause = root_cause(error)
-            exists = False if cause.startswith(_ABSENT) else None
+            exists = False if cause.startswith(_ABSENT) else None if _FORBIDDEN in cause else True
             return Unseen(name, exists, cause)
         allowed = described.authorizedOperations()
         return TopicFacts(

@@ -12,12 +12,13 @@ import enum
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from brokernat.clients.spark import client_properties
+from brokernat.clients.spark import Outcome, client_properties
 from brokernat.errors import BrokernatError, ConfigError, NothingReachableError
 from brokernat.pipelines.batch import current_joins
 from brokernat.pipelines.envelope import envelop
 from brokernat.pipelines.files import Files
 from brokernat.pipelines.kafka_admin import TopicFacts, open_admin
+from brokernat.pipelines.kafka_commands import create_topic, grant, raise_message_size
 from brokernat.pipelines.root_cause import root_cause
 from brokernat.pipelines.state import foreign
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from brokernat.clients.spark import Proof
     from brokernat.config import Cluster
     from brokernat.pipelines.kafka_admin import Unseen
     from brokernat.pipelines.pipeline import Prepared
@@ -94,7 +96,7 @@ def look_at_clusters(spark: SparkSession, prepared: Prepared) -> Preflight:
         if end == SOURCE:
             results += _checkpoint(spark, prepared, cluster_id)
     if SOURCE in seen and SINK in seen:
-        results += _sizes(seen[SOURCE], seen[SINK])
+        results += _sizes(seen[SOURCE], seen[SINK], prepared.sink)
     present: dict[str, tuple[str, ...]] = {}
     for end, cluster, _ in _ends(prepared):
         there = (name for name, fact in seen.get(end, {}).items() if isinstance(fact, TopicFacts))
@@ -115,38 +117,52 @@ def _topics(end: str, cluster: Cluster, facts: _Facts) -> Iterator[CheckResult]:
     for name, fact in facts.items():
         subject = f"{end} topic {name}"
         if not isinstance(fact, TopicFacts):
-            yield _unseen(subject, end, cluster, fact)
+            yield _unseen(subject, end, cluster, fact, right)
         elif fact.operations is not None and not fact.operations & {right, "ALL"}:
-            hint = f"kafka-acls.sh --add --allow-principal User:... --operation {right} --topic {name}"
-            yield CheckResult(subject, Level.ERROR, f"no {right} right on `{name}` in `{cluster.name}`", hint)
+            message = f"no {right} right on `{name}` in `{cluster.name}`"
+            yield CheckResult(subject, Level.ERROR, message, grant(cluster, right, topic=name))
         else:
             known = "" if fact.operations is not None else f"; the broker does not say whether {right} is allowed"
             yield CheckResult(subject, Level.OK, f"{fact.partitions} partitions{known}")
 
 
-def _unseen(subject: str, end: str, cluster: Cluster, fact: Unseen) -> CheckResult:
-    servers = ",".join(map(str, cluster.bootstrap_servers))
+def _unseen(subject: str, end: str, cluster: Cluster, fact: Unseen, right: str) -> CheckResult:
     if fact.exists is False:
-        create = f"kafka-topics.sh --bootstrap-server {servers} --create --topic {fact.name} --partitions 3"
-        hint = create if end == SINK else "is the name right, and may this user DESCRIBE it?"
+        hint = create_topic(cluster, fact.name) if end == SINK else "is the name right, and may this user DESCRIBE it?"
         return CheckResult(subject, Level.ERROR, f"there is no topic `{fact.name}` in `{cluster.name}`", hint)
+    if fact.exists is None:
+        message = f"no right on `{fact.name}` in `{cluster.name}`, not even to see whether it is there"
+        return CheckResult(subject, Level.ERROR, message, grant(cluster, right, topic=fact.name))
     return CheckResult(subject, Level.ERROR, f"`{fact.name}` cannot be looked at: {fact.cause}")
 
 
-def _sizes(source: _Facts, sink: _Facts) -> Iterator[CheckResult]:
+def not_provable(proof: Proof, clusters: Iterable[Cluster]) -> Iterator[CheckResult]:
+    """A warning for each cluster with brokers that were reached and may not be asked who they are."""
+    for cluster in clusters:
+        nodes = {
+            row.node_id for row in proof.rows if row.cluster == cluster.name and row.outcome is Outcome.NOT_PROVABLE
+        }
+        if nodes:
+            yield CheckResult(
+                f"proof {cluster.name}",
+                Level.WARNING,
+                f"node {', '.join(map(str, sorted(filter(None, nodes))))} answered and may not be asked who it is: "
+                "two swapped rules would not be found",
+                grant(cluster, "DESCRIBE_CONFIGS"),
+            )
+
+
+def _sizes(source: _Facts, sink: _Facts, cluster: Cluster) -> Iterator[CheckResult]:
     largest = max((f.max_message_bytes or 0 for f in source.values() if isinstance(f, TopicFacts)), default=0)
     for name, fact in sink.items():
         limit = fact.max_message_bytes if isinstance(fact, TopicFacts) else None
         subject = f"message size {name}"
         if limit is None or not largest:
-            yield CheckResult(subject, Level.WARNING, "max.message.bytes cannot be read (no DESCRIBE_CONFIGS right)")
+            hint = grant(cluster, "DESCRIBE_CONFIGS", topic=name) if limit is None else None
+            yield CheckResult(subject, Level.WARNING, "max.message.bytes cannot be read on both sides", hint)
         elif limit < largest + _ENVELOPE_BYTES:
             message = f"`{name}` takes {limit} bytes, the source up to {largest}, and headers add to that"
-            hint = (
-                f"kafka-configs.sh --alter --entity-type topics --entity-name {name} "
-                f"--add-config max.message.bytes={largest + _ENVELOPE_BYTES}, and "
-                f"max.request.size of the sink cluster's client the same"
-            )
+            hint = raise_message_size(cluster, name, largest + _ENVELOPE_BYTES)
             yield CheckResult(subject, Level.WARNING, message, hint)
         else:
             yield CheckResult(subject, Level.OK, f"{limit} bytes, source {largest}")
