@@ -9,7 +9,6 @@ library's private parts: each minor release is tested before it is let in, and o
 
 from __future__ import annotations
 
-import functools
 import inspect
 import ssl
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,7 +19,6 @@ from brokernat.errors import MissingToolError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from types import ModuleType
 
     from brokernat.config import Cluster
 
@@ -141,27 +139,6 @@ def attach(client: Client, cluster: Cluster | AddressMap) -> Client:
     elif cluster.address_map is not None:
         network.redirect(client, cluster.address_map, f"cluster {cluster.name}")
     return client
-
-
-def wrap_classes(module: ModuleType, address_map: AddressMap) -> None:
-    """Give every client made afterwards in this process the map; `attach` replaces it for one of them.
-
-    For `brokernat exec` only, which runs programs that cannot be changed.
-
-    Args:
-        module: the imported package `aiokafka`.
-        address_map: the map in force.
-    """
-    network = _network()
-    client: Any = module.AIOKafkaClient
-    make = client.__init__
-
-    @functools.wraps(make)
-    def make_and_redirect(self: Any, **arguments: Any) -> None:
-        make(self, **arguments)
-        network.redirect(self, address_map, "brokernat exec")
-
-    client.__init__ = make_and_redirect
 
 
 def _network() -> Any:

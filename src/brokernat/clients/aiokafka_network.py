@@ -5,11 +5,13 @@ for its socket. One instance's two methods are rebound to make connections of ou
 dials elsewhere. The connection keeps the advertised host: asyncio would verify the name it dials, so it is given the
 original one.
 
-Imports aiokafka, so it is itself imported when a client is configured.
+Imports aiokafka, so it is itself imported when a client is configured, and nothing that brokernat depends on:
+`brokernat exec` uses it in interpreters that have aiokafka alone.
 """
 
 from __future__ import annotations
 
+import functools
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +26,7 @@ from brokernat.errors import MissingToolError, UnmappedEndpointError
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
+    from types import ModuleType
 
     from brokernat.address import AddressMap
 
@@ -90,6 +93,26 @@ def redirect(client: Any, address_map: AddressMap, owner: str) -> None:
                 hint="pip install 'brokernat[aiokafka]' installs a release that was tested",
             )
         setattr(network, name, MethodType(rebound(method, create_conn=create_conn), network))
+
+
+def wrap_classes(module: ModuleType, address_map: AddressMap) -> None:
+    """Give every client made afterwards in this process the map; `attach` replaces it for one of them.
+
+    For `brokernat exec` only, which runs programs that cannot be changed.
+
+    Args:
+        module: the imported package `aiokafka`.
+        address_map: the map in force.
+    """
+    client: Any = module.AIOKafkaClient
+    make = client.__init__
+
+    @functools.wraps(make)
+    def make_and_redirect(self: Any, *arguments: Any, **options: Any) -> None:
+        make(self, *arguments, **options)
+        redirect(self, address_map, "brokernat exec")
+
+    client.__init__ = make_and_redirect
 
 
 def _network_client(client: Any) -> Any:

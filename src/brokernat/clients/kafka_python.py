@@ -27,9 +27,7 @@ from brokernat.errors import MissingToolError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from types import ModuleType
 
-    from brokernat.address import AddressMap
     from brokernat.config import Cluster
 
 _JAVA_CLASS = "it names a Java class"
@@ -156,20 +154,6 @@ def configure(conf: Mapping[str, Any], cluster: Cluster, client: type[Any] | Non
     return {**result, **conf}
 
 
-def wrap_classes(module: ModuleType, address_map: AddressMap) -> None:
-    """Give every client made afterwards in this process the map, unless it brings a `kafka_client` of its own.
-
-    For `brokernat exec` only, which runs programs that cannot be changed.
-
-    Args:
-        module: the imported package `kafka`.
-        address_map: the map in force.
-    """
-    mapped = _network().MappedClient(address_map, "brokernat exec")
-    for client in _clients(module):
-        client.DEFAULT_CONFIG["kafka_client"] = mapped
-
-
 def _network() -> Any:
     try:
         from brokernat.clients import kafka_python_network
@@ -180,12 +164,8 @@ def _network() -> Any:
 
 def _table(network: Any) -> Table:
     """The entries that this release has an argument for."""
-    known = {name for client in _clients(network.kafka) for name in client.DEFAULT_CONFIG}
+    known = {name for client in network.clients(network.kafka) for name in client.DEFAULT_CONFIG}
     return Table(
         network.LIBRARY,
         {name: entry for name, entry in ENTRIES.items() if isinstance(entry, Without) or entry.name in known},
     )
-
-
-def _clients(module: ModuleType) -> tuple[Any, ...]:
-    return module.KafkaProducer, module.KafkaConsumer, module.KafkaAdminClient

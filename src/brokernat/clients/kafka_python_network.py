@@ -5,7 +5,8 @@ whose `BrokerConnection` looks up names itself; 3.x was rewritten around `create
 of one producer, consumer or admin client get another socket and nothing else: they still know the broker by its
 advertised name, so TLS verifies that.
 
-Imports kafka-python, so it is itself imported when a client is configured. Which generation is installed is decided
+Imports kafka-python, so it is itself imported when a client is configured, and nothing that brokernat depends on:
+`brokernat exec` uses it in interpreters that have kafka-python alone. Which generation is installed is decided
 here and nowhere else, by what there is to rebind and not by the version, which says little between minor releases.
 """
 
@@ -24,6 +25,7 @@ from brokernat.errors import ConfigError, MissingToolError, Problem, UnmappedEnd
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import ModuleType
 
     from brokernat.address import AddressMap
 
@@ -53,6 +55,25 @@ class MappedClient:
         """The library's network client; its arguments are kafka-python's."""
         make = _generation()
         return make(Dialler(self.address_map, bootstrap_endpoints(configs["bootstrap_servers"]), self.owner), configs)
+
+
+def wrap_classes(module: ModuleType, address_map: AddressMap) -> None:
+    """Give every client made afterwards in this process the map, unless it brings a `kafka_client` of its own.
+
+    For `brokernat exec` only, which runs programs that cannot be changed.
+
+    Args:
+        module: the imported package `kafka`.
+        address_map: the map in force.
+    """
+    mapped = MappedClient(address_map, "brokernat exec")
+    for client in clients(module):
+        client.DEFAULT_CONFIG["kafka_client"] = mapped
+
+
+def clients(module: ModuleType) -> tuple[Any, ...]:
+    """The classes that take `kafka_client`."""
+    return module.KafkaProducer, module.KafkaConsumer, module.KafkaAdminClient
 
 
 def _generation() -> Callable[[Dialler, dict[str, Any]], Any]:

@@ -20,7 +20,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(_HERE)))
-_MODULES = {"kafka": "brokernat.clients.kafka_python", "aiokafka": "brokernat.clients.aiokafka"}
+_MODULES = {"kafka": "brokernat.clients.kafka_python_network", "aiokafka": "brokernat.clients.aiokafka_network"}
 _OLDEST = (3, 11)
 
 
