@@ -1,1 +1,20 @@
 """Logs to a Kafka topic without losing any: memory queue, durable spool, a producer with the address map."""
+
+from brokernat.shipping.block import SEQUENCE_HEADER
+from brokernat.shipping.faults import NotShippedError, SpoolBusyError, SpoolDamagedError, SpoolFullError
+from brokernat.shipping.handler import KafkaHandler
+from brokernat.shipping.spool import Rejection, Spool
+from brokernat.shipping.status import Status, read_status
+
+__all__ = [
+    "SEQUENCE_HEADER",
+    "KafkaHandler",
+    "NotShippedError",
+    "Rejection",
+    "Spool",
+    "SpoolBusyError",
+    "SpoolDamagedError",
+    "SpoolFullError",
+    "Status",
+    "read_status",
+]

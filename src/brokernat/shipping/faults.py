@@ -1,0 +1,50 @@
+"""What shipping refuses, in words: a spool that is held, full, damaged; a record that finds no room."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from brokernat.errors import BrokernatError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class SpoolBusyError(BrokernatError):
+    """Another process holds the spool: two writers would give the same sequence numbers to different records."""
+
+    exit_code = 2
+
+    def __init__(self, directory: Path, holder: str) -> None:
+        super().__init__(
+            f"the spool {directory} is in use by process {holder or 'unknown'}",
+            hint="give each process a spool of its own, or set `shared_spool=True`: each takes a numbered one below it",
+        )
+
+
+class SpoolDamagedError(BrokernatError):
+    """What is in the folder is not a spool that this version reads."""
+
+    exit_code = 2
+
+    def __init__(self, directory: Path, reason: str) -> None:
+        super().__init__(
+            f"the spool {directory} cannot be read: {reason}",
+            hint="move the folder aside and keep it: `sqlite3 spool.db .recover` gets out what is whole",
+        )
+
+
+class SpoolFullError(BrokernatError):
+    """The spool holds as much as it may, or cannot be written, as on a full disk. Nothing of the block is in it."""
+
+    exit_code = 6
+
+
+class NotShippedError(BrokernatError):
+    """A record was refused: it is neither in the queue nor in the spool. Audit handlers raise it at the call."""
+
+    exit_code = 6
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the record was not taken: {reason}")
+        self.reason = reason

@@ -1,0 +1,60 @@
+"""What a fork does to shipping: the child has the handler and none of its threads.
+
+The child must neither use nor close what the parent has open: SQLite forbids carrying a connection over, and librdkafka
+would wait for threads that are not there. So these objects are made immortal in the child, and the handler opens a
+spool of its own, at the child's first record. What was in the queue is the parent's, and the parent stores it.
+
+SQLite has locks of the whole process. A fork in the middle of a call would leave them locked in the child for ever, so
+every call happens under `still`, and a fork waits for it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+import weakref
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Forked(Protocol):
+    """Something that must start anew in a child."""
+
+    def after_fork(self) -> None: ...
+
+
+_members: weakref.WeakSet[Forked] = weakref.WeakSet()
+_lock = threading.RLock()
+
+
+def register(member: Forked) -> None:
+    """`member.after_fork()` is called in every child."""
+    _members.add(member)
+
+
+@contextmanager
+def still() -> Iterator[None]:
+    """No fork happens in here."""
+    with _lock:
+        yield
+
+
+def keep_for_ever(*things: object) -> None:
+    """They are never destroyed in this process, not even when the interpreter ends."""
+    for thing in things:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
+
+
+def _in_child() -> None:
+    global _lock
+    # The old one may belong to a thread that is not here.
+    _lock = threading.RLock()
+    for member in list(_members):
+        member.after_fork()
+
+
+os.register_at_fork(before=lambda: _lock.acquire(), after_in_parent=lambda: _lock.release(), after_in_child=_in_child)

@@ -1,0 +1,217 @@
+"""`KafkaHandler` for `logging`: queue, spool and sender wired together, one process at a time.
+
+Ordinary logs never wait: a record that finds no room is refused and counted. With `audit=True` the call returns when
+the record is committed to the spool and synced to the disk, or raises; records of several threads share a commit.
+
+Feedback is kept out: what Kafka's clients and shipping itself log, and whatever is logged in our own threads, is not
+taken, or each record would make another one.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from brokernat.config import Cluster, load
+from brokernat.shipping import forking
+from brokernat.shipping.intake import Intake, OnFull
+from brokernat.shipping.producer import open_producer
+from brokernat.shipping.record import Encoder
+from brokernat.shipping.sender import Sender
+from brokernat.shipping.spool import DEFAULT_LIMIT, Spool, open_numbered
+from brokernat.shipping.status import Status
+from brokernat.shipping.writer import Writer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from brokernat.shipping.spool import Rejection
+
+EXCLUDED: Final = ("brokernat.shipping", "confluent_kafka", "kafka", "aiokafka")
+_POLL: Final = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What one process has of a handler."""
+
+    intake: Intake
+    spool: Spool
+    writer: Writer
+    sender: Sender
+
+
+class KafkaHandler(logging.Handler):
+    """Ships records to a topic through a spool on disk."""
+
+    def __init__(
+        self,
+        cluster: Cluster | str,
+        topic: str,
+        spool: Path | str,
+        *,
+        audit: bool = False,
+        on_full: str | None = None,
+        max_spool: int = DEFAULT_LIMIT,
+        shared_spool: bool = False,
+        on_rejected: Callable[[Rejection], None] | None = None,
+        close_timeout: float = 5.0,
+        config: Path | str = "brokernat.yaml",
+        producer: Mapping[str, object] | None = None,
+        level: int = logging.NOTSET,
+    ) -> None:
+        """Opens the spool and begins to send what an earlier process left there.
+
+        Args:
+            cluster: a cluster, or the name of one in `config`.
+            topic: where records go.
+            spool: the folder of the spool, on a local disk; one process at a time.
+            audit: a call returns when its record is on the disk.
+            on_full: what a call does that finds no room: `drop` it (unless `audit`), `block` until there is room
+                (the default with `audit`), or `raise` NotShippedError (with `audit` only).
+            max_spool: bytes of records that the spool may hold.
+            shared_spool: several processes have this folder: each takes a numbered spool below it.
+            on_rejected: told of each record that the brokers refuse for good; called in a thread of shipping.
+            close_timeout: seconds that `close` (and the end of the interpreter) waits for acknowledgements.
+            config: the file that names the cluster.
+            producer: properties in librdkafka's names that win over ours.
+            level: as for every handler.
+
+        Raises:
+            SpoolBusyError: another process has the spool.
+            SpoolDamagedError: the spool cannot be read.
+            MissingToolError: confluent-kafka is not installed.
+            ConfigError: there is no such cluster, or librdkafka cannot have its properties.
+            ValueError: `on_full` does not go with `audit`.
+        """
+        self._audit = audit
+        self._on_full = OnFull(on_full or (OnFull.BLOCK if audit else OnFull.DROP))
+        if (self._on_full is OnFull.DROP) if audit else (self._on_full is OnFull.RAISE):
+            raise ValueError(f"on_full={self._on_full} does not go with audit={audit}")
+        known = cluster if isinstance(cluster, Cluster) else load(config).cluster(cluster)
+        self._topic = topic
+        self._directory = Path(spool).absolute()
+        self._limit = max_spool
+        self._on_rejected = on_rejected
+        self._close_timeout = close_timeout
+        self._open_producer = partial(open_producer, known, overrides=dict(producer or {}))
+        self._encoder = Encoder()
+        self._opening = threading.RLock()
+        self._closed = False
+        self._parts: _Parts | None = self._open(open_numbered if shared_spool else Spool)
+        # Last: an error above must not leave a half-made handler in the list that `logging.shutdown` works off.
+        super().__init__(level)
+        forking.register(self)
+
+    def handle(self, record: logging.LogRecord) -> Any:
+        """As every handler, without holding the handler's lock while an audit call waits for the disk."""
+        kept: Any = self.filter(record)
+        if kept:
+            self.emit(kept if isinstance(kept, logging.LogRecord) else record)
+        return kept
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Take the record in.
+
+        Raises:
+            NotShippedError: with `audit`, when the record is not in the spool.
+        """
+        if record.name.startswith(EXCLUDED) and _excluded(record.name):
+            return
+        parts = self._parts or self._reopen()
+        if threading.get_ident() in (parts.writer.ident, parts.sender.ident):
+            return
+        tail = self._encoder.encode(record, self.formatter)
+        receipt = parts.intake.offer(tail, receipt=self._audit)
+        if receipt is not None:
+            receipt.result()
+
+    def flush(self, timeout: float | None = None) -> bool:  # type: ignore[override] # says more than its base
+        """Everything logged so far into the spool; with `timeout` (seconds) wait for the brokers' answers too.
+
+        Returns:
+            Whether nothing is left that has no answer.
+        """
+        parts = self._parts
+        if parts is None:
+            return True
+        deadline = time.monotonic() + (self._close_timeout if timeout is None else timeout)
+        stored = parts.writer.wait_until_stored(parts.intake.offered, deadline)
+        while timeout is not None and parts.spool.pending and time.monotonic() < deadline:
+            time.sleep(_POLL)
+        return stored and not parts.spool.pending
+
+    def status(self) -> Status:
+        """What this process's spool has done and holds."""
+        parts = self._parts or self._reopen()
+        counts, spool = parts.spool.counts, parts.spool
+        pending = spool.pending
+        return Status(
+            directory=spool.directory,
+            source=spool.source,
+            in_use=not self._closed,
+            accepted=counts["accepted"],
+            acknowledged=counts["accepted"] - counts["rejected"] - pending,
+            rejected=counts["rejected"],
+            pending=pending,
+            refused=spool.refused_before + parts.intake.refused,
+            queued=parts.intake.depth[0],
+            held=spool.held,
+            limit=spool.limit,
+            trouble=parts.intake.stalled or (spool.trouble if pending else ""),
+        )
+
+    def close(self) -> None:
+        """Into the spool, then to the brokers for up to `close_timeout` seconds; the rest is sent by the next start."""
+        with self._opening:
+            parts, was_closed = self._parts, self._closed
+            self._closed = True
+            if parts is not None and not was_closed:
+                parts.intake.close("the handler is closed")
+                self.flush(self._close_timeout)
+                parts.sender.stop()
+                parts.writer.stop(self._close_timeout)
+                parts.spool.close()
+        super().close()
+
+    def after_fork(self) -> None:
+        """The child begins with nothing of the parent's."""
+        if self._parts is not None:
+            forking.keep_for_ever(*self._parts.spool.abandon(), self._parts.sender.abandon())
+        self._opening = threading.RLock()
+        self._encoder = Encoder()
+        self._parts = None
+
+    def _reopen(self) -> _Parts:
+        with self._opening:
+            if self._parts is None:
+                self._parts = self._open(open_numbered)
+            return self._parts
+
+    def _open(self, open_spool: Callable[..., Spool]) -> _Parts:
+        spool = open_spool(self._directory, self._limit, durable=self._audit)
+        intake = Intake(self._on_full)
+        parts = _Parts(
+            intake, spool, Writer(intake, spool), Sender(spool, self._topic, self._open_producer, self._on_rejected)
+        )
+        parts.writer.start()
+        parts.sender.start()
+        _close_at_end_of_child(self)
+        return parts
+
+
+def _excluded(name: str) -> bool:
+    return any(name == prefix or name.startswith(prefix + ".") for prefix in EXCLUDED)
+
+
+def _close_at_end_of_child(handler: KafkaHandler) -> None:
+    """`multiprocessing` ends a forked child without `atexit`, so that `logging.shutdown` does not run there."""
+    processes = sys.modules.get("multiprocessing.util")
+    if processes is not None and sys.modules["multiprocessing"].parent_process() is not None:
+        processes.Finalize(None, handler.close, exitpriority=0)

@@ -1,0 +1,79 @@
+"""The producer that ships: confluent-kafka with the cluster's map, and what each of its errors means for a record.
+
+Only errors that say something about the record itself reject it. Every other one (no rights on the topic, no topic, no
+broker, a login that fails) says something about the world, which people repair: the record stays in the spool and is
+sent again. Nothing expires.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from brokernat.errors import MissingToolError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from brokernat.config import Cluster
+
+_LOG: Final = logging.getLogger("brokernat.shipping.librdkafka")
+
+# Kafka's names of errors that no repeat will change: the record is too large, or the topic refuses what is in it.
+REJECTING: Final = frozenset(
+    {"MSG_SIZE_TOO_LARGE", "INVALID_MSG_SIZE", "INVALID_MSG", "INVALID_RECORD", "INVALID_TIMESTAMP", "POLICY_VIOLATION"}
+)
+OURS: Final[Mapping[str, object]] = {
+    "acks": "all",
+    "enable.idempotence": True,
+    # Records wait in librdkafka as long as it takes: one that expired there would have to be sent again, perhaps twice.
+    "message.timeout.ms": 0,
+    "delivery.report.only.error": True,
+    "linger.ms": 5,
+    "batch.size": 1_000_000,
+    # Above the brokers' own default, so that the topic decides what is too large.
+    "message.max.bytes": 16_000_000,
+    "queue.buffering.max.messages": 1_000_000,
+    "topic.metadata.propagation.max.ms": 5_000,
+}
+
+
+class KafkaFault(Protocol):
+    """What is used of `confluent_kafka.KafkaError`."""
+
+    def name(self) -> str: ...
+    def str(self) -> str: ...
+    def fatal(self) -> bool: ...
+
+
+def rejects(fault: KafkaFault) -> bool:
+    """Whether the record can never be delivered."""
+    return fault.name().lstrip("_") in REJECTING
+
+
+def describe(fault: KafkaFault) -> str:
+    """`NAME: what librdkafka says`."""
+    return f"{fault.name()}: {fault.str()}"
+
+
+def open_producer(cluster: Cluster, on_error: Callable[[KafkaFault], None], overrides: Mapping[str, object]) -> Any:
+    """A `confluent_kafka.Producer`.
+
+    Args:
+        cluster: where to, with the map and the login.
+        on_error: told of what concerns the client as a whole, from within `poll` and `flush`.
+        overrides: properties in librdkafka's names that win over ours.
+
+    Raises:
+        MissingToolError: confluent-kafka is not installed.
+        ConfigError: the cluster's properties are not librdkafka's.
+    """
+    try:
+        from confluent_kafka import Producer
+    except ModuleNotFoundError:
+        raise MissingToolError(
+            "shipping needs confluent-kafka, which is not installed", hint="pip install 'brokernat[shipping]'"
+        ) from None
+    from brokernat.clients.confluent import configure
+
+    return Producer(configure({**OURS, **overrides, "error_cb": on_error}, cluster), logger=_LOG)

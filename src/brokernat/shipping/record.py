@@ -1,0 +1,161 @@
+"""A `logging.LogRecord` as one line of JSON, made at the call, so that what is shipped is what was so then.
+
+The object is put together from parts, since this is what a call of `logger.info` costs; only extras go through the
+JSON encoder. Whatever a program logs becomes valid JSON: what JSON cannot say (NaN, bytes, objects, circles) becomes
+its `repr`, and a lone surrogate its escape. Nothing here raises.
+
+Structured loggers need no glue: a dict as message (structlog's event dict) gives `event` as the message and the rest as
+extras, and where the handler has a formatter that writes a JSON object (python-json-logger, structlog's
+ProcessorFormatter), so do that object's fields.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import socket
+import time
+from json.encoder import encode_basestring
+from math import isfinite
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_STANDARD: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+_PLAIN_SIZE: Final = len(vars(logging.makeLogRecord({})))
+_OURS: Final = ("message", "event")
+_FORMATTER: Final = logging.Formatter()
+_JSON: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=repr)
+
+
+class Encoder:
+    """Turns records into tails: the JSON object from behind its opening brace on."""
+
+    def __init__(self) -> None:
+        self._host = encode_basestring(socket.gethostname())
+        self._second = (-1, "")
+        self._who: dict[tuple[str | None, int | None], str] = {}
+
+    def encode(self, record: logging.LogRecord, formatter: logging.Formatter | None = None) -> bytes:
+        """One record: `"time":…,"host":…,"process":…,"pid":…,"thread":…,"logger":…,"level":…,"message":…[,…]}`."""
+        extra: dict[str, object] = {}
+        if len(record.__dict__) != _PLAIN_SIZE:
+            extra = {name: value for name, value in record.__dict__.items() if _is_extra(name)}
+        if formatter is not None:
+            message = _formatted(record, formatter, extra)
+        elif isinstance(record.msg, dict):
+            message = _message_of(record.msg, extra)
+        else:
+            message = _message(record)
+        parts = [
+            f'"time":"{self._time(record.created)}",{self._process(record)}"thread":{_text(record.threadName)},'
+            f'"logger":{_text(record.name)},"level":{_text(record.levelname)},"message":{encode_basestring(message)}'
+        ]
+        if record.exc_info or record.exc_text or record.stack_info:
+            parts.append(f'"exception":{encode_basestring(_exception(record))}')
+        if extra:
+            parts.append(f'"extra":{json_text(extra)}')
+        # A lone surrogate's backslash escape is JSON's escape for it.
+        return (",".join(parts) + "}").encode("utf-8", "backslashreplace")
+
+    def _time(self, created: float) -> str:
+        """RFC 3339 in UTC with microseconds."""
+        second, micros = divmod(round(created * 1_000_000), 1_000_000)
+        known, text = self._second
+        if second != known:
+            text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
+            self._second = (second, text)
+        return f"{text}.{micros:06d}Z"
+
+    def _process(self, record: logging.LogRecord) -> str:
+        who = (record.processName, record.process)
+        if who not in self._who:
+            self._who[who] = f'"host":{self._host},"process":{_text(who[0])},"pid":{who[1] or 0},'
+        return self._who[who]
+
+
+def json_text(value: object) -> str:
+    """JSON for anything at all."""
+    try:
+        return _JSON.encode(value)
+    except (ValueError, TypeError):
+        return _JSON.encode(_plain(value, frozenset()))
+    except Exception:  # noqa: BLE001 - a __repr__ of the application's
+        return encode_basestring(_repr(value))
+
+
+def _is_extra(name: str) -> bool:
+    # structlog's own notes on the record begin with an underscore.
+    return name not in _STANDARD and not name.startswith("_")
+
+
+def _message(record: logging.LogRecord) -> str:
+    try:
+        return record.getMessage()
+    except Exception:  # noqa: BLE001 - `%d` with a text, a __str__ that raises: the text as it stands and its arguments
+        return f"{_repr(record.msg)} {_repr(record.args)}"
+
+
+def _message_of(fields: Mapping[object, object], extra: dict[str, object]) -> str:
+    """The message among structured fields; the others are added to `extra`."""
+    message = ""
+    for name in _OURS:
+        if name in fields:
+            message = str(fields[name])
+            break
+    extra.update({str(key): value for key, value in fields.items() if key != name})
+    return message
+
+
+def _formatted(record: logging.LogRecord, formatter: logging.Formatter, extra: dict[str, object]) -> str:
+    try:
+        text = formatter.format(record)
+    except Exception:  # noqa: BLE001 - the application's formatter
+        return _message(record)
+    if text.startswith("{"):
+        try:
+            fields = json.loads(text)
+        except (ValueError, RecursionError):
+            return text
+        extra.clear()
+        return _message_of(fields, extra)
+    return text
+
+
+def _exception(record: logging.LogRecord) -> str:
+    parts = [record.exc_text] if record.exc_text else []
+    if not parts and isinstance(record.exc_info, tuple):
+        try:
+            parts.append(_FORMATTER.formatException(record.exc_info))
+        except Exception:  # noqa: BLE001 - a __str__ of the application's
+            parts.append(_repr(record.exc_info[0]))
+    if record.stack_info:
+        parts.append(record.stack_info)
+    return "\n".join(parts)
+
+
+def _text(value: object) -> str:
+    return encode_basestring(value) if isinstance(value, str) else "null"
+
+
+def _repr(value: object) -> str:
+    try:
+        return repr(value)
+    except Exception:  # noqa: BLE001 - whatever the application wrote there
+        return f"<{type(value).__name__} without a repr>"
+
+
+def _plain(value: object, inside: frozenset[int]) -> object:
+    """The same with what JSON cannot say as text, a circle too."""
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float) and isfinite(value):
+        return value
+    if id(value) not in inside:
+        inside |= {id(value)}
+        if isinstance(value, dict):
+            return {key if isinstance(key, str) else _repr(key): _plain(item, inside) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [_plain(item, inside) for item in value]
+    return _repr(value)

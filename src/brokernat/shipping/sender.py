@@ -1,0 +1,201 @@
+"""The thread that sends: rounds of blocks in order, each settled when every record of it has an answer.
+
+A round is handed to librdkafka and flushed: when nothing is left in its queues, every record without an error report is
+acknowledged by all in-sync replicas (`acks=all`, reports for errors only). That costs no Python call for a record that
+arrives, and application and writer run on while the flush waits. Records that could not be delivered are sent again,
+alone; those that never can be are rejected, one by one.
+
+After a fatal error (an idempotent producer that lost its place) the producer is replaced, and what has no answer is
+sent again: duplicates, by the sequence number, and never a gap.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, Final
+
+from brokernat.shipping.block import SEQUENCE_HEADER
+from brokernat.shipping.producer import KafkaFault, describe, rejects
+from brokernat.shipping.spool import Rejection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from brokernat.shipping.block import Block
+    from brokernat.shipping.spool import Spool
+
+_LOG = logging.getLogger("brokernat.shipping")
+_ROUND_BYTES: Final = 4 << 20
+_IDLE: Final = 0.2
+_LONGEST_PAUSE: Final = 5.0
+
+
+class Sender:
+    """Runs from `start` until `stop`."""
+
+    def __init__(
+        self,
+        spool: Spool,
+        topic: str,
+        open_producer: Callable[[Callable[[KafkaFault], None]], Any],
+        on_rejected: Callable[[Rejection], None] | None = None,
+    ) -> None:
+        """Nothing is started.
+
+        Args:
+            spool: what to send.
+            topic: where to.
+            open_producer: makes a producer that tells its errors to the function it is given.
+            on_rejected: told of each record that the brokers refuse for good, in the sender's thread.
+        """
+        self._spool = spool
+        self._topic = topic
+        self._open_producer = open_producer
+        self._on_rejected = on_rejected
+        self._stop = threading.Event()
+        self._position = 0
+        self._broken = False
+        self._faults: dict[bytes, KafkaFault] = {}
+        self._producer: Any = None
+        self._thread = threading.Thread(target=self._run, name="brokernat-sender", daemon=True)
+
+    @property
+    def ident(self) -> int | None:
+        """The thread's."""
+        return self._thread.ident
+
+    def start(self) -> None:
+        """Begin with the oldest block of the spool."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End; what has no answer yet stays in the spool."""
+        self._stop.set()
+        self._spool.arrived.set()
+        self._thread.join()
+
+    def abandon(self) -> object:
+        """In a forked child: what must be kept from ever being closed here."""
+        return self._producer
+
+    def _run(self) -> None:
+        pause = 0.0
+        while not self._stop.wait(pause):
+            try:
+                if self._producer is None or self._broken:
+                    self._renew()
+                self._send_all()
+                pause = 0.0
+            except Exception as error:  # noqa: BLE001 - whatever it is, records stay in the spool and are sent again
+                self._told(f"{type(error).__name__}: {error}")
+                self._broken, pause = True, min(_LONGEST_PAUSE, pause * 2 + _IDLE)
+        self._close_producer()
+
+    def _send_all(self) -> None:
+        while not self._stop.is_set() and not self._broken:
+            self._spool.arrived.clear()
+            blocks = self._spool.blocks_after(self._position, _ROUND_BYTES)
+            if blocks:
+                self._deliver(blocks)
+            else:
+                self._producer.poll(0)
+                self._spool.arrived.wait(_IDLE)
+
+    def _deliver(self, blocks: list[Block]) -> None:
+        waiting = [(block, sequence, record) for block in blocks for sequence, record in block.numbered()]
+        rejections: dict[int, list[Rejection]] = defaultdict(list)
+        pause = 0.0
+        while waiting:
+            self._faults.clear()
+            self._hand_over(waiting)
+            if not self._flushed():
+                return
+            again = []
+            for block, sequence, record in waiting if self._faults else ():
+                fault = self._faults.get(record)
+                if fault is None:
+                    continue
+                if rejects(fault):
+                    rejections[block.block_id].append(Rejection(block.source, sequence, describe(fault), record))
+                else:
+                    self._told(describe(fault))
+                    again.append((block, sequence, record))
+            waiting = again
+            if waiting:
+                pause = min(_LONGEST_PAUSE, pause * 2 + _IDLE)
+                if self._stop.wait(pause):
+                    return
+        self._settle(blocks, rejections)
+
+    def _hand_over(self, waiting: Iterable[tuple[Block, int, bytes]]) -> None:
+        produce, poll, topic, failed = self._producer.produce, self._producer.poll, self._topic, self._failed
+        key, known, start = b"", "", b""
+        for block, sequence, record in waiting:
+            if block.source != known:
+                known, key = block.source, block.source.encode()
+                start = key + b"/"
+            headers = [(SEQUENCE_HEADER, b"%b%d" % (start, sequence))]
+            while True:
+                try:
+                    produce(topic, record, key, headers=headers, on_delivery=failed)
+                    break
+                except BufferError:
+                    poll(0.1)
+                except Exception as error:
+                    # KafkaException: refused before it was queued.
+                    if not error.args or not hasattr(error.args[0], "fatal"):
+                        raise
+                    self._note(record, error.args[0])
+                    break
+
+    def _flushed(self) -> bool:
+        """Whether every record has its answer; False when that cannot be any more."""
+        while self._producer.flush(_IDLE):
+            if self._stop.is_set() or self._broken:
+                return False
+        return not self._broken
+
+    def _settle(self, blocks: list[Block], rejections: dict[int, list[Rejection]]) -> None:
+        for block in blocks:
+            self._spool.settled(block, rejections.get(block.block_id, ()))
+            self._position = block.block_id
+        self._spool.trouble = ""
+        for one in (rejection for found in rejections.values() for rejection in found):
+            _LOG.warning("record %s/%d was rejected: %s", one.source, one.sequence, one.reason)
+            if self._on_rejected is not None:
+                try:
+                    self._on_rejected(one)
+                except Exception:  # noqa: BLE001 - the application's
+                    _LOG.exception("the callback for rejected records failed")
+
+    def _failed(self, fault: KafkaFault | None, message: Any) -> None:
+        if fault is not None:
+            self._note(message.value(), fault)
+
+    def _note(self, record: bytes, fault: KafkaFault) -> None:
+        self._faults[record] = fault
+        self._broken |= fault.fatal()
+
+    def _client_error(self, fault: KafkaFault) -> None:
+        self._broken |= fault.fatal()
+        self._told(describe(fault))
+
+    def _told(self, trouble: str) -> None:
+        """Once for each trouble in a row: librdkafka repeats itself."""
+        if trouble != self._spool.trouble:
+            self._spool.trouble = trouble
+            _LOG.warning("records wait in the spool: %s", trouble)
+
+    def _renew(self) -> None:
+        self._close_producer()
+        self._producer = self._open_producer(self._client_error)
+        self._broken = False
+
+    def _close_producer(self) -> None:
+        """Without a wait for what is on its way: it stays in the spool."""
+        if self._producer is not None:
+            self._producer.purge()
+            self._producer.flush(1)
+            self._producer = None
