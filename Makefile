@@ -6,17 +6,19 @@ VENV := .venv
 BIN := $(VENV)/bin
 AGENT := src/brokernat/jvm/_native/brokernat-agent.jar
 AGENT_SOURCES := native/jvm-agent/pom.xml $(shell find native/jvm-agent/src/main -type f)
+PLUGIN := src/brokernat/clients/librdkafka/_native/libbrokernat-rdkafka.so
+PLUGIN_SOURCES := $(wildcard native/librdkafka-plugin/src/*)
 PYTEST := $(BIN)/python -m pytest
 SOAK_SECONDS ?= 3600
 SEED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup agent check format lock demo test test-agent test-netns soak bench wheel clean
+.PHONY: help setup agent plugin check format lock demo test test-agent test-netns soak bench wheel clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(VENV)/.done agent ## the virtual environment and the agent
+setup: $(VENV)/.done agent plugin ## the virtual environment, the agent and the plug-in
 
 $(BIN)/pip:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "error: $(PYTHON) is older than 3.11; install python3.11 or pass PYTHON=..."; exit 2; }
@@ -36,6 +38,12 @@ $(AGENT): $(AGENT_SOURCES) tools/agent_jar.py | $(VENV)/.done
 	@echo "building the JVM agent"
 	@$(BIN)/python tools/agent_jar.py
 	@touch $@
+
+plugin: $(PLUGIN) ## the librdkafka plug-in
+
+$(PLUGIN): $(PLUGIN_SOURCES) tools/plugin_library.py | $(VENV)/.done
+	@echo "building the librdkafka plug-in"
+	@$(BIN)/python tools/plugin_library.py
 
 check: setup ## lint, formatting, types, import contracts
 	$(BIN)/ruff check .
@@ -72,8 +80,8 @@ soak: setup ## kills, full matrices, fuzz: SOAK_SECONDS and SEED bound and repea
 bench: setup ## paired timings, as ratios
 	$(BIN)/python -m bench
 
-wheel: setup ## dist/*.whl with the agent in it
+wheel: setup ## dist/*.whl with the agent and the plug-in in it
 	$(BIN)/uv build --quiet --no-build-isolation --out-dir dist .
 
 clean: ## what the other targets made in this folder
-	rm -rf $(VENV) dist build native/jvm-agent/target src/brokernat/jvm/_native .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) dist build native/jvm-agent/target src/brokernat/jvm/_native src/brokernat/clients/librdkafka/_native .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import click
 
 from brokernat.cli import console
+from brokernat.cli.copying import copy_into
 from brokernat.cli.options import format_option
-from brokernat.errors import ConfigError, Problem
 
 
 @click.command()
@@ -24,21 +23,8 @@ def agent(show_path: bool, copy_to: Path | None, output: str) -> None:
         raise click.UsageError("`--path` and `--copy-to` exclude each other")
     jar = agent_jar()
     if copy_to is not None:
-        jar = _copy(jar, copy_to)
+        jar = copy_into(copy_to, jar)
     if output == "json":
         console.json_data({"version": 1, "path": str(jar)})
     else:
         console.data(str(jar))
-
-
-def _copy(jar: Path, folder: Path) -> Path:
-    """Through a temporary name, so that a JVM that starts meanwhile sees the old jar or the new one."""
-    target = folder / jar.name
-    partial = target.with_suffix(".partial")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(jar, partial)
-        partial.replace(target)
-    except OSError as error:
-        raise ConfigError([Problem("file-unwritable", f"`{target}` cannot be written: {error.strerror}")]) from None
-    return target

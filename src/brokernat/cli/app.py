@@ -32,6 +32,7 @@ COMMANDS = {
     "exec": ("brokernat.cli.exec:exec_", "Run any JVM, librdkafka or Python program with an address map."),
     "render": ("brokernat.cli.render:render", "Write what the map implies for nginx, a hosts file, Spark, Spring ..."),
     "agent": ("brokernat.cli.agent:agent", "Show or copy the agent jar for your own Java program."),
+    "plugin": ("brokernat.cli.plugin:plugin", "Show or copy the plug-in for your own librdkafka program."),
     "bundle": ("brokernat.cli.bundle:bundle", "Collect everything for a network without registries."),
 }
 

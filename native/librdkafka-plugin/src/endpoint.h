@@ -1,0 +1,49 @@
+/*
+ * Hosts and endpoints in the one form that is compared and written: names in lower case without a final dot, addresses
+ * as bytes. A text whose last label is a number is meant as an IPv4 address and must be one: `10.1` means different
+ * things to different resolvers, so it is not taken as a name.
+ */
+#ifndef BROKERNAT_ENDPOINT_H
+#define BROKERNAT_ENDPOINT_H
+
+#include "fault.h"
+#include "ip.h"
+#include "text.h"
+
+enum { HOST_TEXT = 256, ENDPOINT_TEXT = HOST_TEXT + 8 };
+
+struct host {
+    uint8_t size; /* of the address: IPV4, IPV6, or 0 for a name */
+    uint8_t address[IPV6];
+    char text[HOST_TEXT]; /* canonical, without brackets */
+};
+
+struct endpoint {
+    struct host host;
+    uint16_t port;
+};
+
+/* A name, an IPv4 address or an IPv6 address without brackets. */
+bool host_parse(struct text text, struct host *host, struct fault *fault);
+bool host_parse_v6(struct text text, struct host *host, struct fault *fault);
+/* What a client was told, whatever it is: a host that follows no grammar is a name that no rule has. */
+void host_told(struct text text, struct host *host);
+void host_of_address(const uint8_t *address, size_t size, struct host *host);
+bool host_equal(const struct host *one, const struct host *other);
+
+/* From 1 to 65535 without leading zeros. */
+bool port_parse(struct text text, uint16_t *port, struct fault *fault);
+
+/* An endpoint taken apart: the host unchecked, IPv6 without its brackets (then `v6`), the port's text. */
+struct endpoint_text {
+    struct text host, port;
+    bool v6, has_port;
+};
+bool endpoint_split(struct text text, struct endpoint_text *parts, struct fault *fault);
+/* `host:port` or `[IPv6]:port`, blanks around it allowed. */
+bool endpoint_parse(struct text text, struct endpoint *endpoint, struct fault *fault);
+bool endpoint_equal(const struct endpoint *one, const struct endpoint *other);
+/* As it stands in a rule; port 0 is left out. */
+void endpoint_format(const struct host *host, uint16_t port, char text[static ENDPOINT_TEXT]);
+
+#endif

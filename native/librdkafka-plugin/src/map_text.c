@@ -1,0 +1,98 @@
+#include "map_text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* A file of rules has some lines; a path that leads to something endless must not eat the host's memory. */
+enum { MAX_FILE = 4 << 20 };
+
+static struct text trimmed(const char *text) {
+    static const char WHITE[] = " \t\r\n";
+    struct text rest = text_of(text + strspn(text, WHITE));
+    while (rest.size && strchr(WHITE, rest.at[rest.size - 1])) {
+        rest.size--;
+    }
+    return rest;
+}
+
+bool map_text_blank(const char *text) {
+    return trimmed(text).size == 0;
+}
+
+bool unmapped_parse(const char *text, bool *pass, char *words, size_t size) {
+    struct text choice = trimmed(text);
+    *pass = choice.size == 4 && text_starts(choice, "pass");
+    if (*pass || (choice.size == 4 && text_starts(choice, "fail"))) {
+        return true;
+    }
+    snprintf(words, size, "brokernat.unmapped is `fail` or `pass`, not `%.*s`", TEXT(choice));
+    return false;
+}
+
+/* The content, freed by free(), or NULL with errno. */
+static char *read_file(const char *path, size_t *size) {
+    FILE *file = fopen(path, "rbe");
+    char *content = file ? malloc(MAX_FILE + 1) : NULL;
+    *size = content ? fread(content, 1, MAX_FILE + 1, file) : 0;
+    int error = content && *size > MAX_FILE ? EFBIG : file && content && !ferror(file) ? 0 : errno;
+    if (file) {
+        fclose(file);
+    }
+    if (error) {
+        free(content);
+        errno = error;
+        return NULL;
+    }
+    return content;
+}
+
+/* A list item, a document's start, or a line that is nothing but a key. */
+static bool looks_like_yaml(struct text content) {
+    while (content.size) {
+        struct text line;
+        text_split(content, '\n', &line, &content);
+        line = text_strip(line);
+        if (text_starts(line, "- ") || text_starts(line, "---") || (text_ends(line, ":") && !text_has(line, "="))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct address_table *parse(struct text rules, const char *path, char *words, size_t size) {
+    struct faults *faults = malloc(sizeof *faults);
+    struct address_table *table = faults ? address_table_parse(rules, faults) : NULL;
+    if (!faults || (!table && !faults->count)) {
+        snprintf(words, size, "out of memory");
+    } else if (!table && path && looks_like_yaml(rules)) {
+        snprintf(words, size, "`%s` looks like YAML, but holds one rule a line; write it with `brokernat map export --cluster NAME`",
+                 path);
+    } else if (!table) {
+        int start = path ? snprintf(words, size, "`%s`: ", path) : 0;
+        if ((size_t)start < size) {
+            faults_words(faults, words + start, size - (size_t)start);
+        }
+    }
+    free(faults);
+    return table;
+}
+
+struct address_table *map_text_parse(const char *text, char *words, size_t size) {
+    struct text reference = trimmed(text);
+    if (!text_starts(reference, "file:")) {
+        return parse(text_of(text), NULL, words, size);
+    }
+    size_t content_size;
+    char *path = strndup(reference.at + strlen("file:"), reference.size - strlen("file:"));
+    char *content = path ? read_file(path, &content_size) : NULL;
+    struct address_table *table = NULL;
+    if (content) {
+        table = parse((struct text){content, content_size}, path, words, size);
+    } else {
+        snprintf(words, size, "the file of rules cannot be read: %s: %s", path ? path : "", strerror(errno));
+    }
+    free(content);
+    free(path);
+    return table;
+}

@@ -1,0 +1,79 @@
+/*
+ * libbrokernat-preload.so: the plug-in for programs that cannot be configured. Preloaded, it stands before librdkafka's
+ * rd_kafka_new and gives each configuration object the map of BROKERNAT_MAP (rules or file:/path) and the answer of
+ * BROKERNAT_UNMAPPED (`pass` unless set: a program may talk to other clusters) just before the client is made.
+ *
+ * A client that names the plug-in itself is left alone. Programs that find rd_kafka_new by dlsym (.NET, Ruby) or have
+ * librdkafka linked statically (Go, Rust) do not come by here.
+ */
+#include "plugin.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define EXPORTED __attribute__((visibility("default")))
+
+typedef rd_kafka_t *new_t(int type, rd_kafka_conf_t *conf, char *errstr, size_t errstr_size);
+typedef void *share_new_t(rd_kafka_conf_t *conf, char *errstr, size_t errstr_size);
+
+/* The function that the caller's library depends on; RTLD_NEXT sees nothing that was loaded RTLD_LOCAL, as Python's
+ * extension modules are, and might see another librdkafka. */
+static void *next(const char *name, void *self, const void *caller) {
+    void *library = library_of(caller);
+    void *found = library ? dlsym(library, name) : NULL;
+    if (library) {
+        dlclose(library);
+    }
+    return found && found != self ? found : dlsym(RTLD_NEXT, name);
+}
+
+static void complain(const char *words) {
+    fprintf(stderr, "[brokernat] nothing is translated: %s\n", words);
+}
+
+static void add_map(rd_kafka_conf_t *conf, const void *real) {
+    const char *map = getenv("BROKERNAT_MAP");
+    const char *unmapped = getenv("BROKERNAT_UNMAPPED");
+    struct rdkafka rdkafka;
+    char words[512];
+    if (!conf || !map || !*map) {
+        return;
+    }
+    void *library = library_of(real);
+    bool found = rdkafka_find(library, &rdkafka, words, sizeof words);
+    if (library) {
+        dlclose(library);
+    }
+    if (!found) {
+        complain(words);
+        return;
+    }
+    if (plugin_install(conf, &rdkafka)) {
+        return;
+    }
+    if (rdkafka.conf_set(conf, "brokernat.map", map, words, sizeof words) ||
+        rdkafka.conf_set(conf, "brokernat.unmapped", unmapped && *unmapped ? unmapped : "pass", words, sizeof words)) {
+        complain(words);
+    }
+}
+
+EXPORTED rd_kafka_t *rd_kafka_new(int type, rd_kafka_conf_t *conf, char *errstr, size_t errstr_size) {
+    void *found = next("rd_kafka_new", (void *)rd_kafka_new, __builtin_return_address(0));
+    if (!found) {
+        snprintf(errstr, errstr_size, "brokernat: librdkafka's rd_kafka_new is not found; run without LD_PRELOAD");
+        return NULL;
+    }
+    add_map(conf, found);
+    return ((new_t *)found)(type, conf, errstr, errstr_size);
+}
+
+EXPORTED void *rd_kafka_share_consumer_new(rd_kafka_conf_t *conf, char *errstr, size_t errstr_size) {
+    void *found = next("rd_kafka_share_consumer_new", (void *)rd_kafka_share_consumer_new, __builtin_return_address(0));
+    if (!found) {
+        snprintf(errstr, errstr_size, "brokernat: this librdkafka has no share consumer");
+        return NULL;
+    }
+    add_map(conf, found);
+    return ((share_new_t *)found)(conf, errstr, errstr_size);
+}
