@@ -13,6 +13,7 @@ that only the first start pays.
 
 import json
 import logging
+import math
 import os
 import re
 import time
@@ -107,6 +108,11 @@ def candidates(pyspark_version: str, connector_version: str | None = None) -> tu
     return tuple(dict.fromkeys(found))
 
 
+def never_ask_for(combinations: Iterable[Combination]) -> None:
+    """Take these for missing from now on, on a machine that has no repository to ask."""
+    _Memory(cache_dir() / "connectors.json").add(combinations, math.inf)
+
+
 def kafka_clients_version(jars: tuple[Path, ...]) -> str | None:
     """`3.9.2` from the name of the client's jar."""
     names = (re.fullmatch(r"kafka-clients-(.+)\.jar", jar.name) for jar in jars)
@@ -145,8 +151,8 @@ class _Memory:
         now = time.time()
         return frozenset(combination for combination, until in self._until.items() if until > now)
 
-    def add(self, combinations: Iterable[Combination]) -> None:
-        until = time.time() + _REMEMBER_SECONDS
+    def add(self, combinations: Iterable[Combination], seconds: float = _REMEMBER_SECONDS) -> None:
+        until = time.time() + seconds
         self._until |= dict.fromkeys(combinations, until)
         rows = [[one.connector, one.token_provider, until] for one, until in sorted(self._until.items())]
         self._file.parent.mkdir(parents=True, exist_ok=True)

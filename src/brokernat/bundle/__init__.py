@@ -1,0 +1,7 @@
+"""Everything that a network without registries needs, in one folder: collect it here, verify and install it there."""
+
+from brokernat.bundle.collecting import Collected, collect
+from brokernat.bundle.installing import Installed, install
+from brokernat.bundle.manifest import verify
+
+__all__ = ["Collected", "Installed", "collect", "install", "verify"]

@@ -1,0 +1,112 @@
+"""A bundle: wheels of what is installed here, the jars that Spark needs for Kafka, the agent, and sums of all.
+
+    wheels/       for `pip install --no-index --find-links`
+    artifacts/    as the cache of jars has them (jvm/artifacts.py): `brokernat bundle --install` puts them there
+    agent/        the agent's jar, for programs that are wired by hand
+    bundle.json   what it was made for
+    SHA256SUMS    everything above
+
+It is made beside its place and renamed, so a folder of that name is a whole bundle.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import shutil
+import sys
+import sysconfig
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import brokernat
+from brokernat.bundle import manifest
+from brokernat.bundle.closure import closure, installed_extras
+from brokernat.bundle.wheels import make_wheel
+from brokernat.clients.spark.connector import connector_jars
+from brokernat.errors import ConfigError, Problem
+from brokernat.jvm import agent_jar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+DESCRIPTION = "bundle.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a bundle was made for. `pyspark` is None where it has no Spark and no jars for it."""
+
+    brokernat: str
+    extras: tuple[str, ...]
+    python: str
+    platform: str
+    pyspark: str | None
+    connector: tuple[str, str] | None
+    """The versions of the connector and of its token provider."""
+
+    @classmethod
+    def read(cls, folder: Path) -> Description:
+        """What stands in a bundle; `manifest.verify` comes first."""
+        known = json.loads((folder / DESCRIPTION).read_text())
+        connector = known["connector"] and tuple(known["connector"])
+        return cls(**known | {"extras": tuple(known["extras"]), "connector": connector})
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """A bundle that was made: its files and their SHA-256."""
+
+    folder: Path
+    description: Description
+    files: dict[str, str]
+
+
+def collect(folder: Path, extras: Sequence[str] | None = None) -> Collected:
+    """Make a bundle in `folder`, which must not be there yet.
+
+    Args:
+        folder: where to.
+        extras: brokernat's extras to take along; None for all that are installed here.
+
+    Raises:
+        ConfigError: the folder is there, an extra is not, a package was changed since it was installed.
+        MissingToolError: no jars to be had, no agent.
+    """
+    if folder.exists():
+        message = f"`{folder}` is there already"
+        raise ConfigError([Problem("file-exists", message, "name a new folder; a bundle is never changed")])
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    try:
+        description = _fill(work, tuple(installed_extras() if extras is None else extras))
+        files = manifest.write(work)
+        work.chmod(0o755)
+        work.rename(folder)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return Collected(folder, description, files)
+
+
+def _fill(work: Path, extras: tuple[str, ...]) -> Description:
+    distributions = closure(extras)
+    for name in ("wheels", "artifacts", "agent"):
+        (work / name).mkdir()
+    for owner in distributions:
+        make_wheel(owner, work / "wheels")
+    shutil.copy(agent_jar(), work / "agent")
+    pyspark = next((owner.version for owner in distributions if owner.metadata["Name"] == "pyspark"), None)
+    connector = _artifacts(work / "artifacts", pyspark) if pyspark else None
+    implementation = f"{sys.implementation.cache_tag} ({platform.python_version()})"
+    found = Description(brokernat.__version__, extras, implementation, sysconfig.get_platform(), pyspark, connector)
+    (work / DESCRIPTION).write_text(json.dumps(asdict(found), indent=2) + "\n")
+    return found
+
+
+def _artifacts(folder: Path, pyspark: str) -> tuple[str, str]:
+    chosen = connector_jars(pyspark)
+    for directory in sorted({jar.parent for jar in chosen.jars}):
+        shutil.copytree(directory, folder / directory.name)
+    return chosen.combination.connector, chosen.combination.token_provider

@@ -1,0 +1,63 @@
+"""`SHA256SUMS`: every file of a bundle, in the form that `sha256sum -c` reads, so that nothing of ours is needed there.
+
+A file that is there and not listed is a fault as well: an installer would take a wheel that nobody vouched for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from brokernat.errors import ConfigError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+NAME = "SHA256SUMS"
+
+
+def write(folder: Path) -> dict[str, str]:
+    """List all files under `folder`; the result is their SHA-256 by name."""
+    sums = _sums(folder)
+    (folder / NAME).write_text("".join(f"{digest}  {name}\n" for name, digest in sums.items()))
+    return sums
+
+
+def verify(folder: Path) -> dict[str, str]:
+    """The SHA-256 of every file by name, once all of them are found to be as listed.
+
+    Raises:
+        ConfigError: a file is missing, changed or not listed; all of them at once.
+    """
+    try:
+        text = (folder / NAME).read_text()
+    except OSError as error:
+        message = f"`{folder / NAME}` cannot be read: {error.strerror}"
+        raise ConfigError([Problem("not-a-bundle", message, "`brokernat bundle DIR` makes one")]) from None
+    listed = {name: digest for digest, _, name in (line.partition("  ") for line in text.splitlines())}
+    found = _sums(folder)
+    if problems := differences(listed, found):
+        raise ConfigError(problems)
+    return found
+
+
+def differences(listed: Mapping[str, str], found: Mapping[str, str]) -> list[Problem]:
+    """What is wrong with a bundle, by file name; pure."""
+    hint = "carry the bundle over again; install nothing from this one"
+    kinds = {
+        name: "is missing" if name not in found else "is not listed" if name not in listed else "was changed"
+        for name in sorted(listed.keys() | found.keys())
+        if listed.get(name) != found.get(name)
+    }
+    return [Problem("damaged-bundle", f"`{name}` {what}", hint) for name, what in kinds.items()]
+
+
+def _sums(folder: Path) -> dict[str, str]:
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path != folder / NAME)
+    return {path.relative_to(folder).as_posix(): _sum(path) for path in files}
+
+
+def _sum(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

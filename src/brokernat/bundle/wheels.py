@@ -1,0 +1,156 @@
+"""An installed distribution as a wheel again, file by file as its RECORD has it.
+
+No registry is asked: the files that were tried are the files that travel, and a bundle can be made from a bundle's
+installation. A wheel's `RECORD` (PEP 376, PEP 427) names each file with its SHA-256, so one that was changed since is
+found. What an installer made itself stays behind: byte code, launchers of entry points, its own notes. Files outside of
+site-packages go back to where a wheel keeps them, `NAME.data/`. The trap is an editable installation, which has no
+files: brokernat's own source tree is built instead.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import subprocess
+import sys
+import zipfile
+from configparser import ConfigParser
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from brokernat.errors import ConfigError, MissingToolError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from importlib.metadata import Distribution, PackagePath
+
+_INSTALLER_S_OWN = frozenset({"RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json", "uv_build.json"})
+_PACKED = (".jar", ".gz", ".zip", ".png", ".so")
+"""Suffixes of what deflating would only slow down."""
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+def make_wheel(owner: Distribution, folder: Path) -> Path:
+    """Write the wheel of an installed distribution into `folder`.
+
+    Raises:
+        ConfigError: it was not installed from a wheel, or a file of it was changed since.
+        MissingToolError: it is a source tree, and what builds it is not installed.
+    """
+    if tree := source_tree(owner):
+        return _build(tree, folder)
+    files = owner.files
+    info = next((file.parent for file in files or () if file.name == "RECORD"), None)
+    if files is None or info is None:
+        raise _refused(owner, "it has no RECORD of its files", "install it with pip, in a virtual environment")
+    stem = info.name.removesuffix(".dist-info")
+    wheel = folder / f"{stem}-{tag(owner.read_text('WHEEL') or '')}.whl"
+    launchers = _entry_points(owner.read_text("entry_points.txt") or "")
+    record: list[str] = []
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for file in sorted(files):
+            place = place_in_wheel(file, stem, launchers)
+            if place is None:
+                continue
+            data, mode = _content(owner, file)
+            _add(archive, place, data, mode)
+            record.append(_record_line(place, data))
+        name = f"{info}/RECORD"
+        _add(archive, name, "".join(f"{line}\n" for line in [*record, f"{name},,"]).encode(), 0o644)
+    return wheel
+
+
+def source_tree(owner: Distribution) -> Path | None:
+    """The folder of an editable installation (PEP 610), None for any other."""
+    origin = json.loads(owner.read_text("direct_url.json") or "{}")
+    if not origin.get("dir_info", {}).get("editable"):
+        return None
+    return Path(unquote(urlsplit(origin["url"]).path))
+
+
+def place_in_wheel(file: PackagePath, stem: str, launchers: Iterable[str]) -> str | None:
+    """Where an installed file stands in its wheel, None where an installer makes it anew.
+
+    Args:
+        file: relative to site-packages, as in RECORD.
+        stem: `NAME-VERSION`.
+        launchers: names of the distribution's entry points.
+    """
+    in_info = file.parent.name == f"{stem}.dist-info"
+    if file.suffix == ".pyc" or (in_info and file.name in _INSTALLER_S_OWN):
+        return None
+    if ".." not in file.parts:
+        return file.as_posix()
+    within = [part for part in file.parts if part != ".."]
+    if within[0] == "bin":
+        return None if file.name in launchers else f"{stem}.data/scripts/{file.name}"
+    return f"{stem}.data/data/{'/'.join(within)}"
+
+
+def tag(wheel_file: str) -> str:
+    """The tags of a WHEEL file, compressed as a wheel's name has them (PEP 425).
+
+    >>> tag("Root-Is-Purelib: true\\nTag: py2-none-any\\nTag: py3-none-any\\n")
+    'py2.py3-none-any'
+    """
+    tags = [line.partition(":")[2].strip().split("-") for line in wheel_file.splitlines() if line.startswith("Tag:")]
+    return "-".join(".".join(dict.fromkeys(parts)) for parts in zip(*tags, strict=True))
+
+
+def _build(tree: Path, folder: Path) -> Path:
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder.absolute())]
+    done = subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False)
+    if done.returncode:
+        last = (done.stderr or done.stdout).strip().splitlines()[-1:]
+        raise MissingToolError(f"{tree} cannot be built: {''.join(last)}", hint="in the source tree: make setup agent")
+    return max(folder.glob("brokernat-*.whl"), key=lambda wheel: wheel.stat().st_mtime_ns)
+
+
+def _content(owner: Distribution, file: PackagePath) -> tuple[bytes, int]:
+    path = Path(str(file.locate()))
+    try:
+        data, mode = path.read_bytes(), path.stat().st_mode
+    except OSError as error:
+        raise _refused(owner, f"`{path}` cannot be read: {error.strerror}", "install it anew") from None
+    if file.hash and file.hash.value != _digest(data):
+        raise _refused(owner, f"`{path}` was changed after it was installed", "install it anew")
+    return (data, mode) if ".." not in file.parts else (_any_python(data), mode)
+
+
+def _any_python(script: bytes) -> bytes:
+    """A script with the interpreter left to whoever installs it (the wheel format's `#!python`)."""
+    first, end, rest = script.partition(b"\n")
+    ours = first.startswith(b"#!") and first[2:].split(b" ")[0] == sys.executable.encode()
+    return b"#!python" + end + rest if ours else script
+
+
+def _entry_points(text: str) -> frozenset[str]:
+    parser = ConfigParser(delimiters=("=",), interpolation=None)
+    parser.optionxform = str  # type: ignore[assignment,method-assign]  # names of programs keep their case
+    parser.read_string(text)
+    sections = [name for name in ("console_scripts", "gui_scripts") if parser.has_section(name)]
+    return frozenset(name for section in sections for name in parser.options(section))
+
+
+def _add(archive: zipfile.ZipFile, name: str, data: bytes, mode: int) -> None:
+    entry = zipfile.ZipInfo(name, _EPOCH)
+    entry.external_attr = ((mode & 0o777) | 0o100000) << 16
+    packed = name.endswith(_PACKED)
+    entry.compress_type = zipfile.ZIP_STORED if packed else zipfile.ZIP_DEFLATED
+    archive.writestr(entry, data, compresslevel=None if packed else 1)
+
+
+def _record_line(name: str, data: bytes) -> str:
+    quoted = f'"{name}"' if "," in name else name
+    return f"{quoted},sha256={_digest(data)},{len(data)}"
+
+
+def _digest(data: bytes) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip("=")
+
+
+def _refused(owner: Distribution, why: str, hint: str) -> ConfigError:
+    name = f"{owner.metadata['Name']} {owner.version}"
+    return ConfigError([Problem("not-a-wheel", f"{name} cannot be taken along: {why}", hint)])
