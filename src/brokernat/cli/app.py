@@ -31,6 +31,7 @@ COMMANDS = {
     "pipeline": ("brokernat.cli.pipeline:pipeline", "Check and run a pipeline on Spark."),
     "exec": ("brokernat.cli.exec:exec_", "Run any JVM, librdkafka or Python program with an address map."),
     "render": ("brokernat.cli.render:render", "Write what the map implies for nginx, a hosts file, Spark, Spring ..."),
+    "ship": ("brokernat.cli.ship:ship", "Ship log files or standard input to a topic, without losing any."),
     "agent": ("brokernat.cli.agent:agent", "Show or copy the agent jar for your own Java program."),
     "plugin": ("brokernat.cli.plugin:plugin", "Show or copy the plug-in for your own librdkafka program."),
     "bundle": ("brokernat.cli.bundle:bundle", "Collect everything for a network without registries."),

@@ -200,8 +200,12 @@ class KafkaHandler(logging.Handler):
         parts = _Parts(
             intake, spool, Writer(intake, spool), Sender(spool, self._topic, self._open_producer, self._on_rejected)
         )
+        try:
+            parts.sender.start()
+        except BaseException:
+            spool.close()
+            raise
         parts.writer.start()
-        parts.sender.start()
         _close_at_end_of_child(self)
         return parts
 

@@ -10,25 +10,38 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from brokernat.errors import MissingToolError
+from brokernat.errors import ConfigError, MissingToolError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from brokernat.config import Cluster
 
-_LOG: Final = logging.getLogger("brokernat.shipping.librdkafka")
+
+class _Log(logging.LoggerAdapter[logging.Logger]):
+    """What librdkafka logs. It repeats a connection's failure each time; the sender tells it once, so it is detail."""
+
+    def log(self, level: int, msg: object, *args: object, **kwargs: Any) -> None:
+        repeated = bool(args) and args[0] in ("FAIL", "ERROR")
+        super().log(logging.DEBUG if repeated else level, msg, *args, **kwargs)
+
+
+_LOG: Final = _Log(logging.getLogger("brokernat.shipping.librdkafka"), {})
 
 # Kafka's names of errors that no repeat will change: the record is too large, or the topic refuses what is in it.
 REJECTING: Final = frozenset(
     {"MSG_SIZE_TOO_LARGE", "INVALID_MSG_SIZE", "INVALID_MSG", "INVALID_RECORD", "INVALID_TIMESTAMP", "POLICY_VIOLATION"}
 )
-OURS: Final[Mapping[str, object]] = {
+# What the promise rests on: nothing overrides it but the caller of the handler.
+PROMISED: Final[Mapping[str, object]] = {
     "acks": "all",
     "enable.idempotence": True,
     # Records wait in librdkafka as long as it takes: one that expired there would have to be sent again, perhaps twice.
     "message.timeout.ms": 0,
     "delivery.report.only.error": True,
+}
+# What serves shipping well; the cluster's own properties win.
+SUITABLE: Final[Mapping[str, object]] = {
     "linger.ms": 5,
     "batch.size": 1_000_000,
     # Above the brokers' own default, so that the topic decides what is too large.
@@ -65,15 +78,20 @@ def open_producer(cluster: Cluster, on_error: Callable[[KafkaFault], None], over
         overrides: properties in librdkafka's names that win over ours.
 
     Raises:
-        MissingToolError: confluent-kafka is not installed.
-        ConfigError: the cluster's properties are not librdkafka's.
+        MissingToolError: confluent-kafka is not installed, or the plug-in that holds the map was not built.
+        ConfigError: librdkafka cannot have these properties.
     """
     try:
-        from confluent_kafka import Producer
+        from confluent_kafka import KafkaException, Producer
     except ModuleNotFoundError:
         raise MissingToolError(
             "shipping needs confluent-kafka, which is not installed", hint="pip install 'brokernat[shipping]'"
         ) from None
     from brokernat.clients.confluent import configure
 
-    return Producer(configure({**OURS, **overrides, "error_cb": on_error}, cluster), logger=_LOG)
+    properties = {**SUITABLE, **configure({}, cluster), **PROMISED, **overrides}
+    try:
+        return Producer({**properties, "error_cb": on_error}, logger=_LOG)
+    except KafkaException as error:
+        message = f"the producer of cluster `{cluster.name}` cannot be made: {error.args[0].str()}"
+        raise ConfigError([Problem("client-refused", message, "look at the cluster's `client` properties")]) from None

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
@@ -30,6 +31,7 @@ _LOG = logging.getLogger("brokernat.shipping")
 _ROUND_BYTES: Final = 4 << 20
 _IDLE: Final = 0.2
 _LONGEST_PAUSE: Final = 5.0
+_TELL_EVERY: Final = 60.0
 
 
 class Sender:
@@ -57,6 +59,7 @@ class Sender:
         self._stop = threading.Event()
         self._position = 0
         self._broken = False
+        self._tell_at = 0.0
         self._faults: dict[bytes, KafkaFault] = {}
         self._producer: Any = None
         self._thread = threading.Thread(target=self._run, name="brokernat-sender", daemon=True)
@@ -67,7 +70,12 @@ class Sender:
         return self._thread.ident
 
     def start(self) -> None:
-        """Begin with the oldest block of the spool."""
+        """Begin with the oldest block of the spool.
+
+        Raises:
+            BrokernatError: the producer cannot be made.
+        """
+        self._renew()
         self._thread.start()
 
     def stop(self) -> None:
@@ -183,10 +191,11 @@ class Sender:
         self._told(describe(fault))
 
     def _told(self, trouble: str) -> None:
-        """Once for each trouble in a row: librdkafka repeats itself."""
-        if trouble != self._spool.trouble:
-            self._spool.trouble = trouble
+        """When trouble begins, and once a minute while it lasts: librdkafka repeats itself."""
+        if not self._spool.trouble or time.monotonic() >= self._tell_at:
+            self._tell_at = time.monotonic() + _TELL_EVERY
             _LOG.warning("records wait in the spool: %s", trouble)
+        self._spool.trouble = trouble
 
     def _renew(self) -> None:
         self._close_producer()

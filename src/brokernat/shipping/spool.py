@@ -20,7 +20,7 @@ import threading
 import uuid
 from collections import deque
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -48,8 +48,8 @@ CREATE TABLE IF NOT EXISTS rejected (
     source TEXT NOT NULL, sequence INTEGER NOT NULL, reason TEXT NOT NULL, record BLOB NOT NULL,
     PRIMARY KEY (source, sequence));
 CREATE TABLE IF NOT EXISTS positions (
-    device INTEGER NOT NULL, inode INTEGER NOT NULL, path TEXT NOT NULL, start BLOB NOT NULL,
-    offset INTEGER NOT NULL, part INTEGER NOT NULL, PRIMARY KEY (device, inode));
+    device INTEGER NOT NULL, inode INTEGER NOT NULL, path TEXT NOT NULL, offset INTEGER NOT NULL,
+    start BLOB NOT NULL, before BLOB NOT NULL, pieces INTEGER NOT NULL, PRIMARY KEY (device, inode));
 """
 
 
@@ -65,14 +65,18 @@ class Rejection:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """How far a file has been read. `start` is how it begins, to know it again; `part` counts pieces of a line."""
+    """How far a file has been read, and what to know it by: an inode is given to another file soon."""
 
     device: int
     inode: int
     path: str
-    start: bytes
     offset: int
-    part: int = 0
+    start: bytes = b""
+    """How the file begins."""
+    before: bytes = b""
+    """What stands in front of `offset`."""
+    pieces: int = 0
+    """Pieces that were taken already of a line that is too long for one record."""
 
 
 class Spool:
@@ -158,8 +162,15 @@ class Spool:
         """Bytes of records that still go in."""
         return self.limit - self.held
 
-    def append(self, tails: Sequence[bytes], positions: Iterable[Position] = ()) -> Block | None:
-        """Number the records and commit them as one block, with the places in files that they were read up to.
+    def append(
+        self, tails: Sequence[bytes], positions: Iterable[Position] = (), gone: Iterable[Position] = ()
+    ) -> Block | None:
+        """Number the records and commit them as one block.
+
+        Args:
+            tails: the records, each a JSON object without its opening brace.
+            positions: the places in files that they were read up to.
+            gone: places in files that are no more.
 
         Raises:
             SpoolFullError: no room, by the limit or on the disk; nothing was stored and no number was used.
@@ -176,8 +187,10 @@ class Spool:
                 counts["accepted"] += len(tails)
                 self._set(next=self._next + len(tails))
             for place in positions:
-                row_of_place = (place.device, place.inode, place.path, place.start, place.offset, place.part)
-                self._writer.execute("REPLACE INTO positions VALUES (?, ?, ?, ?, ?, ?)", row_of_place)
+                self._writer.execute("REPLACE INTO positions VALUES (?, ?, ?, ?, ?, ?, ?)", astuple(place))
+            for place in gone:
+                where = (place.device, place.inode)
+                self._writer.execute("DELETE FROM positions WHERE device = ? AND inode = ?", where)
         if block is not None:
             self._next += len(tails)
             self._next_block += 1
@@ -195,15 +208,9 @@ class Spool:
             with self._transaction() as counts:
                 counts["refused"] += refused
 
-    def forget(self, position: Position) -> None:
-        """A file that is read to its end and gone."""
-        with self._transaction():
-            where = (position.device, position.inode)
-            self._writer.execute("DELETE FROM positions WHERE device = ? AND inode = ?", where)
-
     def positions(self) -> list[Position]:
         """All places in files."""
-        rows = self._writer.execute("SELECT device, inode, path, start, offset, part FROM positions")
+        rows = self._writer.execute("SELECT * FROM positions")
         return [Position(*row) for row in rows]
 
     def close(self) -> None:

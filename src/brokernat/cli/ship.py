@@ -1,0 +1,150 @@
+"""`brokernat ship` and `brokernat ship status`."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from brokernat.cli import console, exit_codes
+from brokernat.cli.options import config_option, format_option
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from brokernat.shipping.shipment import Shipment
+
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
+
+class _Size(click.ParamType[int]):
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        text = value.strip().lower().removesuffix("b").removesuffix("i").strip()
+        number, unit = (text[:-1], text[-1]) if text and text[-1] in _UNITS else (text, "")
+        try:
+            size = int(float(number) * _UNITS[unit])
+        except ValueError:
+            self.fail(f"`{value}` is not a size; write for example 512M or 2G", param, ctx)
+        if size < 1 << 20:
+            self.fail(f"`{value}` is less than 1M", param, ctx)
+        return size
+
+
+@click.group(invoke_without_command=True)
+@config_option
+@click.option("--cluster", "cluster_name", metavar="NAME", help="The cluster to ship to.")
+@click.option("--topic", help="The topic to ship to.")
+@click.option("--spool", metavar="DIR", type=click.Path(path_type=Path), help="Where records wait, on a local disk.")
+@click.option("--max-spool", type=_Size(), default="1G", show_default=True, help="Records that the spool may hold.")
+@click.option("--file", "files", metavar="PATTERN", multiple=True, help="A file, a folder or a pattern; repeatable.")
+@click.option("--stdin", is_flag=True, help="Ship the lines of standard input.")
+@click.option("--from-beginning", is_flag=True, help="At the very first start read files from their beginning.")
+@click.option("--once", is_flag=True, help="Ship what is there now, then end.")
+@click.option("--durable", is_flag=True, help="What is taken survives a power cut, for an fsync a block.")
+@click.option("--patience", type=float, default=30.0, show_default=True, help="Seconds for the brokers at the end.")
+@click.pass_context
+def ship(ctx: click.Context, /, **options: Any) -> int | None:
+    """Ship lines of files or of standard input to a topic, without losing any.
+
+    Each line becomes a JSON record with a sequence number. Records wait in a spool on disk until the brokers have
+    acknowledged them. Files are followed through rotation; a restart goes on where the last run was. Without --file and
+    --stdin only what the spool holds is sent. Ends with 6 when records are left in the spool.
+    """
+    if ctx.invoked_subcommand is not None:
+        return None
+    if missing := [name for name in ("cluster_name", "topic", "spool") if not options[name]]:
+        raise click.UsageError(f"missing option: --{missing[0].removesuffix('_name')}", ctx)
+    return _ship(**options)
+
+
+@ship.command()
+@click.option("--spool", metavar="DIR", type=click.Path(path_type=Path), required=True, help="The spool to look at.")
+@format_option
+def status(spool: Path, output: str) -> None:
+    """Say what a spool has taken, what waits in it and why; also while another process ships from it."""
+    from brokernat.shipping import read_status
+
+    found = read_status(spool)
+    if output == "json":
+        rows = [asdict(one) | {"directory": str(one.directory)} for one in found]
+        console.json_data({"version": 1, "spools": rows})
+        return
+    for one in found:
+        console.data(f"{one.directory}  source {one.source}, {'in use' if one.in_use else 'not in use'}")
+        console.data(f"  accepted      {one.accepted}")
+        console.data(f"  acknowledged  {one.acknowledged}")
+        console.data(f"  waiting       {one.pending}" + (f"  ({one.trouble})" if one.trouble else ""))
+        console.data(f"  rejected      {one.rejected}")
+        console.data(f"  refused       {one.refused}")
+        console.data(f"  holds         {one.held} bytes of {one.limit}")
+
+
+def _ship(
+    config_file: Path,
+    cluster_name: str,
+    topic: str,
+    spool: Path,
+    max_spool: int,
+    files: tuple[str, ...],
+    stdin: bool,
+    from_beginning: bool,
+    once: bool,
+    durable: bool,
+    patience: float,
+) -> int:
+    from brokernat.config import load
+    from brokernat.shipping.pipe import Pipe
+    from brokernat.shipping.producer import open_producer
+    from brokernat.shipping.sender import Sender
+    from brokernat.shipping.shipment import Shipment
+    from brokernat.shipping.spool import Spool
+    from brokernat.shipping.tail import Tail
+
+    cluster = load(config_file).cluster(cluster_name)
+    _log_to_console()
+    opened = Spool(spool, max_spool, durable=durable)
+    tail = Tail(files, opened.positions(), from_beginning=from_beginning) if files else None
+    pipe = Pipe(sys.stdin.fileno()) if stdin else None
+    shipment = Shipment(opened, Sender(opened, topic, partial(open_producer, cluster)), tail=tail, pipe=pipe)
+    received = _stop_at_signals(shipment)
+    pending = shipment.run(once=once or not (files or stdin), patience=patience)
+    counts = opened.counts
+    console.note(f"{counts['acknowledged']} acknowledged, {counts['rejected']} rejected, {pending} left in {spool}")
+    if pending:
+        return exit_codes.INCOMPLETE
+    return 128 + received[0] if received else 0
+
+
+def _log_to_console() -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
+    log = logging.getLogger("brokernat")
+    log.setLevel(logging.INFO)
+    log.addHandler(handler)
+    log.propagate = False
+
+
+def _stop_at_signals(shipment: Shipment) -> list[int]:
+    """The first SIGTERM or SIGINT stops reading, the second does not wait for the brokers either."""
+    received: list[int] = []
+
+    def handle(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+        if received:
+            shipment.abort()
+        else:
+            shipment.stop()
+        received.append(number)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, handle)
+    return received

@@ -1,0 +1,90 @@
+"""Bytes of a file or a pipe to records: one for each line. Pure; knows nothing of files.
+
+A line is what stands before a line feed; a carriage return in front of it belongs to the line end. A line longer than
+`MAX_LINE` bytes becomes several records, cut between characters, that say which piece they are: no line is cut short
+and none can fill the memory. A line that is not UTF-8 is shipped twice in one record: readable, with U+FFFD for what
+could not be read, and exact, in base 64.
+
+`MAX_LINE` is chosen so that a record stays below Kafka's default limit of 1 MB at the worst: six bytes of JSON for a
+control character, and base 64 beside it.
+"""
+
+from __future__ import annotations
+
+import base64
+import socket
+import time
+from dataclasses import dataclass
+from json.encoder import encode_basestring
+from typing import Final
+
+MAX_LINE: Final = 128 << 10
+_LONGEST_CHARACTER: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A line, or a part of one: `part` counts from 1, 0 is a whole line; `continued` says that more follows."""
+
+    data: bytes
+    part: int = 0
+    continued: bool = False
+
+
+def cut(data: bytes, pieces: int = 0, *, final: bool = False) -> tuple[list[Piece], int, int]:
+    """Cut off what can be told.
+
+    Args:
+        data: from where the last call stopped.
+        pieces: how many were cut off the line that `data` begins in.
+        final: nothing will follow, so that the rest is a line too.
+
+    Returns:
+        The pieces, how many bytes of `data` they took, and how many pieces were cut off the line that goes on there.
+    """
+    found: list[Piece] = []
+    start = 0
+    while start < len(data):
+        line_feed = data.find(b"\n", start)
+        end = len(data) if line_feed < 0 else line_feed
+        while end - start > MAX_LINE:
+            between = _between_characters(data, start + MAX_LINE)
+            pieces += 1
+            found.append(Piece(data[start:between], pieces, continued=True))
+            start = between
+        if line_feed < 0 and not final:
+            break
+        found.append(Piece(data[start:end].removesuffix(b"\r"), pieces + 1 if pieces else 0))
+        start, pieces = end + (line_feed >= 0), 0
+    return found, start, pieces
+
+
+class LineEncoder:
+    """Turns pieces into tails, as `record.Encoder` does records. The time is that of reading."""
+
+    def __init__(self) -> None:
+        self._host = encode_basestring(socket.gethostname())
+
+    def encode(self, piece: Piece, file: str) -> bytes:
+        """`"time":…,"host":…,"file":…,"message":…[,"base64":…][,"part":…,"continued":…]}`; `file` may be empty."""
+        seconds, nanos = divmod(time.time_ns(), 1_000_000_000)
+        stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+        parts = [f'"time":"{stamp}.{nanos // 1000:06d}Z","host":{self._host}']
+        if file:
+            parts.append(f'"file":{encode_basestring(file)}')
+        try:
+            parts.append(f'"message":{encode_basestring(piece.data.decode())}')
+        except UnicodeDecodeError:
+            parts.append(f'"message":{encode_basestring(piece.data.decode(errors="replace"))}')
+            parts.append(f'"base64":"{base64.b64encode(piece.data).decode()}"')
+        if piece.part:
+            parts.append(f'"part":{piece.part},"continued":{"true" if piece.continued else "false"}')
+        return (",".join(parts) + "}").encode("utf-8", "backslashreplace")
+
+
+def _between_characters(data: bytes, at: int) -> int:
+    """The last place up to `at` that does not split a character of UTF-8; `at` where the bytes are not UTF-8."""
+    for place in range(at, at - _LONGEST_CHARACTER, -1):
+        if data[place] & 0xC0 != 0x80:
+            return place
+    return at

@@ -1,0 +1,122 @@
+"""The loop of `brokernat ship`: from files or a pipe into the spool, with the sender running beside.
+
+A spool that takes nothing makes the loop wait with the batch in hand: files keep what they hold, and a pipe lets its
+writer wait. At the end the brokers are given some time; what has no answer then stays in the spool for the next start.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING, Final
+
+from brokernat.shipping.faults import SpoolFullError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from brokernat.shipping.pipe import Pipe
+    from brokernat.shipping.sender import Sender
+    from brokernat.shipping.spool import Spool
+    from brokernat.shipping.tail import Batch, Tail
+
+_LOG = logging.getLogger("brokernat.shipping")
+_PAUSE: Final = 0.2
+
+
+class Shipment:
+    """One run."""
+
+    def __init__(self, spool: Spool, sender: Sender, *, tail: Tail | None = None, pipe: Pipe | None = None) -> None:
+        """Nothing is started. Without files and pipe it only sends what the spool holds."""
+        self._spool, self._sender, self._tail, self._pipe = spool, sender, tail, pipe
+        # Plain values: `stop` is called by signal handlers, which must not take a lock.
+        self._stop = self._abort = False
+        self._full = False
+
+    def stop(self) -> None:
+        """Read no more, send what is there."""
+        self._stop = True
+
+    def abort(self) -> None:
+        """Do not wait for the brokers any more either."""
+        self._stop = self._abort = True
+
+    def run(self, *, once: bool, patience: float) -> int:
+        """Read until it is stopped, the pipe has ended, or, with `once`, everything that is there now is read.
+
+        Args:
+            once: files will not grow any more.
+            patience: seconds for the brokers' answers at the end.
+
+        Returns:
+            Records that have no answer and stay in the spool.
+        """
+        try:
+            self._sender.start()
+        except BaseException:
+            self._spool.close()
+            raise
+        try:
+            if self._tail is not None:
+                self._store(self._tail.start())
+            self._read(once=once)
+            deadline = time.monotonic() + patience
+            while self._spool.pending and time.monotonic() < deadline and not self._abort:
+                time.sleep(_PAUSE)
+                self._settle()
+        finally:
+            self._sender.stop()
+            if self._tail is not None:
+                self._tail.close()
+            pending = self._spool.pending
+            self._spool.close()
+        return pending
+
+    def _read(self, *, once: bool) -> None:
+        scan_at = 0.0
+        while not self._stop:
+            if self._tail is not None and time.monotonic() >= scan_at:
+                self._tail.scan()
+                scan_at = time.monotonic() + _PAUSE
+            batches = self._batches(once=once)
+            for batch in batches:
+                self._store(batch)
+            if batches:
+                continue
+            self._settle()
+            if (once and self._pipe is None) or (self._pipe is not None and self._pipe.ended):
+                return
+            if self._pipe is None:
+                time.sleep(_PAUSE)
+
+    def _batches(self, *, once: bool) -> Sequence[Batch]:
+        found = []
+        if self._tail is not None:
+            found.append(self._tail.read(final=once))
+        if self._pipe is not None and not self._pipe.ended:
+            found.append(self._pipe.read())
+        return [batch for batch in found if batch]
+
+    def _store(self, batch: Batch) -> None:
+        while True:
+            try:
+                self._spool.append(batch.tails, batch.positions, batch.gone)
+            except SpoolFullError as error:
+                if not self._full:
+                    self._full = True
+                    _LOG.warning("reading waits: %s", error)
+                if self._abort or (self._stop and self._pipe is None):
+                    return
+                time.sleep(_PAUSE)
+                continue
+            self._full = False
+            if self._tail is not None:
+                self._tail.taken(batch)
+            return
+
+    def _settle(self) -> None:
+        try:
+            self._spool.settle()
+        except SpoolFullError as error:
+            _LOG.warning("%s", error)
