@@ -13,7 +13,7 @@ from brokernat.clients.librdkafka.library import plugin_library
 from brokernat.clients.translation import As, Table, Without, choice, integer, same, translated
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Mapping
 
     from brokernat.config import Cluster
 
@@ -34,7 +34,7 @@ def _kilobytes(text: str) -> str:
     return str(max(1, integer(text) // 1024))
 
 
-ENTRIES = {
+ENTRIES: Mapping[str, As | Without] = {
     # All clients.
     **same("security.protocol", "client.id", "client.rack", "client.dns.lookup", "allow.auto.create.topics"),
     **same("connections.max.idle.ms", "max.in.flight.requests.per.connection", "metadata.max.age.ms"),
