@@ -1,0 +1,98 @@
+"""The Spring Boot service behind dead addresses: it fails as it was, and works with the agent and one more file."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.integration.spring.service import (
+    EXAMPLE,
+    IMPATIENT,
+    USERS,
+    Service,
+    build,
+    not_sent,
+    render,
+    translated,
+)
+
+from brokernat.testbed import ClusterOptions, LoopbackWorld, Protocol
+from brokernat.testbed.polling import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CANARY = "canary-5d2e7a"
+"""The password; it stands in the environment of the service and nowhere else."""
+CREDENTIALS = {"HQ_USER": "app", "HQ_PASSWORD": CANARY}
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[LoopbackWorld]:
+    hq = ClusterOptions(protocol=Protocol.SASL_PLAINTEXT, password=CANARY)
+    with LoopbackWorld(hq=hq, local=None) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def service(world: LoopbackWorld, tmp_path_factory: pytest.TempPathFactory) -> Service:
+    """Of Spring Boot 2.6.15, with what `brokernat render spring` writes for this world beside it."""
+    folder = tmp_path_factory.mktemp("spring")
+    jar = build("boot-2", folder)
+    text = (EXAMPLE / "brokernat.yaml").read_text()
+    for node, number in zip(world.hq.nodes, (23, 24, 25), strict=True):
+        text = text.replace(f"192.168.1.{number}:9092", str(world.hq.advertised[node]))
+        text = text.replace(f"172.10.1.40:{9070 + number}", str(world.hq.reachable[node]))
+    assert not re.search(r"192\.168|172\.10", text)
+    (folder / "brokernat.yaml").write_text(text)
+    render(folder, CREDENTIALS)
+    world.hq.create_topic("audit")
+    return Service(jar, folder, CREDENTIALS)
+
+
+def test_without_the_agent_it_says_so_for_the_brokers_and_for_each_record(
+    world: LoopbackWorld, service: Service
+) -> None:
+    before = len(world.hq.read("audit"))
+    log = service.audit(USERS, *IMPATIENT, agent=False)
+
+    assert "Kafka version: 3.0.2" in log
+    dead = "|".join(re.escape(str(endpoint)) for endpoint in world.hq.advertised.values())
+    line = rf"Connection to node \d \(\S*?({dead})\) could not be established\. Broker may not be available\."
+    assert re.search(line, log), log[-6000:]
+    assert sorted(not_sent(log)) == sorted(USERS)
+    assert len(world.hq.read("audit")) == before
+
+
+def test_with_the_agent_every_event_arrives_and_the_password_is_nowhere(world: LoopbackWorld, service: Service) -> None:
+    before = len(world.hq.read("audit"))
+    with service.running("--spring.profiles.active=nat", agent=True) as running:
+        running.tell(USERS[:1])
+        wait_until(lambda: len(world.hq.read("audit")) > before, "the first event", timeout=120)
+        shown = command_lines()
+        running.tell(USERS[1:])
+        log = running.end()
+
+    events = [json.loads(record.value or b"") for record in world.hq.read("audit")[before:]]
+    assert sorted(event["user"] for event in events) == sorted(USERS)
+    assert {event["action"] for event in events} == {"opened the door"}
+    assert not_sent(log) == []
+    assert translated(log) <= {str(endpoint) for endpoint in world.hq.advertised.values()}
+    assert translated(log)
+    assert CANARY not in log + shown + "".join(path.read_text() for path in service.folder.glob("*.yaml"))
+
+
+def command_lines() -> str:
+    """Of every process of this machine, as `ps` shows them."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            found.append((process / "cmdline").read_bytes().decode(errors="replace"))
+        except OSError:
+            continue
+    return "\n".join(found)

@@ -1,0 +1,78 @@
+"""The Spring Boot service on the addresses that its example names, through nginx, with the old and a current client."""
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from tests.integration.spring.service import (
+    EXAMPLE,
+    IMPATIENT,
+    USERS,
+    Service,
+    build,
+    not_sent,
+    render,
+    translated,
+)
+
+from brokernat.testbed import NetnsWorld
+
+pytestmark = pytest.mark.netns
+
+KAFKA_CLIENTS = {"boot-2": "3.0.2", "boot-4": "4.2.1"}
+
+
+@pytest.fixture(scope="module", params=KAFKA_CLIENTS)
+def profile(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def service(profile: str, nginx_world: NetnsWorld, tmp_path_factory: pytest.TempPathFactory) -> Service:
+    folder = tmp_path_factory.mktemp(profile)
+    options = nginx_world.hq.plan.options
+    credentials = {"HQ_USER": options.username, "HQ_PASSWORD": options.password}
+    shutil.copy(EXAMPLE / "brokernat.yaml", folder)
+    render(folder, credentials)
+    nginx_world.hq.create_topic("audit")
+    return Service(build(profile, folder), folder, credentials, nginx_world.client)
+
+
+def test_through_nginx_alone_no_event_arrives(nginx_world: NetnsWorld, profile: str, service: Service) -> None:
+    hq = nginx_world.hq
+    before = len(hq.read("audit"))
+    with refusing(nginx_world, node=2):
+        log = service.audit(USERS, *IMPATIENT, agent=False)
+
+    assert f"Kafka version: {KAFKA_CLIENTS[profile]}" in log
+    line = r"Connection to node 2 \(\S*/192\.168\.1\.24:9092\) could not be established"
+    assert re.search(line, log), log[-6000:]
+    assert sorted(not_sent(log)) == sorted(USERS)
+    assert len(hq.read("audit")) == before
+
+
+def test_through_nginx_with_the_agent_every_event_arrives(nginx_world: NetnsWorld, service: Service) -> None:
+    before = len(nginx_world.hq.read("audit"))
+    log = service.audit(USERS, agent=True)
+
+    events = [json.loads(record.value or b"") for record in nginx_world.hq.read("audit")[before:]]
+    assert sorted(event["user"] for event in events) == sorted(USERS)
+    assert not_sent(log) == []
+    assert translated(log) <= {str(endpoint) for endpoint in nginx_world.hq.advertised.values()}
+    assert translated(log)
+
+
+@contextmanager
+def refusing(world: NetnsWorld, *, node: int) -> Iterator[None]:
+    """A route towards one broker at whose end nobody listens: without one there would be no connection to refuse."""
+    dead = world.hq.advertised[node]
+    route = (f"{dead.host}/32", "via", world.hq.reachable[node].host)
+    world.client.run("ip", "route", "add", *route)
+    try:
+        with world.faults.refused(dead):
+            yield
+    finally:
+        world.client.run("ip", "route", "del", *route)

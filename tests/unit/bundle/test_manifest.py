@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from brokernat.bundle import manifest
+from brokernat.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Path:
+    (tmp_path / "wheels").mkdir()
+    (tmp_path / "wheels" / "a b.whl").write_bytes(b"wheel")
+    (tmp_path / "bundle.json").write_text("{}")
+    manifest.write(tmp_path)
+    return tmp_path
+
+
+def test_what_was_written_is_verified_by_us_and_by_coreutils(bundle: Path) -> None:
+    assert list(manifest.verify(bundle)) == ["bundle.json", "wheels/a b.whl"]
+    subprocess.run(["sha256sum", "--check", "--quiet", manifest.NAME], cwd=bundle, check=True)
+
+
+def test_every_difference_is_named(bundle: Path) -> None:
+    (bundle / "wheels" / "a b.whl").write_bytes(b"another wheel")
+    (bundle / "bundle.json").unlink()
+    (bundle / "wheels" / "evil.whl").write_bytes(b"")
+    with pytest.raises(ConfigError) as error:
+        manifest.verify(bundle)
+    assert [problem.message for problem in error.value.problems] == [
+        "`bundle.json` is missing",
+        "`wheels/a b.whl` was changed",
+        "`wheels/evil.whl` is not listed",
+    ]
+
+
+def test_a_folder_without_sums_is_no_bundle(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="SHA256SUMS"):
+        manifest.verify(tmp_path)
