@@ -41,9 +41,9 @@ def forwards(address_map: AddressMap, bootstrap_servers: Iterable[Endpoint]) -> 
     found: dict[Endpoint, Forward] = {}
     for rule, advertised in brokers.items():
         for upstream in advertised:
-            # Another rule may come first.
-            if address_map.find(upstream) == rule:
-                listen = rule.translate(upstream)
+            listen = rule.translate(upstream)
+            # Another rule may come first, and a broker that is dialled as it is would have the gateway dial itself.
+            if address_map.find(upstream) == rule and listen != upstream:
                 found.setdefault(listen, Forward(listen, upstream))
     return tuple(found.values())
 

@@ -25,8 +25,8 @@ _HEADER = Header(
     cannot=("Share a port between brokers: HAProxy sees bytes and cannot tell which broker a client means.",),
     check=("haproxy -c -f /etc/haproxy/haproxy.cfg -f FILE",),
     apply=(
-        'EXTRAOPTS="-f FILE"            in /etc/default/haproxy (Debian, Ubuntu), beside its own haproxy.cfg',
-        "systemctl reload haproxy       connections that are open stay",
+        'EXTRAOPTS="-S /run/haproxy-master.sock -f FILE"      in /etc/default/haproxy (Debian, Ubuntu)',
+        "systemctl restart haproxy                            later changes: reload, open connections stay",
     ),
 )
 

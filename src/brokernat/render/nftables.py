@@ -56,5 +56,5 @@ def _header(table: str) -> Header:
         can=CAN,
         cannot=LIMITS,
         check=("nft -c -f FILE",),
-        apply=("nft -f FILE", f"nft delete table {table}      removes it"),
+        apply=("nft -f FILE", "to remove it:", f"nft delete table {table}"),
     )

@@ -45,7 +45,8 @@ def nginx_stream(forwards: Iterable[Forward]) -> str:
 
     A connect is given up after 8 s, before Kafka's clients do (`socket.connection.setup.timeout.ms`, 10 s): they see
     a closed connection and take the next broker. An idle connection lives 24 h: Kafka's own end of it comes first
-    (`connections.max.idle.ms`, 9 or 10 minutes), while nginx's default of 10 minutes would race with that.
+    (`connections.max.idle.ms`, 9 or 10 minutes), while nginx's default of 10 minutes would race with that. Keep-alive
+    finds the broker that went without a word, for which 24 h would be long.
     """
     servers = "".join(
         f"""
@@ -61,6 +62,5 @@ stream {{
     proxy_connect_timeout 8s;
     proxy_timeout 24h;
     proxy_socket_keepalive on;
-    tcp_nodelay on;
 {servers}}}
 """
