@@ -20,6 +20,7 @@ from brokernat.errors import ConfigError, Problem
 _TOPIC = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}", re.ASCII)  # org.apache.kafka.common.internals.Topic
 _FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 _INTERVAL = re.compile(r"[1-9][0-9]* (milliseconds?|seconds?|minutes?|hours?)", re.ASCII)
+_AGE = re.compile(r"[1-9][0-9]* (seconds?|minutes?|hours?|days?|weeks?)", re.ASCII)
 _RULE_IN_QUOTES = "write `- advertised = reachable`, in quotes where it starts with `*` or `[`"
 _RULE_PER_ENTRY = "one rule for each entry of the list: `- advertised = reachable`"
 
@@ -128,5 +129,10 @@ Interval = Annotated[
     str,
     _shaped(_INTERVAL, "bad-interval", "an interval", "write a number and a unit, for example `10 seconds`"),
     WithJsonSchema({"type": "string", "examples": ["10 seconds"]}),
+]
+Age = Annotated[
+    str,
+    _shaped(_AGE, "bad-age", "an age", "write a number and a unit, for example `1 day`"),
+    WithJsonSchema({"type": "string", "examples": ["1 day"]}),
 ]
 OptionText = Annotated[str, BeforeValidator(_option), WithJsonSchema({"type": ["string", "number", "boolean"]})]

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from brokernat.address import pair
 from brokernat.config.client_properties import ClientProperties
 from brokernat.config.fields import (
+    Age,
     DataPath,
     Endpoints,
     FunctionName,
@@ -103,6 +104,12 @@ class Reference(Section):
     refresh: Literal["every_batch", "never"] = Field("every_batch", description="When the files are read again.")
     duplicates: Literal["fail", "first", "last"] = Field(
         "fail", description="What becomes of a key that the reference holds more than once; rows never multiply."
+    )
+    max_age: Age | None = Field(
+        None, description="How long ago the newest of the files may have been written; any time unless given."
+    )
+    stale: Literal["fail", "warn"] = Field(
+        "fail", description="What becomes of a batch when the reference is older than `max_age`."
     )
 
 

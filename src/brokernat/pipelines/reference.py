@@ -19,10 +19,16 @@ import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from brokernat.config.durations import in_words, seconds
 from brokernat.errors import BrokernatError
 from brokernat.pipelines.envelope import quoted
 from brokernat.pipelines.files import Files, FileStamp
-from brokernat.pipelines.reference_file import DuplicateKeysError, ReferenceFile, UnusableReferenceError
+from brokernat.pipelines.reference_file import (
+    DuplicateKeysError,
+    ReferenceFile,
+    StaleReferenceError,
+    UnusableReferenceError,
+)
 from brokernat.pipelines.root_cause import root_cause
 
 if TYPE_CHECKING:
@@ -81,6 +87,7 @@ class ReferenceTable:
         self._current: Snapshot | None = None
         self._read_in_this_run = False
         self._complained_of: tuple[FileStamp, ...] | None = None
+        self._called_stale: str | None = None
 
     def current(self, spark: SparkSession, key_type: str) -> Snapshot:
         """The version that the next batch joins with.
@@ -90,7 +97,32 @@ class ReferenceTable:
 
         Raises:
             UnusableReferenceError: there is no version that could be used, or keys are there twice and must not be.
+            StaleReferenceError: it is older than it may be.
         """
+        snapshot = self._in_force(spark, key_type)
+        self._look_at_the_age(snapshot)
+        return snapshot
+
+    def _look_at_the_age(self, snapshot: Snapshot) -> None:
+        """Whatever keeps a newer version away, a broken file or none: what counts is how old the data in force is."""
+        if self.section.max_age is None:
+            return
+        age = time.time() - max(stamp.modified for stamp in snapshot.stamps) / 1000
+        if age <= seconds(self.section.max_age):
+            return
+        complaint = (
+            f"reference `{self.name}`: {self.section.path} was written {in_words(age)} ago, "
+            f"and max_age is {self.section.max_age}"
+        )
+        if self.section.stale == "fail":
+            raise StaleReferenceError(
+                complaint, hint="write it anew, raise `max_age`, or go on with a warning: `stale: warn`"
+            )
+        if self._called_stale != snapshot.id:
+            self._called_stale = snapshot.id
+            log.warning("%s; it is joined all the same", complaint)
+
+    def _in_force(self, spark: SparkSession, key_type: str) -> Snapshot:
         files = Files(spark)
         recipe = self._recipe(key_type)
         self._current = self._current or self._from_last_run(files, recipe)
@@ -177,7 +209,13 @@ class ReferenceTable:
             files.remove(path)
 
     def _recipe(self, key_type: str) -> str:
-        parts = (self.section.model_dump(mode="json"), self.key, self._file.columns, key_type)
+        # How old it may be does not change what a copy holds.
+        parts = (
+            self.section.model_dump(mode="json", exclude={"max_age", "stale"}),
+            self.key,
+            self._file.columns,
+            key_type,
+        )
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
     def _from_last_run(self, files: Files, recipe: str) -> Snapshot | None:

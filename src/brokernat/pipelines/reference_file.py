@@ -36,6 +36,10 @@ class UnusableReferenceError(BrokernatError):
     exit_code = 2
 
 
+class StaleReferenceError(UnusableReferenceError):
+    """A reference that is older than it may be."""
+
+
 class DuplicateKeysError(UnusableReferenceError):
     """A key with several rows, where the policy says to fail."""
 

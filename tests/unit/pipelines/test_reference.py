@@ -10,7 +10,7 @@ import pytest
 
 from brokernat.config.model import Reference
 from brokernat.pipelines.reference import ReferenceTable
-from brokernat.pipelines.reference_file import DuplicateKeysError, UnusableReferenceError
+from brokernat.pipelines.reference_file import DuplicateKeysError, StaleReferenceError, UnusableReferenceError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -125,6 +125,40 @@ def test_never_reads_once_per_run(spark: SparkSession, tmp_path: Path) -> None:
     life.write("id,name\nc1,Uno\n")
     assert life.rows() == {"c1": "One"}
     assert life.rows(life.new_table()) == {"c1": "Uno"}
+
+
+def test_a_reference_that_is_too_old_stops_the_run_until_it_is_written_anew(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    life = Life(spark, tmp_path, max_age="10 minutes")
+    life.write("id,name\nc1,One\n")
+    with pytest.raises(StaleReferenceError, match="was written 16 minutes ago, and max_age is 10 minutes") as caught:
+        life.rows()
+    assert "`stale: warn`" in (caught.value.hint or "")
+    life.path.write_text("id,name\nc1,Uno\n")
+    assert life.rows() == {"c1": "Uno"}
+
+
+def test_a_file_that_cannot_be_used_does_not_make_the_version_in_force_younger(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    life = Life(spark, tmp_path, max_age="10 minutes", stale="warn")
+    life.write("id,name\nc1,One\n")
+    life.rows()
+    strict = Life(spark, tmp_path, max_age="10 minutes")
+    life.path.write_text("id,na")
+    with pytest.raises(StaleReferenceError):
+        strict.rows()
+
+
+def test_an_old_reference_may_be_joined_with_one_warning(
+    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    life = Life(spark, tmp_path, max_age="10 minutes", stale="warn")
+    life.write("id,name\nc1,One\n")
+    assert life.rows() == life.rows() == {"c1": "One"}
+    (warning,) = (record.getMessage() for record in caplog.records if record.levelname == "WARNING")
+    assert warning.endswith("it is joined all the same")
 
 
 def test_the_key_becomes_the_type_of_the_records(life: Life) -> None:
