@@ -96,7 +96,7 @@ def look_at_clusters(spark: SparkSession, prepared: Prepared) -> Preflight:
         if end == SOURCE:
             results += _checkpoint(spark, prepared, cluster_id)
     if SOURCE in seen and SINK in seen:
-        results += _sizes(seen[SOURCE], seen[SINK], prepared.sink)
+        results += _sizes(prepared, seen[SOURCE], seen[SINK])
     present: dict[str, tuple[str, ...]] = {}
     for end, cluster, _ in _ends(prepared):
         there = (name for name, fact in seen.get(end, {}).items() if isinstance(fact, TopicFacts))
@@ -152,20 +152,29 @@ def not_provable(proof: Proof, clusters: Iterable[Cluster]) -> Iterator[CheckRes
             )
 
 
-def _sizes(source: _Facts, sink: _Facts, cluster: Cluster) -> Iterator[CheckResult]:
-    largest = max((f.max_message_bytes or 0 for f in source.values() if isinstance(f, TopicFacts)), default=0)
-    for name, fact in sink.items():
-        limit = fact.max_message_bytes if isinstance(fact, TopicFacts) else None
+def _sizes(prepared: Prepared, source: _Facts, sink: _Facts) -> Iterator[CheckResult]:
+    for cluster, facts in ((prepared.source, source), (prepared.sink, sink)):
+        for name in (f.name for f in facts.values() if isinstance(f, TopicFacts) and f.max_message_bytes is None):
+            message = f"max.message.bytes of `{name}` cannot be read"
+            hint = grant(cluster, "DESCRIBE_CONFIGS", topic=name)
+            yield CheckResult(f"message size {name}", Level.WARNING, message, hint)
+    largest = max((_limit(fact) or 0 for fact in source.values()), default=0)
+    for name, limit in ((name, _limit(fact)) for name, fact in sink.items()):
+        if not limit or not largest:
+            continue
         subject = f"message size {name}"
-        if limit is None or not largest:
-            hint = grant(cluster, "DESCRIBE_CONFIGS", topic=name) if limit is None else None
-            yield CheckResult(subject, Level.WARNING, "max.message.bytes cannot be read on both sides", hint)
-        elif limit < largest + _ENVELOPE_BYTES:
+        if limit < largest:
             message = f"`{name}` takes {limit} bytes, the source up to {largest}, and headers add to that"
-            hint = raise_message_size(cluster, name, largest + _ENVELOPE_BYTES)
+            hint = raise_message_size(prepared.sink, name, largest + _ENVELOPE_BYTES)
             yield CheckResult(subject, Level.WARNING, message, hint)
         else:
-            yield CheckResult(subject, Level.OK, f"{limit} bytes, source {largest}")
+            # Kafka's default on both sides is no reason to warn at each start: who sends records of a megabyte knows.
+            near = "; headers may not fit to its largest records" if limit < largest + _ENVELOPE_BYTES else ""
+            yield CheckResult(subject, Level.OK, f"{limit} bytes, source {largest}{near}")
+
+
+def _limit(fact: TopicFacts | Unseen) -> int | None:
+    return fact.max_message_bytes if isinstance(fact, TopicFacts) else None
 
 
 def _checkpoint(spark: SparkSession, prepared: Prepared, cluster_id: str) -> Iterator[CheckResult]:

@@ -14,6 +14,7 @@ import signal
 import sys
 import threading
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from brokernat.clients.spark import Loader, configure, environment
@@ -95,10 +96,17 @@ def start_session(
         # A transform's own Python functions run in what PySpark calls python3: elsewhere than in this environment.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     options = f'{present.get(_DRIVER_OPTIONS, "")} "-Dlog4j2.configurationFile={log4j}"'.strip()
-    for key, value in {**SETTINGS, _DRIVER_OPTIONS: options, **settings}.items():
+    for key, value in {**SETTINGS, **_without_arrow(), _DRIVER_OPTIONS: options, **settings}.items():
         builder.config(key, value)
     with _errors_into(folder / LAUNCH_LOG), _inherits_ignored(signal.SIGTERM):
         return configure(builder, clusters, loader=loader, agent_path=agent_path).getOrCreate()
+
+
+def _without_arrow() -> dict[str, str]:
+    """Where there is no PyArrow, Spark would warn at each Python function that it goes without."""
+    if find_spec("pyarrow") is not None:
+        return {}
+    return {"spark.sql.execution.pythonUDF.arrow.enabled": "false"}
 
 
 @contextmanager

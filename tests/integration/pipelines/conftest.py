@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.integration.spark.standalone import StandaloneCluster, standalone_cluster
 
 from brokernat.config import Secret
 from brokernat.testbed import Record
@@ -167,6 +168,13 @@ class Running:
 
 def sources(records: Sequence[Record]) -> list[str]:
     return [(record.header("brokernat-src") or b"").decode() for record in records]
+
+
+@pytest.fixture(scope="session")
+def standalone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandaloneCluster]:
+    """A master and one worker with one core."""
+    with standalone_cluster(tmp_path_factory.mktemp("standalone"), workers=1) as running:
+        yield running
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import urllib.request
@@ -18,10 +19,12 @@ from brokernat.testbed import ClusterOptions, LoopbackWorld, Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tests.integration.spark.standalone import StandaloneCluster
+
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
 CANARY = "canary-8f3b1c"  # the user's password, as the file names it
-PAGES = ("environment", "jobs", "stages", "executors", "sql?details=true&length=100", "streaming/statistics")
+PAGES = ("environment", "jobs", "stages", "allexecutors", "sql?details=true&length=100", "streaming/statistics")
 
 
 @pytest.fixture
@@ -33,7 +36,9 @@ def place(tmp_path: Path) -> Iterator[Workplace]:
         yield place
 
 
-def test_a_password_is_nowhere_but_in_its_file(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_password_is_nowhere_but_in_its_file(
+    place: Workplace, standalone: StandaloneCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     secret = place.folder / "secret"
     secret.write_text(CANARY)
     words = Workplace.words
@@ -52,24 +57,31 @@ def test_a_password_is_nowhere_but_in_its_file(place: Workplace, monkeypatch: py
         "spark.eventLog.enabled": "true",
         "spark.eventLog.dir": f"file:{place.folder}/events",
         "spark.ui.port": str(port),
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        # Executors say less unless they are asked to.
+        "spark.log.level": "INFO",
     }
-    with place.running(*(word for item in settings.items() for word in ("--conf", "=".join(item)))) as run:
+    confs = (word for item in settings.items() for word in ("--conf", "=".join(item)))
+    with place.running("--master", standalone.url, "--proof-timeout", "180", *confs) as run:
         run.until(lambda: len(place.read_tags()) >= 1, "a tag")
         run.until(lambda: place.offsets()[1] >= 0, "a committed batch")
         lines = command_lines()
-        shown = rest_pages(port)
+        shown = rest_pages(port) | cluster_pages(standalone)
         run.signal_group(signal.SIGTERM)
         assert run.process.wait(60) == 143, run.log.read_text()
     # An error on the way shows no secret either.
     place.customers("customer_id,name\nc1,a\nc1,b\n")
     failed = place.run("run", "--once", code=2)
 
-    read = [path for path in place.folder.rglob("*") if path.is_file() and path != secret]
+    folders = (place.folder, standalone.directory)
+    read = [path for folder in folders for path in folder.rglob("*") if path.is_file() and path != secret]
     assert {"spark.log", "pipeline.log", "launch.log"} <= {path.name for path in read}
     assert any("events" in path.parts for path in read)
+    assert standalone.executor_logs()
     assert [path for path in read if CANARY.encode() in path.read_bytes()] == []
     assert CANARY not in failed.stdout + failed.stderr
-    assert len(shown) >= 5
+    assert len(shown) >= 9
     assert [page for page, text in shown.items() if CANARY in text] == []
     assert [line for line in lines if CANARY in line] == []
     assert CANARY not in repr([*place.read_dead(), *place.read_tags()])
@@ -95,6 +107,17 @@ def rest_pages(port: int) -> dict[str, str]:
                 found[page] = answer.read().decode()
         except OSError:
             continue
+    return found
+
+
+def cluster_pages(standalone: StandaloneCluster) -> dict[str, str]:
+    """What master and worker show, to people and to programs."""
+    logs = "".join(path.read_text() for path in standalone.directory.glob("*.log"))
+    found = {}
+    for base in re.findall(r"WebUI.* started at (http://\S+)", logs):
+        for page in ("/", "/json/"):
+            with urllib.request.urlopen(base + page, timeout=30) as answer:
+                found[base + page] = answer.read().decode()
     return found
 
 

@@ -1,0 +1,86 @@
+"""Brokers with ACLs: what the check says is missing is what has to be granted, and then it runs."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.integration.pipelines.conftest import Workplace, order
+
+from brokernat.testbed import Allow, ClusterOptions, LoopbackWorld, Operation, Protocol, Resource
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from brokernat.testbed import RunningCluster
+
+pytestmark = [pytest.mark.integration, pytest.mark.spark]
+
+SMALL = {"max.message.bytes": "200000"}
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Workplace]:
+    options = ClusterOptions(brokers=1, protocol=Protocol.SASL_PLAINTEXT, authorize=True)
+    with LoopbackWorld(hq=options, local=options) as world:
+        place = Workplace(world, tmp_path, "orders")
+        world.hq.create_topic(place.topic)
+        for topic in (place.tags, place.dead):
+            world.local.create_topic(topic, configs=SMALL)
+        yield place
+
+
+def checks(place: Workplace, code: int) -> dict[str, dict[str, Any]]:
+    """What is not well, by subject."""
+    found = json.loads(place.run("check", "--format", "json", code=code).stdout)["checks"]
+    return {check["subject"]: check for check in found if check["level"] != "ok"}
+
+
+def grant_as_told(hint: str, clusters: tuple[RunningCluster, ...]) -> None:
+    """Does what a `kafka-acls.sh` line of a hint says, on the cluster that it names."""
+    words = shlex.split(hint)
+    options = dict(pairwise(words))
+    (cluster,) = (each for each in clusters if str(each.cluster.bootstrap_servers[0]) == options["--bootstrap-server"])
+    assert options["--allow-principal"] == f"User:{cluster.plan.options.username}"
+    named = {"Read": Operation.READ, "Write": Operation.WRITE, "DescribeConfigs": Operation.DESCRIBE_CONFIGS}
+    if "--cluster" in words:
+        cluster.allow(Allow(named[options["--operation"]], Resource.CLUSTER, "kafka-cluster"))
+    else:
+        cluster.allow(Allow(named[options["--operation"]], name=options["--topic"]))
+
+
+def grant_all_as_told(found: dict[str, dict[str, Any]], clusters: tuple[RunningCluster, ...]) -> None:
+    for hint in (check["hint"] or "" for check in found.values()):
+        if hint.startswith("kafka-acls.sh "):
+            grant_as_told(hint, clusters)
+
+
+def test_each_missing_right_is_named_and_granting_what_is_named_heals(place: Workplace) -> None:
+    hq, local = place.world.hq, place.world.local
+    # One topic may be seen and not be written; of the others nothing may be known.
+    local.allow(Allow(Operation.DESCRIBE, name=place.tags))
+
+    found = checks(place, code=5)
+
+    source, tags, dead = f"source topic {place.topic}", f"sink topic {place.tags}", f"sink topic {place.dead}"
+    assert {subject for subject, check in found.items() if check["level"] == "error"} == {source, tags, dead}
+    assert "no right on `orders` in `hq`, not even to see whether it is there" in found[source]["message"]
+    assert "no WRITE right on `orders-tags` in `local`" in found[tags]["message"]
+    assert "may not be asked who it is" in found["proof hq"]["message"]
+    grant_all_as_told(found, (hq, local))
+
+    # Now that the topics may be seen, their limits may be asked for: what is left are warnings.
+    found = checks(place, code=0)
+    assert set(found) == {f"message size {topic}" for topic in (place.topic, place.tags, place.dead)}
+    grant_all_as_told(found, (hq, local))
+
+    place.write([order(1), b"{"])
+    ended = place.run("run", "--once")
+    assert f"`{place.tags}` takes 200000 bytes, the source up to 1048588" in ended.stderr
+    assert "--add-config max.message.bytes=" in ended.stderr
+    assert "who it is" not in ended.stderr
+    assert (len(place.read_tags()), len(place.read_dead())) == (1, 1)
