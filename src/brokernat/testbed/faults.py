@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from brokernat.testbed.namespaces import Namespace
 
 _TABLE = "inet brokernat_faults"
-_VERDICTS = re.compile(r"drop|reject with tcp reset|numgen random mod 100 < \d+ drop")
+_VERDICTS = re.compile(r"(numgen random mod 100 < \d+ )?counter (drop|reject with tcp reset)")
+_COUNTED = re.compile(r"counter packets (\d+)")
 
 
 class Faults:
@@ -29,20 +30,24 @@ class Faults:
     @contextmanager
     def dropped(self, endpoint: Endpoint) -> Iterator[None]:
         """A black hole: nothing arrives, nothing is said."""
-        with self._rule(endpoint, "drop"):
+        with self._rule(endpoint, "counter drop"):
             yield
 
     @contextmanager
     def refused(self, endpoint: Endpoint) -> Iterator[None]:
         """Each packet is answered with a reset."""
-        with self._rule(endpoint, "reject with tcp reset"):
+        with self._rule(endpoint, "counter reject with tcp reset"):
             yield
 
     @contextmanager
     def lossy(self, endpoint: Endpoint, percent: int) -> Iterator[None]:
         """`percent` of the packets get lost, at random."""
-        with self._rule(endpoint, f"numgen random mod 100 < {percent} drop"):
+        with self._rule(endpoint, f"numgen random mod 100 < {percent} counter drop"):
             yield
+
+    def packets(self) -> int:
+        """How many packets the faults in force have met so far; a test that is met by none proves nothing."""
+        return sum(map(int, _COUNTED.findall(self._place.run("nft", "list", "table", *_TABLE.split()))))
 
     def heal(self) -> None:
         """End all faults of this place."""
