@@ -6,18 +6,21 @@ Secrets of the file are not looked up: nothing is dialled here.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from brokernat.cli import console
-from brokernat.cli.map_source import MapSource, map_options
+from brokernat.cli.map_source import MapSource, cluster_option, map_options, mapped_cluster
 from brokernat.cli.options import EXIT_FINDINGS, config_option, fail_on_option, findings_code, format_option
+from brokernat.cli.output_file import output_options, write_file
+from brokernat.cli.subject import subject
 from brokernat.errors import ConfigError, Problem, UnmappedEndpointError
 
 if TYPE_CHECKING:
-    from brokernat.address import AddressMap, Endpoint
+    from pathlib import Path
+
+    from brokernat.address import Endpoint
 
 
 @click.group(name="map")
@@ -97,19 +100,19 @@ def translate(source: MapSource, unmapped: str | None, output: str, endpoints: t
 
 @map_.command()
 @config_option
-@click.option("--cluster", metavar="NAME", help="Whose map; needed when several clusters have one.")
-@click.option("--output", "file", metavar="FILE", type=click.Path(path_type=Path), help="Write here, not to stdout.")
+@cluster_option
+@output_options
 @format_option
-def export(config_file: Path, cluster: str | None, file: Path | None, output: str) -> None:
+def export(config_file: Path, cluster: str | None, file: Path | None, output: str, *, replace: bool) -> None:
     """Write a rules file, one rule a line, for a client without Python: `brokernat.map=file:/path`."""
-    name, address_map = MapSource(config_file, cluster, (), None).one()
+    found, address_map = mapped_cluster(config_file, cluster)
     if output == "json":
         from brokernat.address import canonical_text, fingerprint
 
         console.json_data(
             {
                 "version": 1,
-                "cluster": name,
+                "cluster": found.name,
                 "rules": [str(rule) for rule in address_map.rules],
                 "unmapped": address_map.unmapped.value,
                 "brokernat.map": canonical_text(address_map),
@@ -117,15 +120,13 @@ def export(config_file: Path, cluster: str | None, file: Path | None, output: st
             }
         )
         return
-    text = _rules_text(name, address_map)
+    from brokernat.render import rules_file
+
+    text = rules_file(subject(found, address_map, config_file, ["map", "export"]))
     if file is None:
         console.data(text.removesuffix("\n"))
         return
-    try:
-        file.write_text(text, "utf-8")
-    except OSError as error:
-        message = f"`{file}` cannot be written: {error.strerror}"
-        raise ConfigError([Problem("file-unwritable", message)]) from None
+    write_file(file, text, replace=replace)
     console.note(
         f"{file}: {len(address_map.rules)} rules; give it to a client as `brokernat.map=file:{file.absolute()}`"
     )
@@ -144,12 +145,3 @@ def _parse_all(texts: tuple[str, ...]) -> list[Endpoint]:
     if problems:
         raise ConfigError(problems)
     return endpoints
-
-
-def _rules_text(name: str, address_map: AddressMap) -> str:
-    lines = [
-        f"# Address map of the cluster {name}: advertised = reachable, the first match wins.",
-        f"# Use it with brokernat.unmapped={address_map.unmapped}.",
-        *(str(rule).replace("=", " = ") for rule in address_map.rules),
-    ]
-    return "\n".join(lines) + "\n"

@@ -76,7 +76,7 @@ def mapped_clusters(config_file: Path, name: str | None) -> dict[str, tuple[Clus
         message = (
             f"the cluster `{name}` has no address map" if name else f"no cluster of `{config_file}` has an address map"
         )
-        raise ConfigError([Problem("no-map", message, "add `address_map` to it, or give rules with `--rule`")])
+        raise ConfigError([Problem("no-map", message, "add `address_map` to it")])
     return found
 
 

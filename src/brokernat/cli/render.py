@@ -6,15 +6,15 @@ more. Secrets of the file are not looked up: what needs one gets a placeholder.
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from brokernat.cli import console
 from brokernat.cli.map_source import cluster_option, mapped_cluster
-from brokernat.cli.options import DEFAULT_FILE, config_option
+from brokernat.cli.options import config_option
 from brokernat.cli.output_file import output_options, write_file
+from brokernat.cli.subject import subject
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,34 +67,17 @@ def _text(target: str, config_file: Path, cluster: str | None, chosen: dict[str,
     from brokernat import render as texts
     from brokernat.jvm import agent_jar
 
-    found, address_map = mapped_cluster(config_file, cluster)
-    subject = texts.Subject(
-        found.name,
-        found.bootstrap_servers,
-        address_map,
-        found.client,
-        str(config_file),
-        _command_line(target, config_file, found.name, chosen),
-    )
+    words = [word for name, value in chosen.items() for word in (f"--{name.replace('_', '-')}", value)]
+    about = subject(*mapped_cluster(config_file, cluster), config_file, ["render", target, *words])
     match target:
         case "spark":
-            return texts.spark(subject, agent_path=chosen.get("agent_path") or str(agent_jar()))
+            return texts.spark(about, agent_path=chosen.get("agent_path") or str(agent_jar()))
         case "spring":
-            path = chosen.get("agent_path") or str(agent_jar())
-            return texts.spring(subject, agent_path=path, syntax=texts.Syntax(chosen.get("syntax", "yaml")))
+            path, syntax = chosen.get("agent_path") or str(agent_jar()), texts.Syntax(chosen.get("syntax", "yaml"))
+            return texts.spring(about, agent_path=path, syntax=syntax)
         case _:
             function: Callable[..., str] = getattr(texts, target)
-            return function(subject)
-
-
-def _command_line(target: str, config_file: Path, cluster: str, chosen: dict[str, str]) -> str:
-    """What makes the same text again, in one shell line."""
-    words = ["brokernat", "render", target, "--cluster", cluster]
-    if str(config_file) != DEFAULT_FILE:
-        words += ["--config", str(config_file)]
-    for name, value in chosen.items():
-        words += [f"--{name.replace('_', '-')}", value]
-    return shlex.join(words)
+            return function(about)
 
 
 for _target in TARGETS:

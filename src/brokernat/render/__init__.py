@@ -7,6 +7,7 @@ from brokernat.render.iptables import iptables
 from brokernat.render.nftables import nftables
 from brokernat.render.nftables_router import HostNat, nftables_router
 from brokernat.render.nginx_stream import nginx, nginx_stream
+from brokernat.render.rules_file import rules_file
 from brokernat.render.spark import spark
 from brokernat.render.spring import Syntax, spring
 from brokernat.render.subject import Subject
@@ -24,6 +25,7 @@ __all__ = [
     "nftables_router",
     "nginx",
     "nginx_stream",
+    "rules_file",
     "spark",
     "spring",
 ]

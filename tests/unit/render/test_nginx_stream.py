@@ -6,10 +6,14 @@ import re
 from typing import TYPE_CHECKING
 
 from brokernat.address import Endpoint
-from brokernat.render import Forward, nginx_stream
+from brokernat.render import Forward, nginx, nginx_stream
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from syrupy.assertion import SnapshotAssertion
+
+    from brokernat.render import Subject
 
 _FORWARDS = [
     Forward(Endpoint("172.10.1.40", 9093), Endpoint("192.168.1.23", 9092)),
@@ -29,3 +33,7 @@ def test_each_broker_has_a_port_and_ipv6_has_brackets() -> None:
         ("172.10.1.40:9094", "kafka-2.hq.internal:9092"),
         ("[fd00::40]:9095", "[fd00::25]:9092"),
     ]
+
+
+def test_a_whole_file(about: Callable[..., Subject], snapshot: SnapshotAssertion) -> None:
+    assert nginx(about("kafka-1.hq:9092 = gateway:9093")) == snapshot
