@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 import aiokafka
 from aiokafka.client import AIOKafkaClient
 from aiokafka.conn import AIOKafkaConnection
-from aiokafka.errors import KafkaConnectionError
+from aiokafka.errors import NodeNotReadyError
 
-from brokernat.clients.dialling import Dialler, bootstrap_endpoints
+from brokernat.clients.dialling import Dialler, RefusedEndpointError, bootstrap_endpoints
 from brokernat.clients.rebinding import looks_up, rebound
-from brokernat.errors import MissingToolError, UnmappedEndpointError
+from brokernat.errors import MissingToolError
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -35,11 +35,8 @@ LIBRARY = f"aiokafka {aiokafka.__version__}"
 _DIALLING = ("bootstrap", "_get_conn")
 
 
-class RefusedEndpointError(UnmappedEndpointError, KafkaConnectionError):  # type: ignore[misc]
+class RefusedNodeError(RefusedEndpointError, NodeNotReadyError):  # type: ignore[misc]
     """A refusal as aiokafka's own kind of error: any other would end its background tasks without a word."""
-
-    def __str__(self) -> str:
-        return f"{self.message}; {self.hint}"
 
 
 class DialledConnection(AIOKafkaConnection):  # type: ignore[misc]
@@ -59,10 +56,7 @@ class DialledLoop:
 
     async def create_connection(self, factory: Any, host: str, port: int, *, ssl: Any = None) -> Any:
         """What aiokafka asks for; the name to verify is the host that it meant."""
-        try:
-            dialled = self._dialler.dial(host, port)
-        except UnmappedEndpointError as refusal:
-            raise RefusedEndpointError(refusal.endpoint, refusal.rule_to_add) from None
+        dialled = self._dialler.dial(host, port)
         return await self._loop.create_connection(
             factory, *dialled, ssl=ssl, server_hostname=host if ssl is not None else None
         )
@@ -78,12 +72,23 @@ def redirect(client: Any, address_map: AddressMap, owner: str) -> None:
         MissingToolError: this release dials in a way that is not known here.
     """
     network = _network_client(client)
-    dialler = Dialler(address_map, bootstrap_endpoints(network._bootstrap_servers), owner)  # noqa: SLF001
+    bootstrap = bootstrap_endpoints(network._bootstrap_servers)  # noqa: SLF001 - see rebinding.py
+    dialler = Dialler(address_map, bootstrap, owner, RefusedNodeError)
 
     async def create_conn(host: str, port: int, **options: Any) -> DialledConnection:
         connection = DialledConnection(dialler, host, port, **options)
         await connection.connect()
         return connection
+
+    async def send(node_id: Any, request: Any, **options: Any) -> Any:
+        try:
+            return await type(network).send(network, node_id, request, **options)
+        except NodeNotReadyError:
+            # Its own words are "node which is not ready"; they would become the error of a record.
+            broker = network.cluster.broker_metadata(node_id)
+            if broker is not None:
+                dialler.dial(broker.host, broker.port)
+            raise
 
     for name in _DIALLING:
         method: Any = getattr(type(network), name, None)
@@ -93,6 +98,7 @@ def redirect(client: Any, address_map: AddressMap, owner: str) -> None:
                 hint="pip install 'brokernat[aiokafka]' installs a release that was tested",
             )
         setattr(network, name, MethodType(rebound(method, create_conn=create_conn), network))
+    network.send = send
 
 
 def wrap_classes(module: ModuleType, address_map: AddressMap) -> None:

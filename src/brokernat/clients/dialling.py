@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from brokernat.address import Endpoint
 from brokernat.address.host import bracketed
@@ -30,20 +30,35 @@ log = logging.getLogger("brokernat.clients")
 _DEFAULT_PORT = 9092
 
 
+class RefusedEndpointError(UnmappedEndpointError):
+    """A refusal on its way through a library, which logs and raises it in its own places.
+
+    Each library has a subclass that is also one of its own errors. It says the rule to add in `str` as well, where the
+    library has no place for a hint, and it can be copied: aiokafka gives every record of a batch its own.
+    """
+
+    def __str__(self) -> str:
+        return f"{self.message}; {self.hint}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.endpoint, self.rule_to_add)
+
+
 @dataclass(frozen=True, slots=True)
 class Dialler:
-    """One client's map; `owner` says in the log whose it is."""
+    """One client's map; `owner` says in the log whose it is, `refusal` is what the library takes a refusal for."""
 
     address_map: AddressMap
     bootstrap: frozenset[Endpoint]
     owner: str
+    refusal: type[RefusedEndpointError] = RefusedEndpointError
     _said: set[Endpoint] = field(default_factory=set, compare=False, repr=False)
 
     def dial(self, host: str, port: int) -> tuple[str, int]:
         """Where the socket goes for a host (IPv6 without brackets) and a port that a broker advertises.
 
         Raises:
-            UnmappedEndpointError: no rule names it, the map says `fail`, and it is no bootstrap server.
+            RefusedEndpointError: no rule names it, the map says `fail`, and it is no bootstrap server.
         """
         try:
             endpoint = Endpoint(host, port)
@@ -64,9 +79,9 @@ class Dialler:
         if self.address_map.unmapped == "pass":
             return host, port
         advertised = str(endpoint) if endpoint else f"{bracketed(host)}:{port}"
-        refusal = UnmappedEndpointError(advertised, f"{advertised} = HOST:PORT")
+        refusal = self.refusal(advertised, f"{advertised} = HOST:PORT")
         if endpoint is None or self._first(endpoint):
-            log.error("refused (%s): %s; %s", self.owner, refusal, refusal.hint)
+            log.error("refused (%s): %s", self.owner, refusal)
         raise refusal
 
     def _first(self, endpoint: Endpoint) -> bool:

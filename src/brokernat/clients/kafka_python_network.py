@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 import kafka
 from kafka.errors import KafkaConnectionError
 
-from brokernat.clients.dialling import Dialler, bootstrap_endpoints
+from brokernat.clients.dialling import Dialler, RefusedEndpointError, bootstrap_endpoints
 from brokernat.clients.rebinding import looks_up, rebound
-from brokernat.errors import ConfigError, MissingToolError, Problem, UnmappedEndpointError
+from brokernat.errors import ConfigError, MissingToolError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,11 +32,8 @@ if TYPE_CHECKING:
 LIBRARY = f"kafka-python {kafka.__version__}"
 
 
-class RefusedEndpointError(UnmappedEndpointError, KafkaConnectionError):  # type: ignore[misc]
+class RefusedConnectionError(RefusedEndpointError, KafkaConnectionError):  # type: ignore[misc]
     """A refusal as kafka-python's own kind of error, so that it backs off and goes on with the other brokers."""
-
-    def __str__(self) -> str:
-        return f"{self.message}; {self.hint}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +51,8 @@ class MappedClient:
     def __call__(self, **configs: Any) -> Any:
         """The library's network client; its arguments are kafka-python's."""
         make = _generation()
-        return make(Dialler(self.address_map, bootstrap_endpoints(configs["bootstrap_servers"]), self.owner), configs)
+        bootstrap = bootstrap_endpoints(configs["bootstrap_servers"])
+        return make(Dialler(self.address_map, bootstrap, self.owner, RefusedConnectionError), configs)
 
 
 def wrap_classes(module: ModuleType, address_map: AddressMap) -> None:
@@ -99,7 +97,7 @@ def _third(dialler: Dialler, configs: dict[str, Any]) -> Any:
     from kafka.net.inet import create_connection
 
     async def dialled(net: Any, host: str, port: int, *arguments: Any, **options: Any) -> Any:
-        return await create_connection(net, *_dial(dialler, host, port), *arguments, **options)
+        return await create_connection(net, *dialler.dial(host, port), *arguments, **options)
 
     client = KafkaNetClient(**configs)
     manager = client._manager  # noqa: SLF001 - see rebinding.py
@@ -126,8 +124,8 @@ def _second(dialler: Dialler, configs: dict[str, Any]) -> Any:
         def _dns_lookup(self) -> bool:
             try:
                 self.refused = None
-                self._gai = dns_lookup(*_dial(dialler, self.host, self.port))
-            except RefusedEndpointError as error:
+                self._gai = dns_lookup(*dialler.dial(self.host, self.port))
+            except RefusedConnectionError as error:
                 self.refused, self._gai = error, []
             return bool(self._gai)
 
@@ -140,11 +138,14 @@ def _second(dialler: Dialler, configs: dict[str, Any]) -> Any:
 
         _init_connect = rebound(KafkaClient._init_connect, BrokerConnection=DialledConnection)  # noqa: SLF001
 
+        def await_ready(self, node_id: Any, *arguments: Any, **options: Any) -> Any:
+            try:
+                return super().await_ready(node_id, *arguments, **options)
+            except KafkaConnectionError:
+                # Its own words are "Connection to 3 failed".
+                refused = getattr(self._conns.get(node_id), "refused", None)
+                if refused is not None:
+                    raise refused from None
+                raise
+
     return DialledClient(**configs)
-
-
-def _dial(dialler: Dialler, host: str, port: int) -> tuple[str, int]:
-    try:
-        return dialler.dial(host, port)
-    except UnmappedEndpointError as refusal:
-        raise RefusedEndpointError(refusal.endpoint, refusal.rule_to_add) from None
