@@ -1,8 +1,8 @@
 """What bounds and repeats a soak run: `--soak-seconds` and `--seed`.
 
-Soak tests of a fixed length come first, then those that go on for as long as they may (they ask for `soak`), which
-share what is left: each gets an equal part of the time that the ones before it have left over. The seed chooses the
-order, so that in a run that is too short for all of them it is not always the same ones that go without; those are
+Soak tests of a fixed length come first and may begin in the first third of the time, then those that go on for as long
+as they may (they ask for `soak`): each gets an equal part of what the ones before it have left over. The seed chooses
+the order, so that in a run that is too short for all of them it is not always the same ones that go without; those are
 skipped, with the reason, and nothing of theirs is started.
 """
 
@@ -18,6 +18,9 @@ import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+_FIXED_LENGTH = 1 / 3
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -36,6 +39,11 @@ class SoakTime:
     end: float
     to_come: list[str] = field(default_factory=list)
     """The tests that share the time, in order."""
+
+    def may_begin(self, test: str) -> bool:
+        """Whether there is time for a test."""
+        share = 1 if test in self.to_come else _FIXED_LENGTH
+        return time.monotonic() <= self.end - (1 - share) * self.seconds
 
     def share(self, test: str) -> float:
         """The deadline of one of them."""
@@ -94,8 +102,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     given = item.config.stash[_TIME]
-    if item.get_closest_marker("soak") and time.monotonic() > given.end:
-        pytest.skip(f"the soak's {given.seconds:.0f} s are over; another seed begins with others")
+    if item.get_closest_marker("soak") and not given.may_begin(item.nodeid):
+        pytest.skip(f"no time left in a soak of {given.seconds:.0f} s; another seed begins with others")
 
 
 @pytest.fixture

@@ -106,7 +106,7 @@ def test_two_swapped_lines(version: str, plain: LoopbackWorld, programs: Program
 
 @pytest.mark.parametrize(
     ("version", "loader"),
-    [("2.4.1", Loader.CLIENT_MAP), ("3.9.2", Loader.JVM_MAP), ("4.4.0", Loader.REPORTER)],
+    [("2.4.1", Loader.CLIENT_MAP), ("4.4.0", Loader.REPORTER)],
 )
 def test_ipv6(version: str, loader: Loader, strict: LoopbackWorld, programs: Programs, client_of: Clients) -> None:
     broken = client_of(strict.hq, ("admin",), changes=HOPELESS)

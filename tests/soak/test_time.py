@@ -23,6 +23,12 @@ def test_each_gets_an_equal_part_of_what_is_left() -> None:
     assert shares == [30, 45, 90]
 
 
+def test_those_of_a_fixed_length_leave_time_for_those_that_go_on() -> None:
+    for gone, fixed, going_on in ((20, True, True), (50, False, True), (91, False, False)):
+        given = SoakTime(0, 90, time.monotonic() + 90 - gone, ["a"])
+        assert (given.may_begin("other"), given.may_begin("a")) == (fixed, going_on)
+
+
 def test_a_share_is_never_negative() -> None:
     given = SoakTime(0, 90, time.monotonic() - 5, ["a", "b"])
     assert Soak(0, given.share("a")).time_left() <= 0

@@ -35,7 +35,7 @@ def python_with_spark_40() -> str:
     return str(python)
 
 
-@pytest.mark.parametrize("loader", ["javaagent", "reporter"])
+@pytest.mark.parametrize("loader", [pytest.param("javaagent", marks=pytest.mark.soak), "reporter"])
 def test_pyspark_40_with_its_own_connector(
     loader: str,
     python_with_spark_40: str,
