@@ -1,8 +1,8 @@
-"""A bundle: wheels of what is installed here, the jars that Spark needs for Kafka, the agent, and sums of all.
+"""A bundle: wheels of what is installed here, the jars that Spark needs for Kafka, agent and plug-in, and sums of all.
 
     wheels/       for `pip install --no-index --find-links`
     artifacts/    as the cache of jars has them (jvm/artifacts.py): `brokernat bundle --install` puts them there
-    agent/        the agent's jar, for programs that are wired by hand
+    native/       the agent and the librdkafka plug-in, for programs that are wired by hand
     bundle.json   what it was made for
     SHA256SUMS    everything above
 
@@ -25,6 +25,7 @@ import brokernat
 from brokernat.bundle import manifest
 from brokernat.bundle.closure import closure, installed_extras
 from brokernat.bundle.wheels import make_wheel
+from brokernat.clients.librdkafka import plugin_library, preload_library
 from brokernat.clients.spark.connector import connector_jars
 from brokernat.errors import ConfigError, Problem
 from brokernat.jvm import agent_jar
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 DESCRIPTION = "bundle.json"
+_ON_LIBRDKAFKA = frozenset({"confluent", "shipping"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ def collect(folder: Path, extras: Sequence[str] | None = None) -> Collected:
 
     Raises:
         ConfigError: the folder is there, an extra is not, a package was changed since it was installed.
-        MissingToolError: no jars to be had, no agent.
+        MissingToolError: no jars to be had, no agent, no plug-in.
     """
     if folder.exists():
         message = f"`{folder}` is there already"
@@ -92,11 +94,13 @@ def collect(folder: Path, extras: Sequence[str] | None = None) -> Collected:
 
 def _fill(work: Path, extras: tuple[str, ...]) -> Description:
     distributions = closure(extras)
-    for name in ("wheels", "artifacts", "agent"):
+    for name in ("wheels", "artifacts", "native"):
         (work / name).mkdir()
     for owner in distributions:
         make_wheel(owner, work / "wheels")
-    shutil.copy(agent_jar(), work / "agent")
+    plugin = (plugin_library, preload_library) if _ON_LIBRDKAFKA & set(extras) else ()
+    for find in (agent_jar, *plugin):
+        shutil.copy(find(), work / "native")
     pyspark = next((owner.version for owner in distributions if owner.metadata["Name"] == "pyspark"), None)
     connector = _artifacts(work / "artifacts", pyspark) if pyspark else None
     implementation = f"{sys.implementation.cache_tag} ({platform.python_version()})"

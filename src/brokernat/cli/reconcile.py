@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -12,63 +13,127 @@ from brokernat.cli.options import config_option, format_option
 from brokernat.cli.spark_options import SparkOptions, with_spark
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from pyspark.sql import SparkSession
+
     from brokernat.config import Cluster
+    from brokernat.pipelines.delivered import Delivered
     from brokernat.pipelines.reconcile import Account
     from brokernat.pipelines.shipped import Shipped
 
-_HEADINGS = ("source", "first", "last", "records", "duplicates", "missing", "missing ranges")
+_SHIPPED = ("source", "first", "last", "records", "duplicates", "missing", "missing ranges")
+_DELIVERED = (
+    "partition",
+    "first",
+    "end",
+    "records",
+    "delivered",
+    "duplicates",
+    "filtered",
+    "missing",
+    "missing ranges",
+)
 _RANGES_IN_TEXT = 5
 
 
 @click.command(short_help="Report gaps and duplicates of what was written.")
-@click.option("--cluster", metavar="NAME", required=True, help="The cluster that holds the topic.")
-@click.option("--topic", required=True, help="A topic that brokernat has shipped to.")
+@click.argument("name", metavar="[PIPELINE]", required=False)
+@click.option("--cluster", metavar="NAME", help="The cluster that holds a shipped topic.")
+@click.option("--topic", help="A topic that brokernat has shipped to.")
 @click.option("--from-first", is_flag=True, help="Begin at each source's first record: retention removed those before.")
 @click.option("--reached", multiple=True, metavar="SOURCE/SEQUENCE", help="How far a source got; repeatable.")
 @config_option
 @format_option
 @with_spark
 def reconcile(
-    cluster: str,
-    topic: str,
+    name: str | None,
+    cluster: str | None,
+    topic: str | None,
     from_first: bool,
     reached: tuple[str, ...],
     config_file: Path,
     output: str,
     **options: Any,
 ) -> int:
-    """Read a shipped topic with Spark and report gaps and duplicates of each source; 6 where records are missing."""
+    """Read back with Spark what was written, and report gaps and duplicates; 6 where records are missing.
+
+    With PIPELINE, the source's records up to the last commit are compared with tags and dead letters. With --cluster
+    and --topic, the sequences of each source that has shipped to the topic are verified.
+    """
     from brokernat.config import load
 
-    wanted, expected = SparkOptions(**options), dict(map(_reached, reached))
-    read = _read(load(config_file).cluster(cluster), topic, wanted, expected, from_first=from_first)
+    wanted = SparkOptions(**options)
+    if name is not None:
+        if cluster or topic or from_first or reached:
+            raise click.UsageError("PIPELINE stands alone: --cluster, --topic and the rest are for a shipped topic")
+        return _pipeline(name, config_file, wanted, output)
+    if not (cluster and topic):
+        raise click.UsageError("name a PIPELINE, or a shipped topic by --cluster and --topic")
+    return _topic(
+        load(config_file).cluster(cluster), topic, wanted, dict(map(_reached, reached)), output, from_first=from_first
+    )
+
+
+def _topic(
+    cluster: Cluster, topic: str, wanted: SparkOptions, reached: dict[str, int], output: str, *, from_first: bool
+) -> int:
+    from brokernat.pipelines.shipped import reconcile_topic
+
+    with _session(f"reconcile-{cluster.name}-{topic}", [cluster], {cluster.name: (topic,)}, wanted) as spark:
+        read = reconcile_topic(spark, cluster, topic, reached=reached, from_first=from_first)
     if output == "json":
-        console.json_data({"version": 1, "cluster": cluster, "topic": topic, **_as_data(read)})
+        console.json_data({"version": 1, "cluster": cluster.name, "topic": topic, **_shipped_data(read)})
     else:
-        console.data(console.table(_HEADINGS, map(_line, read.sources)))
+        console.data(console.table(_SHIPPED, map(_shipped_line, read.sources)))
     for count, what in ((read.without_header, "without a sequence"), (read.unreadable, "with an unreadable sequence")):
         if count:
             console.note(f"{count} records {what}")
-    if not read.missing:
+    headless = any(account.first is not None and account.first > 1 for account in read.sources)
+    advice = "where the topic's retention has removed its beginning, `--from-first` judges what is left"
+    return _end(read.missing, advice if headless and not from_first else None)
+
+
+def _pipeline(name: str, config_file: Path, wanted: SparkOptions, output: str) -> int:
+    from brokernat.config import load
+    from brokernat.pipelines.delivered import reconcile_pipeline
+    from brokernat.pipelines.pipeline import Prepared
+
+    prepared = Prepared.of(load(config_file), name)
+    with _session(f"reconcile-{name}", prepared.clusters, prepared.topics, wanted) as spark:
+        found = reconcile_pipeline(spark, prepared)
+    if output == "json":
+        rows = [asdict(one) | {"missing_ranges": _pairs(one)} for one in found]
+        console.json_data({"version": 1, "pipeline": name, "partitions": rows})
+    else:
+        console.data(console.table(_DELIVERED, map(_delivered_line, found)))
+    if not found:
+        console.note(f"{name}: no batch was committed yet")
+    return _end(sum(one.missing for one in found), None)
+
+
+def _end(missing: int, hint: str | None) -> int:
+    if not missing:
         return 0
-    console.report(f"error: {read.missing} records are missing{_advice(read, from_first=from_first)}")
+    console.report(f"error: {missing} records are missing" + (f"\n\nhint: {hint}" if hint else ""))
     return exit_codes.INCOMPLETE
 
 
-def _read(cluster: Cluster, topic: str, wanted: SparkOptions, reached: dict[str, int], *, from_first: bool) -> Shipped:
+@contextmanager
+def _session(
+    name: str, clusters: Sequence[Cluster], topics: Mapping[str, Sequence[str]], wanted: SparkOptions
+) -> Iterator[SparkSession]:
+    """A session whose clusters are proved to be reached."""
     from brokernat.clients.spark import Loader, prove
     from brokernat.pipelines.session import SPARK_LOG, start_session
-    from brokernat.pipelines.shipped import reconcile_topic
     from brokernat.pipelines.state import user_folder
 
-    name = f"reconcile-{cluster.name}-{topic}"
     folder = user_folder(name)
     console.note(f"starting Spark; its log is {folder / SPARK_LOG}")
     spark = start_session(
         name,
-        [cluster],
+        clusters,
         folder,
         master=wanted.master,
         settings=wanted.settings,
@@ -76,8 +141,8 @@ def _read(cluster: Cluster, topic: str, wanted: SparkOptions, reached: dict[str,
         agent_path=wanted.agent_path,
     )
     try:
-        prove(spark, [cluster], topics={cluster.name: (topic,)}, timeout=wanted.proof_timeout).raise_for_failures()
-        return reconcile_topic(spark, cluster, topic, reached=reached, from_first=from_first)
+        prove(spark, clusters, topics=topics, timeout=wanted.proof_timeout).raise_for_failures()
+        yield spark
     finally:
         spark.stop()
 
@@ -89,26 +154,32 @@ def _reached(text: str) -> tuple[str, int]:
     return source, int(sequence)
 
 
-def _line(account: Account) -> tuple[object, ...]:
-    shown = [str(span) for span in account.missing_ranges[:_RANGES_IN_TEXT]]
-    if sum(map(len, account.missing_ranges[:_RANGES_IN_TEXT])) < account.missing:
-        shown.append("…")
-    first, last = ("-" if number is None else number for number in (account.first, account.last))
-    return (account.source, first, last, account.records, account.duplicates, account.missing, " ".join(shown))
+def _shipped_line(account: Account) -> tuple[object, ...]:
+    first, last = _known(account.first), _known(account.last)
+    counts = (account.records, account.duplicates, account.missing)
+    return (account.source, first, last, *counts, _ranges(account))
 
 
-def _as_data(read: Shipped) -> dict[str, object]:
-    sources = [
-        asdict(account) | {"missing_ranges": [[span.first, span.last] for span in account.missing_ranges]}
-        for account in read.sources
-    ]
-    return {"missing": read.missing, "without_header": read.without_header, "unreadable": read.unreadable} | {
-        "sources": sources
-    }
+def _delivered_line(one: Delivered) -> tuple[object, ...]:
+    counts = (one.records, one.delivered, one.duplicates, one.filtered, one.missing)
+    return (f"{one.topic}/{one.partition}", _known(one.first), one.end, *counts, _ranges(one))
 
 
-def _advice(read: Shipped, *, from_first: bool) -> str:
-    headless = [account.source for account in read.sources if account.first is not None and account.first > 1]
-    if from_first or not headless:
-        return ""
-    return "\n\nhint: where the topic's retention has removed its beginning, `--from-first` judges what is left"
+def _known(number: int | None) -> object:
+    return "-" if number is None else number
+
+
+def _ranges(one: Account | Delivered) -> str:
+    shown = one.missing_ranges[:_RANGES_IN_TEXT]
+    more = ["…"] if sum(map(len, shown)) < one.missing else []
+    return " ".join([*map(str, shown), *more])
+
+
+def _pairs(one: Account | Delivered) -> list[list[int]]:
+    return [[span.first, span.last] for span in one.missing_ranges]
+
+
+def _shipped_data(read: Shipped) -> dict[str, object]:
+    sources = [asdict(account) | {"missing_ranges": _pairs(account)} for account in read.sources]
+    counts = {"missing": read.missing, "without_header": read.without_header, "unreadable": read.unreadable}
+    return counts | {"sources": sources}

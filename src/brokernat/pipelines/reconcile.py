@@ -44,6 +44,20 @@ class Span:
         return str(self.first) if self.first == self.last else f"{self.first}-{self.last}"
 
 
+def joined(runs: Iterable[Run]) -> Iterator[Span]:
+    """The numbers of one source's runs, those that touch made one."""
+    open_: Span | None = None
+    for run in runs:
+        if open_ and run.first == open_.last + 1:
+            open_ = Span(open_.first, run.last)
+            continue
+        if open_:
+            yield open_
+        open_ = Span(run.first, run.last)
+    if open_:
+        yield open_
+
+
 @dataclass(frozen=True, slots=True)
 class Account:
     """One source. `first` and `last` are None where it was expected and has no record at all."""

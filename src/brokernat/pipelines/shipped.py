@@ -16,15 +16,15 @@ from brokernat.clients.spark import Role, kafka_options
 from brokernat.errors import IncompleteError
 from brokernat.pipelines.reconcile import Account, Run, accounts
 from brokernat.pipelines.root_cause import root_cause
+from brokernat.shipping import SEQUENCE_HEADER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pyspark.sql import DataFrame, Row, SparkSession
+    from pyspark.sql import Column, DataFrame, Row, SparkSession
 
     from brokernat.config import Cluster
 
-SEQUENCE_HEADER = "brokernat-seq"
 _BLOCK = 1 << 20
 # Eighteen digits fit into a bigint, and a cast that overflows would end the job.
 _HEADER_VALUE = r"^([^/]+)/([1-9][0-9]{0,17})$"
@@ -65,7 +65,7 @@ def reconcile_topic(
     """
     from pyspark.errors import PySparkException
 
-    rows = runs(numbers(read_topic(spark, cluster, topic))).orderBy("source", "first")
+    rows = runs(numbers(read_topics(spark, cluster, topic))).orderBy("source", "first")
     counted = {None: 0, _UNREADABLE: 0}
 
     def with_source(found: Iterator[Row]) -> Iterator[Run]:
@@ -82,10 +82,10 @@ def reconcile_topic(
     return Shipped(sources, counted[None], counted[_UNREADABLE])
 
 
-def read_topic(spark: SparkSession, cluster: Cluster, topic: str) -> DataFrame:
+def read_topics(spark: SparkSession, cluster: Cluster, *topics: str) -> DataFrame:
     """The records that are there now, with their headers."""
     own = {
-        "subscribe": topic,
+        "subscribe": ",".join(topics),
         "startingOffsets": "earliest",
         "endingOffsets": "latest",
         "includeHeaders": "true",
@@ -98,8 +98,7 @@ def numbers(records: DataFrame) -> DataFrame:
     """`source`, `sequence` of each record; without a source the sequence is null (no header) or 0 (unreadable)."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    # Names may repeat in Kafka; the last one counts, as everywhere in brokernat.
-    values = F.filter("headers", lambda header: header["key"] == SEQUENCE_HEADER)
+    values = header_values(SEQUENCE_HEADER)
     text = F.get(values, F.size(values) - 1)["value"].cast("string")
     sequence = F.regexp_extract(text, _HEADER_VALUE, 2)
     well = sequence != ""
@@ -107,6 +106,13 @@ def numbers(records: DataFrame) -> DataFrame:
         F.when(well, F.regexp_extract(text, _HEADER_VALUE, 1)).alias("source"),
         F.when(well, sequence.try_cast("bigint")).when(F.size(values) > 0, F.lit(_UNREADABLE)).alias("sequence"),
     )
+
+
+def header_values(name: str) -> Column:
+    """The headers of that name; it may repeat in Kafka, and the last one counts, as everywhere in brokernat."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.filter("headers", lambda header: header["key"] == name)
 
 
 def runs(numbered: DataFrame, *, block: int = _BLOCK) -> DataFrame:

@@ -11,11 +11,11 @@ import org.springframework.stereotype.Component;
 /** Writes every record that Kafka did not take into the log, whole, so that it can be sent again by hand. */
 @Component
 @Profile("!file")
-class FailedRecords implements ProducerListener<String, AuditEvent> {
+class FailedRecords implements ProducerListener<Object, Object> {
     private static final Logger LOG = LoggerFactory.getLogger(FailedRecords.class);
 
     @Override
-    public void onError(ProducerRecord<String, AuditEvent> record, RecordMetadata metadata, Exception cause) {
+    public void onError(ProducerRecord<Object, Object> record, RecordMetadata metadata, Exception cause) {
         LOG.error("not sent: topic={} key={} value={} cause={}", record.topic(), record.key(), record.value(), cause);
     }
 }

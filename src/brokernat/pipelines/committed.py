@@ -1,0 +1,54 @@
+"""Which offsets a checkpoint has committed: the records whose tags and dead letters must be in the sink.
+
+Spark keeps the offsets of the first start in `sources/0/0`, the end of batch N in `offsets/N`, and writes `commits/N`
+when all of it is written. Old batches are removed, so the beginning is taken from the first place and the end from the
+last batch that has a commit. A partition that the beginning does not name was added later and is read from 0.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from brokernat.pipelines.files import Files
+
+Offsets = dict[str, dict[int, int]]
+"""By topic and partition."""
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """From `begin` on, up to and without `end`."""
+
+    begin: Mapping[str, Mapping[int, int]]
+    end: Mapping[str, Mapping[int, int]]
+
+
+def read_committed(files: Files, checkpoint: str) -> Committed | None:
+    """What a checkpoint says, None where no batch was ever committed."""
+    commits = [stamp.path.rpartition("/")[2] for stamp in files.stamps(f"{checkpoint}/commits")]
+    batches = [int(name) for name in commits if name.isdigit()]
+    if not batches:
+        return None
+    end = offsets(files.read_text(f"{checkpoint}/offsets/{max(batches)}") or "")
+    first = offsets(files.read_text(f"{checkpoint}/sources/0/0") or "{}")
+    begin = {
+        topic: {partition: first.get(topic, {}).get(partition, 0) for partition in ends} for topic, ends in end.items()
+    }
+    return Committed(begin, end)
+
+
+def offsets(text: str) -> Offsets:
+    """The offsets in one of Spark's files: the last line; a version and settings stand before it."""
+    # The file of the beginning starts with a NUL, for Spark 2.1's sake.
+    found = json.loads(text.lstrip("\0").splitlines()[-1])
+    return {topic: {int(number): end for number, end in partitions.items()} for topic, partitions in found.items()}
+
+
+def as_option(places: Mapping[str, Mapping[int, int]]) -> str:
+    """Offsets as Spark's options `startingOffsets` and `endingOffsets` take them."""
+    return json.dumps({topic: {str(number): at for number, at in one.items()} for topic, one in places.items()})

@@ -1,0 +1,184 @@
+"""What a pipeline's sink holds of what its checkpoint has committed, by the header that every record carries.
+
+Offsets of a Kafka topic have holes (transactions, compaction), so the source is read again and its real offsets are
+compared: a hole is no loss. A record that has neither tag nor dead letter was filtered by the transform, or it is lost;
+which of the two is found out by handing those records, and only those, to the same steps once more. So where a
+transform does not decide by the record alone (a clock, a reference that has changed since), what it filtered then may
+look lost now.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby, islice
+from typing import TYPE_CHECKING
+
+from brokernat.clients.spark import Role, client_properties, kafka_options
+from brokernat.errors import IncompleteError
+from brokernat.pipelines.batch import current_joins
+from brokernat.pipelines.committed import as_option, read_committed
+from brokernat.pipelines.envelope import COORDINATES, SOURCE_HEADER, envelop
+from brokernat.pipelines.files import Files
+from brokernat.pipelines.kafka_admin import open_admin
+from brokernat.pipelines.reconcile import SHOWN_RANGES, Run, Span, joined
+from brokernat.pipelines.root_cause import root_cause
+from brokernat.pipelines.shipped import header_values, read_topics, runs
+from brokernat.pipelines.split import faulty
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from brokernat.pipelines.committed import Committed
+    from brokernat.pipelines.pipeline import Prepared
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """One partition of the source: the offsets from `begin` on, up to and without `end`, are committed.
+
+    `first` is the smallest offset that the source still has; what was before it is not judged.
+    """
+
+    topic: str
+    partition: int
+    begin: int
+    end: int
+    first: int | None = None
+    records: int = 0
+    delivered: int = 0
+    duplicates: int = 0
+    filtered: int = 0
+    missing: int = 0
+    missing_ranges: tuple[Span, ...] = ()
+
+
+def reconcile_pipeline(spark: SparkSession, prepared: Prepared) -> tuple[Delivered, ...]:
+    """Compare a pipeline's source with its tags and dead letters; empty before the first commit.
+
+    It may run meanwhile: what it has committed by now is compared.
+
+    Raises:
+        IncompleteError: source or sink could not be read to the end; nothing is said about a part of them.
+    """
+    from pyspark.errors import PySparkException
+
+    # First, so that whatever is committed has reached the sink when that is read.
+    committed = read_committed(Files(spark), prepared.pipeline.checkpoint)
+    if committed is None:
+        return ()
+    with open_admin(spark, client_properties(prepared.source), prepared.source.name) as admin:
+        cluster_id = admin.cluster_id()
+    try:
+        return _compare(spark, prepared, committed, cluster_id)
+    except PySparkException as error:
+        raise IncompleteError(f"pipeline `{prepared.pipeline.name}` cannot be compared: {root_cause(error)}") from None
+
+
+def _compare(spark: SparkSession, prepared: Prepared, committed: Committed, cluster_id: str) -> tuple[Delivered, ...]:
+    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.storagelevel import StorageLevel
+
+    records = _read_source(spark, prepared, committed).withColumn("place", _place(F.col("topic"), F.col("partition")))
+    sink = prepared.pipeline.sink
+    held = held_offsets(read_topics(spark, prepared.sink, sink.topic, sink.dead_letters), cluster_id)
+    compared = records.select("place", "offset").join(held, ["place", "offset"], "left")
+    compared = compared.persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        counts = compared.groupBy("place").agg(
+            F.min("offset").alias("first"),
+            F.count(F.lit(1)).alias("records"),
+            F.count("copies").alias("delivered"),
+            F.coalesce(F.sum("copies"), F.lit(0)).alias("copies"),
+        )
+        counted = {row["place"]: row for row in counts.collect()}
+        absent = compared.where("copies IS NULL").select("place", "offset")
+        any_absent = any(row["delivered"] < row["records"] for row in counted.values())
+        lost = absent
+        if any_absent and prepared.pipeline.transform:
+            lost = _not_filtered(spark, prepared, records.join(absent, ["place", "offset"], "left_semi"), cluster_id)
+        missing = _ranges(lost) if any_absent else {}
+    finally:
+        compared.unpersist()
+    found = []
+    for topic, ends in sorted(committed.end.items()):
+        for partition, end in sorted(ends.items()):
+            place, begin = f"{topic}/{partition}", committed.begin[topic][partition]
+            row, (number, spans) = counted.get(place), missing.get(place, (0, ()))
+            if row is None:
+                found.append(Delivered(topic, partition, begin, end))
+                continue
+            without = row["records"] - row["delivered"]
+            found.append(
+                Delivered(
+                    topic,
+                    partition,
+                    begin,
+                    end,
+                    first=row["first"],
+                    records=row["records"],
+                    delivered=row["delivered"],
+                    duplicates=row["copies"] - row["delivered"],
+                    filtered=without - number,
+                    missing=number,
+                    missing_ranges=spans,
+                )
+            )
+    return tuple(found)
+
+
+def held_offsets(records: DataFrame, cluster_id: str) -> DataFrame:
+    """`place` (topic/partition), `offset`, `copies` of the source records that stand behind tags and dead letters."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    values = header_values(SOURCE_HEADER)
+    parts = F.split(F.get(values, F.size(values) - 1)["value"].cast("string"), "/")
+    ours = records.select(parts.alias("parts")).where((F.size("parts") == 4) & (F.col("parts")[0] == cluster_id))
+    place = _place(F.col("parts")[1], F.col("parts")[2])
+    coordinates = ours.select(place.alias("place"), F.col("parts")[3].try_cast("bigint").alias("offset"))
+    return coordinates.groupBy("place", "offset").agg(F.count(F.lit(1)).alias("copies"))
+
+
+def _read_source(spark: SparkSession, prepared: Prepared, committed: Committed) -> DataFrame:
+    import json
+
+    own = {
+        "assign": json.dumps({topic: sorted(ends) for topic, ends in committed.end.items()}),
+        "startingOffsets": as_option(committed.begin),
+        "endingOffsets": as_option(committed.end),
+        "includeHeaders": "true",
+        # Retention may have removed what was committed long ago: it is not there to be compared.
+        "failOnDataLoss": "false",
+    }
+    options = kafka_options(prepared.source, role=Role.SOURCE)
+    return spark.read.format("kafka").options(**options, **own).load()
+
+
+def _not_filtered(spark: SparkSession, prepared: Prepared, records: DataFrame, cluster_id: str) -> DataFrame:
+    """`place`, `offset` of those records that the steps make a tag or a dead letter of."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    plan, envelope = prepared.plan(), envelop(records, cluster_id)
+    joins, _ = current_joins(plan, prepared.references(), spark, envelope)
+    sorted_ = plan.sort(envelope, joins)
+    kept = plan.transformed(sorted_).select(COORDINATES).unionByName(faulty(sorted_).select(COORDINATES))
+    source = F.col(COORDINATES)
+    return kept.select(_place(source["topic"], source["partition"]).alias("place"), source["offset"].alias("offset"))
+
+
+def _ranges(lost: DataFrame) -> dict[str, tuple[int, tuple[Span, ...]]]:
+    """By place, how many and the first ranges."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    rows = runs(lost.select(F.col("place").alias("source"), F.col("offset").alias("sequence")))
+    found = {}
+    for place, own in groupby(rows.orderBy("source", "first").toLocalIterator(), lambda row: str(row["source"])):
+        stretches = [Run(*row) for row in own]
+        spans = tuple(islice(joined(stretches), SHOWN_RANGES))
+        found[place] = (sum(run.records for run in stretches), spans)
+    return found
+
+
+def _place(topic: Column, partition: Column) -> Column:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.concat_ws("/", topic, partition.cast("string"))

@@ -1,0 +1,66 @@
+"""`brokernat pipeline reconcile PIPELINE`: a pipeline that ran, and one whose sink has lost records."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.integration.pipelines.conftest import Workplace, order
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from brokernat.testbed import LoopbackWorld
+
+pytestmark = [pytest.mark.integration, pytest.mark.spark]
+
+TRANSFORM = """
+def tag(records):
+    return records.where("order_id <> 'o7'")
+"""
+
+
+@pytest.fixture
+def workplace(loopback_world: LoopbackWorld, tmp_path: Path, topic_name: str) -> Workplace:
+    place = Workplace(loopback_world, tmp_path, topic_name)
+    place.create_topics()
+    return place
+
+
+def totals(report: str) -> dict[str, int]:
+    partitions: list[dict[str, Any]] = json.loads(report)["partitions"]
+    names = ("records", "delivered", "duplicates", "filtered", "missing")
+    return {name: sum(partition[name] for partition in partitions) for name in names}
+
+
+def test_tags_dead_letters_and_filtered_are_all_and_what_the_sink_loses_is_named(workplace: Workplace) -> None:
+    (workplace.folder / "my_reconciled.py").write_text(TRANSFORM)
+    workplace.pipeline |= {"transform": "my_reconciled:tag"}
+    workplace.write([*(order(number) for number in range(20)), b"{", order(3, customer_id="c99")])
+    workplace.drain()
+
+    whole = workplace.run("reconcile", "--format", "json")
+    assert totals(whole.stdout) == {"records": 22, "delivered": 21, "duplicates": 0, "filtered": 1, "missing": 0}
+
+    # Not committed, so not due.
+    workplace.write([order(30)])
+    workplace.world.local.delete_topics(workplace.dead)
+    workplace.world.local.create_topic(workplace.dead)
+    again = workplace.read_tags()[:2]
+    workplace.world.local.write(workplace.tags, again)
+    torn = workplace.run("reconcile", "--format", "json", code=6)
+    assert totals(torn.stdout) == {"records": 22, "delivered": 19, "duplicates": 2, "filtered": 1, "missing": 2}
+    missing = {
+        (partition["partition"], number)
+        for partition in json.loads(torn.stdout)["partitions"]
+        for first, last in partition["missing_ranges"]
+        for number in range(first, last + 1)
+    }
+    faulty = {
+        (record.partition, record.offset)
+        for record in workplace.world.hq.read(workplace.topic)
+        if record.value in (b"{", order(3, customer_id="c99"))
+    }
+    assert missing == faulty
+    assert "error: 2 records are missing" in torn.stderr
