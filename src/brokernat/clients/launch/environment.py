@@ -106,8 +106,9 @@ def for_rules(address_map: AddressMap) -> tuple[Change, ...]:
 
 
 def _other_libraries(value: str) -> str:
-    others = [entry for entry in re.split(r"[\s:]+", value) if entry.rpartition("/")[2] != _PRELOAD_NAME]
-    return ":".join(filter(None, others))
+    entries = re.split(r"[\s:]+", value)
+    others = [entry for entry in entries if entry.rpartition("/")[2] != _PRELOAD_NAME]
+    return value if others == entries else ":".join(filter(None, others))
 
 
 def _other_paths(value: str) -> str:

@@ -1,0 +1,63 @@
+"""Ours beside the user's, and taken out again."""
+
+from pathlib import Path
+
+import pytest
+
+from brokernat.address import AddressMap
+from brokernat.clients.launch import environment as env
+from brokernat.errors import MissingToolError
+
+LIBRARY = Path("/opt/libbrokernat-preload.so")
+OPTION = "-javaagent:/opt/brokernat-agent.jar=a:1=b:2;unmapped=fail"
+RULES = AddressMap.parse("a:1=b:2")
+
+
+def whole(environ: dict[str, str], option: str = OPTION) -> dict[str, str]:
+    """Everything at once, as for a shell."""
+    base = env.without_ours(environ)
+    changes = [env.for_jvm(base, option), env.for_librdkafka(base, LIBRARY), env.for_python(base)]
+    return base | {change.name: change.value or "" for change in (*changes, *env.for_rules(RULES))}
+
+
+def test_into_an_empty_environment() -> None:
+    assert whole({}) == {
+        "JAVA_TOOL_OPTIONS": OPTION,
+        "LD_PRELOAD": str(LIBRARY),
+        "PYTHONPATH": str(env.HOOK_FOLDER),
+        "BROKERNAT_MAP": "a:1=b:2",
+        "BROKERNAT_UNMAPPED": "fail",
+    }
+
+
+@pytest.mark.parametrize(
+    "theirs",
+    [
+        {},
+        {"PATH": "/bin"},
+        {"JAVA_TOOL_OPTIONS": '-Xmx1g "-Dname=a b"', "LD_PRELOAD": "/usr/lib/libjemalloc.so", "PYTHONPATH": "/a:/b"},
+        {"JAVA_TOOL_OPTIONS": "-javaagent:/opt/other-agent.jar=x"},
+    ],
+)
+@pytest.mark.parametrize("option", [OPTION, "-javaagent:/with a blank/brokernat-agent.jar=a:1=b:2;unmapped=pass"])
+def test_what_the_user_has_stays_and_a_second_exec_replaces(theirs: dict[str, str], option: str) -> None:
+    once = whole(theirs, option)
+    assert all(once[name].find(value) >= 0 for name, value in theirs.items())
+    assert whole(once, option) == once
+    assert env.without_ours(once) == theirs
+
+
+def test_our_library_stands_behind_theirs_and_our_folder_in_front() -> None:
+    found = whole({"LD_PRELOAD": "/a.so /b.so", "PYTHONPATH": "/mine"})
+    assert found["LD_PRELOAD"] == f"/a.so /b.so:{LIBRARY}"
+    assert found["PYTHONPATH"] == f"{env.HOOK_FOLDER}:/mine"
+
+
+def test_an_option_with_blanks_is_quoted_as_the_jvm_reads_it() -> None:
+    assert env.for_jvm({}, "-javaagent:/a b/brokernat-agent.jar").added == '"-javaagent:/a b/brokernat-agent.jar"'
+
+
+@pytest.mark.parametrize("folder", ["/a b", "/a:b"])
+def test_a_path_that_the_loader_would_split(folder: str) -> None:
+    with pytest.raises(MissingToolError, match="LD_PRELOAD splits"):
+        env.for_librdkafka({}, Path(folder) / LIBRARY.name)

@@ -1,0 +1,88 @@
+"""The one setting that reaches executors on other hosts, beside what the user set."""
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from brokernat.address import AddressMap
+from brokernat.clients.launch.kinds import Kind
+from brokernat.clients.launch.spark_executors import with_executors
+from brokernat.errors import ConfigError
+
+RULES = AddressMap.parse("a:1=b:2")
+JAR = "/agents/brokernat-agent.jar"
+OPTION = f"-javaagent:{JAR}=a:1=b:2;unmapped=fail"
+EXECUTOR = f"spark.executor.defaultJavaOptions={OPTION}"
+SUBMIT = Path("/opt/spark/bin/spark-submit")
+
+
+def submit(line: str, environ: dict[str, str] | None = None, jar: str | None = JAR) -> tuple[str, ...]:
+    return with_executors(Kind.SPARK, SUBMIT, shlex.split(line), environ or {}, RULES, jar).command
+
+
+def python(submit_args: str | None, jar: str | None = JAR) -> str | None:
+    environ = {} if submit_args is None else {"PYSPARK_SUBMIT_ARGS": submit_args}
+    found = with_executors(Kind.PYTHON, Path("/usr/bin/python3"), ["python3", "job.py"], environ, RULES, jar)
+    assert found.command == ("python3", "job.py")
+    return found.submit_args
+
+
+def test_spark_submit_gets_its_word_before_the_application() -> None:
+    line = "spark-submit -v --master spark://h:7077 job.py --conf not=ours"
+    assert submit(line) == (
+        "spark-submit", "-v", "--master", "spark://h:7077", "--conf", EXECUTOR, "job.py", "--conf", "not=ours",
+    )  # fmt: skip
+
+
+def test_what_the_user_gave_executors_is_kept_in_the_later_word() -> None:
+    found = submit("spark-submit --conf spark.executor.defaultJavaOptions=-Dmine=1 job.py")
+    assert found[-2] == f"spark.executor.defaultJavaOptions=-Dmine=1 {OPTION}"
+
+
+def test_what_the_defaults_file_gives_executors_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "spark-defaults.conf").write_text("spark.executor.defaultJavaOptions -Dmine=1\n")
+    found = submit("spark-submit job.py", {"SPARK_CONF_DIR": str(tmp_path)})
+    assert found[2] == f"spark.executor.defaultJavaOptions=-Dmine=1 {OPTION}"
+
+
+def test_a_driver_that_a_worker_starts_gets_it_too() -> None:
+    found = submit("spark-submit --deploy-mode cluster job.py")
+    assert f"spark.driver.defaultJavaOptions={OPTION}" in found
+    assert EXECUTOR in found
+
+
+@pytest.mark.parametrize("theirs", [None, "", "pyspark-shell"])
+def test_a_python_program_has_it_in_the_variable(theirs: str | None) -> None:
+    assert python(theirs) == f"--conf '{EXECUTOR}' pyspark-shell"
+
+
+def test_the_variable_keeps_what_the_user_has() -> None:
+    found = python("--jars '/a b.jar' --master spark://h:7077 pyspark-shell")
+    assert found == f"--jars '/a b.jar' --master spark://h:7077 --conf '{EXECUTOR}' pyspark-shell"
+
+
+def test_a_second_time_says_the_same_once() -> None:
+    twice = shlex.split(python(python(None)) or "")
+    assert twice[-2] == EXECUTOR
+
+
+@pytest.mark.parametrize("line", ["spark-submit --master yarn job.py", "spark-submit --master=k8s://h job.py"])
+def test_other_hosts_without_a_path_are_refused(line: str) -> None:
+    with pytest.raises(ConfigError, match="may run on other hosts") as caught:
+        submit(line, jar=None)
+    assert "--agent-path" in str(caught.value.hint)
+    with pytest.raises(ConfigError, match="may run on other hosts"):
+        python("--master spark://h:7077 pyspark-shell", jar=None)
+
+
+def test_nothing_is_changed_without_a_path() -> None:
+    assert submit("spark-submit --master local[2] job.py", jar=None) == (
+        "spark-submit", "--master", "local[2]", "job.py",
+    )  # fmt: skip
+    assert python("--name x pyspark-shell", jar=None) == "--name x pyspark-shell"
+
+
+def test_a_relative_path_is_refused() -> None:
+    with pytest.raises(ConfigError, match="is relative"):
+        submit("spark-submit job.py", jar="brokernat-agent.jar")
