@@ -1,0 +1,189 @@
+"""Client instances come and go: the pool of trampolines, copies of configurations, callbacks of the application.
+
+No broker is needed: what a client dials is told by its log, and nothing listens there.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from tests.integration.librdkafka.rdkafka import Conf, lib, producer
+
+from brokernat.clients.librdkafka import plugin_library
+
+pytestmark = pytest.mark.integration
+
+ROOT = Path(__file__).resolve().parents[3]
+POOL = 1024
+_PATIENCE = 60
+
+
+def mapped(rules: str, *, quiet: bool = False) -> Conf:
+    conf = Conf({"plugin.library.paths": str(plugin_library()), "brokernat.map": rules})
+    conf.set("bootstrap.servers", "kafka-1:9092")
+    if quiet:
+        conf.set("log_level", "0")
+    else:
+        conf.keep_log()
+    return conf
+
+
+def wait_for(conf: Conf, client: int, words: str) -> str:
+    """The first line of the log that holds these words."""
+    deadline = time.monotonic() + _PATIENCE
+    while time.monotonic() < deadline:
+        for line in conf.lines:
+            if words in line:
+                return line
+        lib.rd_kafka_poll(client, 20)
+    pytest.fail(f"`{words}` was not said in\n" + "\n".join(conf.lines))
+
+
+def test_a_thousand_clients_one_after_the_other_and_from_several_threads() -> None:
+    """More than the pool holds, so places come back."""
+
+    def make_and_close(count: int) -> None:
+        for _ in range(count):
+            with producer(mapped("kafka-1 = 127.0.0.1", quiet=True)):
+                pass
+
+    threads = [threading.Thread(target=make_and_close, args=(POOL // 2,)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    conf = mapped("kafka-1 = 127.0.0.1")
+    with producer(conf) as client:
+        wait_for(conf, client, "127.0.0.1:9092 failed: Connection refused")
+
+
+def test_a_full_pool_refuses_in_words_until_a_client_is_closed() -> None:
+    clients = [mapped("kafka-1 = 127.0.0.1", quiet=True).start() for _ in range(POOL)]
+    try:
+        conf = mapped("kafka-1 = 127.0.0.1")
+        with producer(conf) as client:
+            assert f"{POOL} clients with a brokernat.map are open in this process" in wait_for(conf, client, "refused")
+            wait_for(conf, client, "Failed to resolve 'kafka-1:9092': Too many open files")
+        without = Conf({"plugin.library.paths": str(plugin_library()), "bootstrap.servers": "127.0.0.1:1"})
+        without.keep_log()
+        with producer(without) as client:
+            wait_for(without, client, "127.0.0.1:1 failed: Connection refused")
+        lib.rd_kafka_destroy(clients.pop())
+        conf = mapped("kafka-1 = 127.0.0.1")
+        with producer(conf) as client:
+            wait_for(conf, client, "127.0.0.1:9092 failed: Connection refused")
+    finally:
+        for client in clients:
+            lib.rd_kafka_destroy(client)
+
+
+def test_a_copied_configuration_keeps_its_map_and_reads_no_file_again(tmp_path: Path) -> None:
+    rules = tmp_path / "hq.rules"
+    rules.write_text("# headquarters\nkafka-1:9092 = 127.0.0.1:9\n")
+    first = mapped(f"file:{rules}")
+    rules.unlink()
+    copies = [first.copy(), first.copy()]
+    first.destroy()
+    for copy in copies:
+        copy.keep_log()
+    with producer(copies[0]) as one, producer(copies[1]) as other:
+        wait_for(copies[0], one, "127.0.0.1:9 failed: Connection refused")
+        wait_for(copies[1], other, "127.0.0.1:9 failed: Connection refused")
+
+
+def test_two_clients_with_different_maps_dial_different_places() -> None:
+    one, other = mapped("kafka-1:9092 = 127.0.0.1:9"), mapped("kafka-1:9092 = [::1]:10")
+    with producer(one) as first, producer(other) as second:
+        wait_for(one, first, "127.0.0.1:9 failed")
+        wait_for(other, second, "[::1]:10 failed")
+    assert not [line for line in one.lines if "[::1]" in line]
+    assert not [line for line in other.lines if "127.0.0.1" in line]
+
+
+def test_the_applications_own_resolver_and_opaque_stay() -> None:
+    """It is asked for the reachable endpoint, with its own opaque, and answers by an error that the client reports."""
+    asked: list[tuple[str, str, int]] = []
+
+    def resolve(node: bytes | None, service: bytes | None, _hints: int, _addresses: object, opaque: int) -> int:
+        if node is not None and service is not None:
+            asked.append((node.decode(), service.decode(), opaque))
+        return -8  # EAI_SERVICE
+
+    conf = mapped("kafka-1:9092 = gateway:9093")
+    conf.resolve_with(resolve)
+    mark = ctypes.c_int(7)
+    lib.rd_kafka_conf_set_opaque(conf.pointer, ctypes.addressof(mark))
+    with producer(conf) as client:
+        wait_for(conf, client, "Failed to resolve 'kafka-1:9092': Servname not supported")
+        assert lib.rd_kafka_opaque(client) == ctypes.addressof(mark)
+    assert set(asked) == {("gateway", "9093", ctypes.addressof(mark))}
+
+
+def test_without_a_map_nothing_is_touched() -> None:
+    """Not even the resolver: an empty map opts out of one that came from elsewhere."""
+    for conf in (mapped(""), mapped(" \n")):
+        conf.set("bootstrap.servers", "127.0.0.1:1")
+        with producer(conf) as client:
+            wait_for(conf, client, "127.0.0.1:1 failed: Connection refused")
+        assert "BROKERNAT" not in " ".join(conf.lines)
+
+
+def test_a_wrong_map_is_an_error_and_nothing_is_dialled_by_who_ignores_it() -> None:
+    conf = mapped("kafka-1 = 127.0.0.1")
+    with pytest.raises(ValueError, match=r"brokernat\.map: line 1, column 1, rule `kafka-1`: there is no `=`; write"):
+        conf.set("brokernat.map", "kafka-1")
+    with pytest.raises(ValueError, match=r"brokernat\.unmapped is `fail` or `pass`, not `maybe`"):
+        conf.set("brokernat.unmapped", "maybe")
+    with producer(conf) as client:
+        wait_for(conf, client, "refused: the address map of this client cannot be used: line 1, column 1, rule")
+        wait_for(conf, client, "Failed to resolve 'kafka-1:9092': Destination address required")
+
+
+@pytest.mark.parametrize(
+    ("rules", "words"),
+    [
+        ("clusters:\n  hq:\n    address_map:\n      - a:1 = b:1\n", "looks like YAML, but holds one rule a line"),
+        ("a:1 = b:1\nc = d:1\n", "line 2, column 1, rule `c = d:1`: only the reachable side has a port"),
+    ],
+)
+def test_a_wrong_file_of_rules(tmp_path: Path, rules: str, words: str) -> None:
+    file = tmp_path / "hq.rules"
+    file.write_text(rules)
+    with pytest.raises(ValueError, match=f"{re.escape(str(file))}.*{re.escape(words)}"):
+        mapped(f"file:{file}")
+
+
+def test_an_endless_file_is_no_file_of_rules() -> None:
+    with pytest.raises(ValueError, match="/dev/zero: File too large"):
+        mapped("file:/dev/zero")
+
+
+def test_closing_a_client_that_is_being_resolved(tmp_path: Path) -> None:
+    """Broker threads still resolve while the client is closed, so its place must not be given away too early."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        textwrap.dedent(
+            """
+            import confluent_kafka as ck
+            from brokernat.clients.librdkafka import plugin_library
+            servers = ",".join(f"kafka-{n}:9092" for n in range(20))
+            for number in range(100):
+                client = ck.Producer({"plugin.library.paths": str(plugin_library()), "bootstrap.servers": servers,
+                    "brokernat.map": "*.hq = 127.0.0.1," + ",".join(f"kafka-{n} = 127.0.0.1" for n in range(20)),
+                    "reconnect.backoff.ms": 0, "reconnect.backoff.max.ms": 0, "log_level": 0})
+                client.poll(0.005)
+                del client
+            print("closed all")
+            """
+        )
+    )
+    done = subprocess.run([sys.executable, str(program)], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stdout) == (0, "closed all\n"), done.stderr[-3000:]
