@@ -53,6 +53,8 @@ class Workplace:
     folder: Path
     topic: str
     pipeline: dict[str, Any] = field(default_factory=dict)
+    client: dict[str, dict[str, str]] = field(default_factory=dict)
+    """More properties of Kafka's client, by cluster."""
 
     def __post_init__(self) -> None:
         self.pipeline = {
@@ -103,6 +105,8 @@ class Workplace:
     def words(self, command: str, *more: str) -> list[str]:
         """The command line; the file is written anew before each."""
         clusters = {name: cluster_section(c.cluster) for name, c in self.world.clusters.items()}
+        for name, properties in self.client.items():
+            clusters[name]["client"] |= properties
         file = self.folder / "brokernat.yaml"
         file.write_text(json.dumps({"clusters": clusters, "pipelines": {"tags": self.pipeline}}))
         program = [sys.executable, "-m", "brokernat.cli.app", "pipeline", command, "tags", "--config", str(file)]

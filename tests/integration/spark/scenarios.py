@@ -198,19 +198,25 @@ def busy_executor(wishes: Wishes) -> Findings:
     return found
 
 
-def late_executor(wishes: Wishes) -> Findings:
-    """An executor joins while the watch runs."""
+def late_executors(wishes: Wishes) -> Findings:
+    """Executors join while the watch runs: one that is well, then one that is not."""
     spark = wishes.session()
     proof = prove(spark, wishes.clusters, timeout=180)
     failed: list[Proof] = []
     gate = Path(wishes.extra["gate"])
     log = logging.getLogger("brokernat.clients.spark.watch")
     log.addHandler(heard := _Heard())
-    with watch(spark, wishes.clusters, proof, failed.append, interval=0.2):
-        (gate / "watching").touch()
-        deadline = time.monotonic() + 240
-        while not heard.messages and not failed and time.monotonic() < deadline:
+
+    def wait_for(found: list[Any]) -> None:
+        deadline = time.monotonic() + 200
+        while not found and time.monotonic() < deadline:
             time.sleep(0.1)
+
+    with watch(spark, wishes.clusters, proof, failed.append, interval=0.2, timeout=120):
+        (gate / "watching").touch()
+        wait_for(heard.messages)
+        (gate / "heard").touch()
+        wait_for(failed)
     return {"before": sorted(proof.executors), "heard": heard.messages, "failed": [facts(one) for one in failed]}
 
 
@@ -232,7 +238,7 @@ def _pyspark_version() -> str:
 SCENARIOS: dict[str, Callable[[Wishes], Findings]] = {
     scenario.__name__: scenario
     for scenario in (
-        whole_job, proof_only, two_clusters, map_without_agent, bare_session, busy_executor, late_executor,
+        whole_job, proof_only, two_clusters, map_without_agent, bare_session, busy_executor, late_executors,
     )
 }  # fmt: skip
 

@@ -4,10 +4,15 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+import pyspark
 import pytest
+from tests.integration.spark.standalone import SPARK_HOME
 
+from brokernat.clients.spark.connector import connector_jars
+from brokernat.jvm import agent_jar
 from brokernat.testbed import LoopbackWorld, Record
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
@@ -15,8 +20,20 @@ pytestmark = [pytest.mark.integration, pytest.mark.spark]
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "existing-spark-job"
 
 
+def with_python() -> list[str]:
+    return [sys.executable, "job.py"]
+
+
+def with_spark_submit() -> list[str]:
+    """As the example's README says, but that the connector's jars are named and not looked up."""
+    jars = ",".join(map(str, (*connector_jars(pyspark.__version__).jars, agent_jar())))
+    agent = ["--jars", jars, "--driver-java-options", f"-javaagent:{agent_jar()}"]
+    return [str(SPARK_HOME / "bin" / "spark-submit"), "--master", "local[2]", *agent, "job.py"]
+
+
+@pytest.mark.parametrize("command", [with_python, with_spark_submit])
 def test_the_existing_job_reads_headquarters_and_writes_locally(
-    loopback_world: LoopbackWorld, topic_name: str, tmp_path: Path
+    command: Callable[[], list[str]], loopback_world: LoopbackWorld, topic_name: str, tmp_path: Path
 ) -> None:
     hq, local = loopback_world.hq, loopback_world.local
     text = (EXAMPLE / "brokernat.yaml").read_text()
@@ -35,9 +52,9 @@ def test_the_existing_job_reads_headquarters_and_writes_locally(
     hq.write(topic_name, [Record(value=json.dumps({"amount": amount}).encode()) for amount in amounts])
 
     done = subprocess.run(
-        [sys.executable, "job.py"],
+        command(),
         cwd=tmp_path,
-        env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"},
+        env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable},
         capture_output=True,
         text=True,
         timeout=420,

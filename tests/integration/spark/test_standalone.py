@@ -1,13 +1,15 @@
 """A standalone cluster with two workers: every executor is a JVM of its own, and every one has to show the map."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from tests.integration.spark.drivers import VALUES, Driver, described
 from tests.integration.spark.standalone import StandaloneCluster, standalone_cluster, wait_for
+from tests.matrix.javas import java_binary
 
-from brokernat.jvm import agent_jar
+from brokernat.jvm import agent_jar, find_java, spark_java_home
 from brokernat.testbed import LoopbackWorld
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
@@ -27,7 +29,7 @@ def by_executor(proof: dict[str, Any]) -> dict[str, set[str]]:
     return found
 
 
-@pytest.mark.parametrize("loader", ["reporter", "javaagent"])
+@pytest.mark.parametrize("loader", ["reporter", pytest.param("javaagent", marks=pytest.mark.soak)])
 def test_each_executor_shows_the_map_and_the_job_runs(
     loader: str,
     cluster: StandaloneCluster,
@@ -85,17 +87,26 @@ def test_a_busy_executor_is_not_proved_until_it_has_answered(
     assert f"no answer from executor {busy}" in found["while_busy"]["error"]
     assert by_executor(found["while_busy"]).keys() == {"driver", "0", "1"} - {busy}
     assert found["after"]["ok"], found["after"]
-    assert found["one_more"]["error"] == "not proved: 1 of 3 executors did not register in time"
+    assert "not proved: 1 of 3 executors did not register in time" in found["one_more"]["error"]
 
 
-def test_an_executor_that_joins_later_is_proved_too(
+def test_executors_that_join_later_are_proved_too(
     tmp_path_factory: pytest.TempPathFactory, driver: Driver, loopback_world: LoopbackWorld
 ) -> None:
+    """One comes on the Java of the `java` extra, by its shim; one in a JVM that lets no agent in."""
     with standalone_cluster(tmp_path_factory.mktemp("growing"), workers=1) as growing:
-        process = driver.start("late_executor", [described(loopback_world.hq.cluster)], master=growing.url)
-        wait_for((driver.directory / "watching").exists, "the watch", driver.directory / "output")
-        growing.add_worker("worker-2")
+        process = driver.start("late_executors", [described(loopback_world.hq.cluster)], master=growing.url)
+        output = driver.directory / "output"
+        wait_for((driver.directory / "watching").exists, "the watch", output)
+        home = spark_java_home(find_java(25, {"JAVA_HOME": str(java_binary(25).parents[1])}))
+        on_java_25 = replace(growing, environ={**growing.environ, "JAVA_HOME": str(home)}, java=str(home / "bin/java"))
+        on_java_25.add_worker("worker-2")
+        wait_for((driver.directory / "heard").exists, "the executor that is well", output)
+        closed = {**growing.environ, "JAVA_TOOL_OPTIONS": "-XX:+DisableAttachMechanism"}
+        replace(growing, environ=closed).add_worker("worker-3")
         found = driver.finish(process)
     assert found["before"] == ["0", "driver"]
-    assert found["failed"] == []
     assert found["heard"] == ["executors that joined have shown the map: 1"]
+    (failed,) = found["failed"]
+    assert by_executor(failed) == {"2": {"no agent"}}
+    assert "cannot be loaded into this running JVM" in failed["error"]

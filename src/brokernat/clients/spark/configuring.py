@@ -69,12 +69,15 @@ def configure(
     for cluster in as_clusters(clusters):
         if cluster.address_map is not None:
             canonical_text(cluster.address_map)
+    jvm = environment.running_jvm()
     present = environment.launch_settings(options, os.environ, environment.spark_home())
+    if jvm is not None:
+        # Under spark-submit its arguments are known to the JVM alone, the master among them.
+        present = {**present, **environment.submitted_settings(jvm), **options}
     choice = choose_loader(present.get("spark.master", "local[*]"), loader, agent_jar(), agent_path)
     jars = () if brings_connector(present) else connector_jars(pyspark.__version__, connector_version).jars
     needed = settings(present, choice, jars)
     environment.refuse_overridden(needed, os.environ)
-    jvm = environment.running_jvm()
     if jvm is None:
         environment.prepare_java(pyspark.__version__)
     else:

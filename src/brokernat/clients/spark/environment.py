@@ -63,6 +63,12 @@ def launch_settings(options: Mapping[str, str], environ: Mapping[str, str], spar
     return {**_defaults_file(conf_dir / "spark-defaults.conf"), **options, **submit_arguments(environ)}
 
 
+def submitted_settings(jvm: Any) -> dict[str, str]:
+    """The settings that a running JVM was started with."""
+    pairs = jvm.org.apache.spark.SparkConf(True).getAll()
+    return {pair._1(): pair._2() for pair in pairs}  # noqa: SLF001  that is what a Scala pair has
+
+
 def spark_home() -> Path:
     """Where Spark's jars and conf are: SPARK_HOME, else the installed package."""
     from pyspark.find_spark_home import _find_spark_home
