@@ -3,14 +3,18 @@
 Tags and dead letters leave in one write to one cluster, the topic per row: one set of producers, one failure. The
 producer waits for all replicas; what may still come twice is a batch that is run again after a crash or a task that is
 tried again, and each copy carries the same `brokernat-src`.
+
+A record that is too large for the sink stops the run and is named. It is not made a dead letter: the bytes that it came
+with may be too large for that topic as well, and a limit is raised once, by whoever owns it.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from brokernat.errors import ConfigError, Problem
-from brokernat.pipelines.envelope import COORDINATES, coordinate_headers, kept_headers, quoted
+from brokernat.errors import ConfigError, IncompleteError, Problem
+from brokernat.pipelines.envelope import COORDINATES, SOURCE_HEADER, coordinate_headers, kept_headers, quoted
+from brokernat.pipelines.root_cause import root_cause
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,6 +31,7 @@ PRODUCER_DEFAULTS: Mapping[str, str] = {
     "kafka.delivery.timeout.ms": "120000",
 }
 REQUIRED: Mapping[str, str] = {"kafka.acks": "all"}
+_TOO_LARGE = "RecordTooLargeException"
 
 
 def tags(transformed: DataFrame, *, topic: str, key: str | None) -> DataFrame:
@@ -55,5 +60,35 @@ def tags(transformed: DataFrame, *, topic: str, key: str | None) -> DataFrame:
 
 
 def write(rows: DataFrame, options: Mapping[str, str]) -> None:
-    """Sends rows and returns when every one is acknowledged; Spark raises otherwise."""
-    rows.write.format("kafka").options(**{**PRODUCER_DEFAULTS, **options, **REQUIRED}).save()
+    """Sends rows and returns when every one is acknowledged; Spark raises otherwise.
+
+    Raises:
+        IncompleteError: a record is larger than the producer or the topic takes; names the largest.
+    """
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    try:
+        rows.write.format("kafka").options(**{**PRODUCER_DEFAULTS, **options, **REQUIRED}).save()
+    except (PySparkException, Py4JJavaError) as error:
+        cause = root_cause(error)
+        if not cause.startswith(_TOO_LARGE):
+            raise
+        raise IncompleteError(
+            f"a record is too large for the sink: {cause}; the largest are {', '.join(largest(rows))}",
+            hint="raise max.request.size of the sink cluster's client and max.message.bytes of the topic, or let the "
+            "transform make less of it; nothing is lost: the next start runs the batch again",
+        ) from None
+
+
+def largest(rows: DataFrame, count: int = 3) -> list[str]:
+    """The largest rows for the sink, as `topic <- coordinates (bytes)`."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    size = F.octet_length("value") + F.coalesce(F.octet_length("key"), F.lit(0))
+    source = F.filter("headers", lambda header: header["key"] == SOURCE_HEADER)[0]["value"].cast("string")
+    found = rows.select("topic", source.alias("source"), F.coalesce(size, F.lit(0)).alias("size"))
+    return [
+        f"{row['topic']} <- {row['source']} ({row['size']} bytes)"
+        for row in found.orderBy(F.desc("size")).limit(count).collect()
+    ]
