@@ -1,0 +1,85 @@
+"""What `exec --dry-run` shows, per kind of command; nothing is started."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+Run = Callable[..., str]
+
+JAR = Path("/opt/brokernat/brokernat-agent.jar")
+LIBRARY = Path("/opt/brokernat/libbrokernat-preload.so")
+
+
+@pytest.fixture(autouse=True)
+def _surroundings(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs of a few bytes on the PATH, our own files at known places, and an environment of our own."""
+    monkeypatch.setattr("brokernat.jvm.agent.agent_jar", lambda: JAR)
+    monkeypatch.setattr("brokernat.clients.librdkafka.preload_library", lambda: LIBRARY)
+    monkeypatch.setattr("brokernat.clients.launch.environment.HOOK_FOLDER", Path("/opt/brokernat/_python"))
+    for name in (
+        "JAVA_TOOL_OPTIONS",
+        "LD_PRELOAD",
+        "PYTHONPATH",
+        "PYSPARK_SUBMIT_ARGS",
+        "SPARK_HOME",
+        "SPARK_CONF_DIR",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    programs = {
+        "java": "#!/bin/sh\n",
+        "job.py": "#!/usr/bin/env python3\n",
+        "nightly": "#!/bin/sh\n",
+        "kafka-topics.sh": "#!/bin/sh\nexec kafka-run-class.sh\n",
+        "spark-submit": "#!/bin/sh\n",
+        "python3": "#!/bin/sh\n",
+    }
+    for name, text in programs.items():
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "-- java -jar app.jar --topic a",
+        "--unmapped pass -- job.py",
+        "nightly",
+        "--with-client-properties -- kafka-topics.sh --list",
+        "--agent-path /agents/a.jar -- spark-submit --master spark://h:7077 job.py",
+        "--agent-path /agents/a.jar -- python3 job.py",
+        "--cluster local -- java -version",
+        "--with-client-properties --format json -- kafka-topics.sh --list",
+    ],
+)
+def test_dry_run(run: Run, snapshot: SnapshotAssertion, line: str) -> None:
+    assert run("exec", "--cluster", "hq", "--dry-run", *line.split()) == snapshot
+
+
+def test_what_the_user_has_is_kept_and_not_shown(
+    run: Run, snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Djavax.net.ssl.trustStorePassword=canary")
+    monkeypatch.setenv("LD_PRELOAD", "/usr/lib/libbrokernat-preload.so")
+    assert run("exec", "--cluster", "hq", "--dry-run", "--", "java", "-version") == snapshot
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "--cluster hq",
+        "--cluster hq --dry-run -- nothing",
+        "--cluster hq --dry-run -- ./brokernat.yaml",
+        "--cluster hg --dry-run -- java",
+        "--cluster local --dry-run -- java",
+        "--cluster hq --format json -- java",
+        "--cluster hq --dry-run -- spark-submit --master yarn job.py",
+        "--cluster hq --dry-run --with-client-properties -- java -jar app.jar",
+        "--help",
+    ],
+)
+def test_refusals_and_help(run: Run, snapshot: SnapshotAssertion, line: str) -> None:
+    assert run("exec", *line.split()) == snapshot
