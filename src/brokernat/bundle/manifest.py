@@ -28,7 +28,7 @@ def verify(folder: Path) -> dict[str, str]:
     """The SHA-256 of every file by name, once all of them are found to be as listed.
 
     Raises:
-        ConfigError: a file is missing, changed or not listed; all of them at once.
+        ConfigError: a file is missing, changed or not listed; names all of them.
     """
     try:
         text = (folder / NAME).read_text()
@@ -37,20 +37,20 @@ def verify(folder: Path) -> dict[str, str]:
         raise ConfigError([Problem("not-a-bundle", message, "`brokernat bundle DIR` makes one")]) from None
     listed = {name: digest for digest, _, name in (line.partition("  ") for line in text.splitlines())}
     found = _sums(folder)
-    if problems := differences(listed, found):
-        raise ConfigError(problems)
+    if wrong := differences(listed, found):
+        message, hint = f"`{folder}` is not as it was collected", "install nothing from it; carry it over again"
+        raise ConfigError([Problem("damaged-bundle", message, hint, details=wrong)])
     return found
 
 
-def differences(listed: Mapping[str, str], found: Mapping[str, str]) -> list[Problem]:
-    """What is wrong with a bundle, by file name; pure."""
-    hint = "carry the bundle over again; install nothing from this one"
+def differences(listed: Mapping[str, str], found: Mapping[str, str]) -> tuple[str, ...]:
+    """What is wrong with which file, by name; pure."""
     kinds = {
         name: "is missing" if name not in found else "is not listed" if name not in listed else "was changed"
         for name in sorted(listed.keys() | found.keys())
         if listed.get(name) != found.get(name)
     }
-    return [Problem("damaged-bundle", f"`{name}` {what}", hint) for name, what in kinds.items()]
+    return tuple(f"`{name}` {what}" for name, what in kinds.items())
 
 
 def _sums(folder: Path) -> dict[str, str]:

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from brokernat.bundle import manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from syrupy.assertion import SnapshotAssertion
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "made --verify --install",
+        "made --verify --extra spark",
+        "made --verify",
+        "made --verify --format json",
+        "damaged --verify",
+        "damaged --install",
+        "nowhere --verify",
+        "made",
+        "new --extra sprak",
+    ],
+)
+def test_bundle(run: Callable[..., str], folder: Path, snapshot: SnapshotAssertion, line: str) -> None:
+    for name in ("made", "damaged"):
+        (folder / name).mkdir()
+        (folder / name / "a.whl").write_bytes(b"wheel")
+        manifest.write(folder / name)
+    (folder / "damaged" / "a.whl").write_bytes(b"")
+    (folder / "damaged" / "b.whl").write_bytes(b"")
+    assert run("bundle", *line.split()) == snapshot

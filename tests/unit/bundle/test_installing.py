@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import pytest
+
+from brokernat.bundle import manifest
+from brokernat.bundle.collecting import DESCRIPTION, Description
+from brokernat.bundle.installing import install
+from brokernat.clients.spark.connector import candidates
+from brokernat.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WANTED, KNOWN = candidates("4.3.0")[0], candidates("4.3.0")[-1]
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "brokernat"
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Path:
+    folder = tmp_path / "bundle"
+    for name in ("connector-4.2.0-key", "token-4.0.0-key"):
+        (folder / "artifacts" / name).mkdir(parents=True)
+        (folder / "artifacts" / name / "a.jar").write_bytes(name.encode())
+    combination = (KNOWN.connector, KNOWN.token_provider)
+    made = Description("0.1.0", ("spark",), "cpython-311", "linux-x86_64", "4.3.0", combination)
+    (folder / DESCRIPTION).write_text(json.dumps(asdict(made)))
+    manifest.write(folder)
+    return folder
+
+
+def test_jars_come_into_the_cache_and_what_is_there_stays(bundle: Path, cache: Path) -> None:
+    own = cache / "artifacts" / "token-4.0.0-key"
+    own.mkdir(parents=True)
+    done = install(bundle)
+    assert done.artifacts == ("connector-4.2.0-key", "token-4.0.0-key")
+    assert (done.cache / "connector-4.2.0-key" / "a.jar").read_bytes() == b"connector-4.2.0-key"
+    assert list(own.iterdir()) == []
+
+
+def test_what_its_maker_could_not_get_is_never_asked_for(bundle: Path, cache: Path) -> None:
+    install(bundle)
+    until = {(one, two): end for one, two, end in json.loads((cache / "connectors.json").read_text())}
+    assert until[WANTED.connector, WANTED.token_provider] == float("inf")
+    assert (KNOWN.connector, KNOWN.token_provider) not in until
+
+
+def test_of_a_damaged_bundle_nothing_is_installed(bundle: Path, cache: Path) -> None:
+    (bundle / "artifacts" / "token-4.0.0-key" / "a.jar").write_bytes(b"another")
+    with pytest.raises(ConfigError, match="was changed"):
+        install(bundle)
+    assert not cache.exists()
+
+
+def test_a_description_survives_being_written(bundle: Path) -> None:
+    made = Description.read(bundle)
+    assert (made.extras, made.connector) == (("spark",), (KNOWN.connector, KNOWN.token_provider))
