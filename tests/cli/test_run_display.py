@@ -1,0 +1,39 @@
+"""How a run is shown where there is no terminal, and the line that is kept up to date where there is one."""
+
+import json
+
+import pytest
+
+from brokernat.cli.run_display import WAITING, display, summary
+from brokernat.pipelines.accounting import Counts
+from brokernat.pipelines.batch import BatchReport
+from brokernat.pipelines.progress import Progress
+
+REPORT = BatchReport(4, Counts(10, 8, 1, 1), 2.0, {"customers": "abc"})
+PROGRESS = Progress().after(REPORT)
+
+
+def test_a_line_for_each_batch_and_none_between(capsys: pytest.CaptureFixture[str]) -> None:
+    with display("text") as show:
+        show(Progress(), None)
+        show(PROGRESS, REPORT)
+        show(PROGRESS, None)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == "batch 4: 10 in = 8 tags + 1 dead letters + 1 filtered; 5 records/s\n"
+
+
+def test_a_json_line_for_each_batch(capsys: pytest.CaptureFixture[str]) -> None:
+    with display("json") as show:
+        show(PROGRESS, REPORT)
+        show(PROGRESS, None)
+    (line,) = capsys.readouterr().out.splitlines()
+    counts = {"received": 10, "tags": 8, "dead_letters": 1, "filtered": 1}
+    about = {"version": 1, "batch": 4, "seconds": 2.0, "references": {"customers": "abc"}, "lag": None}
+    assert json.loads(line) == counts | about
+
+
+def test_the_line_says_that_it_waits_and_how_much_is_behind() -> None:
+    assert summary(Progress()) == WAITING
+    behind = PROGRESS.with_lag({"sources": [{"endOffset": {"t": {"0": 3}}, "latestOffset": {"t": {"0": 10}}}]})
+    assert summary(behind).endswith("5 records/s, 7 behind")
