@@ -79,10 +79,11 @@ def json_text(value: object) -> str:
     """JSON for anything at all."""
     try:
         return _JSON.encode(value)
-    except (ValueError, TypeError):
-        return _JSON.encode(_plain(value, frozenset()))
-    except Exception:  # noqa: BLE001 - a __repr__ of the application's
-        return encode_basestring(_repr(value))
+    except Exception:  # noqa: BLE001 - what JSON cannot say, or a __repr__ of the application's
+        try:
+            return _JSON.encode(_plain(value, frozenset()))
+        except RecursionError:
+            return encode_basestring(_repr(value))
 
 
 def _is_extra(name: str) -> bool:

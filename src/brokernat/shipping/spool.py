@@ -235,7 +235,7 @@ class Spool:
     def blocks_after(self, block_id: int, size: int) -> list[Block]:
         """The blocks that follow one, up to `size` bytes of them but at least one; from memory where they are there."""
         found: list[Block] = []
-        while size > 0:
+        while size > 0 and block_id + 1 < self._next_block:
             while self._fresh and self._fresh[0].block_id <= block_id:
                 self._fresh_out += self._fresh.popleft().size
             if self._fresh and self._fresh[0].block_id == block_id + 1:

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future
+
+import pytest
+
+from brokernat.shipping.faults import NotShippedError
+from brokernat.shipping.intake import Intake, OnFull
+
+
+def taken(intake: Intake, most: int = 100) -> list[bytes]:
+    return [entry.tail for entry in intake.take(most, 1 << 20, 0, 0)]
+
+
+def test_records_leave_in_order_and_make_room() -> None:
+    intake = Intake(OnFull.DROP, max_records=3)
+    for number in range(5):
+        intake.offer(b"%d" % number)
+    assert (intake.depth, intake.refused) == ((3, 3), 2)
+    assert taken(intake, 2) == [b"0", b"1"]
+    intake.offer(b"5")
+    assert taken(intake) == [b"2", b"5"]
+    assert intake.depth == (0, 0)
+
+
+def test_every_drop_is_counted_and_no_counter_ever_wraps() -> None:
+    """A refusal leaves what counts the queue alone, so that the bounds hold after any number of them."""
+    intake = Intake(OnFull.DROP, max_records=10, max_bytes=100)
+    offered = kept = 0
+    for round_ in range(200):
+        for size in (1, 30, 101, 50):
+            intake.offer(b"x" * size)
+            offered += 1
+        if round_ % 3 == 0:
+            kept += len(taken(intake))
+        records, size = intake.depth
+        assert 0 <= records <= 10
+        assert 0 <= size <= 100
+    kept += len(taken(intake))
+    assert intake.refused == offered - kept
+    assert intake.depth == (0, 0)
+    intake.offer(b"after all that there is room")
+    assert len(taken(intake)) == 1
+
+
+def test_a_record_larger_than_the_queue_is_refused_and_blocks_nobody() -> None:
+    intake = Intake(OnFull.BLOCK, max_bytes=10)
+    with pytest.raises(NotShippedError, match="it has 11 bytes, the queue takes 10"):
+        intake.offer(b"x" * 11)
+    assert intake.refused == 1
+
+
+def test_blocking_waits_for_room() -> None:
+    intake = Intake(OnFull.BLOCK, max_records=1)
+    intake.offer(b"first")
+    second = threading.Thread(target=intake.offer, args=(b"second",), daemon=True)
+    second.start()
+    assert taken(intake) == [b"first"]
+    second.join(30)
+    assert taken(intake) == [b"second"]
+
+
+def test_closing_frees_who_waits_for_room() -> None:
+    intake = Intake(OnFull.BLOCK, max_records=1)
+    intake.offer(b"first")
+    failure: Future[None] = Future()
+
+    def offer() -> None:
+        try:
+            intake.offer(b"second")
+        except NotShippedError as error:
+            failure.set_exception(error)
+
+    thread = threading.Thread(target=offer, daemon=True)
+    thread.start()
+    intake.close("the handler is closed")
+    with pytest.raises(NotShippedError, match="the handler is closed"):
+        failure.result(30)
+
+
+def test_raising_says_why_there_is_no_room() -> None:
+    intake = Intake(OnFull.RAISE, max_records=1)
+    intake.offer(b"first")
+    with pytest.raises(NotShippedError, match="the queue is full"):
+        intake.offer(b"second")
+    taken(intake)
+    intake.stalled = "the spool is full"
+    with pytest.raises(NotShippedError, match="the spool is full"):
+        intake.offer(b"second")
+    assert intake.refused == 2
+
+
+def test_a_record_that_was_taken_and_not_stored_is_counted_and_told() -> None:
+    intake = Intake(OnFull.RAISE)
+    receipt = intake.offer(b"x", receipt=True)
+    assert receipt is not None
+    intake.refuse(intake.take(10, 100, 0, 0), "disk full")
+    with pytest.raises(NotShippedError, match="disk full"):
+        receipt.result(0)
+    assert intake.refused == 1
+
+
+def test_a_signal_handler_may_log_in_the_middle_of_a_call() -> None:
+    intake = Intake(OnFull.DROP)
+    with intake._lock:
+        intake.offer(b"from a signal handler")
+    assert taken(intake) == [b"from a signal handler"]
+
+
+def test_a_wake_up_hides_no_record() -> None:
+    intake = Intake(OnFull.DROP)
+    intake.wake()
+    intake.offer(b"a")
+    intake.wake()
+    intake.offer(b"b")
+    assert taken(intake) == [b"a", b"b"]
