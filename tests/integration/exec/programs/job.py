@@ -6,11 +6,12 @@ import sys
 
 from pyspark.sql import SparkSession
 
-servers, source, target = sys.argv[1:4]
+servers, source, target, patience = sys.argv[1:]
 spark = SparkSession.builder.appName("copy").config("spark.sql.shuffle.partitions", "2").getOrCreate()
-options = {"kafka.bootstrap.servers": servers, "kafka.default.api.timeout.ms": "30000"}
+options = {"kafka.bootstrap.servers": servers, "kafka.default.api.timeout.ms": patience}
 orders = spark.read.format("kafka").options(**options).option("subscribe", source).load()
-kept = orders.selectExpr("key", "value").repartition(2)
-kept.write.format("kafka").options(**options).option("topic", target).save()
-print("executors", spark.sparkContext.master)
+copied = orders.selectExpr("key", "value").repartition(2)
+copied.write.format("kafka").options(**options).option("kafka.compression.type", "none").option("topic", target).save()
+owner = spark.sparkContext._jvm.System.getProperty("owner")  # type: ignore[union-attr]
+print("copied by", spark.sparkContext.master, "for", owner)
 spark.stop()

@@ -1,0 +1,116 @@
+"""An existing Spark job, not one line of it changed: in one JVM and on executors that a worker starts."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyspark
+import pytest
+from tests.integration.exec.conftest import PROGRAMS, VALUES, Done, Exec, bootstrap
+from tests.integration.spark.standalone import StandaloneCluster, standalone_cluster
+
+from brokernat.clients.spark.connector import connector_jars
+from brokernat.jvm import agent_jar, find_java, spark_java_home
+from brokernat.testbed import LoopbackWorld
+
+pytestmark = [pytest.mark.integration, pytest.mark.spark]
+
+JOB = str(PROGRAMS / "job.py")
+SUBMIT = str(Path(sys.executable).with_name("spark-submit"))
+DEFAULTS = {
+    "spark.ui.enabled": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.executor.instances": "2",
+    "spark.executor.cores": "1",
+    # The job's owner has options of their own for every executor, and for every driver.
+    "spark.executor.defaultJavaOptions": "-Downer=executor",
+    "spark.driver.extraJavaOptions": "-Downer=driver",
+}
+
+
+@dataclass(frozen=True)
+class Job:
+    """The job on one pair of topics, started in the ways that people start it."""
+
+    run: Exec
+    world: LoopbackWorld
+    source: str
+    environ: dict[str, str]
+
+    @property
+    def target(self) -> str:
+        return f"{self.source}-copy"
+
+    def words(self, starter: str, master: str, patience: str = "30000") -> tuple[list[str], dict[str, str]]:
+        """The command, and its environment: a Python program finds its master there."""
+        arguments = [JOB, bootstrap(self.world), self.source, self.target, patience]
+        if starter == "spark-submit":
+            return [SUBMIT, "--master", master, *arguments], self.environ
+        return [sys.executable, *arguments], {**self.environ, "PYSPARK_SUBMIT_ARGS": f"--master {master} pyspark-shell"}
+
+    def with_map(self, starter: str, master: str, *options: str) -> Done:
+        command, environ = self.words(starter, master)
+        return self.run.run(command, *options, **environ)
+
+    def written(self) -> list[str]:
+        return sorted((record.value or b"").decode() for record in self.world.hq.read(self.target))
+
+
+@pytest.fixture
+def job(exec_in: Callable[[LoopbackWorld], Exec], loopback_world: LoopbackWorld, orders: str, tmp_path: Path) -> Job:
+    conf = tmp_path / "spark-conf"
+    conf.mkdir()
+    jars = ",".join(map(str, connector_jars(pyspark.__version__).jars))
+    lines = [f"{name} {value}" for name, value in {**DEFAULTS, "spark.jars": jars}.items()]
+    (conf / "spark-defaults.conf").write_text("\n".join(lines))
+    environ = {
+        "JAVA_HOME": str(spark_java_home(find_java(minimum=17))),
+        "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])),
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_CONF_DIR": str(conf),
+    }
+    loopback_world.hq.create_topic(f"{orders}-copy")
+    return Job(exec_in(loopback_world), loopback_world, orders, environ)
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandaloneCluster]:
+    """A master and two workers, which know nothing of us."""
+    with standalone_cluster(tmp_path_factory.mktemp("standalone")) as running:
+        yield running
+
+
+def test_without_exec_it_fails(job: Job) -> None:
+    command, environ = job.words("python", "local[2]", patience="6000")
+    failed = job.run.bare(command, **environ)
+    assert failed.returncode != 0
+    assert "Timed out waiting for a node assignment" in failed.stderr or "TimeoutException" in failed.stderr
+    assert job.written() == []
+
+
+@pytest.mark.parametrize("starter", ["python", "spark-submit"])
+def test_in_one_jvm(job: Job, starter: str) -> None:
+    done = job.with_map(starter, "local[2]")
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert job.written() == VALUES
+    assert done.stdout == "copied by local[2] for driver\n", "what the launchers say goes to stderr"
+
+
+@pytest.mark.parametrize("starter", ["python", "spark-submit"])
+def test_on_two_workers(job: Job, cluster: StandaloneCluster, starter: str) -> None:
+    before = cluster.executor_logs().keys()
+    done = job.with_map(starter, cluster.url, "--agent-path", str(agent_jar()))
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert job.written() == VALUES
+    logs = {name: log for name, log in cluster.executor_logs().items() if name not in before}
+    assert len(logs) == 2
+    assert any("translated" in log for log in logs.values()), logs
+    assert all('"-Downer=executor"' in log for log in logs.values()), "what the owner set is still there"
+
+
+def test_workers_without_a_path_are_refused(job: Job) -> None:
+    done = job.with_map("spark-submit", "spark://elsewhere:7077")
+    assert done.returncode == 125
+    assert "--agent-path" in done.stderr
