@@ -96,11 +96,11 @@ def _fill(work: Path, extras: tuple[str, ...]) -> Description:
     distributions = closure(extras)
     for name in ("wheels", "artifacts", "native"):
         (work / name).mkdir()
-    for owner in distributions:
-        make_wheel(owner, work / "wheels")
     plugin = (plugin_library, preload_library) if _ON_LIBRDKAFKA & set(extras) else ()
     for find in (agent_jar, *plugin):
         shutil.copy(find(), work / "native")
+    for owner in distributions:
+        make_wheel(owner, work / "wheels")
     pyspark = next((owner.version for owner in distributions if owner.metadata["Name"] == "pyspark"), None)
     connector = _artifacts(work / "artifacts", pyspark) if pyspark else None
     implementation = f"{sys.implementation.cache_tag} ({platform.python_version()})"

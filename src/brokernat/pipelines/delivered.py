@@ -9,7 +9,8 @@ look lost now.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,9 @@ from brokernat.pipelines.shipped import header_values, read_topics, runs
 from brokernat.pipelines.split import faulty
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from collections.abc import Mapping
+
+    from pyspark.sql import Column, DataFrame, Row, SparkSession
 
     from brokernat.pipelines.committed import Committed
     from brokernat.pipelines.pipeline import Prepared
@@ -60,6 +63,7 @@ def reconcile_pipeline(spark: SparkSession, prepared: Prepared) -> tuple[Deliver
     Raises:
         IncompleteError: source or sink could not be read to the end; nothing is said about a part of them.
     """
+    from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
     # First, so that whatever is committed has reached the sink when that is read.
@@ -70,7 +74,7 @@ def reconcile_pipeline(spark: SparkSession, prepared: Prepared) -> tuple[Deliver
         cluster_id = admin.cluster_id()
     try:
         return _compare(spark, prepared, committed, cluster_id)
-    except PySparkException as error:
+    except (PySparkException, Py4JJavaError) as error:
         raise IncompleteError(f"pipeline `{prepared.pipeline.name}` cannot be compared: {root_cause(error)}") from None
 
 
@@ -99,31 +103,34 @@ def _compare(spark: SparkSession, prepared: Prepared, committed: Committed, clus
         missing = _ranges(lost) if any_absent else {}
     finally:
         compared.unpersist()
-    found = []
-    for topic, ends in sorted(committed.end.items()):
-        for partition, end in sorted(ends.items()):
-            place, begin = f"{topic}/{partition}", committed.begin[topic][partition]
-            row, (number, spans) = counted.get(place), missing.get(place, (0, ()))
-            if row is None:
-                found.append(Delivered(topic, partition, begin, end))
-                continue
-            without = row["records"] - row["delivered"]
-            found.append(
-                Delivered(
-                    topic,
-                    partition,
-                    begin,
-                    end,
-                    first=row["first"],
-                    records=row["records"],
-                    delivered=row["delivered"],
-                    duplicates=row["copies"] - row["delivered"],
-                    filtered=without - number,
-                    missing=number,
-                    missing_ranges=spans,
-                )
-            )
-    return tuple(found)
+    return tuple(
+        _account(topic, partition, committed, counted.get(f"{topic}/{partition}"), missing)
+        for topic, ends in sorted(committed.end.items())
+        for partition in sorted(ends)
+    )
+
+
+def _account(
+    topic: str,
+    partition: int,
+    committed: Committed,
+    counted: Row | None,
+    missing: Mapping[str, tuple[int, tuple[Span, ...]]],
+) -> Delivered:
+    account = Delivered(topic, partition, committed.begin[topic][partition], committed.end[topic][partition])
+    if counted is None:
+        return account
+    number, spans = missing.get(f"{topic}/{partition}", (0, ()))
+    return replace(
+        account,
+        first=counted["first"],
+        records=counted["records"],
+        delivered=counted["delivered"],
+        duplicates=counted["copies"] - counted["delivered"],
+        filtered=counted["records"] - counted["delivered"] - number,
+        missing=number,
+        missing_ranges=spans,
+    )
 
 
 def held_offsets(records: DataFrame, cluster_id: str) -> DataFrame:
@@ -132,15 +139,13 @@ def held_offsets(records: DataFrame, cluster_id: str) -> DataFrame:
 
     values = header_values(SOURCE_HEADER)
     parts = F.split(F.get(values, F.size(values) - 1)["value"].cast("string"), "/")
-    ours = records.select(parts.alias("parts")).where((F.size("parts") == 4) & (F.col("parts")[0] == cluster_id))
-    place = _place(F.col("parts")[1], F.col("parts")[2])
-    coordinates = ours.select(place.alias("place"), F.col("parts")[3].try_cast("bigint").alias("offset"))
+    ours = records.select(parts.alias("parts")).where((F.size("parts") == 4) & (F.get("parts", 0) == cluster_id))
+    place = _place(F.get("parts", 1), F.get("parts", 2))
+    coordinates = ours.select(place.alias("place"), F.get("parts", 3).try_cast("bigint").alias("offset"))
     return coordinates.groupBy("place", "offset").agg(F.count(F.lit(1)).alias("copies"))
 
 
 def _read_source(spark: SparkSession, prepared: Prepared, committed: Committed) -> DataFrame:
-    import json
-
     own = {
         "assign": json.dumps({topic: sorted(ends) for topic, ends in committed.end.items()}),
         "startingOffsets": as_option(committed.begin),

@@ -63,6 +63,7 @@ def reconcile_topic(
     Raises:
         IncompleteError: the topic could not be read to its end; nothing is said about a part of it.
     """
+    from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
     rows = runs(numbers(read_topics(spark, cluster, topic))).orderBy("source", "first")
@@ -77,7 +78,7 @@ def reconcile_topic(
 
     try:
         sources = tuple(accounts(with_source(rows.toLocalIterator()), reached=reached, from_first=from_first))
-    except PySparkException as error:
+    except (PySparkException, Py4JJavaError) as error:
         raise IncompleteError(f"topic `{topic}` could not be read to its end: {root_cause(error)}") from None
     return Shipped(sources, counted[None], counted[_UNREADABLE])
 

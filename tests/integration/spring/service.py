@@ -10,6 +10,7 @@ import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tools.agent_jar import maven
@@ -44,7 +45,9 @@ class Service:
     place: Place = field(default_factory=Here)
 
     @contextmanager
-    def running(self, *arguments: str, agent: bool) -> Iterator[Running]:
+    def running(
+        self, *arguments: str, agent: bool, environ: Mapping[str, str] = MappingProxyType({})
+    ) -> Iterator[Running]:
         """Started, ended with the block; without `agent` it is what it was before brokernat."""
         loader = [f"-javaagent:{agent_jar()}"] if agent else []
         words = [str(find_java(17).binary), *_JVM, *loader, "-jar", str(self.jar), *arguments]
@@ -53,7 +56,7 @@ class Service:
             process = subprocess.Popen(
                 self.place.command(words),
                 cwd=self.folder,
-                env={**os.environ, **self.credentials},
+                env={**os.environ, **self.credentials, **environ},
                 stdin=subprocess.PIPE,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -107,14 +110,21 @@ def build(profile: str, folder: Path) -> Path:
 
 def render(folder: Path, credentials: Mapping[str, str]) -> None:
     """What `brokernat render spring` makes of the `brokernat.yaml` in `folder`, beside it as `application-nat.yaml`."""
-    words = ["render", "spring", "--cluster", "hq", "--output", "application-nat.yaml"]
-    subprocess.run(
+    brokernat(folder, credentials, "render", "spring", "--cluster", "hq", "--output", "application-nat.yaml")
+
+
+def brokernat(folder: Path, credentials: Mapping[str, str], *words: str) -> None:
+    """Our own command line in `folder`."""
+    done = subprocess.run(
         [sys.executable, "-m", "brokernat.cli.app", *words],
         cwd=folder,
         env={**os.environ, **credentials},
-        check=True,
+        capture_output=True,
+        text=True,
         timeout=_TIMEOUT,
+        check=False,
     )
+    assert done.returncode == 0, done.stderr
 
 
 def not_sent(log: str) -> list[str]:

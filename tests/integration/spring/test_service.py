@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +16,7 @@ from tests.integration.spring.service import (
     IMPATIENT,
     USERS,
     Service,
+    brokernat,
     build,
     not_sent,
     render,
@@ -85,6 +89,42 @@ def test_with_the_agent_every_event_arrives_and_the_password_is_nowhere(world: L
     assert translated(log) <= {str(endpoint) for endpoint in world.hq.advertised.values()}
     assert translated(log)
     assert CANARY not in log + shown + "".join(path.read_text() for path in service.folder.glob("*.yaml"))
+
+
+def test_what_the_service_writes_into_its_file_is_shipped_without_a_gap(world: LoopbackWorld, service: Service) -> None:
+    world.hq.create_topic("audit-of-files")
+    folder = service.folder / "logs"
+    with service.running(
+        "--spring.profiles.active=file", agent=False, environ={"AUDIT_FOLDER": str(folder)}
+    ) as running:
+        running.tell(USERS)
+        running.end()
+
+    brokernat(
+        service.folder, CREDENTIALS, "ship", "--cluster", "hq", "--topic", "audit-of-files", "--spool", "spool",
+        "--file", f"{folder}/audit.log*", "--from-beginning", "--once",
+    )  # fmt: skip
+
+    shipped = world.hq.read("audit-of-files")
+    lines = [json.loads(json.loads(record.value or b"")["message"]) for record in shipped]
+    assert sorted(line["user"] for line in lines) == sorted(USERS)
+    sequences = [(record.header("brokernat-seq") or b"").decode().rpartition("/")[2] for record in shipped]
+    assert sorted(map(int, sequences)) == list(range(1, len(USERS) + 1))
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd here")
+def test_systemd_takes_the_unit(tmp_path: Path) -> None:
+    unit = (EXAMPLE / "audit-ship.service").read_text()
+    program = str(Path(sys.executable).with_name("brokernat"))
+    (tmp_path / "audit-ship.service").write_text(unit.replace("/opt/brokernat/bin/brokernat", program))
+    done = subprocess.run(
+        ["systemd-analyze", "verify", tmp_path / "audit-ship.service"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
 def command_lines() -> str:
