@@ -1,0 +1,196 @@
+"""The sender's decisions, with a producer that answers as it is told; real brokers are in `tests/integration`."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from brokernat.shipping.producer import REJECTING
+from brokernat.shipping.sender import Sender
+from brokernat.shipping.spool import Rejection, Spool
+from brokernat.testbed.polling import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+
+class Fault:
+    """As `confluent_kafka.KafkaError`."""
+
+    def __init__(self, name: str, *, fatal: bool = False) -> None:
+        self._name, self._fatal = name, fatal
+
+    def name(self) -> str:
+        return self._name
+
+    def str(self) -> str:
+        return f"what {self._name} means"
+
+    def fatal(self) -> bool:
+        return self._fatal
+
+
+class Message:
+    def __init__(self, value: bytes) -> None:
+        self._value = value
+
+    def value(self) -> bytes:
+        return self._value
+
+
+class Producer:
+    """`answer` says what becomes of a record; None is an acknowledgement. Deaf ones never answer."""
+
+    def __init__(self, answer: Callable[[str], Fault | None]) -> None:
+        self.answer = answer
+        self.deaf = False
+        self.sent: list[str] = []
+        self._waiting: list[tuple[bytes, Callable[..., None]]] = []
+
+    def produce(
+        self, topic: str, value: bytes, key: bytes, *, headers: list[Any], on_delivery: Callable[..., None]
+    ) -> None:
+        content = json.loads(value)
+        assert headers == [("brokernat-seq", f"{content['source']}/{content['sequence']}".encode())]
+        assert key == content["source"].encode()
+        self.sent.append(content["message"])
+        self._waiting.append((value, on_delivery))
+
+    def poll(self, timeout: float) -> None:
+        pass
+
+    def purge(self) -> None:
+        self._waiting.clear()
+
+    def flush(self, timeout: float) -> int:
+        if self.deaf:
+            return len(self._waiting)
+        waiting, self._waiting = self._waiting, []
+        for value, on_delivery in waiting:
+            if fault := self.answer(json.loads(value)["message"]):
+                on_delivery(fault, Message(value))
+        return 0
+
+
+@pytest.fixture
+def spool(tmp_path: Path) -> Iterator[Spool]:
+    opened = Spool(tmp_path / "spool")
+    yield opened
+    opened.close()
+
+
+def append(spool: Spool, *messages: str) -> None:
+    spool.append([json.dumps({"message": message})[1:].encode() for message in messages])
+
+
+def run(
+    spool: Spool, producer: Producer, until: Callable[[], bool], told: Callable[[Rejection], None] | None = None
+) -> None:
+    sender = Sender(spool, "topic", lambda on_error: producer, told)
+    sender.start()
+    try:
+        wait_until(until, "the sender", timeout=60)
+    finally:
+        sender.stop()
+    spool.settle()
+
+
+def test_an_acknowledged_block_leaves(spool: Spool) -> None:
+    append(spool, "a", "b")
+    append(spool, "c")
+    run(spool, producer := Producer(lambda message: None), lambda: not spool.pending)
+    assert producer.sent == ["a", "b", "c"]
+    assert spool.counts["acknowledged"] == 3
+    assert spool.blocks_after(0, 1) == []
+
+
+@pytest.mark.parametrize("name", sorted(REJECTING))
+def test_a_rejected_record_is_kept_counted_and_never_acknowledged(spool: Spool, name: str) -> None:
+    append(spool, "good", "bad", "good too")
+    rejections: list[Rejection] = []
+    producer = Producer(lambda message: Fault(name) if message == "bad" else None)
+    run(spool, producer, lambda: not spool.pending, rejections.append)
+    assert (spool.counts["acknowledged"], spool.counts["rejected"]) == (2, 1)
+    (rejection,) = rejections
+    assert (rejection.sequence, rejection.reason) == (2, f"{name}: what {name} means")
+    ((kept,),) = spool._writer.execute("SELECT record FROM rejected")
+    assert json.loads(kept)["message"] == "bad"
+
+
+@pytest.mark.parametrize(
+    "name", ["TOPIC_AUTHORIZATION_FAILED", "UNKNOWN_TOPIC_OR_PART", "_MSG_TIMED_OUT", "NOT_ENOUGH_REPLICAS"]
+)
+def test_what_people_can_repair_is_sent_again_alone(spool: Spool, name: str) -> None:
+    append(spool, "good", "unlucky", "good too")
+    left = [2]
+
+    def answer(message: str) -> Fault | None:
+        if message == "unlucky" and left[0]:
+            left[0] -= 1
+            return Fault(name)
+        return None
+
+    run(spool, producer := Producer(answer), lambda: not spool.pending)
+    assert producer.sent == ["good", "unlucky", "good too", "unlucky", "unlucky"]
+    assert (spool.counts["acknowledged"], spool.counts["rejected"]) == (3, 0)
+
+
+def test_no_answer_is_no_acknowledgement(spool: Spool) -> None:
+    append(spool, "a")
+    producer = Producer(lambda message: None)
+    producer.deaf = True
+    run(spool, producer, lambda: bool(producer.sent))
+    assert spool.pending == 1
+    assert len(spool.blocks_after(0, 1)) == 1
+
+
+def test_after_a_fatal_error_a_new_producer_sends_what_has_no_answer(spool: Spool) -> None:
+    append(spool, "a")
+    append(spool, "b")
+    broken = Producer(lambda message: Fault("OUT_OF_ORDER_SEQUENCE_NUMBER", fatal=True) if message == "b" else None)
+    whole = Producer(lambda message: None)
+    made = [whole, broken]
+    sender = Sender(spool, "topic", lambda on_error: made.pop())
+    sender.start()
+    wait_until(lambda: not spool.pending, "the sender", timeout=60)
+    sender.stop()
+    assert whole.sent == ["a", "b"]
+
+
+def test_an_error_of_ours_leaves_the_records_where_they_are(spool: Spool) -> None:
+    append(spool, "a")
+    failures = [RuntimeError("once")]
+
+    def answer(message: str) -> Fault | None:
+        if failures:
+            raise failures.pop()
+        return None
+
+    run(spool, Producer(answer), lambda: not spool.pending)
+    assert spool.counts["acknowledged"] == 1
+
+
+def test_a_callback_that_fails_stops_nothing(spool: Spool) -> None:
+    append(spool, "bad", "good")
+    producer = Producer(lambda message: Fault("MSG_SIZE_TOO_LARGE") if message == "bad" else None)
+
+    def told(rejection: Rejection) -> None:
+        raise ValueError(rejection.reason)
+
+    run(spool, producer, lambda: not spool.pending, told)
+    append(spool, "next")
+    run(spool, producer, lambda: not spool.pending)
+
+
+def test_trouble_is_told_while_it_lasts(spool: Spool) -> None:
+    append(spool, "a")
+    repaired = threading.Event()
+    producer = Producer(lambda message: None if repaired.is_set() else Fault("TOPIC_AUTHORIZATION_FAILED"))
+    run(spool, producer, lambda: spool.trouble.startswith("TOPIC_AUTHORIZATION_FAILED"))
+    repaired.set()
+    run(spool, producer, lambda: not spool.pending)
+    assert spool.trouble == ""

@@ -1,0 +1,222 @@
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from brokernat.shipping import tail as module
+from brokernat.shipping.tail import Tail
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from brokernat.shipping.spool import Position
+
+
+class Reader:
+    """A tail and what it has read; `restart` forgets all but the positions, as a kill does."""
+
+    def __init__(self, *patterns: Path, from_beginning: bool = True) -> None:
+        self.patterns = [str(pattern) for pattern in patterns]
+        self.positions: dict[tuple[int, int], Position] = {}
+        self.lines: list[str] = []
+        self.from_beginning = from_beginning
+        self.restart()
+
+    def restart(self) -> None:
+        self.tail = Tail(self.patterns, list(self.positions.values()), from_beginning=self.from_beginning)
+        self._take(self.tail.start())
+
+    def read(self, *, final: bool = False, scan: bool = True) -> list[str]:
+        """What is new."""
+        before = len(self.lines)
+        if scan:
+            self.tail.scan()
+        while batch := self.tail.read(final=final):
+            self._take(batch)
+        return self.lines[before:]
+
+    def _take(self, batch: module.Batch) -> None:
+        self.lines += [json.loads(b"{" + tail)["message"] for tail in batch.tails]
+        for place in batch.positions:
+            self.positions[place.device, place.inode] = place
+        for place in batch.gone:
+            self.positions.pop((place.device, place.inode), None)
+        self.tail.taken(batch)
+
+
+def add(file: Path, *lines: str) -> None:
+    with file.open("a") as opened:
+        opened.writelines(line + "\n" for line in lines)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return tmp_path / "app.log"
+
+
+def test_lines_are_read_once_as_they_come(log: Path) -> None:
+    add(log, "one")
+    reader = Reader(log)
+    assert reader.read() == ["one"]
+    assert reader.read() == []
+    add(log, "two", "three")
+    assert reader.read() == ["two", "three"]
+
+
+def test_a_line_without_an_end_waits_for_it(log: Path) -> None:
+    log.write_text("one\ntw")
+    reader = Reader(log)
+    assert reader.read() == ["one"]
+    add(log, "o")
+    assert reader.read() == ["two"]
+    log.write_text(log.read_text() + "three")
+    assert reader.read(final=True) == ["three"]
+
+
+def test_the_first_start_begins_at_the_end_and_later_files_at_their_beginning(tmp_path: Path) -> None:
+    add(tmp_path / "old.log", "long ago")
+    reader = Reader(tmp_path / "*.log", from_beginning=False)
+    add(tmp_path / "old.log", "now")
+    add(tmp_path / "new.log", "first")
+    assert sorted(reader.read()) == ["first", "now"]
+    add(tmp_path / "while-away.log", "second")
+    reader.restart()
+    assert reader.read() == ["second"]
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_rotation_by_rename(log: Path, restart: bool) -> None:
+    add(log, "one")
+    reader = Reader(log)
+    reader.read()
+    add(log, "two")
+    log.rename(log.with_suffix(".log.1"))
+    add(log.with_suffix(".log.1"), "three")
+    add(log, "four")
+    if restart:
+        reader.restart()
+    assert sorted(reader.read()) == ["four", "three", "two"]
+    add(log, "five")
+    assert reader.read() == ["five"]
+
+
+@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize("pattern", ["app.log", "app.log*"])
+def test_rotation_by_copy_and_truncation(log: Path, pattern: str, restart: bool) -> None:
+    add(log, "one")
+    reader = Reader(log.parent / pattern)
+    reader.read()
+    add(log, "not read before the truncation")
+    shutil.copy(log, log.with_suffix(".log.1"))
+    os.truncate(log, 0)
+    add(log, "two")
+    if restart:
+        reader.restart()
+    assert sorted(reader.read()) == ["not read before the truncation", "two"]
+    for _ in range(2):
+        reader.restart()
+        assert reader.read() == []
+
+
+def test_a_copy_that_stands_beside_its_original_is_not_read_twice(log: Path) -> None:
+    add(log, "one")
+    reader = Reader(log.parent / "app.log*")
+    reader.read()
+    shutil.copy(log, log.with_suffix(".log.1"))
+    assert reader.read() == []
+    os.truncate(log, 0)
+    add(log, "two")
+    assert reader.read() == ["two"]
+    assert reader.read() == []
+
+
+def test_a_file_truncated_and_grown_beyond_the_place_is_read_anew(log: Path) -> None:
+    add(log, "one")
+    reader = Reader(log)
+    reader.read()
+    log.write_text("another beginning\nand more than before\n")
+    assert reader.read() == ["another beginning", "and more than before"]
+
+
+def test_an_inode_that_is_given_away_again_is_another_file(log: Path) -> None:
+    add(log, "one")
+    reader = Reader(log)
+    reader.read()
+    inode = log.stat().st_ino
+    reader.positions = {key: place for key, place in reader.positions.items() if key[1] == inode or key[1] == 0}
+    log.write_text("a new file with an old inode\n")
+    assert log.stat().st_ino == inode
+    reader.restart()
+    assert reader.read() == ["a new file with an old inode"]
+
+
+def test_a_folder_is_read_without_its_packed_files(tmp_path: Path) -> None:
+    add(tmp_path / "a.log", "a")
+    (tmp_path / "a.log.1.gz").write_bytes(b"\x1f\x8b")
+    (tmp_path / "sub").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    reader = Reader(tmp_path)
+    assert reader.read() == ["a"]
+
+
+def test_positions_of_deleted_files_are_forgotten(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    add(log, "one")
+    reader = Reader(log)
+    reader.read()
+    log.unlink()
+    reader.restart()
+    reader.read()
+    assert [place.path for place in reader.positions.values()] == [""]
+    add(log, "two")
+    reader.read()
+    log.unlink()
+    monkeypatch.setattr(module, "_QUIET", -1)
+    for _ in range(3):
+        reader.read()
+    assert reader.tail._open == {}
+    assert [place.path for place in reader.positions.values()] == [""]
+
+
+def test_a_line_of_a_megabyte_comes_in_pieces_that_join(log: Path) -> None:
+    line = "".join(random.Random(1).choices("abcé€", k=700_000))
+    log.write_text(f"before\n{line}\nafter\n")
+    reader = Reader(log)
+    found = []
+    while batch := reader.tail.read():
+        found += [json.loads(b"{" + tail) for tail in batch.tails]
+        reader.tail.taken(batch)
+    assert [found[0]["message"], found[-1]["message"]] == ["before", "after"]
+    assert "".join(piece["message"] for piece in found[1:-1]) == line
+    assert [piece["part"] for piece in found[1:-1]] == list(range(1, len(found) - 1))
+    assert [piece["continued"] for piece in found[1:-1]] == [True] * (len(found) - 3) + [False]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_nothing_is_lost_or_repeated_whatever_happens_to_the_files(tmp_path: Path, seed: int) -> None:
+    """Appends, rotations of both kinds and kills, in random order, with a pattern that names rotated files too."""
+    dice, log, written = random.Random(seed), tmp_path / "app.log", 0
+    reader = Reader(tmp_path / "app.log*")
+    for number in range(60):
+        match dice.choice(["append", "append", "append", "rename", "copytruncate", "restart", "read", "read"]):
+            case "append":
+                lines = [f"line {written + step}" for step in range(1, dice.randint(1, 9) + 1)]
+                add(log, *lines)
+                written += len(lines)
+            case "rename" if log.exists():
+                log.rename(tmp_path / f"app.log.{number}")
+            case "copytruncate" if log.exists():
+                shutil.copy(log, tmp_path / f"app.log.{number}")
+                os.truncate(log, 0)
+            case "restart":
+                reader.restart()
+            case "read":
+                reader.read()
+    reader.restart()
+    reader.read()
+    in_order = sorted(reader.lines, key=lambda line: int(line.split()[1]))
+    assert in_order == [f"line {number}" for number in range(1, written + 1)]
