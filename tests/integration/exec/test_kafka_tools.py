@@ -34,7 +34,7 @@ def test_producer_and_consumer(
     loopback_world.hq.create_topic(topic_name)
     run = exec_in(loopback_world)
     to = ("--bootstrap-server", bootstrap(loopback_world), "--topic", topic_name)
-    impatient = ("--timeout", "1000", "--command-property", "max.block.ms=6000", "--sync")
+    impatient = ("--request-timeout-ms", "3000", "--command-property", "delivery.timeout.ms=6000")
     # The tool's exit code is 0 all the same; what it says is on stderr.
     failed = run.bare(tool("console-producer", *to, *impatient), stdin="lost\n", **kafka_environ)
     assert "TimeoutException" in failed.stderr + failed.stdout

@@ -1,9 +1,12 @@
 """Python programs that know nothing of maps, each with another client library."""
 
+import sys
+import venv
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import kafka
 import pytest
 from tests.integration.exec.conftest import COUNT, PROGRAMS, VALUES, Exec, bootstrap
 
@@ -19,7 +22,7 @@ def test_a_program_reads_and_writes_unchanged(
     exec_in: Callable[[LoopbackWorld], Exec], loopback_world: LoopbackWorld, orders: str, library: str
 ) -> None:
     run = exec_in(loopback_world)
-    program = ["python3", str(PROGRAMS / f"with_{library}.py"), bootstrap(loopback_world), orders, str(COUNT + 3)]
+    program = [sys.executable, str(PROGRAMS / f"with_{library}.py"), bootstrap(loopback_world), orders, str(COUNT + 3)]
 
     failed = run.bare(program)
     assert failed.returncode != 0, failed.stdout
@@ -31,15 +34,25 @@ def test_a_program_reads_and_writes_unchanged(
     assert "[brokernat] " in done.stderr
 
 
-def test_a_shell_script_hands_it_on(
+def test_a_shell_script_hands_it_on_to_an_interpreter_without_our_dependencies(
     exec_in: Callable[[LoopbackWorld], Exec], loopback_world: LoopbackWorld, orders: str, tmp_path: Path
 ) -> None:
-    script = tmp_path / "nightly"
-    program = PROGRAMS / "with_kafka_python.py"
-    script.write_text(
-        f"#!/bin/sh\nset -e\npython3 {program} {bootstrap(loopback_world)} {orders} {COUNT + 3} | tail -n 2\n"
+    venv.create(tmp_path / "other", with_pip=False, symlinks=True)
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "kafka").symlink_to(Path(kafka.__file__).parent)
+    # Theirs, imported at the start of every Python; it must not be lost behind ours.
+    (tmp_path / "lib" / "sitecustomize.py").write_text("import sys; sys.site_was_here = True\n")
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import sys\nassert sys.site_was_here\n"
+        + (PROGRAMS / "with_kafka_python.py").read_text()
+        + "try:\n    import pydantic\nexcept ImportError:\n    print('no pydantic')\n"
     )
+    script = tmp_path / "nightly"
+    script.write_text(f'#!/bin/sh\n{tmp_path}/other/bin/python {program} "$@" | tail -n 2\n')
     script.chmod(0o755)
-    done = exec_in(loopback_world).run([str(script)])
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert len(done.stdout.splitlines()) == 2
+    arguments = [str(script), bootstrap(loopback_world), orders, str(COUNT + 3)]
+    done = exec_in(loopback_world).run(arguments, PYTHONPATH=str(tmp_path / "lib"))
+    lines = done.stdout.splitlines()
+    assert len(lines) == 2, done.stderr[-3000:]
+    assert lines[1] == "no pydantic"
