@@ -37,6 +37,11 @@ class Status:
     trouble: str
     """What keeps records from being sent, empty where nothing does."""
 
+    @property
+    def room(self) -> int:
+        """Bytes of records that still go in."""
+        return self.limit - self.held
+
 
 def read_status(directory: Path) -> list[Status]:
     """Of the spool in a folder and of the numbered ones below it.

@@ -1,0 +1,281 @@
+"""The handler where no broker answers: what is logged must be in the spool however the process ends."""
+
+from __future__ import annotations
+
+import json
+import logging
+import logging.config
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from brokernat.address import Endpoint
+from brokernat.config import Cluster
+from brokernat.errors import ConfigError
+from brokernat.shipping import KafkaHandler, NotShippedError, Spool, SpoolBusyError, read_status
+from brokernat.testbed.polling import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+NOWHERE = Cluster("nowhere", (Endpoint.parse("127.0.0.1:1"),))
+
+PRELUDE = """
+import logging, os, sys, multiprocessing, threading, time
+from brokernat.address import Endpoint
+from brokernat.config import Cluster
+from brokernat.shipping import KafkaHandler
+cluster = Cluster("nowhere", (Endpoint.parse("127.0.0.1:1"),))
+handler = KafkaHandler(cluster, "topic", sys.argv[1], close_timeout=1, audit=len(sys.argv) > 2)
+log = logging.getLogger("app")
+log.propagate = False
+log.setLevel(logging.INFO)
+log.addHandler(handler)
+"""
+
+
+def run(program: str, *arguments: object, check: bool = True) -> subprocess.CompletedProcess[str]:
+    """A program of its own, which ends as programs end."""
+    command = [sys.executable, "-c", PRELUDE + textwrap.dedent(program), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert not check or done.returncode == 0, done.stderr
+    return done
+
+
+def stored(directory: Path) -> list[str]:
+    """The messages that a spool holds; it must be free."""
+    spool = Spool(directory)
+    try:
+        return [json.loads(r)["message"] for block in spool.blocks_after(0, 1 << 40) for r in block.records]
+    finally:
+        spool.close()
+
+
+@pytest.fixture
+def log() -> Iterator[logging.Logger]:
+    logger = logging.getLogger("test_handler")
+    logger.propagate = False
+    logger.setLevel(logging.INFO)
+    yield logger
+    for handler in list(logger.handlers):
+        logger.removeHandler(handler)
+        handler.close()
+
+
+@pytest.mark.parametrize(
+    "ending",
+    ["pass", "sys.exit(0)", "raise RuntimeError('x')", "threading.Thread(target=time.sleep, args=(1,)).start()"],
+)
+def test_an_exit_without_flush_loses_nothing(tmp_path: Path, ending: str) -> None:
+    run(f"for number in range(5000): log.info('%d', number)\n{ending}", tmp_path, check=False)
+    assert stored(tmp_path) == [str(number) for number in range(5000)]
+
+
+def test_an_audit_call_that_has_returned_survives_a_kill(tmp_path: Path) -> None:
+    done = run(
+        """
+        for number in range(200):
+            log.info("%d", number)
+            print(number, flush=True)
+        os.kill(os.getpid(), 9)
+        """,
+        tmp_path,
+        "audit",
+        check=False,
+    )
+    assert done.returncode == -signal.SIGKILL
+    assert stored(tmp_path) == done.stdout.split()
+
+
+def test_children_of_a_fork_have_spools_of_their_own(tmp_path: Path) -> None:
+    """As preloading servers do it: the handler is made, used, and then workers are forked."""
+    run(
+        """
+        log.info("parent before")
+        stop = threading.Event()
+        def chat():
+            while not stop.is_set(): log.info("chatter")
+        threading.Thread(target=chat, daemon=True).start()
+        for worker in range(8):
+            if os.fork() == 0:
+                for number in range(50): log.info("worker %d record %d", worker, number)
+                sys.exit()
+        for worker in range(8): assert os.wait()[1] == 0
+        stop.set()
+        log.info("parent after")
+        """,
+        tmp_path,
+    )
+    of_parent = [message for message in stored(tmp_path) if message != "chatter"]
+    assert of_parent == ["parent before", "parent after"]
+    children = [path for path in tmp_path.iterdir() if path.is_dir()]
+    found = [message for child in children for message in stored(child)]
+    assert sorted(found) == sorted(f"worker {worker} record {number}" for worker in range(8) for number in range(50))
+    sources = {status.source for status in read_status(tmp_path)}
+    assert len(sources) == len(children) + 1
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_child_of_multiprocessing_loses_nothing_at_its_end(tmp_path: Path) -> None:
+    run(
+        """
+        child = multiprocessing.get_context("fork").Process(target=lambda: log.info("from the child"))
+        child.start()
+        child.join()
+        assert child.exitcode == 0
+        """,
+        tmp_path,
+    )
+    assert stored(tmp_path / "1") == ["from the child"]
+
+
+def test_a_child_that_logs_nothing_opens_nothing_and_leaves_the_parent_alone(tmp_path: Path) -> None:
+    run("if os.fork() == 0: sys.exit()\nos.wait()\nlog.info('parent')", tmp_path)
+    assert stored(tmp_path) == ["parent"]
+    assert not [path for path in tmp_path.iterdir() if path.is_dir()]
+
+
+def test_ordinary_calls_never_wait_and_every_drop_is_counted_and_told(
+    tmp_path: Path, log: logging.Logger, caplog: pytest.LogCaptureFixture
+) -> None:
+    handler = KafkaHandler(NOWHERE, "topic", tmp_path, max_spool=1 << 20, close_timeout=0)
+    log.addHandler(handler)
+    deadline = time.monotonic() + 60
+    while not handler.status().refused and time.monotonic() < deadline:
+        log.info("x" * 10_000)
+    for _ in range(100):
+        log.info("y" * 10_000)
+    status = handler.status()
+    assert status.refused >= 100
+    assert status.held <= 1 << 20
+    wait_until(lambda: "records were refused" in caplog.text, "the report", timeout=60)
+    assert "holds" in caplog.text
+    handler.close()
+    log.removeHandler(handler)
+    (left,) = read_status(tmp_path)
+    assert left.refused >= status.refused
+    assert left.accepted == left.pending == len(stored(tmp_path))
+
+
+def test_audit_that_raises_says_so_at_the_call(tmp_path: Path, log: logging.Logger) -> None:
+    handler = KafkaHandler(NOWHERE, "topic", tmp_path, audit=True, on_full="raise", max_spool=1 << 20, close_timeout=0)
+    log.addHandler(handler)
+    taken = 0
+    with pytest.raises(NotShippedError, match="of 1048576"):  # noqa: PT012 - the call that fails is not known before
+        while True:
+            log.info("%d" + "x" * 50_000, taken)
+            taken += 1
+    with pytest.raises(NotShippedError):
+        log.info("y" * 50_000)
+    assert handler.status().refused == 2
+    handler.close()
+    log.removeHandler(handler)
+    assert len(stored(tmp_path)) == taken
+
+
+def test_audit_that_blocks_waits_and_a_close_frees_it(tmp_path: Path, log: logging.Logger) -> None:
+    handler = KafkaHandler(NOWHERE, "topic", tmp_path, audit=True, max_spool=1 << 20, close_timeout=0)
+    log.addHandler(handler)
+    taken, refused = [], []
+
+    def fill() -> None:
+        try:
+            while True:
+                log.info("x" * 50_000)
+                taken.append(1)
+        except NotShippedError as error:
+            refused.append(error)
+
+    caller = threading.Thread(target=fill, daemon=True)
+    caller.start()
+    wait_until(lambda: handler.status().trouble.startswith("the spool"), "a full spool", timeout=60)
+    assert not refused
+    handler.close()
+    caller.join(60)
+    assert len(refused) == 1
+    log.removeHandler(handler)
+    assert len(stored(tmp_path)) == len(taken)
+
+
+def test_a_clock_that_is_set_back_changes_no_order(tmp_path: Path, log: logging.Logger) -> None:
+    handler = KafkaHandler(NOWHERE, "topic", tmp_path, close_timeout=0)
+    log.addHandler(handler)
+    for created in (2_000_000_000.0, 1_000_000_000.0, 1_500_000_000.0):
+        record = log.makeRecord("app", logging.INFO, "", 0, "at %d", (created,), None)
+        record.created = created
+        log.handle(record)
+    handler.close()
+    assert stored(tmp_path) == ["at 2000000000", "at 1000000000", "at 1500000000"]
+
+
+@pytest.mark.parametrize("name", ["confluent_kafka", "kafka.conn", "aiokafka", "brokernat.shipping.sender"])
+def test_what_shipping_and_kafka_clients_log_is_not_shipped(tmp_path: Path, name: str) -> None:
+    handler = KafkaHandler(NOWHERE, "topic", tmp_path, close_timeout=0)
+    handler.handle(logging.makeLogRecord({"name": name, "msg": "feedback"}))
+    handler.handle(logging.makeLogRecord({"name": "kafka_orders", "msg": "application"}))
+    handler.close()
+    assert stored(tmp_path) == ["application"]
+
+
+def test_a_second_process_is_refused_in_words(tmp_path: Path) -> None:
+    handler = KafkaHandler(NOWHERE, "topic", tmp_path, close_timeout=0)
+    with pytest.raises(SpoolBusyError, match=str(os.getpid())):
+        KafkaHandler(NOWHERE, "topic", tmp_path)
+    shared = [KafkaHandler(NOWHERE, "topic", tmp_path / "many", shared_spool=True, close_timeout=0) for _ in range(2)]
+    assert [one.status().directory.name for one in shared] == ["1", "2"]
+    for one in (handler, *shared):
+        one.close()
+
+
+@pytest.mark.parametrize(("audit", "on_full"), [(True, "drop"), (False, "raise")])
+def test_policies_that_promise_nothing_are_refused(tmp_path: Path, audit: bool, on_full: str) -> None:
+    with pytest.raises(ValueError, match=f"on_full={on_full} does not go with audit={audit}"):
+        KafkaHandler(NOWHERE, "topic", tmp_path, audit=audit, on_full=on_full)
+
+
+def test_a_property_that_librdkafka_refuses_is_said_and_the_spool_is_free(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"no\.such\.property"):
+        KafkaHandler(NOWHERE, "topic", tmp_path, producer={"no.such.property": 1})
+    KafkaHandler(NOWHERE, "topic", tmp_path, close_timeout=0).close()
+
+
+def test_the_handler_can_be_made_by_dictconfig(tmp_path: Path) -> None:
+    (tmp_path / "brokernat.yaml").write_text("clusters:\n  hq:\n    bootstrap_servers: 127.0.0.1:1\n")
+    program = f"""
+    import logging.config
+    logging.config.dictConfig({{
+        "version": 1,
+        "handlers": {{"kafka": {{
+            "class": "brokernat.shipping.KafkaHandler", "cluster": "hq", "topic": "audit", "audit": True,
+            "spool": {str(tmp_path / "spool")!r}, "config": {str(tmp_path / "brokernat.yaml")!r}, "close_timeout": 0,
+        }}}},
+        "root": {{"level": "INFO", "handlers": ["kafka"]}},
+    }})
+    logging.getLogger("orders").info("paid")
+    """
+    run(program, tmp_path / "other")
+    assert stored(tmp_path / "spool") == ["paid"]
+
+
+def test_a_record_logged_by_a_signal_handler_is_taken(tmp_path: Path) -> None:
+    run(
+        """
+        import signal
+        signal.signal(signal.SIGALRM, lambda *_: log.info("alarm"))
+        signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+        for number in range(3000): log.info("%d", number)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        """,
+        tmp_path,
+    )
+    found = stored(tmp_path)
+    assert [message for message in found if message != "alarm"] == [str(number) for number in range(3000)]
+    assert "alarm" in found
