@@ -101,14 +101,9 @@ def plan(
         changes += injected
         notes += said
         notes += [Note(text, warning=True) for text in doubts(program, recognised, words)]
-        if recognised.kind in (Kind.SPARK, Kind.PYTHON):
-            spark = with_executors(recognised.kind, program.path, words, base, address_map, agent_path)
-            words = spark.command
-            if spark.added:
-                where = "the command" if spark.submit_args == base.get(SUBMIT_ARGS) else SUBMIT_ARGS
-                notes.append(Note(f"Spark's executors load the agent from {agent_path}: --conf in {where}"))
-            if spark.submit_args != base.get(SUBMIT_ARGS):
-                changes.append(Change(SUBMIT_ARGS, spark.submit_args, spark.added))
+        words, injected, said = _for_executors(recognised.kind, program.path, words, base, address_map, agent_path)
+        changes += injected
+        notes += said
     if with_client_properties:
         words, file = with_properties(words, clusters[0])
         files.append(file)
@@ -141,6 +136,27 @@ def _injected(
         *notes,
         Note(f"an address that no rule names {_UNMAPPED[address_map.unmapped]} (unmapped={address_map.unmapped})"),
     ]
+
+
+def _for_executors(
+    kind: Kind,
+    program: Path,
+    command: tuple[str, ...],
+    base: Mapping[str, str],
+    address_map: AddressMap,
+    agent_path: str | None,
+) -> tuple[tuple[str, ...], list[Change], list[Note]]:
+    """The command, the change and the note for executors that do not inherit the environment."""
+    if kind not in (Kind.SPARK, Kind.PYTHON):
+        text = "--agent-path is not used: it is for Spark's programs and for Python; put `exec` in front of these"
+        return command, [], [] if agent_path is None else [Note(text, warning=True)]
+    spark = with_executors(kind, program, command, base, address_map, agent_path)
+    if not spark.added:
+        return command, [], []
+    in_command = spark.submit_args == base.get(SUBMIT_ARGS)
+    where = "the command" if in_command else SUBMIT_ARGS
+    note = Note(f"Spark's executors load the agent from {agent_path}: --conf in {where}")
+    return spark.command, [] if in_command else [Change(SUBMIT_ARGS, spark.submit_args, spark.added)], [note]
 
 
 def _change(way: Way, base: Mapping[str, str], address_map: AddressMap) -> Change:

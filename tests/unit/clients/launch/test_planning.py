@@ -80,3 +80,8 @@ def test_no_secret_in_words_or_environment(program: MakeProgram, hq: Cluster) ->
     launch = plan([topics], [hq], {}, with_client_properties=True)
     assert "canary" in launch.files[0].text
     assert "canary" not in repr(launch) + said(launch)
+
+
+def test_a_path_for_executors_that_nobody_takes(program: MakeProgram, hq: Cluster) -> None:
+    launch = plan([str(program("nightly", "#!/bin/sh\n"))], [hq], {}, agent_path="/agents/a.jar")
+    assert "warning: --agent-path is not used" in said(launch)
