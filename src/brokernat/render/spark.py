@@ -58,7 +58,9 @@ _HEADER = Header(
         "Tell two clusters with the same advertised addresses apart: give each source and sink its own map.",
         "Replace settings of these names that the job has itself: Spark takes the job's.",
     ),
-    check=("driver and executors log `translated ADVERTISED -> REACHABLE` for each broker that they dial",),
+    check=(
+        "executors log `translated ADVERTISED -> REACHABLE` for each broker that they dial, the driver at level INFO",
+    ),
     apply=(
         "brokernat agent --copy-to DIR        on every host",
         "add the lines to $SPARK_HOME/conf/spark-defaults.conf, or: spark-submit --properties-file FILE ...",
