@@ -26,10 +26,10 @@ struct client *client_copy(const struct client *client) {
         return NULL;
     }
     copy->map_text = client->map_text ? strdup(client->map_text) : NULL;
-    copy->unmapped_text = client->unmapped_text ? strdup(client->unmapped_text) : NULL;
     copy->map = client->map ? table_copy(client->map) : NULL;
     copy->pass = client->pass;
-    memcpy(copy->problem, client->problem, sizeof copy->problem);
+    memcpy(copy->map_problem, client->map_problem, sizeof copy->map_problem);
+    memcpy(copy->unmapped_problem, client->unmapped_problem, sizeof copy->unmapped_problem);
     if (client->map && !copy->map) {
         client_free(copy);
         return NULL;
@@ -40,7 +40,6 @@ struct client *client_copy(const struct client *client) {
 void client_free(struct client *client) {
     pthread_mutex_destroy(&client->refused.lock);
     free(client->map_text);
-    free(client->unmapped_text);
     free(client->map);
     free(client->bootstrap);
     free(client);
@@ -61,14 +60,14 @@ bool client_set_map(struct client *client, const char *text, char *words, size_t
     }
     free(client->map);
     client->map = NULL;
-    client->problem[0] = '\0';
+    client->map_problem[0] = '\0';
     remember(&client->map_text, text);
     if (!text || map_text_blank(text)) {
         return true;
     }
-    client->map = map_text_parse(text, client->problem, sizeof client->problem);
+    client->map = map_text_parse(text, client->map_problem, sizeof client->map_problem);
     if (!client->map) {
-        snprintf(words, size, "brokernat.map: %s", client->problem);
+        snprintf(words, size, "brokernat.map: %s", client->map_problem);
         /* A program may go on with what it could set. */
         remember(&client->map_text, NULL);
     }
@@ -77,12 +76,16 @@ bool client_set_map(struct client *client, const char *text, char *words, size_t
 
 bool client_set_unmapped(struct client *client, const char *text, char *words, size_t size) {
     client->pass = false;
-    remember(&client->unmapped_text, text);
-    return !text || unmapped_parse(text, &client->pass, words, size);
+    client->unmapped_problem[0] = '\0';
+    if (!text || unmapped_parse(text, &client->pass, client->unmapped_problem, sizeof client->unmapped_problem)) {
+        return true;
+    }
+    snprintf(words, size, "%s", client->unmapped_problem);
+    return false;
 }
 
 bool client_acts(const struct client *client) {
-    return client->map || client->problem[0];
+    return client->map || client->map_problem[0];
 }
 
 /* A value of the configuration, freed by free(); NULL where there is none. */

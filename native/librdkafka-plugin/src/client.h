@@ -14,10 +14,11 @@
 
 struct client {
     struct rdkafka rdkafka;
-    char *map_text, *unmapped_text; /* as they were set, or NULL */
-    struct address_table *map;      /* NULL: nothing is changed */
-    bool pass;                      /* what becomes of an advertised endpoint that no rule names */
-    char problem[512];              /* why nothing may be dialled, or "" */
+    char *map_text;            /* as it was set, or NULL */
+    struct address_table *map; /* NULL: nothing is changed */
+    bool pass;                 /* what becomes of an advertised endpoint that no rule names */
+    char map_problem[512];     /* why nothing may be dialled, or "" */
+    char unmapped_problem[128];
 
     /* From here on known when the client is made. */
     const rd_kafka_t *rk;

@@ -82,13 +82,14 @@ int client_resolve(struct client *client, const char *node, const char *service,
                    struct addrinfo **addresses, void *opaque) {
     struct endpoint endpoint;
     struct fault unused;
-    char words[sizeof client->problem + 2 * ENDPOINT_TEXT + 128], name[ENDPOINT_TEXT];
+    char words[sizeof client->map_problem + 2 * ENDPOINT_TEXT + 128], name[ENDPOINT_TEXT];
     if (!node) {
         release(client, addresses, opaque);
         return 0;
     }
-    if (client->problem[0]) {
-        snprintf(words, sizeof words, "refused: the address map of this client cannot be used: %s", client->problem);
+    const char *problem = client->map_problem[0] ? client->map_problem : client->unmapped_problem;
+    if (problem[0]) {
+        snprintf(words, sizeof words, "refused: the address map of this client cannot be used: %s", problem);
         return refuse(client, words);
     }
     if (!service || !port_parse(text_of(service), &endpoint.port, &unused)) {

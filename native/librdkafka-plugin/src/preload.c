@@ -28,10 +28,6 @@ static void *next(const char *name, void *self, const void *caller) {
     return found && found != self ? found : dlsym(RTLD_NEXT, name);
 }
 
-static void complain(const char *words) {
-    fprintf(stderr, "[brokernat] nothing is translated: %s\n", words);
-}
-
 static void add_map(rd_kafka_conf_t *conf, const void *real) {
     const char *map = getenv("BROKERNAT_MAP");
     const char *unmapped = getenv("BROKERNAT_UNMAPPED");
@@ -46,7 +42,7 @@ static void add_map(rd_kafka_conf_t *conf, const void *real) {
         dlclose(library);
     }
     if (!found) {
-        complain(words);
+        fprintf(stderr, "[brokernat] nothing is translated: %s\n", words);
         return;
     }
     if (plugin_install(conf, &rdkafka)) {
@@ -54,7 +50,7 @@ static void add_map(rd_kafka_conf_t *conf, const void *real) {
     }
     if (rdkafka.conf_set(conf, "brokernat.map", map, words, sizeof words) ||
         rdkafka.conf_set(conf, "brokernat.unmapped", unmapped && *unmapped ? unmapped : "pass", words, sizeof words)) {
-        complain(words);
+        fprintf(stderr, "[brokernat] BROKERNAT_MAP cannot be used, no connection is made: %s\n", words);
     }
 }
 

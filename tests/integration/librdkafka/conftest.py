@@ -14,12 +14,14 @@ from tests.integration.librdkafka.releases import ROOT, environment
 
 from brokernat.config import Secret
 from brokernat.testbed import Advertise, ClusterOptions, LoopbackWorld, Protocol
+from brokernat.testbed.place import Here
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from brokernat.config import Cluster
     from brokernat.testbed import RunningCluster
+    from brokernat.testbed.place import Place
 
 TIMEOUT = 400
 
@@ -67,9 +69,10 @@ class Program:
     process: subprocess.Popen[str]
 
     @classmethod
-    def start(cls, release: str, do: str, orders: list[dict[str, Any]]) -> Program:
+    def start(cls, release: str, do: str, orders: list[dict[str, Any]], place: Place | None = None) -> Program:
+        """`release` as in releases.py; the place is this network unless given."""
         process = subprocess.Popen(
-            [sys.executable, "-m", "tests.integration.librdkafka.program"],
+            (place or Here()).command([sys.executable, "-m", "tests.integration.librdkafka.program"]),
             cwd=ROOT,
             env=environment(release),
             stdin=subprocess.PIPE,

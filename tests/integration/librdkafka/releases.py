@@ -12,8 +12,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from brokernat.jvm.cache import cache_dir, create_directory, locked
 
+RELEASES = [
+    "newest",
+    pytest.param(
+        "oldest",
+        marks=pytest.mark.skipif(sys.version_info >= (3, 12), reason="the oldest release has no wheel for this Python"),
+    ),
+]
 ROOT = Path(__file__).resolve().parents[3]
 OLDEST_LOCK = ROOT / "requirements" / "confluent-oldest.lock"
 

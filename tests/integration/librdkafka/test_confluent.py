@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.integration.librdkafka.conftest import TIMEOUT, Program, client_cluster, order
 from tests.integration.librdkafka.program import RECORDS
+from tests.integration.librdkafka.releases import RELEASES
 
 from brokernat.address import AddressMap, Unmapped
 from brokernat.clients.confluent import configure
@@ -19,14 +19,6 @@ if TYPE_CHECKING:
     from brokernat.testbed import LoopbackWorld, RunningCluster
 
 pytestmark = pytest.mark.integration
-
-RELEASES = [
-    "newest",
-    pytest.param(
-        "oldest",
-        marks=pytest.mark.skipif(sys.version_info >= (3, 12), reason="the oldest release has no wheel for this Python"),
-    ),
-]
 
 
 @pytest.mark.parametrize("release", RELEASES)
