@@ -1,7 +1,7 @@
 """What `brokernat render` writes for a cluster of a world, by the command itself, and programs that serve it."""
 
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -9,9 +9,17 @@ from brokernat.cli.app import main
 from brokernat.config import Cluster
 from brokernat.testbed.namespaces import Namespace
 from brokernat.testbed.polling import wait_until
-from brokernat.testbed.proof import speaks_kafka
 
 _TIMEOUT = 30
+
+# What Debian's nginx.conf says around an included file.
+_NGINX_CONF = """\
+load_module modules/ngx_stream_module.so;
+daemon off;
+pid {folder}/nginx.pid;
+events {{}}
+include {file};
+"""
 
 
 def rendered(target: str, cluster: Cluster, folder: Path) -> Path:
@@ -28,18 +36,29 @@ def rendered(target: str, cluster: Cluster, folder: Path) -> Path:
     return file
 
 
+def nginx_command(file: Path) -> list[str]:
+    """The command line of an nginx that includes `file`."""
+    main = file.with_name("nginx.conf")
+    main.write_text(_NGINX_CONF.format(folder=file.parent, file=file))
+    return ["nginx", "-e", "stderr", "-c", str(main)]
+
+
+def haproxy_command(file: Path) -> list[str]:
+    """The command line of an HAProxy that reads `file` and nothing else."""
+    return ["haproxy", "-db", "-f", str(file)]
+
+
 @contextmanager
-def serving(words: Sequence[str], place: Namespace, client: Namespace, cluster: Cluster, log: Path) -> Iterator[None]:
-    """Run a gateway in `place` while the block lasts; it begins when `client` reaches every broker through it."""
+def serving(words: Sequence[str], place: Namespace, answers: Callable[[], bool], log: Path) -> Iterator[None]:
+    """Run a gateway in `place` while the block lasts; it begins when it `answers`."""
     with log.open("wb") as output:
         process = subprocess.Popen(place.command(words), stdout=output, stderr=subprocess.STDOUT)
+
+    def ended() -> str | None:
+        return None if process.poll() is None else f"it ended: {log.read_text(errors='replace')}"
+
     try:
-        wait_until(
-            lambda: all(speaks_kafka(endpoint, client, tls=False) for endpoint in cluster.bootstrap_servers),
-            words[0],
-            timeout=_TIMEOUT,
-            abort=lambda: None if process.poll() is None else f"it ended: {log.read_text(errors='replace')}",
-        )
+        wait_until(answers, words[0], timeout=_TIMEOUT, abort=ended)
         yield
     finally:
         process.terminate()

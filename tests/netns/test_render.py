@@ -13,25 +13,16 @@ from pathlib import Path
 import pytest
 from tests.matrix.expectations import ROLES, assert_dialled, assert_healthy
 from tests.matrix.programs import Loader, Outcome, Programs, kafka_clients, run
-from tests.netns.rendered import rendered, serving
+from tests.netns.rendered import haproxy_command, nginx_command, rendered, serving
 
 from brokernat.address import AddressMap, Endpoint, HostPortRule
 from brokernat.config import Cluster
 from brokernat.testbed import Advertise, Between, ClusterOptions, NetnsWorld, Protocol
-from brokernat.testbed.proof import connects
+from brokernat.testbed.proof import connects, speaks_kafka
 
 pytestmark = pytest.mark.netns
 
 CLIENT = "3.0.2"
-
-# What Debian's nginx.conf says around an included file.
-NGINX_CONF = """\
-load_module modules/ngx_stream_module.so;
-daemon off;
-pid {folder}/nginx.pid;
-events {{}}
-include {folder}/{file};
-"""
 
 # As the people of the closed network wrote it.
 HAND_WRITTEN = """\
@@ -67,9 +58,7 @@ def test_nginx_does_what_the_hand_written_file_does(
     nginx_world.gateway.stop()
     try:
         for file in (ours, "hand-written"):
-            main, topic = tmp_path / "nginx.conf", f"{topic_name}-{file}"
-            main.write_text(NGINX_CONF.format(folder=tmp_path, file=file))
-            nginx = ["nginx", "-e", "stderr", "-c", str(main)]
+            nginx, topic = nginx_command(tmp_path / file), f"{topic_name}-{file}"
             nginx_world.namespace("gw").run(*nginx, "-t")
             with _through_gateway(nginx, nginx_world, nginx_world.hq.cluster, tmp_path):
                 outcome = _exercise(nginx_world, programs, nginx_world.hq.cluster, topic, with_map=True)
@@ -93,8 +82,10 @@ def test_haproxy(nginx_world: NetnsWorld, programs: Programs, topic_name: str, t
     """Beside the nginx of the world, on ports of its own."""
     cluster = _at_other_ports(nginx_world.hq.cluster, 100)
     file = rendered("haproxy", cluster, tmp_path)
-    haproxy = ["haproxy", "-db", "-f", str(file)]
+    haproxy = haproxy_command(file)
     nginx_world.namespace("gw").run(*haproxy, "-c")
+    # Beside what Debian's own file says, as the head of ours tells people to.
+    nginx_world.namespace("gw").run("haproxy", "-c", "-f", "/etc/haproxy/haproxy.cfg", "-f", str(file))
 
     with _through_gateway(haproxy, nginx_world, cluster, tmp_path):
         outcome = _exercise(nginx_world, programs, cluster, topic_name, with_map=True)
@@ -113,7 +104,11 @@ def test_iptables_needs_no_map(nginx_world: NetnsWorld, programs: Programs, topi
         try:
             outcome = _exercise(nginx_world, programs, nginx_world.hq.cluster, topic_name, with_map=False)
         finally:
-            for words in (["-D", "OUTPUT", "-p", "tcp", "-j", "brokernat_hq"], ["-F"], ["-X", "brokernat_hq"]):
+            for words in (
+                ["-D", "OUTPUT", "-p", "tcp", "-j", "brokernat_hq"],
+                ["-F", "brokernat_hq"],
+                ["-X", "brokernat_hq"],
+            ):
                 nginx_world.client.run("iptables", "-t", "nat", *words)
     assert_healthy(outcome, nginx_world.hq, topic_name)
 
@@ -158,7 +153,10 @@ def _exercise(world: NetnsWorld, programs: Programs, cluster: Cluster, topic: st
 def _through_gateway(
     words: list[str], world: NetnsWorld, cluster: Cluster, folder: Path
 ) -> AbstractContextManager[None]:
-    return serving(words, world.namespace("gw"), world.client, cluster, folder / "gateway.log")
+    def answers() -> bool:
+        return all(speaks_kafka(endpoint, world.client, tls=False) for endpoint in cluster.bootstrap_servers)
+
+    return serving(words, world.namespace("gw"), answers, folder / "gateway.log")
 
 
 @contextmanager

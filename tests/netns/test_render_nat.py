@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from brokernat.address import AddressMap, Endpoint, Unmapped
@@ -42,6 +42,14 @@ def _rules(hosts: Sequence[str], networks: Sequence[str]) -> st.SearchStrategy[s
 
 
 maps = st.lists(st.one_of(_rules(HOSTS_4, NETWORKS_4), _rules(HOSTS_6, NETWORKS_6)), min_size=1, max_size=5)
+EVERY_KIND = [
+    "192.168.1.23:9092=172.10.1.40:9093",
+    "192.168.1.24=10.1.0.7",
+    "10.1.0.0/24=10.9.0.0/24",
+    "[fd00::23]:9092=[fd00:9::40]:9093",
+    "[fd00::24]=[fd00:1::7]",
+    "fd00:1::/64=fd00:9::/64",
+]
 ENDPOINTS = [Endpoint.parse(f"{host}:{port}") for host in (*HOSTS_4, *HOSTS_6) for port in PORTS]
 
 # Says, for each endpoint on standard input, where a connection to it arrives.
@@ -83,6 +91,7 @@ def node() -> Iterator[Namespace]:
         shutil.rmtree(Path("/etc/netns", place.name))
 
 
+@example(texts=EVERY_KIND)
 @given(texts=maps)
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_nftables(node: Namespace, texts: list[str]) -> None:
@@ -99,6 +108,7 @@ def test_nftables(node: Namespace, texts: list[str]) -> None:
     assert node.run("nft", "list", "ruleset") == ""
 
 
+@example(texts=EVERY_KIND)
 @given(texts=maps)
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_iptables(node: Namespace, tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
