@@ -1,0 +1,86 @@
+"""Consuming and producing with confluent-kafka, plug-in and map against direct; beside it direct against direct.
+
+The brokers have two listeners. One advertises addresses that are dead here; it is used with a map to the address where
+it is bound, so that no gateway stands between. The other advertises what it binds and is used without the plug-in. Same
+brokers, same topic, one process: librdkafka compiles nothing at run time, so there are no forks to speak of.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import confluent_kafka
+from bench.agent.ratios import in_turns
+from bench.agent.report import RECORD_BYTES, compare, say
+from confluent_kafka import Consumer, Producer
+
+from brokernat.address import AddressMap
+from brokernat.clients.confluent import configure
+from brokernat.testbed import LoopbackWorld
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from brokernat.config import Cluster
+
+CONSUMED, PRODUCED = "consumed", "produced"
+SHORT = {"retention.bytes": "200000000", "segment.bytes": "50000000"}
+"""Nobody reads what is produced, and it stays in memory."""
+_BATCH = 10_000
+_PATIENCE = 300
+
+
+def measure(rounds: int, records: int) -> Iterator[bool]:
+    """Both directions; the figure of each is the lower end of its interval."""
+    say(f"librdkafka  {confluent_kafka.libversion()[0]}")
+    with LoopbackWorld(local=None) as world:
+        hq = world.hq
+        bound = AddressMap.parse(",".join(f"{hq.advertised[node]}={hq.bound[node]}" for node in hq.nodes))
+        mapped = replace(hq.cluster, bootstrap_servers=tuple(hq.bound.values()), address_map=bound)
+        sides = [hq.direct, mapped, hq.direct]
+        hq.create_topic(CONSUMED)
+        hq.create_topic(PRODUCED, configs=SHORT)
+        produce(hq.direct, CONSUMED, records)
+        runs = {
+            "consume": [partial(consume, side, records) for side in sides],
+            "produce": [partial(produce, side, PRODUCED, records) for side in sides],
+        }
+        for name, turns in runs.items():
+            _, *taken = in_turns(turns, rounds + 1)
+            yield compare(name, "plugin", records, [taken])
+
+
+def produce(cluster: Cluster, topic: str, count: int) -> float:
+    """Seconds from a new client to the last acknowledgement."""
+    value = b"x" * RECORD_BYTES
+    start = time.perf_counter()
+    client = Producer(configure({"linger.ms": 5, "queue.buffering.max.messages": 500_000, "log_level": 3}, cluster))
+    left = count
+    while left:
+        try:
+            client.produce(topic, value)
+            left -= 1
+        except BufferError:
+            client.poll(0.05)
+    if client.flush(_PATIENCE):
+        raise TimeoutError(f"{len(client)} records were not acknowledged")
+    return time.perf_counter() - start
+
+
+def consume(cluster: Cluster, count: int) -> float:
+    """Seconds from a new client to the last record of the topic."""
+    start = time.perf_counter()
+    own = {"group.id": f"{time.monotonic_ns()}", "auto.offset.reset": "earliest", "enable.auto.commit": False}
+    client = Consumer(configure(own | {"log_level": 3}, cluster))
+    client.subscribe([CONSUMED])
+    left = count
+    while left > 0:
+        left -= sum(message.error() is None for message in client.consume(_BATCH, 1))
+        if time.perf_counter() - start > _PATIENCE:
+            raise TimeoutError(f"{left} records did not come")
+    seconds = time.perf_counter() - start
+    client.close()
+    return seconds
