@@ -121,15 +121,8 @@ def require_expressible(address_map: AddressMap, means: Means) -> None:
     Raises:
         NotExpressibleError: with every such rule and why.
     """
-    refuse(
-        means,
-        (
-            (rule, refusal.because)
-            for rule in address_map.rules
-            for refusal in [next((each for each in REFUSALS[means] if each.concerns(rule)), None)]
-            if refusal is not None
-        ),
-    )
+    found = ((rule, _reason(rule, means)) for rule in address_map.rules)
+    refuse(means, [(rule, because) for rule, because in found if because is not None])
 
 
 def refuse(means: Means, found: Iterable[tuple[Rule, str]]) -> None:
@@ -142,3 +135,7 @@ def refuse(means: Means, found: Iterable[tuple[Rule, str]]) -> None:
     if reasons:
         message = "\n".join((f"{means.value} cannot say every rule of the address map:", *reasons))
         raise NotExpressibleError(message, hint=_INSTEAD[means])
+
+
+def _reason(rule: Rule, means: Means) -> str | None:
+    return next((refusal.because for refusal in REFUSALS[means] if refusal.concerns(rule)), None)

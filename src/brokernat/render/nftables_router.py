@@ -12,14 +12,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_HEADER = """\
-# Kafka brokers under other addresses, host to host, ports kept. Load it with `nft -f FILE` on the router between
-# the networks; forwarding must be on (net.ipv4.ip_forward=1).
-#
-# It does not change what brokers advertise: clients must translate each broker's own address to the one here, which
-# is what an address map does (a host rule for each broker, or one CIDR rule).
-"""
-
 
 @dataclass(frozen=True, slots=True)
 class HostNat:
@@ -32,7 +24,7 @@ class HostNat:
 def nftables_router(nats: Iterable[HostNat], *, table: str = "brokernat") -> str:
     """A file for `nft -f` that holds one table and replaces it when loaded again."""
     elements = ",\n            ".join(f"{nat.outside} : {nat.inside}" for nat in nats)
-    return f"""{_HEADER}
+    return f"""\
 table ip {table}
 delete table ip {table}
 
