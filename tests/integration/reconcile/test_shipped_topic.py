@@ -59,15 +59,3 @@ def test_gaps_duplicates_and_strangers_are_told_by_source(
     }  # fmt: skip
     assert "error: 5 records are missing" in done.stderr
     assert "--from-first" in done.stderr
-
-
-def test_a_whole_topic_ends_with_0_and_a_table(loopback_world: LoopbackWorld, tmp_path: Path, topic_name: str) -> None:
-    loopback_world.hq.create_topic(topic_name)
-    loopback_world.hq.write(topic_name, shipped("web-1", 3, 4, 5))
-
-    done = reconcile(loopback_world, tmp_path, topic_name, "--from-first")
-
-    assert done.returncode == 0, done.stderr
-    headings, line = done.stdout.splitlines()
-    assert headings.split() == ["source", "first", "last", "records", "duplicates", "missing", "missing", "ranges"]
-    assert line.split() == ["web-1", "3", "5", "3", "0", "0"]

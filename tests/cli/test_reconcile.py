@@ -1,0 +1,85 @@
+"""What `pipeline reconcile` prints and how it ends; Spark and the brokers are in tests/integration/reconcile."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
+
+import pytest
+
+from brokernat.cli import reconcile
+from brokernat.pipelines import delivered, shipped
+from brokernat.pipelines.delivered import Delivered
+from brokernat.pipelines.reconcile import Account, Span
+from brokernat.pipelines.shipped import Shipped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from syrupy.assertion import SnapshotAssertion
+
+WHOLE = Account("web-1", 1, 40, 41, 1, 0, ())
+TORN = Account("web-2", 2, 30, 7, 0, 23, (Span(1, 1), Span(5, 6), Span(8, 8), Span(10, 10), Span(12, 12), Span(14, 30)))
+ABSENT = Account("web-3", None, None, 0, 0, 5, (Span(1, 5),))
+PIPELINE = """
+pipelines:
+  tags:
+    source: {cluster: hq, topics: [orders]}
+    decode: {format: json, schema: "id STRING"}
+    sink: {cluster: local, topic: tags, dead_letters: tags.dead}
+    checkpoint: state
+"""
+TOPIC = "--cluster hq --topic audit"
+
+
+@pytest.mark.parametrize(
+    ("line", "sources"),
+    [
+        (TOPIC, (WHOLE,)),
+        (TOPIC, (WHOLE, TORN, ABSENT)),
+        (f"{TOPIC} --from-first", (TORN,)),
+        (f"{TOPIC} --format json", (TORN,)),
+        (f"{TOPIC} --reached web-1", ()),
+        (f"{TOPIC} --reached web/1/x", ()),
+        ("--cluster hq", ()),
+        ("", ()),
+        ("tags --topic audit", ()),
+        ("--cluster nowhere --topic audit", ()),
+    ],
+)
+def test_a_shipped_topic(
+    run: Callable[..., str],
+    snapshot: SnapshotAssertion,
+    monkeypatch: pytest.MonkeyPatch,
+    line: str,
+    sources: tuple[Account, ...],
+) -> None:
+    monkeypatch.setattr(reconcile, "_session", lambda *_: nullcontext())
+    monkeypatch.setattr(shipped, "reconcile_topic", lambda *_, **__: Shipped(sources, len(sources) - 1, 0))
+    assert run("pipeline", "reconcile", *line.split()) == snapshot
+
+
+@pytest.mark.parametrize("output", ["text", "json"])
+@pytest.mark.parametrize(
+    "found",
+    [
+        (),
+        (Delivered("orders", 0, 0, 9, 0, 9, 8, 0, 1, 0), Delivered("orders", 1, 3, 3)),
+        (Delivered("orders", 0, 0, 9, 2, 7, 5, 3, 0, 2, (Span(4, 4), Span(8, 8))),),
+    ],
+    ids=["new", "whole", "torn"],
+)
+def test_a_pipeline(
+    run: Callable[..., str],
+    folder: Path,
+    snapshot: SnapshotAssertion,
+    monkeypatch: pytest.MonkeyPatch,
+    found: tuple[Delivered, ...],
+    output: str,
+) -> None:
+    with (folder / "brokernat.yaml").open("a") as file:
+        file.write(PIPELINE)
+    monkeypatch.setattr(reconcile, "_session", lambda *_: nullcontext())
+    monkeypatch.setattr(delivered, "reconcile_pipeline", lambda *_: found)
+    assert run("pipeline", "reconcile", "tags", "--format", output) == snapshot
