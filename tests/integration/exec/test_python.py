@@ -1,12 +1,12 @@
 """Python programs that know nothing of maps, each with another client library."""
 
+import importlib.util
 import sys
 import venv
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-import kafka
 import pytest
 from tests.integration.exec.conftest import COUNT, PROGRAMS, VALUES, Exec, bootstrap
 
@@ -39,7 +39,10 @@ def test_a_shell_script_hands_it_on_to_an_interpreter_without_our_dependencies(
 ) -> None:
     venv.create(tmp_path / "other", with_pip=False, symlinks=True)
     (tmp_path / "lib").mkdir()
-    (tmp_path / "lib" / "kafka").symlink_to(Path(kafka.__file__).parent)
+    library = importlib.util.find_spec("kafka")
+    assert library is not None
+    assert library.origin is not None
+    (tmp_path / "lib" / "kafka").symlink_to(Path(library.origin).parent)
     # Theirs, imported at the start of every Python; it must not be lost behind ours.
     (tmp_path / "lib" / "sitecustomize.py").write_text("import sys; sys.site_was_here = True\n")
     program = tmp_path / "program.py"
