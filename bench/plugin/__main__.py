@@ -1,4 +1,4 @@
-"""The librdkafka plug-in's price: `python -m bench.plugin`. README.md says how to read it. Ends with 1 below a floor."""
+"""What the plug-in costs: `python -m bench.plugin`; README.md says how to read it. Ends with 1 when a floor is missed."""
 
 import argparse
 import sys

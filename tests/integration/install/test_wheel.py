@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import platform
 import shutil
 import zipfile
 from dataclasses import replace
@@ -36,6 +38,19 @@ def test_the_agent_comes_out_of_the_wheel_with_its_licences(installed: Installat
     assert "io/brokernat/agent/Agent.class" in names
     assert [name for name in names if name.startswith("META-INF/licenses/") and not name.endswith("/")]
     assert jar.stat().st_size <= 500_000
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="other platforms build the plug-in from the sources")
+@pytest.mark.parametrize(("options", "entry"), [([], "conf_init"), (["--preload"], "rd_kafka_new")])
+def test_the_plugin_comes_out_of_the_wheel(installed: Installation, options: list[str], entry: str) -> None:
+    """Loadable as it is; the tag keeps the wheel from machines that could not load it."""
+    done = installed.run("brokernat", "plugin", *options, "--copy-to", ".")
+    assert done.returncode == 0, done.stderr
+    assert hasattr(ctypes.CDLL(str(installed.directory / done.stdout.strip())), entry)
+    tags = installed.run(
+        "python", "-c", "import importlib.metadata as m; print(m.distribution('brokernat').read_text('WHEEL'))"
+    )
+    assert "Tag: py3-none-manylinux_2_17_x86_64" in tags.stdout.splitlines()
 
 
 @pytest.mark.spark
