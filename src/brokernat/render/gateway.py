@@ -20,7 +20,10 @@ CANNOT = (
     "client needs the map as well.",
     "Follow the cluster: a broker added later needs one more port here and one more rule in the map.",
 )
-_NAMES = "Notice that a broker's name has a new address: it is looked up when the file is loaded, so reload then."
+_NAMES = (
+    "Start while a broker's name cannot be looked up, or notice that its address has changed: names are looked up when "
+    "the file is loaded, so reload then."
+)
 
 
 def gateway_header(header: Header, subject: Subject, forwards: Iterable[Forward]) -> str:
