@@ -1,4 +1,4 @@
-"""What the plug-in costs: `python -m bench.plugin`; README.md says how to read it. Ends with 1 when a floor is missed."""
+"""What the plug-in costs: `python -m bench.plugin`; README.md says how to read it. Ends with 1 under a floor."""
 
 import argparse
 import sys
