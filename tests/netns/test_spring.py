@@ -1,6 +1,5 @@
 """The Spring Boot service on the addresses that its example names, through nginx, with the old and a current client."""
 
-import json
 import re
 import shutil
 from collections.abc import Iterator
@@ -10,9 +9,10 @@ import pytest
 from tests.integration.spring.service import (
     EXAMPLE,
     IMPATIENT,
-    USERS,
     Service,
+    audited,
     build,
+    new_users,
     not_sent,
     render,
     translated,
@@ -42,24 +42,22 @@ def service(profile: str, nginx_world: NetnsWorld, tmp_path_factory: pytest.Temp
 
 
 def test_through_nginx_alone_no_event_arrives(nginx_world: NetnsWorld, profile: str, service: Service) -> None:
-    hq = nginx_world.hq
-    before = len(hq.read("audit"))
+    users = new_users()
     with refusing(nginx_world, node=2):
-        log = service.audit(USERS, *IMPATIENT, agent=False)
+        log = service.audit(users, *IMPATIENT, agent=False)
 
     assert f"Kafka version: {KAFKA_CLIENTS[profile]}" in log
     line = r"Connection to node 2 \(\S*/192\.168\.1\.24:9092\) could not be established"
     assert re.search(line, log), log[-6000:]
-    assert sorted(not_sent(log)) == sorted(USERS)
-    assert len(hq.read("audit")) == before
+    assert not_sent(log) == users
+    assert audited(nginx_world.hq, users) == []
 
 
 def test_through_nginx_with_the_agent_every_event_arrives(nginx_world: NetnsWorld, service: Service) -> None:
-    before = len(nginx_world.hq.read("audit"))
-    log = service.audit(USERS, agent=True)
+    users = new_users()
+    log = service.audit(users, agent=True)
 
-    events = [json.loads(record.value or b"") for record in nginx_world.hq.read("audit")[before:]]
-    assert sorted(event["user"] for event in events) == sorted(USERS)
+    assert audited(nginx_world.hq, users) == users
     assert not_sent(log) == []
     assert translated(log) <= {str(endpoint) for endpoint in nginx_world.hq.advertised.values()}
     assert translated(log)

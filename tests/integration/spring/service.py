@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import uuid
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,10 +23,12 @@ from brokernat.testbed.place import Here
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from brokernat.testbed import RunningCluster
     from brokernat.testbed.place import Place
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "spring-audit-logs"
-USERS = [f"user-{number}" for number in range(30)]
+
+ACTION = "opened the door"
 
 # A failure is as sure after seconds as after the example's 20.
 IMPATIENT = [
@@ -85,7 +89,7 @@ class Running:
 
     def tell(self, users: Sequence[str]) -> None:
         assert self.process.stdin
-        self.process.stdin.write("".join(f"{user} opened the door\n" for user in users))
+        self.process.stdin.write("".join(f"{user} {ACTION}\n" for user in users))
         self.process.stdin.flush()
 
     def end(self) -> str:
@@ -127,9 +131,21 @@ def brokernat(folder: Path, credentials: Mapping[str, str], *words: str) -> None
     assert done.returncode == 0, done.stderr
 
 
+def new_users() -> list[str]:
+    """Names that no other test uses: the topic is shared."""
+    crowd = uuid.uuid4().hex[:8]
+    return sorted(f"{crowd}-{number}" for number in range(30))
+
+
+def audited(cluster: RunningCluster, users: Sequence[str], topic: str = "audit") -> list[str]:
+    """Those of `users` of whom an event is in the topic, once for each event."""
+    events = [json.loads(record.value or b"") for record in cluster.read(topic)]
+    return sorted(event["user"] for event in events if event["user"] in users and event["action"] == ACTION)
+
+
 def not_sent(log: str) -> list[str]:
     """The keys of the records that the service's own listener has reported."""
-    return re.findall(r"not sent: topic=audit key=(\S+) value=AuditEvent\[user=\1, action=opened the door", log)
+    return sorted(re.findall(rf"not sent: topic=audit key=(\S+) value=AuditEvent\[user=\1, action={ACTION}", log))
 
 
 def translated(log: str) -> set[str]:
