@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rich.status import Status
 
 _WIDTH = 110
+_MARGIN = "  "
 
 
 @click.command()
@@ -64,8 +65,10 @@ def _drawn(scene: Heading | Say | Quote | Table, output: Console) -> Text:
             for row in rows:
                 table.add_row(*map(Text, row))
             with output.capture() as captured:
-                output.print(table, soft_wrap=True)
-            return Text.from_ansi(textwrap.indent(captured.get().rstrip(), "  ") + "\n")
+                # Room for the margin, or the terminal breaks each line once more.
+                output.print(table, width=width - len(_MARGIN))
+            lines = (line.rstrip() for line in captured.get().splitlines())
+            return Text.from_ansi(textwrap.indent("\n".join(lines), _MARGIN) + "\n")
 
 
 def _folded(line: str, width: int) -> list[str]:
