@@ -8,7 +8,8 @@ from pyspark.sql import SparkSession
 
 servers, source, target, patience = sys.argv[1:]
 spark = SparkSession.builder.appName("copy").config("spark.sql.shuffle.partitions", "2").getOrCreate()
-options = {"kafka.bootstrap.servers": servers, "kafka.default.api.timeout.ms": patience}
+timeouts = dict.fromkeys(("kafka.default.api.timeout.ms", "kafka.request.timeout.ms"), patience)
+options = {"kafka.bootstrap.servers": servers, **timeouts}
 orders = spark.read.format("kafka").options(**options).option("subscribe", source).load()
 copied = orders.selectExpr("key", "value").repartition(2)
 copied.write.format("kafka").options(**options).option("kafka.compression.type", "none").option("topic", target).save()
