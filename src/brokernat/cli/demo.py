@@ -67,8 +67,8 @@ def _drawn(scene: Heading | Say | Quote | Table, output: Console) -> Text:
             with output.capture() as captured:
                 # Room for the margin, or the terminal breaks each line once more.
                 output.print(table, width=width - len(_MARGIN))
-            lines = (line.rstrip() for line in captured.get().splitlines())
-            return Text.from_ansi(textwrap.indent("\n".join(lines), _MARGIN) + "\n")
+            drawn = "\n".join(line.rstrip() for line in captured.get().splitlines())
+            return Text.from_ansi(textwrap.indent(drawn, _MARGIN) + "\n")
 
 
 def _folded(line: str, width: int) -> list[str]:
