@@ -1,0 +1,83 @@
+"""The JAAS line, read as Java reads it."""
+
+import pytest
+
+from brokernat.clients.jaas import login_parts, parse_jaas
+from brokernat.clients.parts import Part
+from brokernat.config.client_properties import LOGIN_MODULES
+from brokernat.config.kafka_properties import jaas_line
+from brokernat.errors import Problem
+
+PLAIN = LOGIN_MODULES["PLAIN"]
+
+
+@pytest.mark.parametrize("password", ["secret", 'a"b', "a\\b", "a\nb\r", "a;b=c", "ü €", "", "//x", "\\n"])
+def test_what_we_write_is_read_back(password: str) -> None:
+    login = parse_jaas(jaas_line(PLAIN, "user", password))
+    assert login.module == PLAIN
+    assert login.options == {"username": "user", "password": password}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{PLAIN} required\n  username='a'\n  password=\"b\" ;",
+        f"// a comment\n{PLAIN} required /* another */ username=a password=b;",
+        f'{PLAIN} required "username"=a password="\\142";',
+    ],
+)
+def test_what_people_copy(text: str) -> None:
+    assert parse_jaas(text).options == {"username": "a", "password": "b"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        PLAIN,
+        f'{PLAIN} required username="a" password="b"',
+        f'{PLAIN} required username="a" password="b;',
+        f"{PLAIN} required username=;",
+        f"{PLAIN} required; {PLAIN} required;",
+        f"{PLAIN} required username=a,password=b;",
+    ],
+)
+def test_what_is_no_line_is_refused_without_a_word_of_it(text: str) -> None:
+    with pytest.raises(ValueError, match=r"of a JAAS line|not a JAAS line") as caught:
+        parse_jaas(text)
+    assert "username" not in str(caught.value)
+
+
+def test_the_line_wins_over_the_names() -> None:
+    properties = {
+        name: Part(name, text, written=name)
+        for name, text in {
+            "sasl.jaas.config": jaas_line(PLAIN, "line", "one"),
+            "sasl.username": "name",
+            "sasl.password": "two",
+        }.items()
+    }
+    assert [(part.name, part.text, part.secret) for part in login_parts(properties) if isinstance(part, Part)] == [
+        ("sasl.username", "line", True),
+        ("sasl.password", "one", True),
+    ]
+    assert properties == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("hidden", "`sasl.jaas.config` cannot be read"),
+        (f"{PLAIN} required username=hidden;", "`sasl.jaas.config` has no `password`"),
+        ("a.Krb5LoginModule required keyTab=hidden;", "`sasl.jaas.config` names a.Krb5LoginModule"),
+    ],
+)
+def test_what_it_cannot_serve_is_said_without_the_text(line: str, message: str) -> None:
+    properties = {"sasl.jaas.config": Part("sasl.jaas.config", line, written="sasl.jaas.config", secret=True)}
+    problems = [found for found in login_parts(properties) if isinstance(found, Problem)]
+    assert [problem.message.startswith(message) for problem in problems] == [True]
+    assert "hidden" not in problems[0].report()
+
+
+def test_options_are_not_shown() -> None:
+    assert "secret" not in repr(parse_jaas(jaas_line(PLAIN, "user", "secret")))
