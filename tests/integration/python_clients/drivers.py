@@ -20,8 +20,8 @@ _PATIENCE = 120
 
 class Admin(Protocol):
     def create_topic(self, name: str, partitions: int, replicas: int) -> None: ...
-    def describe_groups(self, group: str) -> Any:
-        """Goes to the group's coordinator, so it dials a broker that the client did not choose."""
+    def committed(self, group: str) -> Any:
+        """Asks the group's coordinator, a broker that the client did not choose."""
 
     def close(self) -> None: ...
 
@@ -88,9 +88,10 @@ class _KafkaPythonAdmin:
 
         self._client.create_topics([NewTopic(name, partitions, replicas)])
 
-    def describe_groups(self, group: str) -> Any:
-        describe = getattr(self._client, "describe_groups", None) or self._client.describe_consumer_groups
-        return describe([group])
+    def committed(self, group: str) -> Any:
+        if hasattr(self._client, "list_group_offsets"):
+            return self._client.list_group_offsets({group: None})
+        return self._client.list_consumer_group_offsets(group)
 
     def close(self) -> None:
         self._client.close()
@@ -195,8 +196,8 @@ class _AioKafkaAdmin:
 
         self._driver.run(self._client.create_topics([NewTopic(name, partitions, replicas)]))
 
-    def describe_groups(self, group: str) -> Any:
-        return self._driver.run(self._client.describe_consumer_groups([group]))
+    def committed(self, group: str) -> Any:
+        return self._driver.run(self._client.list_consumer_group_offsets(group))
 
     def close(self) -> None:
         self._driver.run(self._client.close())

@@ -1,0 +1,34 @@
+"""What a healthy run says, in one place."""
+
+from typing import Any
+
+from tests.integration.python_clients.libraries import Outcome
+from tests.integration.python_clients.program import RECORDS
+
+from brokernat.testbed import RunningCluster
+
+ROLES = ("admin", "producer", "transactional", "group")
+
+
+def assert_healthy(outcome: Outcome, *clusters: RunningCluster) -> None:
+    """Every role did its work on every cluster, each record came out where it was meant to, and nothing else did."""
+    answer: dict[str, Any] = outcome.answer
+    each = [RECORDS * len(cluster.nodes) for cluster in clusters]
+    assert answer["admin"] == [True for _ in clusters], str(outcome)
+    assert answer["producer"] == each, str(outcome)
+    assert answer["transactional"] == [True for _ in clusters], str(outcome)
+    assert answer["group"] == [
+        {f"plain {cluster.name}": records, f"committed {cluster.name}": records}
+        for cluster, records in zip(clusters, each, strict=True)
+    ], str(outcome)
+
+
+def assert_dialled(outcome: Outcome, cluster: RunningCluster) -> None:
+    """The log says what was dialled for each node."""
+    for node in cluster.nodes:
+        assert f"translated {cluster.advertised[node]} -> {cluster.reachable[node]} " in outcome.log
+
+
+def bootstrap_by_name(cluster: RunningCluster) -> list[str]:
+    """The bootstrap servers that TLS wants: the brokers' own names, which nobody here can resolve."""
+    return [str(endpoint) for endpoint in cluster.advertised.values()]
