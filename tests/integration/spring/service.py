@@ -33,7 +33,7 @@ ACTION = "opened the door"
 # A failure is as sure after seconds as after the example's 20.
 IMPATIENT = [
     f"--spring.kafka.producer.properties.{name}={milliseconds}"
-    for name, milliseconds in (("delivery.timeout.ms", 8000), ("request.timeout.ms", 4000))
+    for name, milliseconds in (("delivery.timeout.ms", 5000), ("request.timeout.ms", 2500))
 ]
 _JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx256m")
 _BUILD_TIMEOUT, _TIMEOUT = 540, 180

@@ -1,0 +1,38 @@
+"""Which source records stand behind what a sink holds; whole pipelines are in tests/integration/reconcile."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from brokernat.pipelines.delivered import held_offsets
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+HEADERS = "headers array<struct<key:string,value:binary>>"
+
+
+def test_only_coordinates_of_this_source_count_and_copies_are_counted(spark: SparkSession) -> None:
+    texts = [
+        b"cid/orders/0/7",
+        b"cid/orders/0/7",
+        b"cid/orders/1/7",
+        b"other/orders/0/8",
+        b"cid/orders/0",
+        b"",
+        b"\xff",
+    ]
+    rows = [([("brokernat-src", text)],) for text in texts]
+    rows += [([("trace", b"cid/orders/0/9")],), ([],), (None,)]  # type: ignore[list-item]
+    held = held_offsets(spark.createDataFrame(rows, HEADERS), "cid")
+    assert sorted(map(tuple, held.collect())) == [("orders/0", 7, 2), ("orders/1", 7, 1)]
+
+
+def test_of_several_headers_the_last_counts(spark: SparkSession) -> None:
+    rows = [([("brokernat-src", b"cid/orders/0/1"), ("brokernat-src", b"cid/orders/0/2")],)]
+    held = held_offsets(spark.createDataFrame(rows, HEADERS), "cid")
+    assert [tuple(row) for row in held.collect()] == [("orders/0", 2, 1)]
