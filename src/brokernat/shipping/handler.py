@@ -122,7 +122,8 @@ class KafkaHandler(logging.Handler):
         Raises:
             NotShippedError: with `audit`, when the record is not in the spool.
         """
-        if record.name.startswith(EXCLUDED) and _excluded(record.name):
+        name = record.name or ""  # `makeLogRecord` may leave it out
+        if name.startswith(EXCLUDED) and _excluded(name):
             return
         parts = self._parts or self._reopen()
         if threading.get_ident() in (parts.writer.ident, parts.sender.ident):
@@ -150,21 +151,21 @@ class KafkaHandler(logging.Handler):
     def status(self) -> Status:
         """What this process's spool has done and holds."""
         parts = self._parts or self._reopen()
-        counts, spool = parts.spool.counts, parts.spool
-        pending = spool.pending
+        spool = parts.spool
+        account = spool.account()
         return Status(
             directory=spool.directory,
             source=spool.source,
             in_use=not self._closed,
-            accepted=counts["accepted"],
-            acknowledged=counts["accepted"] - counts["rejected"] - pending,
-            rejected=counts["rejected"],
-            pending=pending,
+            accepted=account.accepted,
+            acknowledged=account.acknowledged,
+            rejected=account.rejected,
+            pending=account.pending,
             refused=spool.refused_before + parts.intake.refused,
             queued=parts.intake.depth[0],
             held=spool.held,
             limit=spool.limit,
-            trouble=parts.intake.stalled or (spool.trouble if pending else ""),
+            trouble=parts.intake.stalled or (spool.trouble if account.pending else ""),
         )
 
     def close(self) -> None:

@@ -14,16 +14,17 @@ from __future__ import annotations
 import base64
 import socket
 import time
-from dataclasses import dataclass
 from json.encoder import encode_basestring
-from typing import Final
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 MAX_LINE: Final = 128 << 10
 _LONGEST_CHARACTER: Final = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A line, or a part of one: `part` counts from 1, 0 is a whole line; `continued` says that more follows."""
 
     data: bytes
@@ -65,21 +66,24 @@ class LineEncoder:
     def __init__(self) -> None:
         self._host = encode_basestring(socket.gethostname())
 
-    def encode(self, piece: Piece, file: str) -> bytes:
-        """`"time":…,"host":…,"file":…,"message":…[,"base64":…][,"part":…,"continued":…]}`; `file` may be empty."""
+    def encode(self, pieces: Iterable[Piece], file: str) -> list[bytes]:
+        """For each `"time":…,"host":…,["file":…,]"message":…[,"base64":…][,"part":…,"continued":…]}`."""
         seconds, nanos = divmod(time.time_ns(), 1_000_000_000)
         stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
-        parts = [f'"time":"{stamp}.{nanos // 1000:06d}Z","host":{self._host}']
-        if file:
-            parts.append(f'"file":{encode_basestring(file)}')
-        try:
-            parts.append(f'"message":{encode_basestring(piece.data.decode())}')
-        except UnicodeDecodeError:
-            parts.append(f'"message":{encode_basestring(piece.data.decode(errors="replace"))}')
-            parts.append(f'"base64":"{base64.b64encode(piece.data).decode()}"')
-        if piece.part:
-            parts.append(f'"part":{piece.part},"continued":{"true" if piece.continued else "false"}')
-        return (",".join(parts) + "}").encode("utf-8", "backslashreplace")
+        of_file = f'"file":{encode_basestring(file)},' if file else ""
+        start = f'"time":"{stamp}.{nanos // 1000:06d}Z","host":{self._host},{of_file}"message":'
+        return [_encode(start, piece) for piece in pieces]
+
+
+def _encode(start: str, piece: Piece) -> bytes:
+    data, part, continued = piece
+    try:
+        text, exact = data.decode(), ""
+    except UnicodeDecodeError:
+        text, exact = data.decode(errors="replace"), f',"base64":"{base64.b64encode(data).decode()}"'
+    place = f',"part":{part},"continued":{"true" if continued else "false"}' if part else ""
+    # A file name that is not UTF-8 has lone surrogates: their backslash escape is JSON's.
+    return f"{start}{encode_basestring(text)}{exact}{place}}}".encode("utf-8", "backslashreplace")
 
 
 def _between_characters(data: bytes, at: int) -> int:

@@ -33,4 +33,4 @@ class Pipe:
         self.ended = not data
         pieces, used, self._pieces = cut(self._rest + data, self._pieces, final=self.ended)
         self._rest = (self._rest + data)[used:]
-        return Batch([self._encoder.encode(piece, "") for piece in pieces])
+        return Batch(self._encoder.encode(pieces, ""))

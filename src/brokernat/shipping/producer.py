@@ -8,6 +8,7 @@ sent again. Nothing expires.
 from __future__ import annotations
 
 import logging
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from brokernat.errors import ConfigError, MissingToolError, Problem
@@ -69,7 +70,9 @@ def describe(fault: KafkaFault) -> str:
     return f"{fault.name()}: {fault.str()}"
 
 
-def open_producer(cluster: Cluster, on_error: Callable[[KafkaFault], None], overrides: Mapping[str, object]) -> Any:
+def open_producer(
+    cluster: Cluster, on_error: Callable[[KafkaFault], None], overrides: Mapping[str, object] = MappingProxyType({})
+) -> Any:
     """A `confluent_kafka.Producer`.
 
     Args:

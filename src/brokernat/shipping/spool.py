@@ -79,6 +79,20 @@ class Position:
     """Pieces that were taken already of a line that is too long for one record."""
 
 
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Records since the spool was made."""
+
+    accepted: int
+    acknowledged: int
+    rejected: int
+
+    @property
+    def pending(self) -> int:
+        """Those without an answer."""
+        return self.accepted - self.acknowledged - self.rejected
+
+
 class Spool:
     """One folder, one source, one process at a time."""
 
@@ -103,6 +117,7 @@ class Spool:
         """Set when there is something to send."""
         self._fresh: deque[Block] = deque()
         self._fresh_in = self._fresh_out = 0
+        self._settling = threading.Lock()
         self._outcomes: deque[tuple[Block, tuple[Rejection, ...]]] = deque()
         self.counts = {"accepted": 0, "acknowledged": 0, "rejected": 0, "refused": 0}
         self.trouble = self._noted_trouble = ""
@@ -258,11 +273,18 @@ class Spool:
 
     # By any
 
+    def account(self) -> Account:
+        """What has become of all records, as far as it is known, written down or not."""
+        with self._settling:
+            outcomes, counts = list(self._outcomes), self.counts
+        rejected = sum(len(rejections) for _, rejections in outcomes)
+        decided = sum(len(block.records) for block, _ in outcomes)
+        return Account(counts["accepted"], counts["acknowledged"] + decided - rejected, counts["rejected"] + rejected)
+
     @property
     def pending(self) -> int:
-        """Records that are in the spool and neither acknowledged nor rejected."""
-        decided = sum(len(block.records) for block, _ in list(self._outcomes))
-        return max(0, self.counts["accepted"] - self.counts["acknowledged"] - self.counts["rejected"] - decided)
+        """Records that are in the spool and have no answer."""
+        return self.account().pending
 
     def _offer(self, block: Block) -> None:
         if self._fresh_in - self._fresh_out + block.size <= _FRESH_BYTES:
@@ -295,9 +317,11 @@ class Spool:
         except BaseException:
             self._roll_back()
             raise
-        for _ in outcomes:
-            self._outcomes.popleft()
-        self.counts, self._noted_trouble = counts, trouble
+        with self._settling:
+            for _ in outcomes:
+                self._outcomes.popleft()
+            self.counts = counts
+        self._noted_trouble = trouble
         self._freed += freed
 
     def _put_down(self, block: Block, rejections: tuple[Rejection, ...], counts: dict[str, int]) -> int:

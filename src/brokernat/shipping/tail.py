@@ -155,7 +155,7 @@ class Tail:
         pieces, used, cut_off = cut(data, place.pieces, final=final and len(data) < CHUNK)
         if not pieces:
             return Batch()
-        tails = [self._encoder.encode(piece, place.path) for piece in pieces]
+        tails = self._encoder.encode(pieces, place.path)
         start = place.start
         if len(start) < _KNOWN_BY:
             start = os.pread(one.descriptor, min(_KNOWN_BY, place.offset + used), 0)

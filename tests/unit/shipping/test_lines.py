@@ -57,13 +57,14 @@ def test_a_line_that_is_not_whole_waits() -> None:
     ids=["zeros", "not text", "noise", "letters"],
 )
 def test_any_piece_fits_into_a_message_of_kafka_by_default(data: bytes) -> None:
-    tail = LineEncoder().encode(Piece(data), "/var/log/app.log")
+    (tail,) = LineEncoder().encode([Piece(data)], "/var/log/app.log")
     assert len(tail) < 1_000_000
     json.loads(b"{" + tail)
 
 
 def test_bytes_that_are_not_utf8_are_shipped_readable_and_exact() -> None:
-    found = json.loads(b"{" + LineEncoder().encode(Piece(b"caf\xe9 \xe2\x82\xac"), ""))
+    binary, text = LineEncoder().encode([Piece(b"caf\xe9 \xe2\x82\xac"), Piece("café".encode())], "")
+    found = json.loads(b"{" + binary)
     assert found["message"] == "caf\ufffd €"
     assert base64.b64decode(found["base64"]) == b"caf\xe9 \xe2\x82\xac"
-    assert "base64" not in json.loads(b"{" + LineEncoder().encode(Piece("café".encode()), ""))
+    assert "base64" not in json.loads(b"{" + text)

@@ -1,0 +1,144 @@
+"""`brokernat ship` as a program: what it says, how it ends, what is in the spool then. No broker is needed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from brokernat.shipping import Spool, read_status
+from brokernat.testbed.polling import wait_until
+
+Run = Callable[..., str]
+Ship = Callable[..., subprocess.Popen[str]]
+
+
+@pytest.fixture
+def ship(tmp_path: Path) -> Iterator[Ship]:
+    """Starts the command against a broker that is not there."""
+    (tmp_path / "nowhere.yaml").write_text("clusters:\n  hq:\n    bootstrap_servers: 127.0.0.1:1\n")
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*arguments: object) -> subprocess.Popen[str]:
+        to = ("--config", tmp_path / "nowhere.yaml", "--cluster", "hq", "--topic", "t", "--spool", tmp_path / "spool")
+        command = list(map(str, [sys.executable, "-m", "brokernat", "ship", *to, "--patience", 0, *arguments]))
+        pipe = subprocess.PIPE
+        process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def messages(directory: Path) -> list[str]:
+    spool = Spool(directory)
+    try:
+        return [json.loads(r)["message"] for block in spool.blocks_after(0, 1 << 40) for r in block.records]
+    finally:
+        spool.close()
+
+
+@pytest.mark.parametrize("line", ["", "--cluster hq --topic t", "--cluster hq --topic t --spool s --max-spool 10k"])
+def test_usage(run: Run, snapshot: SnapshotAssertion, line: str) -> None:
+    assert run("ship", *line.split()) == snapshot
+
+
+def test_once_takes_what_is_there_and_says_what_is_left(ship: Ship, tmp_path: Path) -> None:
+    (tmp_path / "app.log").write_text("one\ntwo\nand a rest")
+    process = ship("--file", tmp_path / "app.log", "--from-beginning", "--once")
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 6
+    assert f"0 acknowledged, 0 rejected, 3 left in {tmp_path / 'spool'}" in said
+    assert messages(tmp_path / "spool") == ["one", "two", "and a rest"]
+
+
+def test_a_pipe_is_shipped_to_its_end(ship: Ship, tmp_path: Path) -> None:
+    process = ship("--stdin")
+    process.communicate("\n".join(map(str, range(10_000))), timeout=120)
+    assert process.returncode == 6
+    assert messages(tmp_path / "spool") == [str(number) for number in range(10_000)]
+
+
+def test_a_full_spool_lets_the_writer_of_a_pipe_wait(ship: Ship, tmp_path: Path) -> None:
+    process = ship("--stdin", "--max-spool", "1M")
+    assert process.stdin is not None
+    wait_until(partial(_has_accepted, tmp_path, 0), "the shipper", timeout=60)
+    os.set_blocking(process.stdin.fileno(), False)
+    written, stuck_since = 0, time.monotonic()
+    while time.monotonic() - stuck_since < 2:
+        try:
+            written += os.write(process.stdin.fileno(), b"x" * 999 + b"\n")
+            stuck_since = time.monotonic()
+        except BlockingIOError:
+            time.sleep(0.01)
+    (status,) = read_status(tmp_path / "spool")
+    assert status.held <= status.limit == 1 << 20
+    assert written < 2 << 20
+
+
+def test_sigterm_stores_what_was_read_and_the_next_start_goes_on(ship: Ship, tmp_path: Path) -> None:
+    log = tmp_path / "app.log"
+    log.write_text("one\n")
+    for number, line in enumerate(("two", "three"), 1):
+        process = ship("--file", log, "--from-beginning")
+        wait_until(partial(_has_accepted, tmp_path, number), "the first lines", timeout=60)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+        assert process.returncode == 6
+        with log.open("a") as file:
+            file.write(line + "\n")
+    assert messages(tmp_path / "spool") == ["one", "two"]
+
+
+def test_a_second_shipper_is_refused_in_words(ship: Ship, tmp_path: Path) -> None:
+    first = ship("--stdin")
+    wait_until(lambda: _accepted(tmp_path) == 0, "the first shipper", timeout=60)
+    second = ship("--stdin")
+    _, said = second.communicate(timeout=60)
+    assert second.returncode == 2
+    assert f"error: the spool {tmp_path / 'spool'} is in use by process {first.pid}" in said
+    assert "hint: give each process a spool of its own" in said
+
+
+def test_status_while_it_runs_and_afterwards(ship: Ship, run: Run, tmp_path: Path) -> None:
+    process = ship("--stdin")
+    assert process.stdin is not None
+    process.stdin.write("one\n")
+    process.stdin.flush()
+    wait_until(lambda: _accepted(tmp_path) == 1, "the line", timeout=60)
+    for used, words in ((True, "in use"), (False, "not in use")):
+        said = json.loads(
+            run("ship", "status", "--spool", str(tmp_path / "spool"), "--format", "json").split("\n---")[1][7:]
+        )
+        (one,) = said["spools"]
+        assert (one["accepted"], one["pending"], one["acknowledged"], one["in_use"]) == (1, 1, 0, used)
+        text = run("ship", "status", "--spool", str(tmp_path / "spool"))
+        assert f"source {one['source']}, {words}" in text
+        assert "waiting       1" in text
+        process.kill()
+        process.wait()
+
+
+def test_a_folder_without_a_spool_is_said(run: Run, tmp_path: Path) -> None:
+    assert "there is no spool" in run("ship", "status", "--spool", str(tmp_path))
+
+
+def _has_accepted(folder: Path, count: int) -> bool:
+    return _accepted(folder) == count
+
+
+def _accepted(folder: Path) -> int | None:
+    try:
+        return read_status(folder / "spool")[0].accepted
+    except Exception:  # noqa: BLE001 - it is being made
+        return None
