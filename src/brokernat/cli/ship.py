@@ -115,9 +115,7 @@ def _ship(
     opened = Spool(spool, max_spool, durable=durable)
     tail = Tail(files, opened.positions(), from_beginning=from_beginning) if files else None
     pipe = Pipe(sys.stdin.fileno()) if stdin else None
-    shipment = Shipment(
-        opened, Sender(opened, topic, partial(open_producer, cluster, overrides={})), tail=tail, pipe=pipe
-    )
+    shipment = Shipment(opened, Sender(opened, topic, partial(open_producer, cluster)), tail=tail, pipe=pipe)
     received = _stop_at_signals(shipment)
     pending = shipment.run(once=once or not (files or stdin), patience=patience)
     counts = opened.counts
