@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tests.matrix.traffic import Traffic
 
 from brokernat.jvm.cache import cache_dir, create_directory, locked
+from brokernat.testbed.place import Here, Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,11 +51,11 @@ class Library:
         path = os.pathsep.join([str(installed(self.lock)), str(ROOT)]) if self.lock else str(ROOT)
         return os.environ | {"PYTHONPATH": path}
 
-    def exercise(self, orders: Sequence[dict[str, Any]], *roles: str, prefix: Sequence[str] = ()) -> Outcome:
-        """Run the program for these clusters, all in one process; `prefix` says where."""
+    def exercise(self, orders: Sequence[dict[str, Any]], *roles: str, place: Place | None = None) -> Outcome:
+        """Run the program for these clusters, all in one process, here or in another place."""
         order = json.dumps({"do": "exercise", "orders": list(orders), "roles": list(roles)})
         done = subprocess.run(
-            [*prefix, *self.command()],
+            (place or Here()).command(self.command()),
             input=order + "\n",
             capture_output=True,
             text=True,

@@ -1,28 +1,25 @@
 """An endpoint without a rule, and rules that lead to the wrong broker."""
 
-import time
-
 import pytest
 from tests.integration.python_clients.conftest import Orders
-from tests.integration.python_clients.libraries import KAFKA_PYTHON_2, KAFKA_PYTHON_3, Library
+from tests.integration.python_clients.libraries import Library
 
 from brokernat.testbed import LoopbackWorld
 
 pytestmark = pytest.mark.integration
 
 
-def _unmapped(order: Orders, world: LoopbackWorld, unmapped: str, **conf: object) -> dict[str, object]:
-    """Past the gateway, where advertised addresses can be dialled; the map names another cluster's, one node is known
+def _elsewhere(order: Orders, world: LoopbackWorld, unmapped: str, **conf: object) -> dict[str, object]:
+    """Past the gateway, where advertised addresses can be dialled. No rule is for this cluster, and one node is known
     as bootstrap server."""
-    direct = world.hq.direct
-    first = direct.bootstrap_servers[0]
+    first = world.hq.direct.bootstrap_servers[0]
     return order(
         world.hq, bootstrap=[str(first)], map="kafka.elsewhere = 127.0.0.1", unmapped=unmapped, replicas=1, conf=conf
     )
 
 
 def test_pass_dials_what_no_rule_names(library: Library, plain: LoopbackWorld, order: Orders) -> None:
-    outcome = library.exercise([_unmapped(order, plain, "pass")], "admin", "producer")
+    outcome = library.exercise([_elsewhere(order, plain, "pass")], "admin", "producer")
     assert outcome.answer["admin"] == [True]
     assert outcome.answer["producer"] == [30]
 
@@ -30,11 +27,11 @@ def test_pass_dials_what_no_rule_names(library: Library, plain: LoopbackWorld, o
 def test_fail_names_the_rule_to_add(library: Library, plain: LoopbackWorld, order: Orders) -> None:
     """Although the brokers could be dialled. The bootstrap server goes on being used, the others are refused."""
     refused = plain.hq.direct.bootstrap_servers[1:]
-    hopeless = _unmapped(order, plain, "fail", request_timeout_ms=4000)
+    patience = {"delivery_timeout_ms": 8000, "request_timeout_ms": 6000, "max_block_ms": 30000}
+    if library.driver == "aiokafka":
+        patience = {"request_timeout_ms": 8000}
+    hopeless = _elsewhere(order, plain, "fail", **patience)
     plain.hq.create_topic(str(hopeless["topic"]), partitions=3, replicas=1)
-    if library in (KAFKA_PYTHON_2, KAFKA_PYTHON_3):
-        hopeless["conf"] = {"delivery_timeout_ms": 6000, "request_timeout_ms": 4000, "max_block_ms": 6000}
-    started = time.monotonic()
     outcome = library.exercise([hopeless], "producer")
     assert isinstance(outcome.answer["producer"], str)
     for endpoint in refused:
@@ -43,7 +40,6 @@ def test_fail_names_the_rule_to_add(library: Library, plain: LoopbackWorld, orde
         assert f"`{endpoint} = HOST:PORT`" in outcome.log
         # Ours stands there once for each client; the library repeats it at each attempt.
         assert outcome.log.count(f"ERROR:brokernat.clients:refused (cluster hq): {line}") == 1
-    assert time.monotonic() - started < 300
     if library.driver == "aiokafka":
         assert outcome.answer["producer"].startswith("RefusedNodeError: no rule of the address map names")
     else:
