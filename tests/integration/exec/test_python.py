@@ -24,10 +24,10 @@ def test_a_program_reads_and_writes_unchanged(
     run = exec_in(loopback_world)
     program = [sys.executable, str(PROGRAMS / f"with_{library}.py"), bootstrap(loopback_world), orders, str(COUNT + 3)]
 
-    failed = run.bare(program)
+    failed = run.bare([*program, "4"])
     assert failed.returncode != 0, failed.stdout
 
-    done = run.run(program)
+    done = run.run([*program, "90"])
     assert done.returncode == 0, done.stderr[-3000:]
     written = f"from {library.replace('_', '-')}"
     assert Counter(done.stdout.splitlines()) == Counter([*VALUES, *[written] * 3]), "and nothing else on stdout"
@@ -54,7 +54,7 @@ def test_a_shell_script_hands_it_on_to_an_interpreter_without_our_dependencies(
     script = tmp_path / "nightly"
     script.write_text(f'#!/bin/sh\n{tmp_path}/other/bin/python {program} "$@" | tail -n 2\n')
     script.chmod(0o755)
-    arguments = [str(script), bootstrap(loopback_world), orders, str(COUNT + 3)]
+    arguments = [str(script), bootstrap(loopback_world), orders, str(COUNT + 3), "90"]
     done = exec_in(loopback_world).run(arguments, PYTHONPATH=str(tmp_path / "lib"))
     lines = done.stdout.splitlines()
     assert len(lines) == 2, done.stderr[-3000:]

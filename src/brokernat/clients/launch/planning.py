@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from brokernat.address import Unmapped
 from brokernat.clients.launch import environment as env
+from brokernat.clients.launch import spark_executors
 from brokernat.clients.launch.doubts import doubts
 from brokernat.clients.launch.environment import Change
 from brokernat.clients.launch.kinds import WAYS, Kind, Recognised, Way, recognise
@@ -86,7 +87,7 @@ def plan(
         ConfigError: no map, maps that exclude each other, a program that no map can be brought into.
         MissingToolError: what would serve the program is not built or not installed.
     """
-    base = env.without_ours(environ)
+    base = spark_executors.without_ours(env.without_ours(environ))
     program = find_program(command[0], base)
     recognised = recognise(program)
     address_map = one_map(clusters, unmapped)

@@ -89,6 +89,25 @@ def with_executors(
     return SparkWords(tuple(command), shlex.join([*own, *words, *rest]), added)
 
 
+def without_ours(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment without what an outer `exec` had put into `PYSPARK_SUBMIT_ARGS`."""
+    words = shlex.split(environ.get(SUBMIT_ARGS, ""))
+    kept: list[str] = []
+    for word in words:
+        name, is_setting, value = word.partition("=")
+        rest = without_agent(value) if is_setting and name in (EXECUTOR_OPTIONS, DRIVER_OPTIONS) else value
+        if rest:
+            kept.append(f"{name}={rest}")
+        elif value:
+            kept.pop()
+        else:
+            kept.append(word)
+    if kept == words:
+        return dict(environ)
+    others = {name: value for name, value in environ.items() if name != SUBMIT_ARGS}
+    return others if kept == [_NO_SUBMIT_ARGS] else {**others, SUBMIT_ARGS: shlex.join(kept)}
+
+
 def _settings(own: Sequence[str], environ: Mapping[str, str], home: Path | None) -> dict[str, str]:
     """What the launch would see: the defaults file where one is known, then the words."""
     spark_home = home or (Path(environ["SPARK_HOME"]) if environ.get("SPARK_HOME") else None)

@@ -7,7 +7,7 @@ import time
 
 from confluent_kafka import Consumer, KafkaError, Message, Producer
 
-servers, topic = sys.argv[1], sys.argv[2]
+servers, topic, left, patience = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 failures: list[str] = []
 
 
@@ -16,15 +16,15 @@ def delivered(error: KafkaError | None, _: Message) -> None:
         failures.append(str(error))
 
 
-producer = Producer({"bootstrap.servers": servers, "message.timeout.ms": 15000})
+producer = Producer({"bootstrap.servers": servers, "message.timeout.ms": patience * 1000})
 for partition in range(3):
     producer.produce(topic, b"from confluent-kafka", partition=partition, on_delivery=delivered)
-producer.flush(30)
+producer.flush()
 if failures:
     sys.exit(failures[0])
 consumer = Consumer({"bootstrap.servers": servers, "group.id": f"{topic}-group", "auto.offset.reset": "earliest"})
 consumer.subscribe([topic])
-left, deadline = int(sys.argv[3]), time.monotonic() + 60
+deadline = time.monotonic() + patience
 while left and time.monotonic() < deadline:
     message = consumer.poll(1)
     if message is not None and message.error() is None:

@@ -6,15 +6,18 @@ import sys
 
 from kafka import KafkaConsumer, KafkaProducer
 
-servers, topic = sys.argv[1].split(","), sys.argv[2]
-producer = KafkaProducer(bootstrap_servers=servers, max_block_ms=15000)
+servers, topic, wanted, patience = sys.argv[1].split(","), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+producer = KafkaProducer(bootstrap_servers=servers, max_block_ms=patience * 1000)
 for partition in range(3):
-    producer.send(topic, b"from kafka-python", partition=partition).get(timeout=30)
+    producer.send(topic, b"from kafka-python", partition=partition).get(timeout=patience)
 producer.close()
 consumer = KafkaConsumer(
-    topic, bootstrap_servers=servers, group_id=f"{topic}-group", auto_offset_reset="earliest", consumer_timeout_ms=60000
+    topic,
+    bootstrap_servers=servers,
+    group_id=f"{topic}-group",
+    auto_offset_reset="earliest",
+    consumer_timeout_ms=patience * 1000,
 )
-wanted = int(sys.argv[3])
 for number, record in enumerate(consumer, start=1):
     print(record.value.decode())
     if number == wanted:

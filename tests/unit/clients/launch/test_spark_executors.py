@@ -7,7 +7,7 @@ import pytest
 
 from brokernat.address import AddressMap
 from brokernat.clients.launch.kinds import Kind
-from brokernat.clients.launch.spark_executors import with_executors
+from brokernat.clients.launch.spark_executors import with_executors, without_ours
 from brokernat.errors import ConfigError
 
 RULES = AddressMap.parse("a:1=b:2")
@@ -86,3 +86,24 @@ def test_nothing_is_changed_without_a_path() -> None:
 def test_a_relative_path_is_refused() -> None:
     with pytest.raises(ConfigError, match="is relative"):
         submit("spark-submit job.py", jar="brokernat-agent.jar")
+
+
+@pytest.mark.parametrize(
+    ("theirs", "left"),
+    [
+        (None, {}),
+        ("--conf spark.executor.defaultJavaOptions=-Dmine=1 --jars '/a b.jar' pyspark-shell", None),
+        ("--conf a=b pyspark-shell", None),
+    ],
+)
+def test_an_outer_exec_is_taken_out(theirs: str | None, left: dict[str, str] | None) -> None:
+    before = {} if theirs is None else {"PYSPARK_SUBMIT_ARGS": theirs}
+    after = without_ours({"PYSPARK_SUBMIT_ARGS": python(theirs) or "", "KEPT": "="})
+    assert "brokernat" not in str(after)
+    assert after.pop("KEPT") == "="
+    if left is not None:
+        assert after == left
+    else:
+        first = shlex.split(before["PYSPARK_SUBMIT_ARGS"])
+        assert shlex.split(after["PYSPARK_SUBMIT_ARGS"])[: len(first) - 1] == first[:-1]
+    assert without_ours(before) == before
