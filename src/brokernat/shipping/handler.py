@@ -86,6 +86,7 @@ class KafkaHandler(logging.Handler):
         Raises:
             SpoolBusyError: another process has the spool.
             SpoolDamagedError: the spool cannot be read.
+            SpoolFullError: the spool cannot be written.
             MissingToolError: confluent-kafka is not installed.
             ConfigError: there is no such cluster, or librdkafka cannot have its properties.
             ValueError: `on_full` does not go with `audit`.

@@ -107,6 +107,7 @@ class Spool:
         Raises:
             SpoolBusyError: another process has it open.
             SpoolDamagedError: it cannot be read.
+            SpoolFullError: it cannot be written.
             OSError: the folder cannot be made or written.
         """
         self.directory = Path(directory).absolute()
@@ -125,11 +126,12 @@ class Spool:
         try:
             with still():
                 self._open(durable)
-        except sqlite3.DatabaseError as error:
+        except BaseException as error:
             self._lock.release()
-            raise SpoolDamagedError(self.directory, str(error)) from None
-        except BaseException:
-            self._lock.release()
+            if isinstance(error, sqlite3.OperationalError):
+                raise SpoolFullError(f"the spool {self.directory} cannot be written: {error}") from None
+            if isinstance(error, sqlite3.DatabaseError):
+                raise SpoolDamagedError(self.directory, str(error)) from None
             raise
 
     def _open(self, durable: bool) -> None:

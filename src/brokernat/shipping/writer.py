@@ -80,6 +80,9 @@ class Writer:
                     self._store(entries)
                 else:
                     self._settle()
+                    if self._spool.room >= BLOCK_BYTES:
+                        # Where calls raise, only a new record can find out.
+                        self._intake.stalled = None
                     if stopping:
                         return
                 self._report()
@@ -129,8 +132,6 @@ class Writer:
             self._intake.stalled = str(error)
         else:
             self._noted = refused
-            if self._spool.room >= BLOCK_BYTES:
-                self._intake.stalled = None
 
     def _report(self) -> None:
         refused, now = self._intake.refused - self._reported, time.monotonic()
