@@ -29,8 +29,8 @@ static void add_fault(struct faults *faults, const struct fault *fault, int line
         struct fault *added = &faults->all[faults->count++];
         added->kind = fault->kind;
         int shown = rule.size > 80 ? 80 : (int)rule.size;
-        snprintf(added->words, sizeof added->words, "line %d, column %d, rule `%.*s`: %.300s", line, place, shown, rule.at,
-                 fault->words);
+        snprintf(added->words, sizeof added->words, "line %d, column %d, rule `%.*s`: %.300s", line, place, shown,
+                 rule.at, fault->words);
     }
 }
 

@@ -1,9 +1,9 @@
 /*
  * One client instance of librdkafka: its map, its bootstrap servers, and what it really dials.
  *
- * A configuration object becomes at most one client, so the state hangs on that object and lives as long as it: librdkafka
- * destroys a client's configuration after the last of its threads has ended. (Its on_destroy is no such place: broker
- * threads still resolve after it.)
+ * A configuration object becomes at most one client, so the state hangs on that object and lives as long as it:
+ * librdkafka destroys a client's configuration after the last of its threads has ended. (Its on_destroy is no such
+ * place: broker threads still resolve after it.)
  */
 #ifndef BROKERNAT_CLIENT_H
 #define BROKERNAT_CLIENT_H
@@ -35,7 +35,7 @@ struct client *client_new(const struct rdkafka *rdkafka);
 struct client *client_copy(const struct client *client);
 void client_free(struct client *client);
 
-/* The properties; NULL takes one back. False with the reason in words, and nothing is dialled until a right one is set. */
+/* The properties; NULL takes one back. False with the reason in words; nothing is dialled until a right one is set. */
 bool client_set_map(struct client *client, const char *text, char *words, size_t size);
 bool client_set_unmapped(struct client *client, const char *text, char *words, size_t size);
 

@@ -2,8 +2,8 @@
  * What a client really dials: the decision of one connect.
  *
  * librdkafka takes host and port from the addresses that it gets here and everything else (SNI, verification, the
- * Kerberos principal) from the name it asked for. A refusal must be an error of getaddrinfo; EDESTADDRREQ reads "Destination
- * address required" in the client's own error, and no resolver returns it.
+ * Kerberos principal) from the name it asked for. A refusal must be an error of getaddrinfo; EDESTADDRREQ reads
+ * "Destination address required" in the client's own error, and no resolver returns it.
  */
 #include "client.h"
 
@@ -105,7 +105,8 @@ int client_resolve(struct client *client, const char *node, const char *service,
     }
     endpoint_format(&endpoint.host, endpoint.port, name);
     snprintf(words, sizeof words,
-             "refused: %s has no rule in the address map of this client; add \"%s = REACHABLE:%d\" or set brokernat.unmapped=pass",
+             "refused: %s has no rule in the address map of this client; "
+             "add \"%s = REACHABLE:%d\" or set brokernat.unmapped=pass",
              name, name, endpoint.port);
     return refuse(client, words);
 }

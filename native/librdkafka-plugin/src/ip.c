@@ -32,14 +32,21 @@ bool ip_parse_v4(struct text text, uint8_t address[static IPV4]) {
     return true;
 }
 
+static int hex_digit(char c) {
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    char lower = (char)(c | 0x20);
+    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
 static int hexadecimal(struct text text) {
     if (text.size == 0 || text.size > 4) {
         return -1;
     }
     int value = 0;
     for (size_t i = 0; i < text.size; i++) {
-        char c = text.at[i];
-        int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+        int digit = hex_digit(text.at[i]);
         if (digit < 0) {
             return -1;
         }

@@ -66,7 +66,8 @@ static struct address_table *parse(struct text rules, const char *path, char *wo
     if (!faults || (!table && !faults->count)) {
         snprintf(words, size, "out of memory");
     } else if (!table && path && looks_like_yaml(rules)) {
-        snprintf(words, size, "`%s` looks like YAML, but holds one rule a line; write it with `brokernat map export --cluster NAME`",
+        snprintf(words, size,
+                 "`%s` looks like YAML, but holds one rule a line; write it with `brokernat map export --cluster NAME`",
                  path);
     } else if (!table) {
         int start = path ? snprintf(words, size, "`%s`: ", path) : 0;

@@ -1,5 +1,5 @@
 /*
- * Says of an event whether it is the first of its kind. Full after some thousands: a wildcard or a network can make very
+ * Says of an event whether it is the first of its kind. Full after some hundreds: a wildcard or a network can make very
  * many distinct translations, and the first ones tell the story.
  */
 #ifndef BROKERNAT_ONCE_H

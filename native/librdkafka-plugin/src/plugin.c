@@ -1,9 +1,9 @@
 /*
  * The interceptors on a configuration object and the entry that librdkafka calls for plugin.library.paths.
  *
- * librdkafka copies a configuration by calling on_conf_dup, then conf_init for each plug-in again, then setting again every
- * property that an interceptor took, with errors ignored. So the copy gets its settings in on_conf_dup, conf_init finds
- * itself there already, and a property that is set to what it is already does nothing.
+ * librdkafka copies a configuration by calling on_conf_dup, then conf_init for each plug-in again, then setting again
+ * every property that an interceptor took, with errors ignored. So the copy gets its settings in on_conf_dup, conf_init
+ * finds itself there already, and a property that is set to what it is already does nothing.
  */
 #include "plugin.h"
 
@@ -42,7 +42,7 @@ static rd_kafka_conf_res_t on_conf_set(
 static int refuse_all(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **addresses,
                       void *opaque) {
     (void)service, (void)hints, (void)addresses, (void)opaque;
-    errno = EMFILE;
+    errno = EUSERS;
     return node ? EAI_SYSTEM : 0;
 }
 
@@ -58,7 +58,7 @@ static rd_kafka_resp_err_t on_new(
     if (!resolve) {
         char words[160];
         snprintf(words, sizeof words,
-                 "refused: %d clients with a brokernat.map are open in this process and more cannot be served; close some",
+                 "refused: %d clients with a brokernat.map are open in this process, and more cannot be served",
                  TRAMPOLINES);
         client_log(client, LOG_ERR, words);
     }
@@ -75,8 +75,8 @@ static rd_kafka_resp_err_t on_conf_destroy(void *ic_opaque) {
 
 static rd_kafka_resp_err_t install(rd_kafka_conf_t *conf, struct client *client);
 
-static rd_kafka_resp_err_t on_conf_dup(
-    rd_kafka_conf_t *new_conf, const rd_kafka_conf_t *old_conf, size_t filter_count, const char **filter, void *ic_opaque) {
+static rd_kafka_resp_err_t on_conf_dup(rd_kafka_conf_t *new_conf, const rd_kafka_conf_t *old_conf,
+                                       size_t filter_count, const char **filter, void *ic_opaque) {
     (void)old_conf, (void)filter;
     /* What a filter lets through, librdkafka sets anew. */
     return filter_count ? RD_KAFKA_RESP_ERR_NO_ERROR : install(new_conf, client_copy(ic_opaque));

@@ -26,7 +26,8 @@ bool rdkafka_find(void *library, struct rdkafka *rdkafka, char *words, size_t si
     for (size_t i = 0; i < sizeof FUNCTIONS / sizeof FUNCTIONS[0]; i++) {
         void *found = library ? dlsym(library, FUNCTIONS[i].name) : NULL;
         if (!found) {
-            snprintf(words, size, "brokernat needs librdkafka 2.0 or later as a shared library: no %s", FUNCTIONS[i].name);
+            snprintf(words, size, "brokernat needs librdkafka 2.0 or later as a shared library: no %s",
+                     FUNCTIONS[i].name);
             return false;
         }
         memcpy((char *)rdkafka + FUNCTIONS[i].place, &found, sizeof found);

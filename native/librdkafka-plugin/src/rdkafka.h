@@ -31,8 +31,8 @@ typedef void log_cb(const rd_kafka_t *rk, int level, const char *facility, const
 
 typedef rd_kafka_conf_res_t on_conf_set_t(
     rd_kafka_conf_t *conf, const char *name, const char *value, char *errstr, size_t errstr_size, void *ic_opaque);
-typedef rd_kafka_resp_err_t on_conf_dup_t(rd_kafka_conf_t *new_conf, const rd_kafka_conf_t *old_conf, size_t filter_count,
-                                          const char **filter, void *ic_opaque);
+typedef rd_kafka_resp_err_t on_conf_dup_t(rd_kafka_conf_t *new_conf, const rd_kafka_conf_t *old_conf,
+                                          size_t filter_count, const char **filter, void *ic_opaque);
 typedef rd_kafka_resp_err_t on_conf_destroy_t(void *ic_opaque);
 typedef rd_kafka_resp_err_t on_new_t(
     rd_kafka_t *rk, const rd_kafka_conf_t *conf, void *ic_opaque, char *errstr, size_t errstr_size);

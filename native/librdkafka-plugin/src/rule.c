@@ -51,7 +51,8 @@ void rule_translate(const struct rule *rule, const struct endpoint *endpoint, st
 
 void rule_format(const struct rule *rule, char text[static RULE_TEXT]) {
     if (rule->kind == RULE_NETWORK) {
-        snprintf(text, RULE_TEXT, "%s/%d=%s/%d", rule->advertised.text, rule->length, rule->reachable.text, rule->length);
+        const char *advertised = rule->advertised.text, *reachable = rule->reachable.text;
+        snprintf(text, RULE_TEXT, "%s/%d=%s/%d", advertised, rule->length, reachable, rule->length);
         return;
     }
     char advertised[ENDPOINT_TEXT], reachable[ENDPOINT_TEXT];

@@ -41,7 +41,7 @@ static inline bool text_has(struct text text, const char *word) {
     return false;
 }
 
-/* Splits at the first such character; without one the head is the whole text, the tail is empty and the result false. */
+/* Splits at the first such character; without one the head is the whole text, the tail empty and the result false. */
 static inline bool text_split(struct text text, char separator, struct text *head, struct text *tail) {
     const char *found = text.size ? memchr(text.at, separator, text.size) : NULL;
     size_t size = found ? (size_t)(found - text.at) : text.size;

@@ -1,9 +1,9 @@
 /*
  * A resolve callback of its own for each client.
  *
- * librdkafka hands the callback the application's opaque, which is not ours to replace, so nothing in the call says which
- * client asks; which function was called does. The pool is fixed at build time, because making functions at run time
- * needs memory that is writable and executable, which hardened hosts forbid.
+ * librdkafka hands the callback the application's opaque, which is not ours to replace, so nothing in the call says
+ * which client asks; which function was called does. The pool is fixed at build time, because making functions at run
+ * time needs memory that is writable and executable, which hardened hosts forbid.
  */
 #ifndef BROKERNAT_TRAMPOLINES_H
 #define BROKERNAT_TRAMPOLINES_H

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -85,6 +86,29 @@ def test_the_programs_own_callbacks_and_context_stay(twins: LoopbackWorld, topic
     while not {"statistics", "None a record"} <= set(seen) and time.monotonic() < deadline:
         client.poll(0.1)
     assert {"statistics", "None a record"} <= set(seen)
+
+
+def test_the_asyncio_clients(twins: LoopbackWorld, topic_name: str) -> None:
+    from confluent_kafka.aio import AIOConsumer, AIOProducer
+
+    async def there_and_back() -> list[bytes]:
+        cluster = client_cluster(twins.hq)
+        producer = AIOProducer(configure({}, cluster))
+        sent = [await producer.produce(topic_name, value=f"{number}".encode()) for number in range(9)]
+        await producer.flush()
+        await asyncio.gather(*sent)
+        await producer.close()
+        consumer = AIOConsumer(configure({"group.id": topic_name, "auto.offset.reset": "earliest"}, cluster))
+        await consumer.subscribe([topic_name])
+        values: list[bytes] = []
+        while len(values) < len(sent):
+            values += [message.value() for message in await consumer.consume(9, 1) if message.error() is None]
+        await consumer.close()
+        return values
+
+    twins.hq.create_topic(topic_name)
+    values = asyncio.run(asyncio.wait_for(there_and_back(), TIMEOUT))
+    assert sorted(values) == [f"{number}".encode() for number in range(9)]
 
 
 @pytest.mark.parametrize("release", RELEASES)

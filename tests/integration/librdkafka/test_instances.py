@@ -70,7 +70,7 @@ def test_a_full_pool_refuses_in_words_until_a_client_is_closed() -> None:
         conf = mapped("kafka-1 = 127.0.0.1")
         with producer(conf) as client:
             assert f"{POOL} clients with a brokernat.map are open in this process" in wait_for(conf, client, "refused")
-            wait_for(conf, client, "Failed to resolve 'kafka-1:9092': Too many open files")
+            wait_for(conf, client, "Failed to resolve 'kafka-1:9092': Too many users")
         without = Conf({"plugin.library.paths": str(plugin_library()), "bootstrap.servers": "127.0.0.1:1"})
         without.keep_log()
         with producer(without) as client:
