@@ -146,7 +146,7 @@ def test_a_file_that_cannot_be_used_does_not_make_the_version_in_force_younger(
     life.write("id,name\nc1,One\n")
     life.rows()
     strict = Life(spark, tmp_path, max_age="10 minutes")
-    life.path.write_text("id,na")
+    life.path.write_text("other,name\nc1,Uno\n")
     with pytest.raises(StaleReferenceError):
         strict.rows()
 
