@@ -75,7 +75,7 @@ def test_each_missing_right_is_named_and_granting_what_is_named_heals(place: Wor
 
     # Now that the topics may be seen, their limits may be asked for: what is left are warnings.
     found = checks(place, code=0)
-    assert set(found) == {f"message size {topic}" for topic in (place.topic, place.tags, place.dead)}
+    assert set(found) == {f"message size {topic}" for topic in (place.topic, place.dead)}
     grant_all_as_told(found, (hq, local))
 
     place.write([order(1), b"{"])
