@@ -146,6 +146,7 @@ def _look(spark: SparkSession, prepared: Prepared, wanted: SparkOptions) -> tupl
     from brokernat.clients.spark import prove
     from brokernat.pipelines.preflight import CheckResult, Level, look_at_clusters, not_provable, try_steps
 
+    console.note("asking the driver and every executor to reach every broker")
     found = look_at_clusters(spark, prepared)
     proof = prove(spark, prepared.clusters, topics=found.topics, timeout=wanted.proof_timeout)
     found = found.and_then(not_provable(proof, prepared.clusters))

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tests.integration.spark.standalone import SHORT_LIVED
+
 from brokernat.config import Cluster, Secret
 
 SCENARIOS = Path(__file__).with_name("scenarios.py")
@@ -63,8 +65,8 @@ class Driver:
         extra = {"checkpoint": str(self.directory / "checkpoint"), "gate": str(self.directory), **wishes}
         stdin = json.dumps({
             "clusters": clusters, "master": known["master"] or "local[2]", "loader": known["loader"] or "auto",
-            "agent_path": known["agent_path"], "settings": known["settings"] or {}, "topic": known["topic"] or "",
-            "extra": extra,
+            "agent_path": known["agent_path"], "settings": SHORT_LIVED | (known["settings"] or {}),
+            "topic": known["topic"] or "", "extra": extra,
         })  # fmt: skip
         (self.directory / "stdin.json").write_text(stdin)
         with (self.directory / "stdin.json").open() as source, (self.directory / "output").open("w") as output:

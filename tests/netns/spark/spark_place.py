@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 
-from tests.integration.spark.standalone import StandaloneCluster, standalone_cluster
+from tests.integration.spark.standalone import SHORT_LIVED, StandaloneCluster, standalone_cluster
 
 from brokernat.clients.spark.connector import connector_jars
 from brokernat.testbed.place import Place
@@ -113,8 +113,7 @@ class SparkPlace:
             "spark.executor.cores": "1",
             "spark.sql.shuffle.partitions": "2",
             "spark.ui.enabled": "false",
-            "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
-            "spark.executor.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+            **SHORT_LIVED,
         }
 
 

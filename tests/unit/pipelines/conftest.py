@@ -36,6 +36,8 @@ def spark() -> Iterator[SparkSession]:
             .config("spark.ui.showConsoleProgress", "false")
             .config("spark.sql.shuffle.partitions", "2")
             .config("spark.sql.session.timeZone", "UTC")
+            # The second compiler costs more than it gives back in a JVM that lives for a minute.
+            .config("spark.driver.extraJavaOptions", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1")
             .getOrCreate()
         )
         session.sparkContext.setLogLevel("ERROR")
