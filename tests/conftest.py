@@ -103,7 +103,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_runtest_setup(item: pytest.Item) -> None:
     given = item.config.stash[_TIME]
     if item.get_closest_marker("soak") and not given.may_begin(item.nodeid):
-        pytest.skip(f"no time left in a soak of {given.seconds:.0f} s; another seed begins with others")
+        pytest.skip(f"{item.name}: no time left in a soak of {given.seconds:.0f} s; another seed begins with others")
 
 
 @pytest.fixture
