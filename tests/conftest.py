@@ -58,10 +58,15 @@ class Soak:
 
     seed: int
     deadline: float
+    end: float = field(default=0.0)
 
     def time_left(self) -> float:
         """Seconds of this test's own share."""
         return self.deadline - time.monotonic()
+
+    def fits(self, seconds: float) -> bool:
+        """Whether something that takes so long, whatever the share, ends within the whole soak."""
+        return time.monotonic() + seconds <= self.end
 
     def rounds(self) -> Iterator[int]:
         """Numbers of rounds: 0 in any case, another one while a round as long as the longest so far would fit."""
@@ -109,7 +114,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @pytest.fixture
 def soak(request: pytest.FixtureRequest) -> Soak:
     given = request.config.stash[_TIME]
-    return Soak(given.seed, given.share(request.node.nodeid))
+    return Soak(given.seed, given.share(request.node.nodeid), given.end)
 
 
 def _fixtures(item: pytest.Item) -> list[str]:

@@ -37,7 +37,9 @@ def test_nothing_is_lost_in_two_hundred_kills(
     cluster.create_topic("kills")
     stage, dice = Stage(cluster, "kills", tmp_path), soak.random("shipping")
     with restarting_brokers(cluster, soak.random("brokers")) as restarted:
-        while stage.kills < KILLS and soak.time_left() > _RESERVE:
+        for _ in soak.rounds():
+            if stage.kills >= KILLS:
+                break
             dice.choice([stage.kill_the_shipper, stage.kill_the_auditor])(dice)
     found = stage.drain()
     with capsys.disabled():
@@ -55,7 +57,7 @@ def test_nothing_is_lost_in_two_hundred_kills(
 def test_ten_minutes_without_brokers_and_a_small_spool(
     cluster: RunningCluster, tmp_path: Path, soak: Soak, audit: bool, on_full: str
 ) -> None:
-    if soak.time_left() < OUTAGE + _RESERVE:
+    if not soak.fits(OUTAGE + _RESERVE):
         pytest.skip("no time for an outage of ten minutes")
     topic = f"outage-{on_full}"
     cluster.create_topic(topic)

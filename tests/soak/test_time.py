@@ -29,6 +29,12 @@ def test_those_of_a_fixed_length_leave_time_for_those_that_go_on() -> None:
         assert (given.may_begin("other"), given.may_begin("a")) == (fixed, going_on)
 
 
+def test_what_takes_long_is_held_against_the_whole() -> None:
+    given = Soak(0, time.monotonic() + 1, time.monotonic() + 700)
+    assert given.fits(600)
+    assert not given.fits(800)
+
+
 def test_a_share_is_never_negative() -> None:
     given = SoakTime(0, 90, time.monotonic() - 5, ["a", "b"])
     assert Soak(0, given.share("a")).time_left() <= 0
