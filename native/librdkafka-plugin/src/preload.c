@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -26,6 +27,14 @@ static void *next(const char *name, void *self, const void *caller) {
         dlclose(library);
     }
     return found && found != self ? found : dlsym(RTLD_NEXT, name);
+}
+
+/* By its file: librdkafka tells interceptors of one name apart by their functions, and ours here are others. */
+static bool names_the_plugin(const rd_kafka_conf_t *conf, const struct rdkafka *rdkafka) {
+    char paths[4096];
+    size_t size = sizeof paths;
+    return rdkafka->conf_get(conf, "plugin.library.paths", paths, &size) == RD_KAFKA_CONF_OK &&
+           strstr(paths, "libbrokernat-rdkafka");
 }
 
 static void add_map(rd_kafka_conf_t *conf, const void *real) {
@@ -45,7 +54,8 @@ static void add_map(rd_kafka_conf_t *conf, const void *real) {
         fprintf(stderr, "[brokernat] nothing is translated: %s\n", words);
         return;
     }
-    if (plugin_install(conf, &rdkafka)) {
+    /* A conflict: this object was given the map before, and no client came of it. */
+    if (names_the_plugin(conf, &rdkafka) || plugin_install(conf, &rdkafka)) {
         return;
     }
     if (rdkafka.conf_set(conf, "brokernat.map", map, words, sizeof words) ||
