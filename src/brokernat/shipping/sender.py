@@ -3,7 +3,8 @@
 A round is handed to librdkafka and flushed: when nothing is left in its queues, every record without an error report is
 acknowledged by all in-sync replicas (`acks=all`, reports for errors only). That costs no Python call for a record that
 arrives, and application and writer run on while the flush waits. Records that could not be delivered are sent again,
-alone; those that never can be are rejected, one by one.
+alone; those that never can be are rejected, one by one: a broker that refuses a batch for one record refuses them all,
+so refused records are halved until each stands alone.
 
 After a fatal error (an idempotent producer that lost its place) the producer is replaced, and what has no answer is
 sent again: duplicates, by the sequence number, and never a gap.
@@ -15,7 +16,8 @@ import logging
 import threading
 import time
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, Final
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from brokernat.shipping.block import SEQUENCE_HEADER
 from brokernat.shipping.producer import KafkaFault, describe, rejects
@@ -32,6 +34,14 @@ _ROUND_BYTES: Final = 4 << 20
 _IDLE: Final = 0.2
 _LONGEST_PAUSE: Final = 5.0
 _TELL_EVERY: Final = 60.0
+
+
+class _Waiting(NamedTuple):
+    """A record on its way."""
+
+    block: Block
+    sequence: int
+    record: bytes
 
 
 class Sender:
@@ -112,35 +122,39 @@ class Sender:
                 self._spool.arrived.wait(_IDLE)
 
     def _deliver(self, blocks: list[Block]) -> None:
-        waiting = [(block, sequence, record) for block in blocks for sequence, record in block.numbered()]
+        """Send until every record is acknowledged or rejected, then settle; on a stop nothing is settled."""
+        groups = [[_Waiting(block, *numbered) for block in blocks for numbered in block.numbered()]]
         rejections: dict[int, list[Rejection]] = defaultdict(list)
         pause = 0.0
-        while waiting:
-            self._faults.clear()
-            self._hand_over(waiting)
-            if not self._flushed():
+        while groups:
+            group = groups.pop()
+            if not self._send(group):
                 return
-            again = []
-            for block, sequence, record in waiting if self._faults else ():
-                fault = self._faults.get(record)
-                if fault is None:
-                    continue
-                if rejects(fault):
-                    rejections[block.block_id].append(Rejection(block.source, sequence, describe(fault), record))
-                else:
-                    self._told(describe(fault))
-                    again.append((block, sequence, record))
-            waiting = again
-            if waiting:
+            faults = [(one, fault) for one in group if (fault := self._faults.get(one.record))] if self._faults else []
+            refused = [one for one, fault in faults if rejects(fault)]
+            again = [one for one, fault in faults if not rejects(fault)]
+            if len(group) == 1 and refused:
+                (one, fault), *_ = faults
+                reason = describe(fault)
+                rejections[one.block.block_id].append(Rejection(one.block.source, one.sequence, reason, one.record))
+            elif refused:
+                # The broker judged the whole batch: which of its records is at fault shows when they come apart.
+                half = len(refused) // 2
+                groups += [part for part in (refused[half:], refused[:half]) if part]
+            if again:
+                self._told(describe(next(fault for _, fault in faults if not rejects(fault))))
+                groups.append(again)
                 pause = min(_LONGEST_PAUSE, pause * 2 + _IDLE)
                 if self._stop.wait(pause):
                     return
         self._settle(blocks, rejections)
 
-    def _hand_over(self, waiting: Iterable[tuple[Block, int, bytes]]) -> None:
-        produce, poll, topic, failed = self._producer.produce, self._producer.poll, self._topic, self._failed
+    def _send(self, group: Iterable[_Waiting]) -> bool:
+        """Whether every record of the group has its answer; those that were not acknowledged are in `_faults`."""
+        self._faults.clear()
+        produce, topic, failed = self._producer.produce, self._topic, self._failed
         key, known, start = b"", "", b""
-        for block, sequence, record in waiting:
+        for block, sequence, record in group:
             if block.source != known:
                 known, key = block.source, block.source.encode()
                 start = key + b"/"
@@ -150,13 +164,16 @@ class Sender:
                     produce(topic, record, key, headers=headers, on_delivery=failed)
                     break
                 except BufferError:
-                    poll(0.1)
+                    if self._stop.is_set():
+                        return False
+                    self._producer.poll(_IDLE)
                 except Exception as error:
                     # KafkaException: refused before it was queued.
                     if not error.args or not hasattr(error.args[0], "fatal"):
                         raise
                     self._note(record, error.args[0])
                     break
+        return self._flushed()
 
     def _flushed(self) -> bool:
         """Whether every record has its answer; False when that cannot be any more."""
@@ -170,7 +187,7 @@ class Sender:
             self._spool.settled(block, rejections.get(block.block_id, ()))
             self._position = block.block_id
         self._spool.trouble = ""
-        for one in (rejection for found in rejections.values() for rejection in found):
+        for one in sorted(chain.from_iterable(rejections.values()), key=lambda one: one.sequence):
             _LOG.warning("record %s/%d was rejected: %s", one.source, one.sequence, one.reason)
             if self._on_rejected is not None:
                 try:

@@ -59,9 +59,7 @@ def test_what_the_topic_refuses_is_kept_and_everything_else_arrives(
         rejections.append(rejection)
         handler.handle(logging.makeLogRecord({"msg": "what shipping's own threads log is not shipped"}))
 
-    # One record a batch: a broker judges batches by their size.
-    producer = {"batch.num.messages": 1, "linger.ms": 0}
-    handler = KafkaHandler(hq.cluster, topic_name, tmp_path, on_rejected=told, producer=producer, close_timeout=60)
+    handler = KafkaHandler(hq.cluster, topic_name, tmp_path, on_rejected=told, close_timeout=60)
     log.addHandler(handler)
     for number in range(30):
         log.info("%d %s", number, "x" * 30_000 if number % 10 == 3 else "")

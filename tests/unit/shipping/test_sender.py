@@ -49,6 +49,8 @@ class Producer:
         self.answer = answer
         self.deaf = False
         self.sent: list[str] = []
+        self.whole_batches = False
+        """A broker that refuses a batch refuses every record of it."""
         self._waiting: list[tuple[bytes, Callable[..., None]]] = []
 
     def produce(
@@ -70,8 +72,11 @@ class Producer:
         if self.deaf:
             return len(self._waiting)
         waiting, self._waiting = self._waiting, []
-        for value, on_delivery in waiting:
-            if fault := self.answer(json.loads(value)["message"]):
+        answers = [self.answer(json.loads(value)["message"]) for value, _ in waiting]
+        if self.whole_batches:
+            answers = [next((fault for fault in answers if fault), None)] * len(answers)
+        for (value, on_delivery), fault in zip(waiting, answers, strict=True):
+            if fault:
                 on_delivery(fault, Message(value))
         return 0
 
@@ -139,6 +144,19 @@ def test_what_people_can_repair_is_sent_again_alone(spool: Spool, name: str) -> 
     assert (spool.counts["acknowledged"], spool.counts["rejected"]) == (3, 0)
 
 
+def test_a_batch_that_is_refused_for_one_record_costs_no_other(spool: Spool) -> None:
+    bad = {"3", "17", "18", "49"}
+    append(spool, *map(str, range(25)))
+    append(spool, *map(str, range(25, 50)))
+    rejections: list[Rejection] = []
+    producer = Producer(lambda message: Fault("MSG_SIZE_TOO_LARGE") if message in bad else None)
+    producer.whole_batches = True
+    run(spool, producer, lambda: not spool.pending, rejections.append)
+    assert {json.loads(rejection.record)["message"] for rejection in rejections} == bad
+    assert [rejection.sequence for rejection in rejections] == [4, 18, 19, 50]
+    assert (spool.counts["acknowledged"], spool.counts["rejected"]) == (46, 4)
+
+
 def test_no_answer_is_no_acknowledgement(spool: Spool) -> None:
     append(spool, "a")
     producer = Producer(lambda message: None)
@@ -179,11 +197,11 @@ def test_a_callback_that_fails_stops_nothing(spool: Spool) -> None:
     producer = Producer(lambda message: Fault("MSG_SIZE_TOO_LARGE") if message == "bad" else None)
 
     def told(rejection: Rejection) -> None:
+        append(spool, "next")
         raise ValueError(rejection.reason)
 
-    run(spool, producer, lambda: not spool.pending, told)
-    append(spool, "next")
-    run(spool, producer, lambda: not spool.pending)
+    run(spool, producer, lambda: producer.sent[-1:] == ["next"] and not spool.pending, told)
+    assert (spool.counts["acknowledged"], spool.counts["rejected"]) == (2, 1)
 
 
 def test_trouble_is_told_while_it_lasts(spool: Spool) -> None:
