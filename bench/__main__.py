@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-BENCHES = ("bench.agent", "bench.plugin", "bench.pipelines")
+BENCHES = ("bench.agent", "bench.plugin", "bench.pipelines", "bench.shipping")
 
 
 def main() -> int:
