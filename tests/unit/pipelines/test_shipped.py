@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from brokernat.config import Cluster
+from brokernat.errors import IncompleteError
+from brokernat.pipelines import shipped
 from brokernat.pipelines.reconcile import Run, accounts
-from brokernat.pipelines.shipped import numbers, runs
+from brokernat.pipelines.shipped import numbers, reconcile_topic, runs
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,3 +62,14 @@ def test_runs_of_random_numbers_say_the_same_as_the_numbers(spark: SparkSession)
         own = [number for name, number in sent if name == source]
         assert account.missing == max(own) - len(set(own))
         assert (account.records, account.duplicates) == (len(own), len(own) - len(set(own)))
+
+
+def test_of_a_topic_that_cannot_be_read_to_its_end_nothing_is_said(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = spark.range(3).selectExpr(
+        "if(id < 2, array(struct('brokernat-seq' AS key, binary('web/1') AS value)), raise_error('7 is gone')) AS headers"
+    )
+    monkeypatch.setattr(shipped, "read_topics", lambda *_: broken)
+    with pytest.raises(IncompleteError, match=r"topic `audit` could not be read to its end: .*7 is gone"):
+        reconcile_topic(spark, Cluster("hq", ()), "audit")
