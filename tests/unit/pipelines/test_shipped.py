@@ -67,9 +67,8 @@ def test_runs_of_random_numbers_say_the_same_as_the_numbers(spark: SparkSession)
 def test_of_a_topic_that_cannot_be_read_to_its_end_nothing_is_said(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken = spark.range(3).selectExpr(
-        "if(id < 2, array(struct('brokernat-seq' AS key, binary('web/1') AS value)), raise_error('7 is gone')) AS headers"
-    )
+    headers = "array(struct('brokernat-seq' AS key, binary('web/1') AS value))"
+    broken = spark.range(3).selectExpr(f"if(id < 2, {headers}, raise_error('7 is gone')) AS headers")
     monkeypatch.setattr(shipped, "read_topics", lambda *_: broken)
     with pytest.raises(IncompleteError, match=r"topic `audit` could not be read to its end: .*7 is gone"):
         reconcile_topic(spark, Cluster("hq", ()), "audit")
