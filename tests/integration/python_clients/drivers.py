@@ -20,8 +20,8 @@ _PATIENCE = 120
 
 class Admin(Protocol):
     def create_topic(self, name: str, partitions: int, replicas: int) -> None: ...
-    def committed(self, group: str) -> Any:
-        """Asks the group's coordinator, a broker that the client did not choose."""
+    def committed(self, group: str) -> list[int]:
+        """The partitions that a group has committed, from its coordinator: a broker that the client did not choose."""
 
     def close(self) -> None: ...
 
@@ -88,10 +88,12 @@ class _KafkaPythonAdmin:
 
         self._client.create_topics([NewTopic(name, partitions, replicas)])
 
-    def committed(self, group: str) -> Any:
+    def committed(self, group: str) -> list[int]:
         if hasattr(self._client, "list_group_offsets"):
-            return self._client.list_group_offsets({group: None})
-        return self._client.list_consumer_group_offsets(group)
+            found = self._client.list_group_offsets({group: None})[group]
+        else:
+            found = self._client.list_consumer_group_offsets(group)
+        return sorted(partition.partition for partition in found)
 
     def close(self) -> None:
         self._client.close()
@@ -196,8 +198,9 @@ class _AioKafkaAdmin:
 
         self._driver.run(self._client.create_topics([NewTopic(name, partitions, replicas)]))
 
-    def committed(self, group: str) -> Any:
-        return self._driver.run(self._client.list_consumer_group_offsets(group))
+    def committed(self, group: str) -> list[int]:
+        found = self._driver.run(self._client.list_consumer_group_offsets(group))
+        return sorted(partition.partition for partition in found)
 
     def close(self) -> None:
         self._driver.run(self._client.close())

@@ -7,7 +7,7 @@ from tests.integration.python_clients.program import RECORDS
 
 from brokernat.testbed import RunningCluster
 
-ROLES = ("admin", "producer", "transactional", "group")
+ROLES = ("admin", "producer", "transactional", "group", "offsets")
 
 
 def assert_healthy(outcome: Outcome, *clusters: RunningCluster) -> None:
@@ -21,6 +21,7 @@ def assert_healthy(outcome: Outcome, *clusters: RunningCluster) -> None:
         {f"plain {cluster.name}": records, f"committed {cluster.name}": records}
         for cluster, records in zip(clusters, each, strict=True)
     ], str(outcome)
+    assert answer["offsets"] == [list(range(len(cluster.nodes))) for cluster in clusters], str(outcome)
 
 
 def assert_dialled(outcome: Outcome, cluster: RunningCluster) -> None:

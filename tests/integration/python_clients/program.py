@@ -63,9 +63,17 @@ def admin(driver: Driver, orders: list[Order]) -> list[Any]:
     for order, client in zip(orders, clients, strict=True):
         client.create_topic(order.topic, order.partitions, order.replicas)
     for client in clients:
-        client.committed("nobody")
         client.close()
     return [True for _ in orders]
+
+
+def offsets(driver: Driver, orders: list[Order]) -> list[Any]:
+    """What the group of the role before has committed, as the admin client sees it."""
+    clients = [driver.admin(order.cluster, **order.conf) for order in orders]
+    answers = [client.committed(order.topic) for order, client in zip(orders, clients, strict=True)]
+    for client in clients:
+        client.close()
+    return answers
 
 
 def producer(driver: Driver, orders: list[Order]) -> list[Any]:
@@ -112,6 +120,7 @@ ROLES: dict[str, Callable[[Driver, list[Order]], list[Any]]] = {
     "producer": producer,
     "transactional": transactional,
     "group": group,
+    "offsets": offsets,
 }
 
 
