@@ -79,9 +79,11 @@ class Tail:
 
     def start(self) -> Batch:
         """Open what is there; the batch holds where reading starts and must be stored before anything is read."""
-        for place in list(self._known.values()):
+        # Known files before new ones: a new one may be the copy of a known one that was truncated.
+        paths = {_key(path): path for path in self._paths()}
+        for key, place in list(self._known.items()):
             if place != STARTED:
-                self._find_again(place)
+                self._find_again(key, place, paths.get(key))
         self.scan()
         self._from_beginning = True
         self._notes.positions.extend([STARTED, *(one.position for one in self._open.values())])
@@ -104,12 +106,7 @@ class Tail:
                 one.active = now
                 one.position = replace(one.position, path=str(path))
             elif stat.S_ISREG(found.st_mode) and not self._is_copy(path):
-                known = self._read_before(key, path)
-                if known is None:
-                    offset = 0 if self._from_beginning else found.st_size
-                    self._start_at(path, key, Position(*key, str(path), offset))
-                elif found.st_size > known.offset:
-                    self._start_at(path, key, replace(known, path=str(path)))
+                self._start_or_go_on(path, key, found.st_size)
 
     def read(self, *, final: bool = False) -> Batch:
         """Up to a block of new records, from the file that has been read least recently; empty when there are none.
@@ -181,15 +178,26 @@ class Tail:
         self._open[key] = _Open(descriptor, place, time.monotonic())
         return self._open[key]
 
-    def _find_again(self, place: Position) -> None:
-        """A file of an earlier run, under whatever name it has now; if it was truncated, its copy."""
-        key = (place.device, place.inode)
-        for path in _beside(Path(place.path)):
-            if _key(path) == key:
-                one = self._start_at(path, key, place)
-                if one is not None and not _is_same(one.descriptor, place):
-                    self._begin_anew(one)
-                return
+    def _start_or_go_on(self, path: Path, key: Key, size: int) -> None:
+        known = self._known.get(key)
+        if known is None:
+            self._start_at(path, key, Position(*key, str(path), 0 if self._from_beginning else size))
+        elif not _repeats(path, known):
+            # Truncated since, or another file under the same inode.
+            self._read_copy(known)
+            self._start_at(path, key, Position(*key, str(path), 0))
+        else:
+            # Also with nothing new in it: while it is open its copies are told from new files.
+            self._start_at(path, key, replace(known, path=str(path)))
+
+    def _find_again(self, key: Key, place: Position, path: Path | None) -> None:
+        """A file of an earlier run: where its pattern finds it, else where it was, else in a copy of it."""
+        if path is None:
+            beside = _in_folder_of(Path(place.path))
+            path = next((one for one in beside if _key(one) == key and _repeats(one, place)), None)
+        if path is not None:
+            self._start_or_go_on(path, key, path.stat().st_size)
+            return
         self._read_copy(place)
         _LOG.warning("%s is gone; it was read up to byte %d", place.path, place.offset)
         self._notes.gone.append(self._known.pop(key))
@@ -203,7 +211,9 @@ class Tail:
 
     def _read_copy(self, place: Position) -> None:
         """What was not read before the truncation stands in the copy."""
-        for path in _beside(Path(place.path)) if place.offset else ():
+        for path in _in_folder_of(Path(place.path)) if place.offset else ():
+            if Path(place.path).name not in path.name:
+                continue
             key = _key(path)
             if key is None or key in self._open or self._read_before(key, path) is not None:
                 continue
@@ -264,11 +274,10 @@ def _repeats(path: Path, place: Position) -> bool:
         return False
 
 
-def _beside(path: Path) -> list[Path]:
-    """The file itself and those named after it, the newest first."""
+def _in_folder_of(file: Path) -> list[Path]:
+    """The newest first."""
     try:
-        found = [one for one in path.parent.iterdir() if one.name.startswith(path.name) or path.name in one.name]
-        return sorted(found, key=lambda one: one.stat().st_mtime, reverse=True)
+        return sorted(file.parent.iterdir(), key=lambda one: one.lstat().st_mtime, reverse=True)
     except OSError:
         return []
 

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from brokernat.shipping.spool import Position
 
 
+_OPEN: list[Tail] = []
+
+
 class Reader:
     """A tail and what it has read; `restart` forgets all but the positions, as a kill does."""
 
@@ -28,7 +31,10 @@ class Reader:
         self.restart()
 
     def restart(self) -> None:
+        for tail in _OPEN:
+            tail.close()
         self.tail = Tail(self.patterns, list(self.positions.values()), from_beginning=self.from_beginning)
+        _OPEN[:] = [self.tail]
         self._take(self.tail.start())
 
     def read(self, *, final: bool = False, scan: bool = True) -> list[str]:
@@ -196,11 +202,24 @@ def test_a_line_of_a_megabyte_comes_in_pieces_that_join(log: Path) -> None:
     assert [piece["continued"] for piece in found[1:-1]] == [True] * (len(found) - 3) + [False]
 
 
+def test_a_file_under_a_name_that_has_nothing_of_the_old_one_is_known_again(tmp_path: Path) -> None:
+    add(tmp_path / "app.log", "one")
+    reader = Reader(tmp_path)
+    reader.read()
+    (tmp_path / "app.log").rename(tmp_path / "yesterday")
+    add(tmp_path / "yesterday", "two")
+    for _ in range(2):
+        reader.restart()
+        reader.read()
+    assert reader.lines == ["one", "two"]
+
+
+@pytest.mark.parametrize("pattern", ["app.log*", "."])
 @pytest.mark.parametrize("seed", range(30))
-def test_nothing_is_lost_or_repeated_whatever_happens_to_the_files(tmp_path: Path, seed: int) -> None:
+def test_nothing_is_lost_or_repeated_whatever_happens_to_the_files(tmp_path: Path, seed: int, pattern: str) -> None:
     """Appends, rotations of both kinds and kills, in random order, with a pattern that names rotated files too."""
     dice, log, written = random.Random(seed), tmp_path / "app.log", 0
-    reader = Reader(tmp_path / "app.log*")
+    reader = Reader(tmp_path / pattern)
     for number in range(60):
         match dice.choice(["append", "append", "append", "rename", "copytruncate", "restart", "read", "read"]):
             case "append":
@@ -208,7 +227,7 @@ def test_nothing_is_lost_or_repeated_whatever_happens_to_the_files(tmp_path: Pat
                 add(log, *lines)
                 written += len(lines)
             case "rename" if log.exists():
-                log.rename(tmp_path / f"app.log.{number}")
+                log.rename(tmp_path / (f"app.{number}" if pattern == "." else f"app.log.{number}"))
             case "copytruncate" if log.exists():
                 shutil.copy(log, tmp_path / f"app.log.{number}")
                 os.truncate(log, 0)
