@@ -90,7 +90,14 @@ def test_without_exec_it_fails(job: Job) -> None:
     assert job.written() == []
 
 
-@pytest.mark.parametrize("starter", ["python", "spark-submit"])
+@pytest.mark.parametrize(
+    "starter",
+    [
+        "python",
+        # Nothing in it that the same on two workers does not show.
+        pytest.param("spark-submit", marks=pytest.mark.soak),
+    ],
+)
 def test_in_one_jvm(job: Job, starter: str) -> None:
     done = job.with_map(starter, "local[2]")
     assert done.returncode == 0, done.stderr[-4000:]
