@@ -6,6 +6,7 @@ each address of the README stands for one of the world, so nothing outside is ev
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -45,6 +46,7 @@ def sessions() -> Iterator[tuple[str, str]]:
 
 (THE_FILE,) = blocks("yaml")
 (THE_JOB,) = blocks("python")
+(SHIPPING,) = (block for block in blocks("text") if "KafkaHandler" in block)
 OFFLINE = [(command, shown) for command, shown in sessions() if command.startswith("brokernat ")]
 
 
@@ -124,3 +126,36 @@ def test_the_java_tool_reads_through_the_map(loopback_world: LoopbackWorld, orde
         loopback_world.hq.advertised.values(), loopback_world.hq.reachable.values(), strict=True
     ):
         assert f"{advertised} -> {reachable}" in done.stderr
+
+
+@pytest.mark.spark
+def test_what_is_shipped_is_read_back_whole(loopback_world: LoopbackWorld, topic_name: str, tmp_path: Path) -> None:
+    loopback_world.hq.create_topic(topic_name)
+    (tmp_path / "brokernat.yaml").write_text(carried_over(THE_FILE, loopback_world), encoding="utf-8")
+    (tmp_path / "app.log").write_text("".join(f"line {number}\n" for number in range(COUNT)), encoding="utf-8")
+    block = SHIPPING.replace("/var/spool", str(tmp_path)).replace("/var/log/app", str(tmp_path))
+    handler, ship, reconcile = (line for line in block.splitlines() if line)
+    service = f"""
+import logging
+from brokernat.shipping import KafkaHandler
+{handler.replace('"audit", spool', f'"{topic_name}", spool')}
+for number in range({COUNT}):
+    logging.getLogger("audit").warning("event %d", number)
+"""
+    words = [shlex.split(line.replace("--topic audit", f"--topic {topic_name}")) for line in (ship, reconcile)]
+    for program, *arguments in (
+        [sys.executable, "-c", service],
+        [*words[0], "--once", "--from-beginning"],
+        [*words[1], "--format", "json"],
+    ):
+        done = subprocess.run(
+            [program if program == sys.executable else str(Path(sys.executable).with_name(program)), *arguments],
+            cwd=tmp_path,
+            env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, (arguments, done.stderr[-3000:])
+    accounts = json.loads(done.stdout)["sources"]
+    assert [(account["records"], account["missing"]) for account in accounts] == [(COUNT, 0)] * 2
