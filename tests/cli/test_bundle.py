@@ -25,7 +25,6 @@ if TYPE_CHECKING:
         "damaged --install",
         "nowhere --verify",
         "made",
-        "new --extra sprak",
     ],
 )
 def test_bundle(run: Callable[..., str], folder: Path, snapshot: SnapshotAssertion, line: str) -> None:
@@ -36,3 +35,10 @@ def test_bundle(run: Callable[..., str], folder: Path, snapshot: SnapshotAsserti
     (folder / "damaged" / "a.whl").write_bytes(b"")
     (folder / "damaged" / "b.whl").write_bytes(b"")
     assert run("bundle", *line.split()) == snapshot
+
+
+def test_an_extra_that_is_not_there_comes_with_those_that_are(run: Callable[..., str]) -> None:
+    said = run("bundle", "new", "--extra", "sprak")
+    assert "exit 2" in said
+    assert "error: brokernat has no extra `sprak`" in said
+    assert "shipping, spark" in said
