@@ -75,6 +75,7 @@ def test_a_reader_that_goes_away_ends_the_child(run: Exec) -> None:
     line = " ".join(run.words(["yes"])) + " | head -n 1"
     done = run.bare(["sh", "-c", line])
     assert done.stdout == "y\n"
+    assert "Broken pipe" not in done.stderr
 
 
 def test_a_terminal_is_the_childs(run: Exec) -> None:

@@ -2,7 +2,7 @@
 
 So the terminal, job control, every signal and the exit code are the child's by the kernel's doing, and there is
 nothing that could end differently. Python's own changes to signals are taken back first: it ignores SIGPIPE and
-SIGXFSZ, and what is ignored stays so across `execve`, which would let `yes | head` run for ever.
+SIGXFSZ, and what is ignored stays so across `execve`: behind `| head` the child would not end in silence, but complain.
 """
 
 from __future__ import annotations
