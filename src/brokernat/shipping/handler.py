@@ -122,11 +122,19 @@ class KafkaHandler(logging.Handler):
 
         Raises:
             NotShippedError: with `audit`, when the record is not in the spool.
+            SpoolFullError: with `audit`, when a child cannot have a spool; also OSError.
         """
         name = record.name or ""  # `makeLogRecord` may leave it out
         if name.startswith(EXCLUDED) and _excluded(name):
             return
-        parts = self._parts or self._reopen()
+        try:
+            parts = self._parts or self._reopen()
+        except Exception:
+            if self._audit:
+                raise
+            # A child that cannot have a spool: told as `logging` tells of every handler that fails, never raised.
+            self.handleError(record)
+            return
         if threading.get_ident() in (parts.writer.ident, parts.sender.ident):
             return
         tail = self._encoder.encode(record, self.formatter)

@@ -143,6 +143,23 @@ def test_a_child_that_logs_nothing_opens_nothing_and_leaves_the_parent_alone(tmp
     assert not [path for path in tmp_path.iterdir() if path.is_dir()]
 
 
+@pytest.mark.parametrize("audit", [False, True])
+def test_a_child_that_cannot_have_a_spool_raises_for_audit_only(tmp_path: Path, audit: bool) -> None:
+    program = """
+        if os.fork() == 0:
+            handler._directory = handler._directory / "spool.db"
+            try:
+                log.info("nowhere to go")
+            except OSError:
+                os._exit(3)
+            os._exit(0)
+        print(os.waitstatus_to_exitcode(os.wait()[1]))
+        """
+    done = run(program, tmp_path, *(["audit"] if audit else []))
+    assert done.stdout.strip() == ("3" if audit else "0")
+    assert ("--- Logging error ---" in done.stderr) is not audit
+
+
 def test_ordinary_calls_never_wait_and_every_drop_is_counted_and_told(
     tmp_path: Path, log: logging.Logger, caplog: pytest.LogCaptureFixture
 ) -> None:
