@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -66,8 +67,11 @@ class State:
 
 
 def user_folder(name: str) -> Path:
-    """Where logs of `name` go when no local folder of its own is there for them."""
-    return Path.home() / ".local" / "state" / "brokernat" / name
+    """Where logs go that have no local folder: in `$XDG_STATE_HOME/brokernat`, or `~/.local/state/brokernat`."""
+    base = os.environ.get("XDG_STATE_HOME")
+    # The base directory specification: a relative path is to be ignored.
+    root = Path(base) if base and Path(base).is_absolute() else Path.home() / ".local" / "state"
+    return root / "brokernat" / name
 
 
 def foreign(found: Owner | None, owner: Owner) -> tuple[Problem, ...]:

@@ -22,7 +22,10 @@ def tag(records):
 
 
 @pytest.fixture
-def workplace(loopback_world: LoopbackWorld, tmp_path: Path, topic_name: str) -> Workplace:
+def workplace(
+    loopback_world: LoopbackWorld, tmp_path: Path, topic_name: str, monkeypatch: pytest.MonkeyPatch
+) -> Workplace:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     place = Workplace(loopback_world, tmp_path, topic_name)
     place.create_topics()
     return place

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -28,7 +29,8 @@ def reconcile(world: LoopbackWorld, folder: Path, topic: str, *more: str) -> sub
     words = ["pipeline", "reconcile", "--cluster", "hq", "--topic", topic, "--config", str(file)]
     small = ["--master", "local[2]", "--conf", "spark.sql.shuffle.partitions=2"]
     program = [sys.executable, "-m", "brokernat.cli.app", *words, *small, *more]
-    return subprocess.run(program, capture_output=True, text=True, timeout=240, check=False)
+    environ = {**os.environ, "XDG_STATE_HOME": str(folder)}
+    return subprocess.run(program, env=environ, capture_output=True, text=True, timeout=240, check=False)
 
 
 def test_gaps_duplicates_and_strangers_are_told_by_source(

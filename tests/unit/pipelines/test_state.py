@@ -6,7 +6,7 @@ import pytest
 
 from brokernat.errors import ConfigError
 from brokernat.pipelines.files import Files
-from brokernat.pipelines.state import Owner, State, foreign, locked
+from brokernat.pipelines.state import Owner, State, foreign, locked, user_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,3 +54,12 @@ def test_logs_lie_beside_a_local_checkpoint_and_in_the_home_otherwise(tmp_path: 
     assert State(str(tmp_path)).local_folder("tags") == tmp_path / "_brokernat"
     assert State(f"file:{tmp_path}").local_folder("tags") == tmp_path / "_brokernat"
     assert "brokernat" in State("hdfs://nn/state").local_folder("tags").parts
+
+
+def test_a_user_s_folder_follows_the_base_directory_specification(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for value, folder in (("/state", "/state"), ("state", f"{tmp_path}/.local/state")):
+        monkeypatch.setenv("XDG_STATE_HOME", value)
+        assert str(user_folder("tags")) == f"{folder}/brokernat/tags"
