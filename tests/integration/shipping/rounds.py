@@ -118,7 +118,7 @@ class Stage:
                 self.promised.update(lines)
                 if rotate and count % 5_000 == 0:
                     self.log.rename(self.log.with_suffix(f".{count}"))
-                over.wait(0.005)
+                over.wait(0.02)
 
         writer = threading.Thread(target=write, daemon=True)
         writer.start()
