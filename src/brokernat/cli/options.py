@@ -11,8 +11,7 @@ from brokernat.cli import exit_codes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from brokernat.address import Severity
+    from enum import StrEnum
 
 DEFAULT_FILE: Final = "brokernat.yaml"
 EXIT_WARNINGS, EXIT_FINDINGS = exit_codes.WARNINGS, exit_codes.FINDINGS
@@ -43,7 +42,7 @@ fail_on_option = click.option(
 )
 
 
-def findings_code(severities: Iterable[Severity], fail_on: str) -> int:
+def findings_code(severities: Iterable[StrEnum], fail_on: str) -> int:
     """The exit code for what was found: 5 with errors, 4 with warnings where these count, else 0."""
     found = {severity.value for severity in severities}
     if "error" in found:

@@ -1,0 +1,120 @@
+"""`brokernat doctor`: what is wrong between here and every broker.
+
+The cluster is one of the file, or given on the spot by `--bootstrap-server`. `--save` keeps what was seen, `--from`
+makes the report of it elsewhere, without a network. With `--bootstrap-server` there is no login: credentials belong
+into the file, where they can be references.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from brokernat.cli import console
+from brokernat.cli.options import config_option, fail_on_option, findings_code, format_option
+from brokernat.errors import ConfigError, MissingToolError, NothingReachableError, Problem
+
+if TYPE_CHECKING:
+    from brokernat.config import Cluster
+    from brokernat.doctor.evidence import Evidence
+
+_NARROWEST, _WIDEST = 40, 100
+
+
+@click.command()
+@config_option
+@click.option("--cluster", metavar="NAME", help="A cluster of the file; needed when it has several.")
+@click.option(
+    "--bootstrap-server", "servers", metavar="HOST:PORT", multiple=True, help="Instead of the file; repeatable."
+)
+@click.option("--map", "rules", metavar="RULES", help="The address map for --bootstrap-server; also `file:/path`.")
+@click.option("--timeout", type=click.FloatRange(1, 600), default=15, show_default=True, help="Seconds for everything.")
+@click.option("--save", metavar="FILE", type=click.Path(path_type=Path), help="Keep what was seen, without secrets.")
+@click.option("--from", "source", metavar="FILE", type=click.Path(path_type=Path), help="Report on what --save kept.")
+@fail_on_option
+@format_option
+def doctor(
+    config_file: Path,
+    cluster: str | None,
+    servers: tuple[str, ...],
+    rules: str | None,
+    timeout: float,
+    save: Path | None,
+    source: Path | None,
+    fail_on: str,
+    output: str,
+) -> int:
+    """Say what is wrong between here and every broker, prove it, and show what to change."""
+    from brokernat.doctor.reports.json_v1 import json_v1
+    from brokernat.doctor.reports.terminal import terminal
+    from brokernat.doctor.runner import diagnose
+
+    if source is not None and (cluster or servers or rules):
+        raise click.UsageError("`--from` excludes `--cluster`, `--bootstrap-server` and `--map`")
+    evidence = _saved(source) if source else _collected(_cluster(config_file, cluster, servers, rules), timeout)
+    if save is not None:
+        _save(evidence, save)
+    diagnosis = diagnose(evidence)
+    if output == "json":
+        console.json_data(json_v1(diagnosis))
+    else:
+        columns = shutil.get_terminal_size((80, 24)).columns
+        console.data(terminal(diagnosis, max(_NARROWEST, min(columns, _WIDEST))))
+    if not any(look.answers for look in evidence.bootstraps):
+        return NothingReachableError.exit_code
+    return findings_code((finding.severity for finding in diagnosis.findings), fail_on)
+
+
+def _cluster(config_file: Path, name: str | None, servers: tuple[str, ...], rules: str | None) -> Cluster:
+    from brokernat.address import Endpoint
+    from brokernat.config import Cluster, load
+    from brokernat.config.rules_file import map_from_property
+
+    if servers:
+        if name:
+            raise click.UsageError("`--cluster` and `--bootstrap-server` exclude each other")
+        endpoints = tuple(Endpoint.parse(each) for text in servers for each in text.split(","))
+        return Cluster("given", endpoints, map_from_property(rules) if rules else None)
+    if rules:
+        raise click.UsageError("`--map` belongs to `--bootstrap-server`; a cluster of the file has its own map")
+    config = load(config_file)
+    if name:
+        return config.cluster(name)
+    if len(config.clusters) > 1:
+        raise click.UsageError(f"choose a cluster with `--cluster`: {', '.join(config.clusters)}")
+    return next(iter(config.clusters.values()))
+
+
+def _collected(cluster: Cluster, timeout: float) -> Evidence:
+    try:
+        from brokernat.doctor.collecting import collect
+    except ModuleNotFoundError as error:
+        if not (error.name or "").startswith("kio"):
+            raise
+        raise MissingToolError("the doctor needs kio", hint="pip install 'brokernat[doctor]'") from None
+    return collect(cluster, timeout)
+
+
+def _saved(file: Path) -> Evidence:
+    from brokernat.doctor.evidence import from_json
+
+    try:
+        text = file.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise ConfigError([Problem("file-unreadable", f"`{file}` cannot be read: {reason}")]) from None
+    return from_json(text, str(file))
+
+
+def _save(evidence: Evidence, file: Path) -> None:
+    from brokernat.doctor.evidence import to_json
+
+    try:
+        file.write_text(to_json(evidence), "utf-8")
+    except OSError as error:
+        message = f"`{file}` cannot be written: {error.strerror}"
+        raise ConfigError([Problem("file-unwritable", message)]) from None
+    console.note(f"{file}: what was seen; `brokernat doctor --from {file}` makes this report of it")

@@ -1,0 +1,35 @@
+"""What: the resolver of this machine knows no address for the host of a bootstrap server.
+Why: a typing error, a name of another network, or a missing search domain. Clients drop such an entry.
+Remedy: correct the name, or use an address.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from brokernat.doctor.finding import Check, Finding, Remedy, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from brokernat.doctor.evidence import Evidence
+
+CODE = "BN102"
+
+
+def _find(evidence: Evidence) -> Iterator[Finding]:
+    for look in evidence.bootstraps:
+        if look.dns_error:
+            remedy = Remedy(
+                client=("correct the name in `bootstrap_servers`, or write an address that is reached from here",)
+            )
+            message = "the name does not resolve on this machine"
+            yield Finding(CODE, Severity.ERROR, f"bootstrap {look.endpoint}", message, (look.dns_error,), remedy=remedy)
+
+
+CHECK = Check(
+    CODE,
+    "A bootstrap server's name does not resolve",
+    "The name of {subjects} does not resolve on this machine.",
+    _find,
+)

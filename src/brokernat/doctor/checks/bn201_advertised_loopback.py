@@ -1,0 +1,41 @@
+"""What: `localhost` or a loopback address is advertised, and the bootstrap servers are on other machines.
+Why: `advertised.listeners` was left at its default, or written for clients on the broker's host.
+Remedy: advertise what clients can dial, on a listener of its own where both are needed; or a rule of the address map.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from brokernat.doctor.finding import Check, Finding, Need, Remedy, Severity
+from brokernat.doctor.reading import is_loopback, node, proven_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from brokernat.doctor.evidence import Evidence
+
+CODE = "BN201"
+
+
+def _find(evidence: Evidence) -> Iterator[Finding]:
+    remote = any(not is_loopback(each) for look in evidence.bootstraps for each in look.addresses)
+    for path in evidence.paths:
+        if remote and is_loopback(path.broker.host):
+            remedy = Remedy(
+                rules=proven_line(evidence, path),
+                broker=("advertise an endpoint that clients can dial in `advertised.listeners`",),
+            )
+            severity = Severity.INFO if path.rule else Severity.ERROR
+            yield Finding(
+                CODE, severity, node(path), "the broker tells clients to dial their own machine", remedy=remedy
+            )
+
+
+CHECK = Check(
+    CODE,
+    "A broker advertises this machine's own address",
+    "The brokers advertise a loopback address ({subjects}): clients elsewhere dial themselves.",
+    _find,
+    (Need.METADATA,),
+)

@@ -1,0 +1,49 @@
+"""What: the advertised name has one label, or ends in `.svc`, `.internal`, `.local`, `.cluster.local` or the like, or
+is a container's id.
+Why: Docker, Kubernetes and cloud hosts call themselves so; other machines cannot know the name.
+Remedy: a rule of the address map; or a listener that advertises a name for this side.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from brokernat.doctor.finding import Check, Confidence, Finding, Need, Remedy, Severity
+from brokernat.doctor.reading import address, node, proven_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from brokernat.doctor.evidence import Evidence
+
+CODE = "BN203"
+_INSIDE = (".svc", ".internal", ".local", ".lan", ".intern", ".docker", ".cluster")
+
+
+def _find(evidence: Evidence) -> Iterator[Finding]:
+    for path in evidence.paths:
+        host = path.broker.host
+        if path.rule or not host or address(host) is not None or host == "localhost":
+            continue
+        if "." not in host.rstrip(".") or host.rstrip(".").endswith(_INSIDE):
+            remedy = Remedy(
+                rules=proven_line(evidence, path),
+                broker=("add a listener that advertises a name which resolves for clients",),
+            )
+            yield Finding(
+                CODE,
+                Severity.WARNING,
+                node(path),
+                "a name that usually only the brokers' own network knows",
+                remedy=remedy,
+                confidence=Confidence.LIKELY,
+            )
+
+
+CHECK = Check(
+    CODE,
+    "A broker advertises a name that only its own place knows",
+    "The brokers advertise names ({subjects}) that only their own network knows.",
+    _find,
+    (Need.METADATA,),
+)

@@ -1,0 +1,35 @@
+"""What: a name has several addresses (A, AAAA) and not all take a connection.
+Why: IPv6 without a route, or an old record. Clients try them in the order of the resolver, so it fails now and then.
+Remedy: correct the records.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from brokernat.doctor.finding import Check, Finding, Remedy, Severity
+from brokernat.doctor.reading import spots
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from brokernat.doctor.evidence import Evidence
+
+CODE = "BN303"
+
+
+def _find(evidence: Evidence) -> Iterator[Finding]:
+    for spot in spots(evidence):
+        failed = [f"{each.address}: {each.outcome}" for each in spot.look.attempts if each.outcome != "connected"]
+        if spot.look.connected and failed:
+            remedy = Remedy(client=("remove the addresses that do not work from DNS or from the hosts file",))
+            message = "some addresses of the name take no connection"
+            yield Finding(CODE, Severity.WARNING, spot.subject, message, tuple(failed), remedy=remedy)
+
+
+CHECK = Check(
+    CODE,
+    "Some addresses of a name take no connection",
+    "Some addresses of {subjects} take no connection.",
+    _find,
+)

@@ -1,0 +1,48 @@
+"""What: the node behind the endpoint that is dialled says that it is another one than metadata means.
+Why: two rules are exchanged, a forward leads to the wrong broker, a hosts file gives several names one address. Clients
+loop on NOT_LEADER_OR_FOLLOWER; from 4.4 on they bootstrap again and again.
+Remedy: exchange the targets.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from brokernat.doctor.finding import Check, Finding, Need, Remedy, Severity
+from brokernat.doctor.reading import dialled, proven_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from brokernat.doctor.evidence import Evidence
+
+CODE = "BN601"
+
+
+def _find(evidence: Evidence) -> Iterator[Finding]:
+    for spot in dialled(evidence):
+        path, identity = spot.path, spot.look.identity
+        if path is None or identity is None or identity.node_id in (None, path.broker.node_id):
+            continue
+        right = next(
+            (
+                each.look.endpoint
+                for each in dialled(evidence)
+                if each.look.identity and each.look.identity.node_id == path.broker.node_id
+            ),
+            None,
+        )
+        lines = (f"{path.broker.endpoint} = {right}",) if right else proven_line(evidence, path)
+        message = f"node {identity.node_id} answers at {spot.look.endpoint}, node {path.broker.node_id} is expected"
+        seen = (f"method: {identity.method}", *((f"rule: {path.rule}",) if path.rule else ()))
+        remedy = Remedy(rules=lines, broker=("correct the forward to this node",))
+        yield Finding(CODE, Severity.ERROR, spot.subject, message, seen, ("BN501", "BN205"), remedy)
+
+
+CHECK = Check(
+    CODE,
+    "Another node answers",
+    "Behind the endpoints dialled for {subjects} answer other nodes.",
+    _find,
+    (Need.METADATA,),
+)

@@ -1,0 +1,48 @@
+"""What: what is dialled for a node advertises another set of endpoints than the bootstrap servers do.
+Why: the rule leads to the right broker and the port of another listener. Metadata read there switches endpoints.
+Remedy: the port of the same listener.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from brokernat.doctor.finding import Check, Finding, Need, Remedy, Severity
+from brokernat.doctor.reading import advertised_sets, dialled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from brokernat.doctor.evidence import Evidence
+
+CODE = "BN603"
+
+
+def _find(evidence: Evidence) -> Iterator[Finding]:
+    sets = advertised_sets(evidence)
+    for spot in dialled(evidence):
+        told = tuple(f"{each.node_id} {each.endpoint}" for each in spot.look.brokers or ())
+        if told and spot.path is not None and spot.path.rule and told not in sets:
+            remedy = Remedy((f"let the rule `{spot.path.rule}` lead to the listener of the bootstrap servers",))
+            message = f"{spot.look.endpoint} advertises another set of brokers"
+            yield Finding(
+                CODE,
+                Severity.ERROR,
+                spot.subject,
+                message,
+                (f"it says: {', '.join(told)}",),
+                ("BN501", "BN601"),
+                remedy,
+            )
+
+
+CHECK = Check(
+    CODE,
+    "The right node, on another listener",
+    "The address map leads to another listener of the brokers: {subjects}.",
+    _find,
+    (
+        Need.METADATA,
+        Need.MAP,
+    ),
+)

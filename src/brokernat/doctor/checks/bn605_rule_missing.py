@@ -1,0 +1,38 @@
+"""What: the map says `unmapped: fail`, and no rule names an endpoint that is advertised.
+Why: a broker is new, or has another address or port than the map says.
+Remedy: the rule; or `unmapped: pass` where the endpoint can be dialled as it is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from brokernat.doctor.finding import Check, Finding, Need, Remedy, Severity
+from brokernat.doctor.reading import dialable, node, proven_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from brokernat.doctor.evidence import Evidence
+
+CODE = "BN605"
+
+
+def _find(evidence: Evidence) -> Iterator[Finding]:
+    for path in evidence.paths:
+        if path.look is None and dialable(path.broker.host, path.broker.port):
+            remedy = Remedy(rules=proven_line(evidence, path))
+            message = "no rule of the address map names it, so clients refuse to dial it"
+            yield Finding(CODE, Severity.ERROR, node(path), message, because=("BN502",), remedy=remedy)
+
+
+CHECK = Check(
+    CODE,
+    "An advertised endpoint has no rule",
+    "The address map has no rule for {subjects}, and refuses what it has no rule for.",
+    _find,
+    (
+        Need.METADATA,
+        Need.MAP,
+    ),
+)

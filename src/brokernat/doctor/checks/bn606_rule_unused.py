@@ -1,0 +1,39 @@
+"""What: no endpoint that is advertised now is matched by the rule.
+Why: the broker was removed or has another address; or the rule has a typing error.
+Remedy: remove or correct it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from brokernat.doctor.finding import Check, Finding, Need, Remedy, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from brokernat.doctor.evidence import Evidence
+
+CODE = "BN606"
+
+
+def _find(evidence: Evidence) -> Iterator[Finding]:
+    used = {path.rule for path in evidence.paths}
+    for rule in evidence.rules or ():
+        if rule not in used:
+            remedy = Remedy((f"remove or correct `{rule}`",))
+            yield Finding(
+                CODE, Severity.WARNING, f"rule {rule}", "no advertised endpoint is matched by it", remedy=remedy
+            )
+
+
+CHECK = Check(
+    CODE,
+    "A rule is never used",
+    "{subjects} is never used.",
+    _find,
+    (
+        Need.METADATA,
+        Need.MAP,
+    ),
+)

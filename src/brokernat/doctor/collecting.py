@@ -1,0 +1,96 @@
+"""Evidence from the network: the bootstrap servers first, then whatever they advertise, as the client would dial it.
+
+Every endpoint is looked at once: a target of the map that is also a bootstrap server is the same look. The time is one
+budget: the bootstrap servers may use half of it, so that a black hole among them leaves time for the brokers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from brokernat.address import AddressMap, Endpoint, Unmapped
+from brokernat.doctor.client_side import client_side
+from brokernat.doctor.evidence import Advertised, Evidence, Look, Path
+from brokernat.doctor.probes.look import Looker
+from brokernat.errors import ConfigError, UnmappedEndpointError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from brokernat.config import Cluster
+    from brokernat.doctor.client_side import ClientSide
+
+PARALLEL = 32
+_STEP = 5.0
+_TOUCH = 1.0
+
+
+def collect(cluster: Cluster, timeout: float) -> Evidence:
+    """Look at everything that a client of this cluster meets.
+
+    Args:
+        timeout: of the whole, in seconds.
+
+    Raises:
+        ConfigError: the client's section cannot be read.
+    """
+    return asyncio.run(_collect(cluster, client_side(cluster), timeout))
+
+
+async def _collect(cluster: Cluster, client: ClientSide, timeout: float) -> Evidence:  # noqa: ASYNC109 - a budget
+    start = asyncio.get_running_loop().time()
+    step = min(_STEP, timeout / 4)
+    parallel = asyncio.Semaphore(PARALLEL)
+    early = Looker(client, step, start + timeout / 2, parallel)
+    bootstraps = await asyncio.gather(*(early.look(endpoint) for endpoint in cluster.bootstrap_servers))
+    late = Looker(client, step, start + timeout, parallel)
+    quick = Looker(client, min(step, _TOUCH), start + timeout, parallel)
+    known = {look.endpoint: look for look in bootstraps if client.context is None and look.complete}
+    first = next((look for look in bootstraps if look.answers), None)
+    replicas = None if first is None else await late.replicas(Endpoint.parse(first.endpoint), first.name)
+    paths = await asyncio.gather(
+        *(_path(broker, cluster.address_map, late, quick, known) for broker in _all_brokers(bootstraps))
+    )
+    return Evidence(
+        taken_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        cluster=cluster.name,
+        security_protocol=client.protocol,
+        mechanism=client.mechanism,
+        rules=None if cluster.address_map is None else tuple(map(str, cluster.address_map.rules)),
+        unmapped=(cluster.address_map or AddressMap((), Unmapped.PASS)).unmapped.value,
+        bootstraps=tuple(bootstraps),
+        paths=tuple(paths),
+        replicas=replicas,
+    )
+
+
+def _all_brokers(bootstraps: Iterable[Look]) -> list[Advertised]:
+    """Everything that any bootstrap server advertises, once."""
+    found = {broker for look in bootstraps for broker in look.brokers or ()}
+    return sorted(found, key=lambda broker: (broker.node_id, broker.host, broker.port))
+
+
+async def _path(
+    broker: Advertised, address_map: AddressMap | None, late: Looker, quick: Looker, known: dict[str, Look]
+) -> Path:
+    try:
+        endpoint = Endpoint(broker.host, broker.port)
+    except ConfigError:
+        return Path(broker, None)
+    if address_map is None:
+        return Path(broker, await _known_or(late, endpoint, broker, known))
+    try:
+        translation = address_map.translate(endpoint, broker.node_id)
+    except UnmappedEndpointError:
+        return Path(broker, None)
+    if translation.rule is None:
+        return Path(broker, await _known_or(late, endpoint, broker, known))
+    look, direct = await asyncio.gather(_known_or(late, translation.endpoint, broker, known), quick.touch(endpoint))
+    return Path(broker, look, str(translation.rule), direct)
+
+
+async def _known_or(looker: Looker, endpoint: Endpoint, broker: Advertised, known: dict[str, Look]) -> Look:
+    found = known.get(str(endpoint))
+    return found if found is not None else await looker.look(endpoint, broker.host, broker.node_id)

@@ -1,0 +1,167 @@
+"""What was seen, and nothing else: frozen, complete in itself, the same as JSON.
+
+A report is made of evidence alone, so that a file that somebody sends in gives the same report elsewhere. Endpoints are
+kept as text and numbers as they came off the wire: what a broker advertises may be no endpoint at all. No field can
+hold a credential: of the login there is only the name of the mechanism and what the broker answered.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from brokernat.errors import ConfigError, Problem
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Advertised:
+    """A broker of a Metadata answer. Host and port are the broker's words: perhaps empty, perhaps 0."""
+
+    node_id: int
+    host: str
+    port: int
+
+    @property
+    def endpoint(self) -> str:
+        """As a client would log it."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One TCP connection to one address of a name."""
+
+    address: str
+    outcome: Literal["connected", "refused", "timeout", "unreachable"]
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TlsSeen:
+    """A TLS handshake as the client is configured to make it. `names` are those of the certificate."""
+
+    outcome: Literal["ok", "not-tls", "name-mismatch", "expired", "untrusted", "client-certificate", "failed"]
+    names: tuple[str, ...] = ()
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SaslSeen:
+    """A login. `offered` are the mechanisms of the broker, where it refused ours."""
+
+    outcome: Literal["ok", "mechanism-not-offered", "rejected", "closed", "not-tried"]
+    offered: tuple[str, ...] = ()
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who answered, by its own word: `apiversions` is KIP-1242, `describeconfigs` the text of error 42.
+
+    `others` are node ids that later connections to the same endpoint met: a balancer.
+    """
+
+    node_id: int | None
+    method: Literal["apiversions", "describeconfigs", "none"]
+    detail: str = ""
+    others: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One endpoint, as far as this client got with it; what comes after the first failure is empty.
+
+    `name` is the host that TLS and SASL are told, which is the advertised one even where the map leads elsewhere.
+    `speaks` is what answered a Kafka request. `complete` is False where the time ran out.
+    """
+
+    endpoint: str
+    name: str
+    addresses: tuple[str, ...] = ()
+    dns_error: str | None = None
+    attempts: tuple[Attempt, ...] = ()
+    tls: TlsSeen | None = None
+    speaks: Literal["kafka", "tls", "http", "ssh", "silence", "closed", "other"] | None = None
+    first_bytes: str = ""
+    sasl: SaslSeen | None = None
+    cluster_id: str | None = None
+    brokers: tuple[Advertised, ...] | None = None
+    identity: Identity | None = None
+    settings: tuple[tuple[str, str], ...] = ()
+    complete: bool = True
+
+    @property
+    def connected(self) -> bool:
+        """Whether any address took a connection."""
+        return any(attempt.outcome == "connected" for attempt in self.attempts)
+
+    @property
+    def tls_done(self) -> bool:
+        """Whether TLS stood in nobody's way."""
+        return self.tls is None or self.tls.outcome == "ok"
+
+    @property
+    def answers(self) -> bool:
+        """Whether a client gets through to Kafka here: login done, metadata read."""
+        return self.brokers is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """From an advertised listener to what is dialled for it. `look` is None where nothing may be dialled.
+
+    `rule` is the rule that decided; `direct` is a first look at the advertised endpoint itself, made where a rule leads
+    elsewhere.
+    """
+
+    broker: Advertised
+    look: Look | None
+    rule: str | None = None
+    direct: Look | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Everything one run saw. `bootstraps` and `paths` are in the order of the configuration and of node ids.
+
+    `replicas` are the node ids that partitions name, None where they were not asked for.
+    """
+
+    taken_at: str
+    cluster: str
+    security_protocol: str
+    mechanism: str | None
+    rules: tuple[str, ...] | None
+    unmapped: str
+    bootstraps: tuple[Look, ...]
+    paths: tuple[Path, ...] = ()
+    replicas: tuple[int, ...] | None = None
+    version: int = VERSION
+
+
+def to_json(evidence: Evidence) -> str:
+    """The file that `--save` writes."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Evidence).dump_json(evidence, indent=2).decode() + "\n"
+
+
+def from_json(text: str, source: str) -> Evidence:
+    """The evidence of a file.
+
+    Raises:
+        ConfigError: it holds none, or that of another version.
+    """
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        evidence = TypeAdapter(Evidence).validate_json(text)
+    except ValidationError:
+        hint = "give a file that `brokernat doctor --save FILE` wrote"
+        raise ConfigError([Problem("not-evidence", f"`{source}` holds no evidence", hint)]) from None
+    if evidence.version != VERSION:
+        message = f"`{source}` holds evidence of version {evidence.version}; this brokernat reads {VERSION}"
+        raise ConfigError([Problem("evidence-version", message)])
+    return evidence

@@ -1,0 +1,72 @@
+"""What a check says: a code that is never reused, where, how sure, what it rests on, and what either side can do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from brokernat.doctor.evidence import Evidence
+
+
+class Severity(StrEnum):
+    """An error stops clients; a warning may; info is worth knowing."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+class Confidence(StrEnum):
+    """Proven by what was seen, or the likeliest reading of it."""
+
+    PROVEN = "proven"
+    LIKELY = "likely"
+
+
+class Need(StrEnum):
+    """What must have been seen; the value ends the sentence `skipped: …`."""
+
+    METADATA = "no bootstrap server let this client read the cluster's brokers"
+    MAP = "there is no address map"
+    PARTITIONS = "the cluster's partitions could not be read"
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """What helps, on either side; one side is enough. `rules` are lines for the client's address map, to copy."""
+
+    client: tuple[str, ...] = ()
+    broker: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`subject` is a bootstrap server, a node, a rule or the cluster; `evidence` what was seen there.
+
+    `because` are codes: where one of them is found too, this finding follows from it.
+    """
+
+    code: str
+    severity: Severity
+    subject: str
+    message: str
+    evidence: tuple[str, ...] = ()
+    because: tuple[str, ...] = ()
+    remedy: Remedy = Remedy()
+    confidence: Confidence = Confidence.PROVEN
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check. `cause` is the sentence of the report when this is the root: `{subjects}` are those concerned."""
+
+    code: str
+    title: str
+    cause: str
+    find: Callable[[Evidence], Iterator[Finding]]
+    needs: tuple[Need, ...] = ()

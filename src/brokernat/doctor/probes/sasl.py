@@ -1,0 +1,98 @@
+"""A login with PLAIN (RFC 4616) or SCRAM (RFC 5802, 7677), as KIP-43 and KIP-152 put it on the wire.
+
+Passwords are sent as they are: Kafka's server does not prepare strings (SASLprep) either.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import secrets
+from typing import TYPE_CHECKING
+
+from kio.schema.sasl_authenticate.v1.request import SaslAuthenticateRequest
+from kio.schema.sasl_authenticate.v1.response import SaslAuthenticateResponse
+from kio.schema.sasl_handshake.v1.request import SaslHandshakeRequest
+from kio.schema.sasl_handshake.v1.response import SaslHandshakeResponse
+
+from brokernat.doctor.evidence import SaslSeen
+from brokernat.doctor.probes.channel import Channel, ChannelError
+
+if TYPE_CHECKING:
+    from brokernat.doctor.client_side import ClientSide
+
+_HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
+# What a hostile server may make a client compute.
+_MOST_ITERATIONS = 1_000_000
+
+
+class _RefusedError(Exception):
+    """The broker said no, in its own words."""
+
+
+async def log_in(channel: Channel, client: ClientSide) -> SaslSeen:
+    """What came of it; never raises."""
+    mechanism = client.mechanism or "GSSAPI"
+    try:
+        answer = await channel.ask(SaslHandshakeRequest(mechanism=mechanism), SaslHandshakeResponse)
+        if answer.error_code:
+            return SaslSeen("mechanism-not-offered", tuple(answer.mechanisms or ()), answer.error_code.name)
+        if mechanism == "PLAIN":
+            await _exchange(channel, f"\0{client.username}\0{client.password}".encode())
+        elif mechanism in _HASHES:
+            await _scram(channel, client, _HASHES[mechanism])
+        else:
+            return SaslSeen("not-tried", detail=f"the doctor cannot log in with {mechanism}")
+    except ChannelError as error:
+        return SaslSeen("closed", detail=str(error))
+    except _RefusedError as error:
+        return SaslSeen("rejected", detail=str(error))
+    return SaslSeen("ok")
+
+
+async def _exchange(channel: Channel, token: bytes) -> bytes:
+    answer = await channel.ask(SaslAuthenticateRequest(auth_bytes=token), SaslAuthenticateResponse)
+    if answer.error_code:
+        # The broker's text is its own and never holds what was sent; its length is nobody's promise.
+        raise _RefusedError((answer.error_message or answer.error_code.name)[:200])
+    return answer.auth_bytes or b""
+
+
+async def _scram(channel: Channel, client: ClientSide, algorithm: str) -> None:
+    name = client.username.replace("=", "=3D").replace(",", "=2C")
+    nonce = secrets.token_urlsafe(18)
+    first = f"n={name},r={nonce}"
+    server_first = (await _exchange(channel, f"n,,{first}".encode())).decode(errors="replace")
+    last, signature = scram_last(algorithm, client.password, first, server_first)
+    answer = (await _exchange(channel, last)).decode(errors="replace")
+    if answer != f"v={signature}":
+        raise _RefusedError("the broker does not know the password itself")
+
+
+def scram_last(algorithm: str, password: str, first: str, server_first: str) -> tuple[bytes, str]:
+    """The client's last message and the signature that the server must answer; pure.
+
+    Raises:
+        ChannelError: the server's message is none.
+    """
+    fields = dict(part.split("=", 1) for part in server_first.split(",") if "=" in part)
+    client_nonce = first.rpartition(",r=")[2]
+    try:
+        salt, iterations, nonce = base64.b64decode(fields["s"]), int(fields["i"]), fields["r"]
+    except (KeyError, ValueError):
+        raise ChannelError("a SCRAM message that is none") from None
+    if not nonce.startswith(client_nonce) or not 1 <= iterations <= _MOST_ITERATIONS:
+        raise ChannelError("a SCRAM message that is none")
+    salted = hashlib.pbkdf2_hmac(algorithm, password.encode(), salt, iterations)
+    without_proof = f"c=biws,r={nonce}"
+    message = f"{first},{server_first},{without_proof}".encode()
+    key = hmac.digest(salted, b"Client Key", algorithm)
+    mask = hmac.digest(hashlib.new(algorithm, key).digest(), message, algorithm)
+    proof = bytes(one ^ other for one, other in zip(key, mask, strict=True))
+    signature = hmac.digest(hmac.digest(salted, b"Server Key", algorithm), message, algorithm)
+    return f"{without_proof},p={_text(proof)}".encode(), _text(signature)
+
+
+def _text(data: bytes) -> str:
+    return base64.b64encode(data).decode()

@@ -1,0 +1,124 @@
+"""Questions that several checks ask of the evidence, and the map lines that it proves; pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from ipaddress import ip_address, ip_network
+from typing import TYPE_CHECKING
+
+from brokernat.address import Endpoint
+from brokernat.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+
+    from brokernat.doctor.evidence import Evidence, Look, Path
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """An endpoint that was looked at, with its name in a report; `path` is None for a bootstrap server."""
+
+    subject: str
+    look: Look
+    path: Path | None = None
+
+
+def spots(evidence: Evidence) -> Iterator[Spot]:
+    """Every look once: a node that is dialled where a bootstrap server was looked at is that look."""
+    for look in evidence.bootstraps:
+        yield Spot(f"bootstrap {look.endpoint}", look)
+    yield from dialled(evidence, again=False)
+
+
+def dialled(evidence: Evidence, *, again: bool = True) -> Iterator[Spot]:
+    """The looks at nodes; `again` tells whether those that were bootstrap servers too are among them."""
+    for path in evidence.paths:
+        if path.look is not None and (again or path.look not in evidence.bootstraps):
+            yield Spot(node(path), path.look, path)
+
+
+def node(path: Path) -> str:
+    """How a report names a node."""
+    return f"node {path.broker.node_id} at {path.broker.endpoint}"
+
+
+def address(host: str) -> IPv4Address | IPv6Address | None:
+    """The address that a host is, None for a name."""
+    try:
+        return ip_address(host)
+    except ValueError:
+        return None
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is the machine that dials it."""
+    place = address(host)
+    return host.lower() == "localhost" if place is None else place.is_loopback
+
+
+def network(host: str) -> IPv4Network | IPv6Network:
+    """The surroundings of an address, as far as one usually routes: 16 bits of IPv4, 48 of IPv6."""
+    return ip_network(f"{host}/{48 if ':' in host else 16}", strict=False)
+
+
+def dialable(host: str, port: int) -> bool:
+    """Whether host and port make an endpoint."""
+    try:
+        Endpoint(host, port)
+    except ConfigError:
+        return False
+    return True
+
+
+def unreachable(look: Look) -> str | None:
+    """Why there is no connection, None where there is one or nothing was tried."""
+    if look.dns_error:
+        return f"the name does not resolve: {look.dns_error}"
+    if look.connected or not look.attempts:
+        return None
+    return ", ".join(f"{each.address} {_TRIED[each.outcome]}" for each in look.attempts)
+
+
+def advertised_sets(evidence: Evidence) -> dict[tuple[str, ...], list[Look]]:
+    """What is advertised, as `id host:port`, to the bootstrap servers that were told so."""
+    found: dict[tuple[str, ...], list[Look]] = {}
+    for look in evidence.bootstraps:
+        if look.brokers is not None:
+            told = tuple(f"{each.node_id} {each.endpoint}" for each in look.brokers)
+            found.setdefault(told, []).append(look)
+    return found
+
+
+def proven_lines(evidence: Evidence) -> tuple[str, ...]:
+    """Rules `advertised = reachable`: the node that said who it is behind a bootstrap server, and what it advertises.
+
+    A node that answers behind several bootstrap servers, or a server behind which several nodes answer, proves nothing.
+    """
+    reached: dict[int, set[str]] = {}
+    lines: dict[int, str] = {}
+    for look in evidence.bootstraps:
+        identity = look.identity
+        if identity is None or identity.node_id is None or identity.others:
+            continue
+        told = next((each.endpoint for each in look.brokers or () if each.node_id == identity.node_id), None)
+        if told is not None:
+            reached.setdefault(identity.node_id, set()).add(look.endpoint)
+            lines[identity.node_id] = f"{told} = {look.endpoint}"
+    return tuple(line for node_id, line in sorted(lines.items()) if len(reached[node_id]) == 1)
+
+
+def proven_line(evidence: Evidence, path: Path) -> tuple[str, ...]:
+    """The line for one node, or the line to fill in."""
+    mine = f"{path.broker.endpoint} = "
+    found = [line for line in proven_lines(evidence) if line.startswith(mine)]
+    return tuple(found) or (f"{mine}HOST:PORT that can be dialled from here",)
+
+
+_TRIED = {
+    "refused": "refused the connection",
+    "timeout": "did not answer",
+    "unreachable": "has no route from here",
+    "connected": "connected",
+}

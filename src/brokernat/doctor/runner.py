@@ -1,0 +1,90 @@
+"""Evidence to a diagnosis: every check is run or skipped with the reason, then one root cause is named; pure.
+
+The root is the first error, in the order of the registry, that does not follow from another one that was found. A check
+that breaks is a bug, not a finding: it is not caught here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from brokernat.doctor.finding import Finding, Need, Severity
+from brokernat.doctor.registry import CHECKS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from brokernat.doctor.evidence import Evidence
+    from brokernat.doctor.finding import Check
+
+_SHOWN = 3
+_ORDER = tuple(Severity)
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A check that could not be run, and why."""
+
+    code: str
+    title: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """What everything else follows from, in one sentence."""
+
+    code: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """Findings are in the order of severity, then of the registry. `passed` are checks that found nothing."""
+
+    evidence: Evidence
+    cause: Cause | None
+    findings: tuple[Finding, ...]
+    passed: tuple[str, ...]
+    skipped: tuple[Skipped, ...]
+
+
+def diagnose(evidence: Evidence, checks: Sequence[Check] = CHECKS) -> Diagnosis:
+    """What the evidence means."""
+    findings: list[Finding] = []
+    passed: list[str] = []
+    skipped: list[Skipped] = []
+    for check in checks:
+        missing = [need for need in check.needs if not _met(need, evidence)]
+        if missing:
+            skipped.append(Skipped(check.code, check.title, missing[0].value))
+            continue
+        found = list(check.find(evidence))
+        findings += found
+        if not found:
+            passed.append(check.code)
+    findings.sort(key=lambda finding: _ORDER.index(finding.severity))
+    return Diagnosis(evidence, _cause(findings, checks), tuple(findings), tuple(passed), tuple(skipped))
+
+
+def _met(need: Need, evidence: Evidence) -> bool:
+    match need:
+        case Need.METADATA:
+            return any(look.answers for look in evidence.bootstraps)
+        case Need.MAP:
+            return evidence.rules is not None
+        case Need.PARTITIONS:
+            return evidence.replicas is not None
+
+
+def _cause(findings: Sequence[Finding], checks: Sequence[Check]) -> Cause | None:
+    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
+    codes = {finding.code for finding in errors}
+    roots = {finding.code for finding in errors if not codes & set(finding.because)}
+    for check in checks:
+        if check.code in roots:
+            subjects = list(dict.fromkeys(finding.subject for finding in errors if finding.code == check.code))
+            more = f" and {len(subjects) - _SHOWN} more" if len(subjects) > _SHOWN else ""
+            return Cause(check.code, check.cause.format(subjects=", ".join(subjects[:_SHOWN]) + more))
+    return None

@@ -1,0 +1,54 @@
+"""Evidence of the usual situation, made by hand: three brokers behind a gateway that forwards a port to each."""
+
+from dataclasses import replace
+
+from brokernat.doctor.evidence import Advertised, Attempt, Evidence, Identity, Look, Path
+
+BROKERS = tuple(Advertised(n, f"192.168.1.{22 + n}", 9092) for n in (1, 2, 3))
+
+
+def reached(node_id: int, endpoint: str) -> Look:
+    """A node that answers."""
+    host = endpoint.rpartition(":")[0]
+    return Look(
+        endpoint,
+        host,
+        (host,),
+        attempts=(Attempt(host, "connected"),),
+        speaks="kafka",
+        cluster_id="c",
+        brokers=BROKERS,
+        identity=Identity(node_id, "describeconfigs"),
+    )
+
+
+def refused(endpoint: str) -> Look:
+    """A host where nothing listens."""
+    host = endpoint.rpartition(":")[0]
+    return Look(endpoint, host, (host,), attempts=(Attempt(host, "refused"),))
+
+
+GATEWAY = {n: f"172.10.1.40:{9092 + n}" for n in (1, 2, 3)}
+WITHOUT_MAP = Evidence(
+    taken_at="2026-11-21T12:00:00+00:00",
+    cluster="hq",
+    security_protocol="PLAINTEXT",
+    mechanism=None,
+    rules=None,
+    unmapped="pass",
+    bootstraps=tuple(reached(n, end) for n, end in GATEWAY.items()),
+    paths=tuple(Path(each, refused(each.endpoint)) for each in BROKERS),
+    replicas=(1, 2, 3),
+)
+
+
+def mapped(leads: dict[int, int], evidence: Evidence = WITHOUT_MAP) -> Evidence:
+    """The same with a map that leads each node to the forward of another."""
+    rules = {n: f"{BROKERS[n - 1].endpoint}={GATEWAY[to]}" for n, to in leads.items()}
+    paths = tuple(
+        Path(each, reached(leads[each.node_id], GATEWAY[leads[each.node_id]]), rules[each.node_id])
+        if each.node_id in leads
+        else Path(each, None)
+        for each in BROKERS
+    )
+    return replace(evidence, rules=tuple(rules.values()), unmapped="fail", paths=paths)
