@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import confluent_kafka
 from bench.agent.ratios import in_turns
 from bench.agent.report import RECORD_BYTES, compare, say
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
 from brokernat.address import AddressMap
 from brokernat.clients.confluent import configure
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from brokernat.config import Cluster
 
-CONSUMED, PRODUCED = "consumed", "produced"
+CONSUMED, PRODUCED, PARTITIONS = "consumed", "produced", 3
 SHORT = {"retention.bytes": "200000000", "segment.bytes": "50000000"}
 """Nobody reads what is produced, and it stays in memory."""
 _BATCH = 10_000
@@ -41,7 +41,7 @@ def measure(rounds: int, records: int) -> Iterator[bool]:
         bound = AddressMap.parse(",".join(f"{hq.advertised[node]}={hq.bound[node]}" for node in hq.nodes))
         mapped = replace(hq.cluster, bootstrap_servers=tuple(hq.bound.values()), address_map=bound)
         sides = [hq.direct, mapped, hq.direct]
-        hq.create_topic(CONSUMED)
+        hq.create_topic(CONSUMED, partitions=PARTITIONS)
         hq.create_topic(PRODUCED, configs=SHORT)
         produce(hq.direct, CONSUMED, records)
         runs = {
@@ -73,9 +73,10 @@ def produce(cluster: Cluster, topic: str, count: int) -> float:
 def consume(cluster: Cluster, count: int) -> float:
     """Seconds from a new client to the last record of the topic."""
     start = time.perf_counter()
-    own = {"group.id": f"{time.monotonic_ns()}", "auto.offset.reset": "earliest", "enable.auto.commit": False}
-    client = Consumer(configure(own | {"log_level": 3}, cluster))
-    client.subscribe([CONSUMED])
+    # Assigned and not subscribed: how long a group takes to form is chance.
+    own = {"group.id": "none", "enable.auto.commit": False, "log_level": 3}
+    client = Consumer(configure(own, cluster))
+    client.assign([TopicPartition(CONSUMED, partition, OFFSET_BEGINNING) for partition in range(PARTITIONS)])
     left = count
     while left > 0:
         left -= sum(message.error() is None for message in client.consume(_BATCH, 1))
