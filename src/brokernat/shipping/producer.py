@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from brokernat.errors import ConfigError, MissingToolError, Problem
+from brokernat.shipping.telling import tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -19,15 +20,16 @@ if TYPE_CHECKING:
     from brokernat.config import Cluster
 
 
-class _Log(logging.LoggerAdapter[logging.Logger]):
+class _Log:
     """What librdkafka logs. It repeats a connection's failure each time; the sender tells it once, so it is detail."""
 
-    def log(self, level: int, msg: object, *args: object, **kwargs: Any) -> None:
-        repeated = bool(args) and args[0] in ("FAIL", "ERROR")
-        super().log(logging.DEBUG if repeated else level, msg, *args, **kwargs)
+    def log(self, level: int, message: str, *arguments: object) -> None:
+        repeated = bool(arguments) and arguments[0] in ("FAIL", "ERROR")
+        tell(logging.DEBUG if repeated else level, message, *arguments, log=_LIBRDKAFKA)
 
 
-_LOG: Final = _Log(logging.getLogger("brokernat.shipping.librdkafka"), {})
+_LIBRDKAFKA: Final = logging.getLogger("brokernat.shipping.librdkafka")
+_LOG: Final = _Log()
 
 # Kafka's names of errors that no repeat will change: the record is too large, or the topic refuses what is in it.
 REJECTING: Final = frozenset(

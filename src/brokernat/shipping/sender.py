@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from brokernat.shipping.block import SEQUENCE_HEADER
 from brokernat.shipping.producer import KafkaFault, describe, rejects
 from brokernat.shipping.spool import Rejection
+from brokernat.shipping.telling import tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
     from brokernat.shipping.block import Block
     from brokernat.shipping.spool import Spool
 
-_LOG = logging.getLogger("brokernat.shipping")
-_ROUND_BYTES: Final = 4 << 20
+_ROUND_BYTES: Final = 8 << 20
 _IDLE: Final = 0.2
 _LONGEST_PAUSE: Final = 5.0
 _TELL_EVERY: Final = 60.0
@@ -188,12 +188,12 @@ class Sender:
             self._position = block.block_id
         self._spool.trouble = ""
         for one in sorted(chain.from_iterable(rejections.values()), key=lambda one: one.sequence):
-            _LOG.warning("record %s/%d was rejected: %s", one.source, one.sequence, one.reason)
+            tell(logging.WARNING, "record %s/%d was rejected: %s", one.source, one.sequence, one.reason)
             if self._on_rejected is not None:
                 try:
                     self._on_rejected(one)
-                except Exception:  # noqa: BLE001 - the application's
-                    _LOG.exception("the callback for rejected records failed")
+                except Exception as error:  # noqa: BLE001 - the application's
+                    tell(logging.ERROR, "the callback for rejected records failed: %r", error)
 
     def _failed(self, fault: KafkaFault | None, message: Any) -> None:
         if fault is not None:
@@ -211,7 +211,7 @@ class Sender:
         """When trouble begins, and once a minute while it lasts: librdkafka repeats itself."""
         if not self._spool.trouble or time.monotonic() >= self._tell_at:
             self._tell_at = time.monotonic() + _TELL_EVERY
-            _LOG.warning("records wait in the spool: %s", trouble)
+            tell(logging.WARNING, "records wait in the spool: %s", trouble)
         self._spool.trouble = trouble
 
     def _renew(self) -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("brokernat.shipping")
 _PAUSE: Final = 0.2
+_POLL: Final = 0.02
 
 
 class Shipment:
@@ -63,7 +64,7 @@ class Shipment:
             self._read(once=once)
             deadline = time.monotonic() + patience
             while self._spool.pending and time.monotonic() < deadline and not self._abort:
-                time.sleep(_PAUSE)
+                time.sleep(_POLL)
                 self._settle()
         finally:
             self._sender.stop()

@@ -256,7 +256,8 @@ class Spool:
             while self._fresh and self._fresh[0].block_id <= block_id:
                 self._fresh_out += self._fresh.popleft().size
             if self._fresh and self._fresh[0].block_id == block_id + 1:
-                block = self._fresh[0]
+                block = self._fresh.popleft()
+                self._fresh_out += block.size
             else:
                 query = "SELECT id, source, first, payload FROM blocks WHERE id > ? ORDER BY id LIMIT 1"
                 with still():

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Final
 from brokernat.errors import BrokernatError
 from brokernat.shipping.faults import SpoolFullError
 from brokernat.shipping.intake import OnFull
+from brokernat.shipping.telling import tell
 
 if TYPE_CHECKING:
     from brokernat.shipping.intake import Entry, Intake
     from brokernat.shipping.spool import Spool
 
-_LOG = logging.getLogger("brokernat.shipping")
 BLOCK_RECORDS: Final = 2_000
 BLOCK_BYTES: Final = 512 << 10
 _LINGER: Final = 0.02
@@ -91,7 +91,7 @@ class Writer:
             self._intake.close(reason)
             while entries := self._intake.take(BLOCK_RECORDS, BLOCK_BYTES, 0, 0):
                 self._intake.refuse(entries, reason)
-            _LOG.exception("shipping has ended: %s", reason)
+            tell(logging.ERROR, "shipping has ended: %s", reason)
 
     def _store(self, entries: list[Entry]) -> None:
         count = len(entries)
@@ -139,4 +139,4 @@ class Writer:
             self._reported += refused
             self._report_at = now + _REPORT_EVERY
             reason = self._intake.stalled or "the queue was full"
-            _LOG.warning("%d records were refused (%d in all): %s", refused, self._reported, reason)
+            tell(logging.WARNING, "%d records were refused (%d in all): %s", refused, self._reported, reason)

@@ -79,10 +79,11 @@ class Stage:
         deadline = time.monotonic() + 120
         while not lines and time.monotonic() < deadline and auditor.poll() is None:
             time.sleep(0.01)
+        ended = auditor.poll()
         self._kill(auditor, dice)
         reading.join(60)
         auditor.stdout.close()
-        assert lines
+        assert lines, f"no audit call returned; the program had ended: {ended}"
         self.promised |= {f"audit {int(line)}" for line in lines}
 
     def drain(self) -> Arrived:
