@@ -151,7 +151,7 @@ for number in range({COUNT}):
         done = subprocess.run(
             [program if program == sys.executable else str(Path(sys.executable).with_name(program)), *arguments],
             cwd=tmp_path,
-            env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"},
+            env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "XDG_STATE_HOME": str(tmp_path)},
             capture_output=True,
             text=True,
             check=False,

@@ -12,7 +12,7 @@ from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
 from brokernat.address.faults import fault
 
-_LABEL = re.compile(r"[a-z0-9_-]{1,63}", re.ASCII)
+_LABEL = re.compile(r"[A-Za-z0-9_-]{1,63}")
 _MAX_NAME = 253  # RFC 1035 2.3.4: 255 octets on the wire
 
 
@@ -69,7 +69,8 @@ def bracketed(host: str) -> str:
 
 
 def _parse_name(text: str) -> str:
-    name = text.removesuffix(".").lower()
+    # Looked at as it is written: the lower case of the Kelvin sign is an ASCII k.
+    name = text.removesuffix(".")
     if len(name) > _MAX_NAME or not all(_LABEL.fullmatch(label) for label in name.split(".")):
         raise fault("bad-host", f"`{text}` is not a host name")
-    return name
+    return name.lower()

@@ -66,8 +66,7 @@ public final class Host {
         return of(address);
     }
 
-    private static Host parseName(String text, String withoutDot) throws NotationException {
-        String name = withoutDot.toLowerCase(Locale.ROOT);
+    private static Host parseName(String text, String name) throws NotationException {
         boolean labels = true;
         for (String label : name.split("\\.", -1)) {
             labels &= isLabel(label);
@@ -75,7 +74,7 @@ public final class Host {
         if (!labels || name.length() > MAX_NAME) {
             throw Fault.BAD_HOST.with("`" + text + "` is not a host name");
         }
-        return new Host(name, null);
+        return new Host(name.toLowerCase(Locale.ROOT), null);
     }
 
     private static String withoutFinalDot(String text) {
@@ -85,7 +84,8 @@ public final class Host {
     private static boolean isLabel(String text) {
         for (int i = 0; i < text.length(); i++) {
             char c = text.charAt(i);
-            if (!(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_')) {
+            // As it is written: the lower case of the Kelvin sign is an ASCII k.
+            if (!(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_')) {
                 return false;
             }
         }
