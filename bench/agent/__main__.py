@@ -6,8 +6,8 @@ import tempfile
 from pathlib import Path
 
 from bench.agent import connections, start, throughput
-from bench.agent.jvms import compile_programs
-from bench.agent.report import describe_machine, keep_files_in_memory, verdict
+from bench.agent.jvms import CLIENT, compile_programs
+from bench.report import describe_machine, keep_files_in_memory, verdict
 
 from brokernat.jvm import agent_jar, find_java
 
@@ -29,7 +29,7 @@ def main() -> int:
     size = throughput.Size(wanted.forks, wanted.pairs, wanted.consume, wanted.produce)
     if wanted.quick:
         size = throughput.Size(2, 2, wanted.consume // 10, wanted.produce // 10)
-    describe_machine()
+    describe_machine(f"kafka-clients {CLIENT}")
     keep_files_in_memory()
     with tempfile.TemporaryDirectory(prefix="brokernat-bench-") as directory:
         work = Path(directory)

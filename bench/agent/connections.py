@@ -8,8 +8,8 @@ from pathlib import Path
 from statistics import fmean
 
 from bench.agent.jvms import WarmJvm, free_port, write_properties
-from bench.agent.ratios import in_turns, interval
-from bench.agent.report import verdict
+from bench.ratios import in_turns, interval
+from bench.report import verdict
 
 from brokernat.address import AddressMap
 from brokernat.jvm import find_java, javaagent_option

@@ -5,8 +5,8 @@ import time
 from pathlib import Path
 from statistics import fmean
 
-from bench.agent.ratios import in_turns, interval
-from bench.agent.report import verdict
+from bench.ratios import in_turns, interval
+from bench.report import verdict
 
 from brokernat.address import AddressMap
 from brokernat.jvm import javaagent_option

@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 
 from bench.agent.jvms import WarmJvm, write_properties
-from bench.agent.ratios import in_turns
-from bench.agent.report import RECORD_BYTES, compare
+from bench.ratios import in_turns
+from bench.report import RECORD_BYTES, compare
 
 from brokernat.address import AddressMap
 from brokernat.jvm import find_java, javaagent_option

@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from bench.agent.ratios import in_turns
-from bench.agent.report import RECORD_BYTES, compare, describe_machine, keep_files_in_memory
+from bench.agent.jvms import CLIENT
+from bench.ratios import in_turns
+from bench.report import RECORD_BYTES, compare, describe_machine, keep_files_in_memory
 
 from brokernat.address import AddressMap
 from brokernat.config import Cluster
@@ -64,7 +65,7 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=4, help="of each fork; default %(default)s")
     parser.add_argument("--records", type=int, default=2_000_000, help="of one drain; default %(default)s")
     wanted = parser.parse_args()
-    describe_machine()
+    describe_machine(f"kafka-clients {CLIENT}")
     keep_files_in_memory()
     options = ClusterOptions(broker_properties={"compression.type": "producer"})
     with LoopbackWorld(hq=options) as world, tempfile.TemporaryDirectory(prefix="brokernat-bench-") as place:

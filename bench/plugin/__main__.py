@@ -3,8 +3,9 @@
 import argparse
 import sys
 
-from bench.agent.report import describe_machine, keep_files_in_memory
+import confluent_kafka
 from bench.plugin import throughput
+from bench.report import describe_machine, keep_files_in_memory
 
 
 def main() -> int:
@@ -16,7 +17,7 @@ def main() -> int:
     wanted = parser.parse_args()
     if wanted.quick:
         wanted.rounds, wanted.records = 6, 500_000
-    describe_machine()
+    describe_machine(f"confluent-kafka {confluent_kafka.version()}")
     keep_files_in_memory()
     met = list(throughput.measure(wanted.rounds, wanted.records))
     return 0 if all(met) else 1

@@ -13,8 +13,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import confluent_kafka
-from bench.agent.ratios import in_turns
-from bench.agent.report import RECORD_BYTES, compare, say
+from bench.ratios import in_turns
+from bench.report import RECORD_BYTES, compare, say
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
 from brokernat.address import AddressMap

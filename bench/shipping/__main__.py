@@ -5,7 +5,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench.agent.report import describe_machine
+import confluent_kafka
+from bench.report import describe_machine
 from bench.shipping import call_site, memory, throughput
 
 from brokernat.testbed import LoopbackWorld
@@ -21,7 +22,7 @@ def main() -> int:
     wanted = parser.parse_args()
     if wanted.quick:
         wanted.rounds, wanted.records, wanted.outage = 2, 100_000, 20
-    describe_machine()
+    describe_machine(f"confluent-kafka {confluent_kafka.version()}")
     with tempfile.TemporaryDirectory(prefix="brokernat-bench-") as directory, LoopbackWorld(hq=None) as world:
         work = Path(directory)
         met = [

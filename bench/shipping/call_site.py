@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import fmean, median, quantiles
 
-from bench.agent.ratios import in_turns
-from bench.agent.report import say, verdict
+from bench.ratios import in_turns
+from bench.report import say, verdict
 
 from brokernat.shipping import KafkaHandler
 from brokernat.testbed import RunningCluster

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bench.agent.report import say, verdict
+from bench.report import say, verdict
 
 LIMIT_MB = 64
 _RATE = 5_000

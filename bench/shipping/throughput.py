@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from bench.agent.ratios import in_turns, interval
-from bench.agent.report import say, verdict
+from bench.ratios import in_turns, interval
+from bench.report import say, verdict
 from confluent_kafka import Producer
 
 from brokernat.shipping import KafkaHandler, Spool

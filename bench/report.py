@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
 
-from bench.agent.jvms import CLIENT
-from bench.agent.ratios import interval_of_forks
+from bench.ratios import interval_of_forks
 
 from brokernat.jvm import find_java
 from brokernat.testbed import ClusterOptions
@@ -20,13 +19,13 @@ RECORD_BYTES = 170
 FLOOR, GOAL = 0.97, 0.99
 
 
-def describe_machine() -> None:
-    """What a figure is worth nothing without."""
+def describe_machine(client: str) -> None:
+    """What a figure is worth nothing without; `client` is the library that is measured, with its version."""
     information = Path("/proc/cpuinfo").read_text().splitlines()
     model = next((line.split(":")[1].strip() for line in information if line.startswith("model name")), "unknown")
     versions = [
         f"Java {find_java().version}",
-        f"kafka-clients {CLIENT}",
+        client,
         f"brokers {ClusterOptions().version}",
         f"Python {platform.python_version()}",
     ]
