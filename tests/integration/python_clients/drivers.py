@@ -43,6 +43,8 @@ class Consumer(Protocol):
 
 class Driver(Protocol):
     version: str
+    passing: tuple[type[Exception], ...]
+    """What a consumer's poll raises and an application polls again after."""
 
     def admin(self, cluster: Cluster, **conf: Any) -> Admin: ...
     def producer(self, cluster: Cluster, **conf: Any) -> Producer: ...
@@ -56,6 +58,8 @@ class KafkaPython:
         import kafka
 
         self.version = f"kafka-python {kafka.__version__}"
+        # Out of 3.x's poll, too, when the broker that is asked for the coordinator goes away.
+        self.passing: tuple[type[Exception], ...] = (kafka.errors.KafkaConnectionError,)
 
     def admin(self, cluster: Cluster, **conf: Any) -> Admin:
         from kafka import KafkaAdminClient
@@ -152,6 +156,7 @@ class AioKafka:
         import aiokafka
 
         self.version = f"aiokafka {aiokafka.__version__}"
+        self.passing: tuple[type[Exception], ...] = ()
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, daemon=True).start()
 

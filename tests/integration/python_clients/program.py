@@ -183,7 +183,11 @@ class Traffic:
         conf = {"group_id": self._order.topic, "auto_offset_reset": "earliest"}
         client = self._driver.consumer(self._order.cluster, self._order.topic, **conf)
         while not self._consuming.is_set():
-            for partition, value in client.poll(200):
+            try:
+                polled = client.poll(200)
+            except self._driver.passing:
+                continue
+            for partition, value in polled:
                 self._read[partition].add(value)
         client.close()
 

@@ -8,7 +8,7 @@ from tests.integration.python_clients.conftest import Orders
 from tests.integration.python_clients.libraries import LIBRARIES
 from tests.matrix.traffic import State, Traffic
 
-from brokernat.testbed import LoopbackWorld
+from brokernat.testbed import LoopbackWorld, RunningCluster
 
 pytestmark = pytest.mark.integration
 
@@ -18,6 +18,7 @@ def test_kill_restart_and_orderly_stop(plain: LoopbackWorld, order: Orders, tmp_
     hq = plain.hq
     killed, stopped, _ = hq.nodes
     with ExitStack() as programs:
+        programs.callback(_bring_back, hq)
         running: list[Traffic] = []
         for library in LIBRARIES:
             # aiokafka gives a record up after its request time-out, 40 s.
@@ -44,6 +45,13 @@ def test_kill_restart_and_orderly_stop(plain: LoopbackWorld, order: Orders, tmp_
             assert end["acked"] > 0
             for node in hq.nodes:
                 assert f"translated {hq.advertised[node]} -> {hq.reachable[node]} " in one.log()
+
+
+def _bring_back(hq: RunningCluster) -> None:
+    """Other tests use these brokers too."""
+    for node in hq.nodes:
+        if not hq.running(node):
+            hq.start(node)
 
 
 def _all_leave(running: list[Traffic], node: int) -> None:
