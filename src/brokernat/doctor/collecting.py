@@ -7,6 +7,7 @@ budget: the bootstrap servers may use half of it, so that a black hole among the
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -44,7 +45,9 @@ async def _collect(cluster: Cluster, client: ClientSide, timeout: float) -> Evid
     step = min(_STEP, timeout / 4)
     parallel = asyncio.Semaphore(PARALLEL)
     early = Looker(client, step, start + timeout / 2, parallel)
-    bootstraps = await asyncio.gather(*(early.look(endpoint) for endpoint in cluster.bootstrap_servers))
+    bootstraps = await asyncio.gather(
+        *(_bootstrap(server, cluster.address_map, early) for server in cluster.bootstrap_servers)
+    )
     late = Looker(client, step, start + timeout, parallel)
     quick = Looker(client, min(step, _TOUCH), start + timeout, parallel)
     known = {look.endpoint: look for look in bootstraps if client.context is None and look.complete}
@@ -64,6 +67,16 @@ async def _collect(cluster: Cluster, client: ClientSide, timeout: float) -> Evid
         paths=tuple(paths),
         replicas=replicas,
     )
+
+
+async def _bootstrap(server: Endpoint, address_map: AddressMap | None, looker: Looker) -> Look:
+    """As clients dial it: a rule that names it applies, and without one it is never refused."""
+    target = server
+    if address_map is not None and address_map.find(server) is not None:
+        # A template needs a node id, and a bootstrap server has none yet.
+        with suppress(ConfigError):
+            target = address_map.translate(server).endpoint
+    return await looker.look(target, server.host)
 
 
 def _all_brokers(bootstraps: Iterable[Look]) -> list[Advertised]:
