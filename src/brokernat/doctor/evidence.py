@@ -123,10 +123,69 @@ class Path:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeTried:
+    """A node as Kafka's own client met it in a JVM of Spark's; `dialled` is empty where nothing may be dialled."""
+
+    node_id: int
+    advertised: str
+    dialled: str
+    outcome: Literal["proved", "not-provable", "other-node", "unmapped", "unreachable", "failed"]
+    detail: str = ""
+
+    @property
+    def reached(self) -> bool:
+        """Whether this node answered there."""
+        return self.outcome in ("proved", "not-provable")
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutorSeen:
+    """A JVM of a Spark application: `driver`, or an executor by Spark's id, empty where it never registered.
+
+    `fingerprint` is that of the map it has. `nodes` is empty unless it has `answered`.
+    """
+
+    executor: str
+    host: str
+    outcome: Literal["answered", "no-agent", "other-map", "failed", "silent", "not-registered"]
+    detail: str = ""
+    agent: str | None = None
+    fingerprint: str | None = None
+    nodes: tuple[NodeTried, ...] = ()
+
+    @property
+    def is_driver(self) -> bool:
+        """Whether it is the driver's JVM, which stands where the doctor runs."""
+        return self.executor == "driver"
+
+    @property
+    def name(self) -> str:
+        """As a report calls it."""
+        if self.is_driver:
+            return "the driver"
+        place = f" on {self.host}" if self.host else ""
+        return f"executor {self.executor}{place}" if self.executor else "an executor that was expected"
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerFile:
+    """What a broker's file says about its listeners. `name` is the file, with the service of a compose file.
+
+    `settings` are in the order of the file, a name that is given twice is there twice; no other settings are kept.
+    `published` are a container's ports with the host's, None where the file is no compose file.
+    """
+
+    name: str
+    settings: tuple[tuple[str, str], ...]
+    published: tuple[tuple[int, int], ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """Everything one run saw. `bootstraps` and `paths` are in the order of the configuration and of node ids.
 
     `replicas` are the node ids that partitions name, None where they were not asked for.
+    `executors` has the driver's JVM too; it is empty where no Spark was asked.
     """
 
     taken_at: str
@@ -138,6 +197,8 @@ class Evidence:
     bootstraps: tuple[Look, ...]
     paths: tuple[Path, ...] = ()
     replicas: tuple[int, ...] | None = None
+    executors: tuple[ExecutorSeen, ...] = ()
+    files: tuple[BrokerFile, ...] = ()
     version: int = VERSION
 
 

@@ -30,9 +30,12 @@ class Confidence(StrEnum):
 class Need(StrEnum):
     """What must have been seen; the value ends the sentence `skipped: …`."""
 
+    NETWORK = "no bootstrap server was given"
+    FILES = "no broker file was given"
     METADATA = "no bootstrap server let this client read the cluster's brokers"
     MAP = "there is no address map"
     PARTITIONS = "the cluster's partitions could not be read"
+    EXECUTORS = "no Spark was asked (`--on-executors`)"
 
 
 @dataclass(frozen=True, slots=True)

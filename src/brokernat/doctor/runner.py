@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from brokernat.doctor.finding import Check
 
 _SHOWN = 3
+_ELSEWHERE = {Need.FILES, Need.EXECUTORS}
 _ORDER = tuple(Severity)
 
 
@@ -56,7 +57,9 @@ def diagnose(evidence: Evidence, checks: Sequence[Check] = CHECKS) -> Diagnosis:
     passed: list[str] = []
     skipped: list[Skipped] = []
     for check in checks:
-        missing = [need for need in check.needs if not _met(need, evidence)]
+        # What judges neither files nor executors judges what the network showed.
+        needs = check.needs if _ELSEWHERE & set(check.needs) else (Need.NETWORK, *check.needs)
+        missing = [need for need in needs if not _met(need, evidence)]
         if missing:
             skipped.append(Skipped(check.code, check.title, missing[0].value))
             continue
@@ -70,12 +73,18 @@ def diagnose(evidence: Evidence, checks: Sequence[Check] = CHECKS) -> Diagnosis:
 
 def _met(need: Need, evidence: Evidence) -> bool:
     match need:
+        case Need.NETWORK:
+            return bool(evidence.bootstraps)
+        case Need.FILES:
+            return bool(evidence.files)
         case Need.METADATA:
             return any(look.answers for look in evidence.bootstraps)
         case Need.MAP:
             return evidence.rules is not None
         case Need.PARTITIONS:
             return evidence.replicas is not None
+        case Need.EXECUTORS:
+            return bool(evidence.executors)
 
 
 def _cause(findings: Sequence[Finding], checks: Sequence[Check]) -> Cause | None:
