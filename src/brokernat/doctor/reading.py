@@ -116,6 +116,13 @@ def proven_line(evidence: Evidence, path: Path) -> tuple[str, ...]:
     return tuple(found) or (f"{mine}HOST:PORT that can be dialled from here",)
 
 
+def reached_from_here(evidence: Evidence) -> set[int]:
+    """The nodes that answered the doctor or Kafka's own client in the driver's JVM."""
+    seen = {path.broker.node_id for path in evidence.paths if path.look is not None and path.look.answers}
+    jvms = [node for each in evidence.executors if each.is_driver for node in each.nodes]
+    return seen | {node.node_id for node in jvms if node.reached}
+
+
 _TRIED = {
     "refused": "refused the connection",
     "timeout": "did not answer",

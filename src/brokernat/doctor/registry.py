@@ -34,6 +34,9 @@ from brokernat.doctor.checks import (
     bn604_not_provable,
     bn605_rule_missing,
     bn606_rule_unused,
+    bn613_executor_way,
+    bn614_executor_map,
+    bn615_executor_silent,
 )
 
 if TYPE_CHECKING:
@@ -62,6 +65,9 @@ CHECKS: tuple[Check, ...] = (
     bn301_advertised_name.CHECK,
     bn302_advertised_unreachable.CHECK,
     bn503_brokers_absent.CHECK,
+    bn614_executor_map.CHECK,
+    bn615_executor_silent.CHECK,
+    bn613_executor_way.CHECK,
     bn202_other_private_network.CHECK,
     bn203_inside_name.CHECK,
     bn303_some_addresses_fail.CHECK,

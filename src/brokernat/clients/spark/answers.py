@@ -100,6 +100,8 @@ def _row(answer: Answer, cluster: str, outcome: Outcome, cause: str, node: Answe
         outcome=outcome,
         cause=cause,
         answered_by=about.get("answered_by"),
+        agent=answer.get("agent"),
+        fingerprint=answer.get("fingerprint"),
     )
 
 

@@ -48,6 +48,10 @@ class ProofRow:
     cause: str = ""
     answered_by: int | None = None
     """The node that answered, where it is another one."""
+    agent: str | None = None
+    """The version of the agent that runs in this JVM."""
+    fingerprint: str | None = None
+    """Of the map that this JVM has for the cluster."""
 
     @property
     def ok(self) -> bool:

@@ -10,6 +10,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from brokernat.doctor.finding import Severity
+from brokernat.doctor.reports.executors import executor_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -36,6 +37,8 @@ def _lines(diagnosis: Diagnosis, width: int) -> Iterator[str]:
         yield from _folded(f"bootstrap {look.endpoint}: {_told(look)}", width, "  ", "    ")
     for path in diagnosis.evidence.paths:
         yield from _folded(_path(path), width, "  ", "    ")
+    for executor in diagnosis.evidence.executors:
+        yield from _folded(executor_line(executor), width, "  ", "    ")
     yield ""
     if diagnosis.findings:
         yield "findings"

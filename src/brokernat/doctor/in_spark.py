@@ -1,0 +1,79 @@
+"""The proof that Spark's JVMs gave, as evidence: what each saw of each node, beside what the doctor sees from here.
+
+Pure. `clients.spark.prove` asks; its rows stand in the order of JVMs, and a row without a node speaks for a whole JVM.
+Whoever runs no doctor but has a proof (`pipeline check`) gets the findings of the executors alone.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from brokernat.clients.spark.proof import Outcome
+from brokernat.doctor.evidence import Evidence, ExecutorSeen, NodeTried
+from brokernat.doctor.finding import Need
+from brokernat.doctor.registry import CHECKS
+from brokernat.doctor.runner import diagnose
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Literal
+
+    from brokernat.clients.spark.proof import Proof, ProofRow
+    from brokernat.config import Cluster
+    from brokernat.doctor.finding import Finding
+
+    Node = Literal["proved", "not-provable", "other-node", "unmapped", "unreachable", "failed"]
+    Jvm = Literal["no-agent", "other-map", "failed"]
+
+_NODES: Final[Mapping[Outcome, Node]] = {
+    Outcome.PROVED: "proved",
+    Outcome.NOT_PROVABLE: "not-provable",
+    Outcome.OTHER_NODE: "other-node",
+    Outcome.UNMAPPED: "unmapped",
+    Outcome.UNREACHABLE: "unreachable",
+}
+_JVMS: Final[Mapping[Outcome, Jvm]] = {Outcome.NO_AGENT: "no-agent", Outcome.OTHER_MAP: "other-map"}
+
+
+def executors_seen(proof: Proof, cluster: str) -> tuple[ExecutorSeen, ...]:
+    """What each JVM saw of a cluster: the driver, the executors by number, then those that said nothing."""
+    rows: dict[str, list[ProofRow]] = {}
+    for row in proof.rows:
+        if row.cluster == cluster:
+            rows.setdefault(row.executor, []).append(row)
+    answered = [_seen(of_one) for _, of_one in sorted(rows.items(), key=lambda item: _order(item[0]))]
+    silent = [ExecutorSeen(name, "", "silent") for name in sorted(set(proof.missing) - rows.keys(), key=_order)]
+    return (*answered, *silent, *[ExecutorSeen("", "", "not-registered")] * proof.unregistered)
+
+
+def findings(proof: Proof, cluster: Cluster) -> tuple[Finding, ...]:
+    """What the proof alone says about the executors and one cluster."""
+    evidence = Evidence(
+        taken_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        cluster=cluster.name,
+        security_protocol="",
+        mechanism=None,
+        rules=None,
+        unmapped="",
+        bootstraps=(),
+        executors=executors_seen(proof, cluster.name),
+    )
+    return diagnose(evidence, [check for check in CHECKS if Need.EXECUTORS in check.needs]).findings
+
+
+def _seen(rows: list[ProofRow]) -> ExecutorSeen:
+    first = rows[0]
+    nodes = tuple(
+        NodeTried(row.node_id, row.advertised, row.dialled, _NODES.get(row.outcome, "failed"), row.cause)
+        for row in rows
+        if row.node_id is not None
+    )
+    if nodes:
+        return ExecutorSeen(first.executor, first.host, "answered", "", first.agent, first.fingerprint, nodes)
+    outcome = _JVMS.get(first.outcome, "failed")
+    return ExecutorSeen(first.executor, first.host, outcome, first.cause, first.agent, first.fingerprint)
+
+
+def _order(executor: str) -> tuple[bool, int, str]:
+    return executor != "driver", int(executor) if executor.isdecimal() else 0, executor
