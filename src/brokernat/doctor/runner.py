@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from brokernat.doctor.evidence import Evidence
     from brokernat.doctor.finding import Check
+    from brokernat.doctor.suppressing import Suppression
 
 _SHOWN = 3
 _ELSEWHERE = {Need.FILES, Need.EXECUTORS}
@@ -42,16 +43,22 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Findings are in the order of severity, then of the registry. `passed` are checks that found nothing."""
+    """Findings are in the order of severity, then of the registry. `passed` are checks that found nothing.
+
+    `suppressed` are findings that nobody wants to hear about: they are no root cause and decide nothing.
+    """
 
     evidence: Evidence
     cause: Cause | None
     findings: tuple[Finding, ...]
     passed: tuple[str, ...]
     skipped: tuple[Skipped, ...]
+    suppressed: tuple[Finding, ...] = ()
 
 
-def diagnose(evidence: Evidence, checks: Sequence[Check] = CHECKS) -> Diagnosis:
+def diagnose(
+    evidence: Evidence, checks: Sequence[Check] = CHECKS, suppressions: Sequence[Suppression] = ()
+) -> Diagnosis:
     """What the evidence means."""
     findings: list[Finding] = []
     passed: list[str] = []
@@ -68,7 +75,9 @@ def diagnose(evidence: Evidence, checks: Sequence[Check] = CHECKS) -> Diagnosis:
         if not found:
             passed.append(check.code)
     findings.sort(key=lambda finding: _ORDER.index(finding.severity))
-    return Diagnosis(evidence, _cause(findings, checks), tuple(findings), tuple(passed), tuple(skipped))
+    suppressed = tuple(each for each in findings if any(one.covers(each) for one in suppressions))
+    told = tuple(each for each in findings if each not in suppressed)
+    return Diagnosis(evidence, _cause(told, checks), told, tuple(passed), tuple(skipped), suppressed)
 
 
 def _met(need: Need, evidence: Evidence) -> bool:
