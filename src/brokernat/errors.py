@@ -100,6 +100,10 @@ class ConfigError(BrokernatError):
         only = self.problems[0] if len(self.problems) == 1 else None
         super().__init__("\n".join(map(str, self.problems)), hint=only.hint if only else None)
 
+    def __reduce__(self) -> tuple[type[ConfigError], tuple[tuple[Problem, ...]]]:
+        """Pickled by what it is made of: an exception's own `args` hold the message alone."""
+        return type(self), (self.problems,)
+
     def report(self) -> str:
         """One block per problem, in the order of the file, and their number when there are several."""
         blocks = [problem.report() for problem in self.problems]
@@ -133,6 +137,10 @@ class UnmappedEndpointError(BrokernatError):
         )
         self.endpoint = endpoint
         self.rule_to_add = rule_to_add
+
+    def __reduce__(self) -> tuple[type[UnmappedEndpointError], tuple[str, str]]:
+        """Pickled by what it is made of, as above."""
+        return type(self), (self.endpoint, self.rule_to_add)
 
 
 class ProofFailedError(BrokernatError):

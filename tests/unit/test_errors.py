@@ -1,3 +1,7 @@
+import copy
+import pickle
+from collections.abc import Callable
+
 import pytest
 
 from brokernat.errors import (
@@ -80,3 +84,21 @@ def test_the_rule_to_add_is_in_the_hint() -> None:
     assert "10.0.0.9:9092" in str(error)
     assert error.hint is not None
     assert "`10.0.0.9:9092 = HOST:PORT`" in error.hint
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MissingToolError("no Java", hint="install it"),
+        UnmappedEndpointError("10.0.0.9:9092", "10.0.0.9:9092 = HOST:PORT"),
+        ConfigError([Problem("a", "first", "hint a", Location("f", 3)), Problem("b", "second")]),
+    ],
+)
+@pytest.mark.parametrize("copied", [copy.copy, lambda error: pickle.loads(pickle.dumps(error))])
+def test_an_error_crosses_to_another_process(
+    error: BrokernatError, copied: Callable[[BrokernatError], BrokernatError]
+) -> None:
+    again = copied(error)
+    assert type(again) is type(error)
+    assert again.report() == error.report()
+    assert vars(again) == vars(error)
