@@ -69,12 +69,32 @@ async def is_node(channel: Channel, cluster_id: str, node_id: int) -> bool:
     return code == _NONE
 
 
+async def who_answers_again(
+    channel: Channel, first: Identity, cluster_id: str | None, candidates: Iterable[int]
+) -> int | None:
+    """Who a later connection meets, asked for the first one's node, which is no mistake where it is still that one;
+    raises ChannelError."""
+    assert first.node_id is not None  # noqa: S101
+    if first.method == "apiversions" and cluster_id:
+        for node_id in (first.node_id, *candidates):
+            if await is_node(channel, cluster_id, node_id):
+                return node_id
+        return None
+    result = await _describe(channel, str(first.node_id))
+    return _named(result) if result.error_code else first.node_id
+
+
 async def _by_settings(channel: Channel) -> Identity:
     result = await _describe(channel, "-1")
-    found = _EXPECTED.search(result.error_message or "")
-    if found:
-        return Identity(int(found[1] or found[2]), "describeconfigs")
+    node_id = _named(result)
+    if node_id is not None:
+        return Identity(node_id, "describeconfigs")
     return Identity(None, "none", result.error_code.name)
+
+
+def _named(result: DescribeConfigsResult) -> int | None:
+    found = _EXPECTED.search(result.error_message or "")
+    return int(found[1] or found[2]) if found else None
 
 
 async def listener_settings(channel: Channel, node_id: int) -> tuple[tuple[str, str], ...]:

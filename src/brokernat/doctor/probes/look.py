@@ -14,7 +14,7 @@ from brokernat.doctor.evidence import Identity, Look, TlsSeen
 from brokernat.doctor.probes.channel import Channel, ChannelError
 from brokernat.doctor.probes.dialling import connect, resolve
 from brokernat.doctor.probes.greeting import speaks, speaks_kafka
-from brokernat.doctor.probes.identity import API_VERSIONS, is_node, listener_settings, versions, who_answers
+from brokernat.doctor.probes.identity import API_VERSIONS, listener_settings, versions, who_answers, who_answers_again
 from brokernat.doctor.probes.metadata import advertised, replica_nodes
 from brokernat.doctor.probes.sasl import log_in
 from brokernat.doctor.probes.tls import shake_hands
@@ -175,23 +175,23 @@ class _Walk:
             self.seen = replace(self.seen, settings=await listener_settings(channel, identity.node_id))
 
     async def _sample(self, endpoint: Endpoint) -> None:
-        """Later connections, where asking leaves no trace: behind a balancer they meet other nodes."""
+        """Later connections, which leave no trace where they meet the same node; behind a balancer they meet others."""
         first = self.seen.identity
-        if first is None or first.node_id is None or first.method != "apiversions" or not self.seen.cluster_id:
+        if first is None or first.node_id is None:
             return
         before = self.seen
-        others: list[int] = []
+        nodes = [each.node_id for each in before.brokers or ()]
+        others: set[int] = set()
         for _ in range(_SAMPLES):
             channel = await _Walk(self.looker, Look(before.endpoint, before.name)).open(endpoint)
             if channel is None:
-                return
+                break
             try:
-                if not await is_node(channel, before.cluster_id or "", first.node_id):
-                    nodes = [each.node_id for each in before.brokers or () if each.node_id != first.node_id]
-                    again = await who_answers(channel, self.newest, before.cluster_id, nodes)
-                    others += [] if again.node_id is None else [again.node_id]
+                met = await who_answers_again(channel, first, before.cluster_id, nodes)
+                if met is not None:
+                    others.add(met)
             except ChannelError:
-                return
+                break
             finally:
                 await channel.close()
-        self.seen = replace(before, identity=replace(first, others=tuple(sorted(set(others)))))
+        self.seen = replace(before, identity=replace(first, others=tuple(sorted(others - {first.node_id}))))
