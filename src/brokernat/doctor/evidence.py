@@ -58,15 +58,24 @@ class SaslSeen:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who answered, by its own word: `apiversions` is KIP-1242, `describeconfigs` the text of error 42.
+    """Who answered. By its own word: `apiversions` is KIP-1242, `describeconfigs` the text of error 42.
 
-    `others` are node ids that later connections to the same endpoint met: a balancer.
+    By what only it can do: `listoffsets` is the leader of its partitions, on two connections; `certificate` has a name
+    that one broker alone advertises. `detail` says why the methods before it told nothing. `others` are node ids that
+    later connections to the same endpoint met: a balancer.
     """
 
     node_id: int | None
-    method: Literal["apiversions", "describeconfigs", "none"]
+    method: Literal["apiversions", "describeconfigs", "listoffsets", "certificate", "none"]
     detail: str = ""
     others: tuple[int, ...] = ()
+
+    @property
+    def confidence(self) -> Literal["proven", "likely", "unknown"]:
+        """How sure it is: a node's own word proves, the rest only fits."""
+        if self.node_id is None:
+            return "unknown"
+        return "proven" if self.method in ("apiversions", "describeconfigs") else "likely"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +83,9 @@ class Look:
     """One endpoint, as far as this client got with it; what comes after the first failure is empty.
 
     `name` is the host that TLS and SASL are told, which is the advertised one even where the map leads elsewhere.
-    `speaks` is what answered a Kafka request. `complete` is False where the time ran out.
+    `speaks` is what answered a Kafka request; `controller` is a KRaft controller's own listener. `knows` are the newest
+    versions of requests that tell Kafka's age. `canonical` is what a client dials that asks for canonical names.
+    `complete` is False where the time ran out.
     """
 
     endpoint: str
@@ -83,7 +94,7 @@ class Look:
     dns_error: str | None = None
     attempts: tuple[Attempt, ...] = ()
     tls: TlsSeen | None = None
-    speaks: Literal["kafka", "tls", "http", "ssh", "silence", "closed", "other"] | None = None
+    speaks: Literal["kafka", "controller", "tls", "http", "ssh", "silence", "closed", "other"] | None = None
     first_bytes: str = ""
     sasl: SaslSeen | None = None
     cluster_id: str | None = None
@@ -91,6 +102,9 @@ class Look:
     identity: Identity | None = None
     settings: tuple[tuple[str, str], ...] = ()
     complete: bool = True
+    controller_id: int | None = None
+    knows: tuple[tuple[str, int], ...] = ()
+    canonical: tuple[str, ...] = ()
 
     @property
     def connected(self) -> bool:
@@ -106,6 +120,38 @@ class Look:
     def answers(self) -> bool:
         """Whether a client gets through to Kafka here: login done, metadata read."""
         return self.brokers is not None
+
+    def newest(self, request: str) -> int:
+        """The newest version of a request that is known here, -1 where that was not seen."""
+        return dict(self.knows).get(request, -1)
+
+
+@dataclass(frozen=True, slots=True)
+class Leaderless:
+    """Partitions that clients cannot use, on two looks. `sample` is one, as `topic-partition`; `nodes` hold them."""
+
+    error: str
+    count: int
+    sample: str
+    nodes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinator:
+    """Who coordinates a group or a transactional id, as a bootstrap server says.
+
+    `error` is Kafka's name of what it answered instead, on two looks; `not-asked` where asking would create `topic`.
+    """
+
+    kind: Literal["group", "transaction"]
+    key: str
+    broker: Advertised | None = None
+    error: str = ""
+
+    @property
+    def topic(self) -> str:
+        """Where the coordinator keeps its state."""
+        return "__consumer_offsets" if self.kind == "group" else "__transaction_state"
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +230,8 @@ class BrokerFile:
 class Evidence:
     """Everything one run saw. `bootstraps` and `paths` are in the order of the configuration and of node ids.
 
-    `replicas` are the node ids that partitions name, None where they were not asked for.
+    `replicas` are the node ids that partitions name, None where they were not asked for. `dns_lookup` is the client's
+    `client.dns.lookup`.
     `executors` has the driver's JVM too; it is empty where no Spark was asked.
     """
 
@@ -197,6 +244,9 @@ class Evidence:
     bootstraps: tuple[Look, ...]
     paths: tuple[Path, ...] = ()
     replicas: tuple[int, ...] | None = None
+    leaderless: tuple[Leaderless, ...] = ()
+    coordinators: tuple[Coordinator, ...] = ()
+    dns_lookup: str | None = None
     executors: tuple[ExecutorSeen, ...] = ()
     files: tuple[BrokerFile, ...] = ()
     version: int = VERSION
