@@ -2,6 +2,7 @@
 
 from brokernat.testbed.acls import Allow, Operation, Resource
 from brokernat.testbed.kafka import Record, Topic
+from brokernat.testbed.listeners import Certificate, Listener
 from brokernat.testbed.loopback import LoopbackWorld
 from brokernat.testbed.netns import NetnsWorld
 from brokernat.testbed.netns_plan import Between
@@ -13,7 +14,9 @@ __all__ = [
     "Advertise",
     "Allow",
     "Between",
+    "Certificate",
     "ClusterOptions",
+    "Listener",
     "LoopbackWorld",
     "Mechanism",
     "NetnsWorld",

@@ -10,13 +10,14 @@
 
 All of 127.0.0.0/8 is this machine, so a broker bound to 0.0.0.0 would answer at each advertised address: brokers bind
 exact ones. Names end in `.invalid`, which resolvers refuse without asking anybody (RFC 6761). IPv6 has one loopback
-address only, so there the ports tell the brokers apart.
+address only, so there the ports tell the brokers apart, as they do on 127.0.0.1 for what is advertised as `localhost`.
 """
 
 from __future__ import annotations
 
 from brokernat.address import Endpoint
 from brokernat.render import Forward
+from brokernat.testbed.listeners import planned
 from brokernat.testbed.topology import Advertise, BrokerPlan, ClusterOptions, ClusterPlan, WorldPlan
 
 SLOTS = range(10, 250)
@@ -68,6 +69,7 @@ def _hidden(
                 reachable=reachable,
                 peer=Endpoint(here, _PEER_PORT),
                 controller=Endpoint(here, _CONTROLLER_PORT),
+                more=planned(options.listeners, index + 1, here, first_local_port=_ipv6_port(slot, gateway_net)),
             )
         )
     return ClusterPlan(name, tuple(brokers), options)
@@ -89,7 +91,8 @@ def _local(slot: int, options: ClusterOptions) -> ClusterPlan:
         host = f"127.{slot}.4.{index + 1}"
         here = Endpoint(host, _LOCAL_PORT)
         peer, controller = Endpoint(host, _PEER_PORT), Endpoint(host, _CONTROLLER_PORT)
-        brokers.append(BrokerPlan(index + 1, here, here, here, peer, controller))
+        more = planned(options.listeners, index + 1, host, first_local_port=_ipv6_port(slot, 0))
+        brokers.append(BrokerPlan(index + 1, here, here, here, peer, controller, more))
     return ClusterPlan("local", tuple(brokers), options)
 
 

@@ -17,6 +17,7 @@ from enum import StrEnum
 
 from brokernat.address import Endpoint
 from brokernat.render import Forward, HostNat
+from brokernat.testbed.listeners import planned
 from brokernat.testbed.topology import Advertise, BrokerPlan, ClusterOptions, ClusterPlan, WorldPlan
 
 NETNS_SLOTS = range(1, 100)
@@ -73,7 +74,8 @@ def _headquarters(name: str, options: ClusterOptions, between: Between) -> Clust
         else:
             reachable = Endpoint(f"{NAT_NETWORKS[name]}.{_FIRST_HOST + index}", _PORT)
         peer, controller = Endpoint(host, _PEER_PORT), Endpoint(host, _CONTROLLER_PORT)
-        brokers.append(BrokerPlan(index + 1, here, advertised, reachable, peer, controller))
+        more = planned(options.listeners, index + 1, host, first_local_port=_PORT + index)
+        brokers.append(BrokerPlan(index + 1, here, advertised, reachable, peer, controller, more))
     return ClusterPlan(name, tuple(brokers), options)
 
 

@@ -6,11 +6,11 @@ import base64
 import uuid
 from typing import TYPE_CHECKING
 
-from brokernat.address import Endpoint
+from brokernat.address import AddressMap, Endpoint, parse_rule
 from brokernat.config import Cluster
 from brokernat.jvm import find_java
 from brokernat.testbed.broker import BrokerProcess, Runtime, format_all
-from brokernat.testbed.clients import client_properties
+from brokernat.testbed.clients import client_properties, listener_properties
 from brokernat.testbed.kafka import Operations, Record, Topic
 from brokernat.testbed.kafka.connection import Connection
 from brokernat.testbed.polling import wait_until
@@ -98,6 +98,26 @@ class RunningCluster:
         """The same brokers without a map or a login, for comparison: their PEER listeners (loopback only)."""
         return Cluster(self.name, tuple(broker.peer for broker in self.plan.brokers))
 
+    def endpoints(self, listener: str) -> dict[int, Endpoint]:
+        """Where the nodes that have a listener of this name (`ClusterOptions.listeners`) bind it."""
+        return {
+            broker.node_id: each.bound for broker in self.plan.brokers for each in broker.more if each.name == listener
+        }
+
+    def through(self, listener: str) -> Cluster:
+        """What a client of such a listener is configured from; it starts with what the brokers advertise there."""
+        (wanted,) = (each for each in self.plan.options.listeners if each.name == listener)
+        planned = [each for broker in self.plan.brokers for each in broker.more if each.name == listener]
+        rules = tuple(
+            parse_rule(f"{each.advertised}={each.bound}") for each in planned if each.advertised != each.bound
+        )
+        return Cluster(
+            self.name,
+            tuple(each.advertised for each in planned),
+            AddressMap(rules) if rules else None,
+            listener_properties(self.plan, self.folder, wanted),
+        )
+
     def log(self, node: int) -> Path:
         """What the broker printed."""
         return self._brokers[node].log
@@ -113,7 +133,7 @@ class RunningCluster:
         """
         java = find_java(minimum_java(self._version))
         runtime = Runtime(java, self._version.jars()[0].parent, self.plan.options.jvm_options)
-        if self.plan.options.protocol.tls:
+        if any(protocol.tls for protocol in self.plan.protocols):
             make_stores(self.plan, self.folder, java)
         zookeeper = self._start_zookeeper(runtime) if self._version.zookeeper else None
         for broker in self.plan.brokers:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 STORE_PASSWORD = "testbed"
 """Of the key stores that the testbed makes for itself and throws away."""
+CLIENTS_P12 = "clients.p12"
+"""The trust store of listeners that demand a client's certificate."""
 
 _COMMON = {
     "inter.broker.listener.name": "PEER",
@@ -56,7 +58,7 @@ def server_properties(
         cluster: the plan it belongs to.
         broker: which broker.
         data: its log directory.
-        stores: where `node-N.p12` is, for TLS.
+        stores: where the key stores are, for TLS.
         zookeeper: the ensemble of a version that needs one.
     """
     options = cluster.options
@@ -69,23 +71,35 @@ def server_properties(
         "default.replication.factor": replicas,
         **(_kraft(cluster, broker) if zookeeper is None else _zookeeper(broker, zookeeper)),
     }
-    listeners = {"CLIENT": broker.bound, "PEER": broker.peer}
+    listeners = {"CLIENT": broker.bound, "PEER": broker.peer, **{each.name: each.bound for each in broker.more}}
     protocols = {"CLIENT": options.protocol.value, "PEER": "PLAINTEXT"}
-    advertised = {"CLIENT": broker.advertised, "PEER": broker.peer}
+    protocols |= {each.name: each.protocol.value for each in options.listeners}
+    advertised = {
+        "CLIENT": broker.advertised,
+        "PEER": broker.peer,
+        **{each.name: each.advertised for each in broker.more},
+    }
     if zookeeper is None:
         listeners["CONTROLLER"] = broker.controller
         protocols["CONTROLLER"] = "PLAINTEXT"
     properties["listeners"] = _listeners(listeners)
     properties["advertised.listeners"] = _listeners(advertised)
     properties["listener.security.protocol.map"] = ",".join(f"{name}:{value}" for name, value in protocols.items())
-    if options.protocol.tls:
-        store = {"location": str(stores / f"node-{broker.node_id}.p12"), "password": STORE_PASSWORD, "type": "PKCS12"}
-        properties |= {f"listener.name.client.ssl.keystore.{name}": value for name, value in store.items()}
-        properties["listener.name.client.ssl.key.password"] = STORE_PASSWORD
-    if options.protocol.sasl:
-        mechanism = options.mechanism
-        properties["sasl.enabled.mechanisms"] = mechanism.value
-        properties[f"listener.name.client.{mechanism.value.lower()}.sasl.jaas.config"] = _login(cluster)
+    for prefix, protocol, store in (
+        ("listener.name.client", options.protocol, f"node-{broker.node_id}"),
+        *((each.prefix, each.listener.protocol, each.store(broker.node_id)) for each in broker.more),
+    ):
+        if protocol.tls:
+            properties |= _store(f"{prefix}.ssl.keystore", stores / f"{store}.p12")
+            properties[f"{prefix}.ssl.key.password"] = STORE_PASSWORD
+        if protocol.sasl:
+            mechanism = options.mechanism.value
+            properties["sasl.enabled.mechanisms"] = mechanism
+            properties[f"{prefix}.{mechanism.lower()}.sasl.jaas.config"] = _login(cluster)
+    for each in broker.more:
+        if each.listener.demands_certificate:
+            properties[f"{each.prefix}.ssl.client.auth"] = "required"
+            properties |= _store(f"{each.prefix}.ssl.truststore", stores / CLIENTS_P12)
     if options.authorize:
         properties["authorizer.class.name"] = _STANDARD_AUTHORIZER if zookeeper is None else _ZOOKEEPER_AUTHORIZER
         # Only the testbed comes in through PEER, where everybody is ANONYMOUS.
@@ -133,6 +147,11 @@ def _zookeeper(broker: BrokerPlan, zookeeper: Endpoint) -> dict[str, str]:
         "zookeeper.connect": str(zookeeper),
         "zookeeper.session.timeout.ms": "6000",
     }
+
+
+def _store(prefix: str, file: Path) -> dict[str, str]:
+    store = {"location": str(file), "password": STORE_PASSWORD, "type": "PKCS12"}
+    return {f"{prefix}.{name}": value for name, value in store.items()}
 
 
 def _listeners(endpoints: Mapping[str, Endpoint]) -> str:

@@ -5,9 +5,10 @@ Nothing here does I/O or knows a process. A world (loopback.py, netns.py) makes 
 applies it; the address map that a client needs is derived from the plan and from nothing else, so that a test which
 passes proves the map.
 
-Every broker has three listeners. CLIENT is the one under test: its advertised endpoint is what the client cannot
-reach. PEER joins the brokers and serves the testbed itself (create topics, readiness, records): plain and advertised
-as bound, else no quorum would form behind a dead address. CONTROLLER is for the quorum.
+Every broker has three listeners, and those that a test adds (listeners.py). CLIENT is the one under test: its
+advertised endpoint is what the client cannot reach. PEER joins the brokers and serves the testbed itself (create
+topics, readiness, records): plain and advertised as bound, else no quorum would form behind a dead address. CONTROLLER
+is for the quorum.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from brokernat.address import Endpoint, Rule
     from brokernat.render import Forward, HostNat
+    from brokernat.testbed.listeners import Listener, ListenerPlan
 
 DEFAULT_VERSION = "4.3.1"
 
@@ -78,6 +80,8 @@ class ClusterOptions:
     broker_properties: Mapping[str, str] = field(default_factory=dict)
     """Settings of the brokers in Kafka's names, over the testbed's own."""
     jvm_options: tuple[str, ...] = ()
+    listeners: tuple[Listener, ...] = ()
+    """Beside the testbed's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +94,7 @@ class BrokerPlan:
     reachable: Endpoint
     peer: Endpoint
     controller: Endpoint
+    more: tuple[ListenerPlan, ...] = ()
 
     def rule(self) -> Rule:
         """What a client needs for this broker."""
@@ -110,6 +115,11 @@ class ClusterPlan:
     def hidden(self) -> bool:
         """Whether a client needs a map."""
         return any(broker.advertised != broker.reachable for broker in self.brokers)
+
+    @property
+    def protocols(self) -> frozenset[Protocol]:
+        """Of all listeners that clients use."""
+        return frozenset({self.options.protocol, *(listener.protocol for listener in self.options.listeners)})
 
     @property
     def bootstrap(self) -> tuple[Endpoint, ...]:
@@ -156,4 +166,5 @@ class WorldPlan:
         """Where something of this world listens."""
         brokers = [broker for cluster in self.clusters for broker in cluster.brokers]
         listeners = [end for broker in brokers for end in (broker.bound, broker.peer, broker.controller)]
-        return (*listeners, *(forward.listen for forward in self.forwards))
+        more = [listener.bound for broker in brokers for listener in broker.more]
+        return (*listeners, *more, *(forward.listen for forward in self.forwards))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from brokernat.address import Endpoint
-from brokernat.testbed import ClusterOptions, Mechanism, Protocol
+from brokernat.testbed import ClusterOptions, Listener, Mechanism, Protocol
 from brokernat.testbed.loopback_plan import loopback_plan
 from brokernat.testbed.server_properties import jaas_quoted, minimum_java, properties_text, server_properties
 from brokernat.testbed.versions import BrokerVersion
@@ -54,6 +54,23 @@ def test_tls_and_scram_and_rights() -> None:
     assert found["listener.security.protocol.map"] == "CLIENT:SASL_SSL,PEER:PLAINTEXT,CONTROLLER:PLAINTEXT"
     assert "password" not in found["listener.name.client.scram-sha-256.sasl.jaas.config"]
     assert found["super.users"] == "User:ANONYMOUS"
+
+
+def test_listeners_that_a_test_adds() -> None:
+    listeners = (
+        Listener("FRED", Protocol.PLAINTEXT, advertised="localhost"),
+        Listener("OTHERS", Protocol.PLAINTEXT, nodes=(2,)),
+        Listener("MTLS", Protocol.SSL, advertised="kafka.invalid", demands_certificate=True),
+    )
+    found = properties(ClusterOptions(listeners=listeners))
+    bound = dict(each.split("://") for each in found["listeners"].split(","))
+    told = dict(each.split("://") for each in found["advertised.listeners"].split(","))
+    assert bound["FRED"].startswith("127.0.0.1:")
+    assert told["FRED"] == bound["FRED"].replace("127.0.0.1", "localhost")
+    assert told["MTLS"] == bound["MTLS"].replace("127.17.2.23", "kafka.invalid")
+    assert "OTHERS" not in bound
+    assert found["listener.name.mtls.ssl.client.auth"] == "required"
+    assert found["listener.name.mtls.ssl.keystore.location"] == "/stores/node-1-mtls.p12"
 
 
 @pytest.mark.parametrize(

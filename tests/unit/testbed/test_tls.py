@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from brokernat.testbed import Advertise, ClusterOptions
+from brokernat.testbed import Advertise, Certificate, ClusterOptions, Listener, Protocol
 from brokernat.testbed.loopback_plan import loopback_plan
-from brokernat.testbed.tls import generate_arguments
+from brokernat.testbed.tls import Wanted, generate_arguments, wanted_stores
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,18 @@ from brokernat.testbed.tls import generate_arguments
     [(Advertise.ADDRESS, "ip:127.17.1.24"), (Advertise.NAME, "dns:kafka-2.hq.invalid"), (Advertise.IPV6, "ip:::1")],
 )
 def test_the_certificate_names_what_is_advertised(kind: Advertise, name: str) -> None:
-    (cluster,) = loopback_plan(17, hq=ClusterOptions(advertise=kind)).clusters
-    arguments = generate_arguments(cluster.brokers[1], Path("/stores"))
+    (cluster,) = loopback_plan(17, hq=ClusterOptions(advertise=kind, protocol=Protocol.SSL)).clusters
+    arguments = generate_arguments(list(wanted_stores(cluster))[1], Path("/stores"))
     assert f"san={name}" in arguments
     assert "/stores/node-2.p12" in arguments
+
+
+def test_each_listener_with_tls_has_a_certificate_of_its_own() -> None:
+    listeners = (
+        Listener("OLD", Protocol.SSL, advertised="kafka.invalid", certificate=Certificate.EXPIRED),
+        Listener("PLAIN", Protocol.PLAINTEXT),
+    )
+    (cluster,) = loopback_plan(17, hq=ClusterOptions(brokers=1, listeners=listeners)).clusters
+    (wanted,) = wanted_stores(cluster)
+    assert wanted == Wanted("node-1-old", "kafka.invalid", Certificate.EXPIRED)
+    assert "-startdate" in generate_arguments(wanted, Path("/stores"))
