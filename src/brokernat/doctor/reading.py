@@ -58,6 +58,14 @@ def is_loopback(host: str) -> bool:
     return host.lower() == "localhost" if place is None else place.is_loopback
 
 
+def inside_name(host: str) -> bool:
+    """Whether a host is a name that usually only its own network knows: of one label, or as Docker and clouds say."""
+    name = host.lower().rstrip(".")
+    if not name or name == "localhost" or address(name) is not None:
+        return False
+    return "." not in name or name.endswith(_INSIDE)
+
+
 def network(host: str) -> IPv4Network | IPv6Network:
     """The surroundings of an address, as far as one usually routes: 16 bits of IPv4, 48 of IPv6."""
     return ip_network(f"{host}/{48 if ':' in host else 16}", strict=False)
@@ -123,6 +131,7 @@ def reached_from_here(evidence: Evidence) -> set[int]:
     return seen | {node.node_id for node in jvms if node.reached}
 
 
+_INSIDE = (".svc", ".internal", ".local", ".lan", ".intern", ".docker", ".cluster")
 _TRIED = {
     "refused": "refused the connection",
     "timeout": "did not answer",

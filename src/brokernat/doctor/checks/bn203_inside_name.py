@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from brokernat.doctor.finding import Check, Confidence, Finding, Need, Remedy, Severity
-from brokernat.doctor.reading import address, node, proven_line
+from brokernat.doctor.reading import inside_name, node, proven_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,15 +17,11 @@ if TYPE_CHECKING:
     from brokernat.doctor.evidence import Evidence
 
 CODE = "BN203"
-_INSIDE = (".svc", ".internal", ".local", ".lan", ".intern", ".docker", ".cluster")
 
 
 def _find(evidence: Evidence) -> Iterator[Finding]:
     for path in evidence.paths:
-        host = path.broker.host
-        if path.rule or not host or address(host) is not None or host == "localhost":
-            continue
-        if "." not in host.rstrip(".") or host.rstrip(".").endswith(_INSIDE):
+        if not path.rule and inside_name(path.broker.host):
             remedy = Remedy(
                 rules=proven_line(evidence, path),
                 broker=("add a listener that advertises a name which resolves for clients",),

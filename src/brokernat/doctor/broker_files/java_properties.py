@@ -1,0 +1,74 @@
+"""A Java properties file, as `java.util.Properties.load` reads it; pure.
+
+Java's syntax is not `name=value`: the name ends at the first `=`, `:` or blank that is not escaped, a line goes on where
+it ends in an odd number of backslashes, and blanks before the value are no part of it while blanks behind it are. A
+name that is given twice is no error in Java, the last one counts; here both are kept, so that it can be reported.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from brokernat.errors import ConfigError, Location, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_BLANKS = " \t\f"
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_ESCAPED = re.compile(r"\\(u[0-9a-fA-F]{4}|u|.)", re.DOTALL)
+_CONTROL = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+
+
+def parse_properties(text: str, source: str) -> tuple[tuple[str, str], ...]:
+    r"""Names and values in the order of the file.
+
+    >>> parse_properties("listeners : A://:1,\\\n    B://:2", "x")
+    (('listeners', 'A://:1,B://:2'),)
+
+    Raises:
+        ConfigError: a `\u` without four hexadecimal digits, for which Java refuses the file.
+    """
+    return tuple(_name_and_value(line, Location(source, number)) for number, line in _logical_lines(text))
+
+
+def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Lines without comments, joined with those that go on; and the number of the first one."""
+    joined, first = "", 0
+    for number, natural in enumerate(_LINE_END.split(text), start=1):
+        line = natural.lstrip(_BLANKS)
+        if not joined:
+            first = number
+            if not line or line[0] in "#!":
+                continue
+        goes_on = (len(line) - len(line.rstrip("\\"))) % 2 == 1
+        joined += line[:-1] if goes_on else line
+        if goes_on:
+            continue
+        if joined:
+            yield first, joined
+        joined = ""
+    if joined:
+        yield first, joined
+
+
+def _name_and_value(line: str, location: Location) -> tuple[str, str]:
+    end = 0
+    while end < len(line) and line[end] not in f"=:{_BLANKS}":
+        end += 2 if line[end] == "\\" else 1
+    value = line[end:].lstrip(_BLANKS)
+    if value[:1] in ("=", ":"):
+        value = value[1:].lstrip(_BLANKS)
+    return _unescaped(line[:end], location), _unescaped(value, location)
+
+
+def _unescaped(text: str, location: Location) -> str:
+    def meant(found: re.Match[str]) -> str:
+        escape = found[1]
+        if escape == "u":
+            message = "a `\\u` without four hexadecimal digits, for which Java refuses the file"
+            raise ConfigError([Problem("bad-escape", message, "write `\\\\` for a backslash", location)])
+        return chr(int(escape[1:], 16)) if len(escape) > 1 else _CONTROL.get(escape, escape)
+
+    return _ESCAPED.sub(meant, text)

@@ -1,0 +1,188 @@
+"""A broker's file as Kafka itself understands it: names, what is bound, what is advertised in the end; pure.
+
+Follows `KafkaConfig` (`listeners`, `effectiveAdvertisedBrokerListeners`, `effectiveListenerSecurityProtocolMap`), read
+in 2.4 to 4.4 and held against it by a test. Nothing is judged here: an entry that Kafka could not read is kept in
+`unreadable`, and what can be known without it stays.
+
+The trap: a listener's name is compared in upper case (`ListenerName.normalised`), but the names in
+`controller.listener.names` are not.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from brokernat.doctor.evidence import BrokerFile, Evidence
+
+PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+DEFAULT_LISTENERS = "PLAINTEXT://:9092"
+
+_ENTRY = re.compile(r"(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]+)")
+_PAIR = re.compile(r"\s*([^:]*?)\s*:\s*(\S*)\s*")
+_PORTS = range(2**16)
+_PLAIN = "PLAINTEXT"
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """`NAME://host:port`, the name in upper case. An empty host means every address, and the machine's own name."""
+
+    name: str
+    host: str
+    port: int
+
+    @property
+    def endpoint(self) -> str:
+        """Host and port, as a client would log them."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    def __str__(self) -> str:
+        return f"{self.name}://{self.endpoint}"
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """An entry that Kafka cannot read, and the setting it stands in."""
+
+    setting: str
+    entry: str
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerListeners:
+    """One file. `advertised` is what brokers and clients are told: the controllers' listeners are not in it.
+
+    `advertised_setting` is None where nothing is said and the listeners themselves are advertised.
+    """
+
+    file: BrokerFile
+    settings: Mapping[str, str]
+    node_id: int | None
+    roles: frozenset[str]
+    listeners: tuple[Listener, ...]
+    advertised: tuple[Listener, ...]
+    advertised_setting: tuple[Listener, ...] | None
+    protocols: Mapping[str, str]
+    controllers: tuple[str, ...]
+    unreadable: tuple[Unreadable, ...]
+
+    @property
+    def name(self) -> str:
+        """How a report calls it."""
+        return self.file.name if self.node_id is None else f"node {self.node_id} ({self.file.name})"
+
+    @property
+    def is_kraft(self) -> bool:
+        """Whether it says what it is for; brokers that ZooKeeper leads do not."""
+        return bool(self.roles)
+
+    @property
+    def serves_clients(self) -> bool:
+        """Whether it is more than a controller."""
+        return not self.roles or "broker" in self.roles
+
+    @property
+    def inter_broker(self) -> str:
+        """The listener that other brokers come in on."""
+        named = self.settings.get("inter.broker.listener.name")
+        return (named or self.settings.get("security.inter.broker.protocol") or _PLAIN).upper()
+
+    def of_clients(self) -> tuple[Listener, ...]:
+        """What it binds for others than controllers."""
+        return tuple(each for each in self.listeners if each.name not in self.controllers)
+
+
+def broker_listeners(file: BrokerFile) -> BrokerListeners:
+    """The file as Kafka understands it. Of a name that is given twice the last one counts."""
+    settings = dict(file.settings)
+    unreadable: list[Unreadable] = []
+    controllers = _names(settings.get("controller.listener.names", ""))
+    roles = frozenset(_names(settings.get("process.roles", "")))
+    listeners = _listeners("listeners", settings.get("listeners", _default_listeners(settings)), unreadable)
+    given = settings.get("advertised.listeners", _former_advertised(settings))
+    told = None if given is None else _listeners("advertised.listeners", given, unreadable)
+    return BrokerListeners(
+        file=file,
+        settings=settings,
+        node_id=_number(settings.get("node.id") or settings.get("broker.id")),
+        roles=roles,
+        listeners=listeners,
+        advertised=tuple(each for each in (listeners if told is None else told) if each.name not in controllers),
+        advertised_setting=told,
+        protocols=_protocols(settings, roles, controllers, listeners, unreadable),
+        controllers=controllers,
+        unreadable=tuple(unreadable),
+    )
+
+
+def all_listeners(evidence: Evidence) -> tuple[BrokerListeners, ...]:
+    """Every file of the evidence."""
+    return tuple(map(broker_listeners, evidence.files))
+
+
+def serving(evidence: Evidence) -> tuple[BrokerListeners, ...]:
+    """Those that serve clients."""
+    return tuple(each for each in all_listeners(evidence) if each.serves_clients)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text is not None and re.fullmatch(r"[0-9]{1,9}", text) else None
+
+
+def _default_listeners(settings: Mapping[str, str]) -> str:
+    """Before 3.0 `host.name` and `port` stand in for a missing `listeners`."""
+    if "host.name" in settings or "port" in settings:
+        return f"PLAINTEXT://{settings.get('host.name', '')}:{settings.get('port', '9092')}"
+    return DEFAULT_LISTENERS
+
+
+def _former_advertised(settings: Mapping[str, str]) -> str | None:
+    if "advertised.host.name" in settings or "advertised.port" in settings:
+        host = settings.get("advertised.host.name") or settings.get("host.name", "")
+        return f"PLAINTEXT://{host}:{settings.get('advertised.port') or settings.get('port', '9092')}"
+    return None
+
+
+def _listeners(setting: str, text: str, unreadable: list[Unreadable]) -> tuple[Listener, ...]:
+    found = []
+    for entry in _names(text):
+        parts = _ENTRY.fullmatch(entry)
+        if parts is None or int(parts[3]) not in _PORTS:
+            unreadable.append(Unreadable(setting, entry))
+        else:
+            found.append(Listener(parts[1].upper(), parts[2], int(parts[3])))
+    return tuple(found)
+
+
+def _protocols(
+    settings: Mapping[str, str],
+    roles: frozenset[str],
+    controllers: Iterable[str],
+    listeners: Iterable[Listener],
+    unreadable: list[Unreadable],
+) -> dict[str, str]:
+    """The default maps each protocol's name to itself, and in KRaft the controllers' listeners to PLAINTEXT."""
+    setting = "listener.security.protocol.map"
+    if setting in settings:
+        found = {}
+        for entry in _names(settings[setting]):
+            pair = _PAIR.fullmatch(entry)
+            if pair is None or pair[2].upper() not in PROTOCOLS:
+                unreadable.append(Unreadable(setting, entry))
+            else:
+                found[pair[1].upper()] = pair[2].upper()
+        return found
+    default = {protocol: protocol for protocol in PROTOCOLS}
+    names = {*controllers, *(each.name for each in listeners)}
+    if roles and not names & (set(PROTOCOLS) - {_PLAIN}):
+        default |= dict.fromkeys((name for name in controllers if name not in default), _PLAIN)
+    return default

@@ -1,0 +1,93 @@
+"""Who, coming in on which port, will be told what: one row a listener, over all files together; pure.
+
+A broker answers with the endpoints of the listener NAME whose port was hit, those of every broker that has one of that
+name. So the rows are the names, and a broker without the name is missing from what its clients are told.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from brokernat.doctor.broker_files.listeners import serving
+from brokernat.doctor.reading import inside_name, is_loopback
+
+if TYPE_CHECKING:
+    from brokernat.doctor.broker_files.listeners import BrokerListeners, Listener
+    from brokernat.doctor.evidence import Evidence
+
+Where = Literal["anywhere", "same-machine", "same-network", "nowhere"]
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """A port of a broker; `published` is the host's port for it, where a container has one. Empty host: every address."""
+
+    broker: str
+    node_id: int | None
+    host: str
+    port: int
+    published: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToldEndpoint:
+    """An endpoint that clients are told; `where` is as far as one can see from the text alone."""
+
+    broker: str
+    node_id: int | None
+    host: str
+    port: int
+    where: Where
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One listener's name. `protocol` is None where brokers differ or say none."""
+
+    listener: str
+    protocol: str | None
+    doors: tuple[Door, ...]
+    endpoints: tuple[ToldEndpoint, ...]
+    inter_broker: bool
+
+
+def told(evidence: Evidence) -> tuple[Told, ...]:
+    """The rows, in the order of the files."""
+    brokers = serving(evidence)
+    names = dict.fromkeys(each.name for broker in brokers for each in (*broker.of_clients(), *broker.advertised))
+    return tuple(_row(name, brokers) for name in names)
+
+
+def _row(name: str, brokers: tuple[BrokerListeners, ...]) -> Told:
+    protocols = {broker.protocols.get(name) for broker in brokers if _has(broker, name)}
+    return Told(
+        name,
+        protocols.pop() if len(protocols) == 1 else None,
+        tuple(_door(broker, each) for broker in brokers for each in broker.of_clients() if each.name == name),
+        tuple(_endpoint(broker, each) for broker in brokers for each in broker.advertised if each.name == name),
+        any(broker.inter_broker == name for broker in brokers),
+    )
+
+
+def _has(broker: BrokerListeners, name: str) -> bool:
+    return any(each.name == name for each in (*broker.of_clients(), *broker.advertised))
+
+
+def _door(broker: BrokerListeners, listener: Listener) -> Door:
+    published = dict(broker.file.published or ()).get(listener.port)
+    return Door(broker.file.name, broker.node_id, listener.host, listener.port, published)
+
+
+def _endpoint(broker: BrokerListeners, listener: Listener) -> ToldEndpoint:
+    return ToldEndpoint(broker.file.name, broker.node_id, listener.host, listener.port, where(listener.host))
+
+
+def where(host: str) -> Where:
+    """From where a host can be dialled, judged by its text."""
+    if host in ("0.0.0.0", "::"):  # noqa: S104 - compared, not bound
+        return "nowhere"
+    if is_loopback(host):
+        return "same-machine"
+    # An empty one is the name that the machine calls itself.
+    return "same-network" if not host or inside_name(host) else "anywhere"
