@@ -40,6 +40,8 @@ def test_nothing_answers(run: Run, folder: Path) -> None:
         ["--from", "none.json"],
         ["--from", "brokernat.yaml"],
         ["--from", "x", "--cluster", "hq"],
+        ["--from", "x", "--on-executors"],
+        ["--bootstrap-server", "127.0.0.1:1", "--proof-timeout", "5"],
         ["--bootstrap-server", "a"],
     ],
     ids=" ".join,

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from brokernat.cli import console
+from brokernat.cli.executor_findings import spark_options, with_executors
 from brokernat.cli.options import config_option, fail_on_option, findings_code, format_option
+from brokernat.cli.spark_options import with_spark
 from brokernat.errors import ConfigError, MissingToolError, NothingReachableError, Problem
 
 if TYPE_CHECKING:
@@ -34,6 +36,8 @@ _NARROWEST, _WIDEST = 40, 100
 @click.option("--timeout", type=click.FloatRange(1, 600), default=15, show_default=True, help="Seconds for everything.")
 @click.option("--save", metavar="FILE", type=click.Path(path_type=Path), help="Keep what was seen, without secrets.")
 @click.option("--from", "source", metavar="FILE", type=click.Path(path_type=Path), help="Report on what --save kept.")
+@click.option("--on-executors", is_flag=True, help="Also ask the driver and every executor of a Spark application.")
+@with_spark
 @fail_on_option
 @format_option
 def doctor(
@@ -44,17 +48,26 @@ def doctor(
     timeout: float,
     save: Path | None,
     source: Path | None,
+    on_executors: bool,
     fail_on: str,
     output: str,
+    **spark: Any,
 ) -> int:
     """Say what is wrong between here and every broker, prove it, and show what to change."""
     from brokernat.doctor.reports.json_v1 import json_v1
     from brokernat.doctor.reports.terminal import terminal
     from brokernat.doctor.runner import diagnose
 
-    if source is not None and (cluster or servers or rules):
-        raise click.UsageError("`--from` excludes `--cluster`, `--bootstrap-server` and `--map`")
-    evidence = _saved(source) if source else _collected(_cluster(config_file, cluster, servers, rules), timeout)
+    if source is not None and (cluster or servers or rules or on_executors):
+        raise click.UsageError("`--from` excludes `--cluster`, `--bootstrap-server`, `--map` and `--on-executors`")
+    wanted = spark_options(spark, on_executors=on_executors)
+    if source:
+        evidence = _saved(source)
+    else:
+        looked_at = _cluster(config_file, cluster, servers, rules)
+        evidence = _collected(looked_at, timeout)
+        if wanted is not None:
+            evidence = with_executors(evidence, looked_at, wanted)
     if save is not None:
         _save(evidence, save)
     diagnosis = diagnose(evidence)

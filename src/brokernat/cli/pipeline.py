@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from brokernat.cli import console
+from brokernat.cli.executor_findings import executor_findings, report
 from brokernat.cli.options import EXIT_FINDINGS, config_option, format_option
 from brokernat.cli.reconcile import reconcile
 from brokernat.cli.run_display import display
@@ -44,16 +45,20 @@ pipeline.add_command(reconcile)
 @with_spark
 def check(name: str, config_file: Path, output: str, **options: Any) -> int:
     """Prove the map on every executor, then look at topics, rights, sizes, checkpoint, references, transform."""
+    from brokernat.doctor.reports.json_v1 import finding_v1
     from brokernat.pipelines.preflight import as_rows
 
     prepared, wanted = _prepare(config_file, name), SparkOptions(**options)
     with _session(prepared, wanted) as spark:
         found, proof = _look(spark, prepared, wanted)
+    findings = executor_findings(proof, prepared.clusters)
     headings, lines = proof.table()
     if output == "json":
         rows = [dict(zip(headings, line, strict=True)) for line in lines]
         silent = {"missing": proof.missing, "unregistered": proof.unregistered}
-        console.json_data({"version": 1, "pipeline": name, "proof": rows, **silent, "checks": as_rows(found.results)})
+        judged = [{"cluster": cluster} | finding_v1(finding) for cluster, finding in findings]
+        answer = {"proof": rows, **silent, "findings": judged, "checks": as_rows(found.results)}
+        console.json_data({"version": 1, "pipeline": name, **answer})
     else:
         console.data(console.table(headings, lines))
         console.data("")
@@ -61,6 +66,7 @@ def check(name: str, config_file: Path, output: str, **options: Any) -> int:
             console.table(("check", "", "found"), [(r.subject, r.level.value, r.message) for r in found.results])
         )
         _report(result for result in found.results if result.hint)
+        report(findings)
         if not proof.ok:
             hint = f"\nhint: {proof.hint}" if proof.hint else ""
             console.report(f"error: {proof.verdict}{hint}")

@@ -11,6 +11,7 @@ import click
 from brokernat.cli import console, exit_codes
 from brokernat.cli.options import config_option, format_option
 from brokernat.cli.spark_options import SparkOptions, with_spark
+from brokernat.cli.spark_session import user_session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -125,26 +126,11 @@ def _session(
     name: str, clusters: Sequence[Cluster], topics: Mapping[str, Sequence[str]], wanted: SparkOptions
 ) -> Iterator[SparkSession]:
     """A session whose clusters are proved to be reached."""
-    from brokernat.clients.spark import Loader, prove
-    from brokernat.pipelines.session import SPARK_LOG, start_session
-    from brokernat.pipelines.state import user_folder
+    from brokernat.clients.spark import prove
 
-    folder = user_folder(name)
-    console.note(f"starting Spark; its log is {folder / SPARK_LOG}")
-    spark = start_session(
-        name,
-        clusters,
-        folder,
-        master=wanted.master,
-        settings=wanted.settings,
-        loader=Loader(wanted.loader),
-        agent_path=wanted.agent_path,
-    )
-    try:
+    with user_session(name, clusters, wanted) as spark:
         prove(spark, clusters, topics=topics, timeout=wanted.proof_timeout).raise_for_failures()
         yield spark
-    finally:
-        spark.stop()
 
 
 def _reached(text: str) -> tuple[str, int]:
