@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from brokernat.address import AddressMap, Endpoint, Unmapped
 from brokernat.doctor.client_side import client_side
 from brokernat.doctor.evidence import Advertised, Evidence, Look, Path
+from brokernat.doctor.listening import listeners_seen
 from brokernat.doctor.probes.look import Looker
 from brokernat.errors import ConfigError, UnmappedEndpointError
 
@@ -56,6 +57,7 @@ async def _collect(cluster: Cluster, client: ClientSide, timeout: float) -> Evid
     paths = await asyncio.gather(
         *(_path(broker, cluster.address_map, late, quick, known) for broker in _all_brokers(bootstraps))
     )
+    listeners = await listeners_seen(bootstraps, paths, cluster.address_map, quick)
     return Evidence(
         taken_at=datetime.now(UTC).isoformat(timespec="seconds"),
         cluster=cluster.name,
@@ -66,6 +68,7 @@ async def _collect(cluster: Cluster, client: ClientSide, timeout: float) -> Evid
         bootstraps=tuple(bootstraps),
         paths=tuple(paths),
         replicas=replicas,
+        listeners=listeners,
     )
 
 

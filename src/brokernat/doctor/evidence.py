@@ -227,6 +227,21 @@ class BrokerFile:
 
 
 @dataclass(frozen=True, slots=True)
+class ListenerSeen:
+    """A listener of a bootstrap server's node, by that node's settings, and what this client meets where it is sent.
+
+    `entered` are the bootstrap servers that came in on it. `look` has no identity unless it was dialled for a node too,
+    and is None where the endpoint is none.
+    """
+
+    node_id: int
+    name: str
+    endpoint: str
+    look: Look | None
+    entered: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """Everything one run saw. `bootstraps` and `paths` are in the order of the configuration and of node ids.
 
@@ -249,6 +264,7 @@ class Evidence:
     dns_lookup: str | None = None
     executors: tuple[ExecutorSeen, ...] = ()
     files: tuple[BrokerFile, ...] = ()
+    listeners: tuple[ListenerSeen, ...] = ()
     version: int = VERSION
 
 

@@ -51,6 +51,16 @@ class Looker:
             walk.seen = replace(walk.seen, complete=False)
         return walk.seen
 
+    async def told(self, endpoint: Endpoint, name: str) -> Look:
+        """What clients are told there; who answers is not asked."""
+        walk = _Walk(self, Look(str(endpoint), name))
+        try:
+            async with self.parallel, asyncio.timeout_at(self.deadline):
+                await walk.ask(endpoint)
+        except TimeoutError:
+            walk.seen = replace(walk.seen, complete=False)
+        return walk.seen
+
     async def touch(self, endpoint: Endpoint) -> Look:
         """Name and connection only."""
         walk = _Walk(self, Look(str(endpoint), endpoint.host))
@@ -102,6 +112,19 @@ class _Walk:
         finally:
             await channel.close()
         await self._sample(endpoint)
+
+    async def ask(self, endpoint: Endpoint) -> None:
+        """The way in, and what is advertised there."""
+        channel = await self.open(endpoint)
+        if channel is None:
+            return
+        try:
+            cluster_id, brokers = await advertised(channel)
+            self.seen = replace(self.seen, cluster_id=cluster_id, brokers=brokers)
+        except ChannelError:
+            self.seen = replace(self.seen, speaks="other")
+        finally:
+            await channel.close()
 
     async def reach(self, endpoint: Endpoint) -> Streams | None:
         """A connection to the first address that takes one; all are tried."""
