@@ -99,6 +99,12 @@ def advertised_sets(evidence: Evidence) -> dict[tuple[str, ...], list[Look]]:
     return found
 
 
+def listener_of(evidence: Evidence, look: Look) -> str | None:
+    """The name of the listener that a bootstrap server leads to, None where no settings tell it."""
+    names = {each.name for each in evidence.listeners if look.endpoint in each.entered}
+    return names.pop() if len(names) == 1 else None
+
+
 def proven_lines(evidence: Evidence) -> tuple[str, ...]:
     """Rules `advertised = reachable`: the node that said who it is behind a bootstrap server, and what it advertises.
 

@@ -1,5 +1,6 @@
 """What: a name has several addresses (A, AAAA) and not all take a connection.
 Why: IPv6 without a route, or an old record. Clients try them in the order of the resolver, so it fails now and then.
+`localhost` is left out: it has both kinds of address everywhere, and refuses at once on the wrong one.
 Remedy: correct the records.
 """
 
@@ -8,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from brokernat.doctor.finding import Check, Finding, Remedy, Severity
-from brokernat.doctor.reading import spots
+from brokernat.doctor.reading import is_loopback, spots
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +22,7 @@ CODE = "BN303"
 def _find(evidence: Evidence) -> Iterator[Finding]:
     for spot in spots(evidence):
         failed = [f"{each.address}: {each.outcome}" for each in spot.look.attempts if each.outcome != "connected"]
-        if spot.look.connected and failed:
+        if spot.look.connected and failed and not all(is_loopback(each) for each in spot.look.addresses):
             remedy = Remedy(client=("remove the addresses that do not work from DNS or from the hosts file",))
             message = "some addresses of the name take no connection"
             yield Finding(CODE, Severity.WARNING, spot.subject, message, tuple(failed), remedy=remedy)

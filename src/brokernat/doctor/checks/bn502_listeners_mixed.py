@@ -9,31 +9,60 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from brokernat.doctor.finding import Check, Finding, Need, Remedy, Severity
-from brokernat.doctor.reading import advertised_sets
+from brokernat.doctor.reading import advertised_sets, listener_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from brokernat.doctor.evidence import Evidence
+    from brokernat.doctor.evidence import Evidence, Look
 
 CODE = "BN502"
 
 
 def _find(evidence: Evidence) -> Iterator[Finding]:
     sets = advertised_sets(evidence)
-    if len(sets) > 1 and len({look.cluster_id for looks in sets.values() for look in looks}) == 1:
-        told = tuple(
-            f"{', '.join(look.endpoint for look in looks)} say: {', '.join(each)}" for each, looks in sets.items()
-        )
-        remedy = Remedy(("give bootstrap servers of one listener",), ("define the listener on every broker",))
-        message = f"{len(sets)} different sets of brokers are advertised"
-        yield Finding(CODE, Severity.ERROR, f"cluster {evidence.cluster}", message, told, ("BN501",), remedy)
+    if len(sets) < 2 or len({look.cluster_id for looks in sets.values() for look in looks}) > 1:
+        return
+    names = {told: _name(evidence, looks) for told, looks in sets.items()}
+    known = [name for name in names.values() if name]
+    subject = f"listeners {', '.join(known)}" if len(set(known)) == len(sets) else f"{len(sets)} sets of brokers"
+    best = max(sets, key=len)
+    kept = ", ".join(look.endpoint for look in sets[best])
+    keep = f"keep the bootstrap servers of one listener only, as {kept}"
+    remedy = Remedy(
+        (f"{keep} ({names[best]}: {len(best)} brokers)" if names[best] else keep,), _define(names)
+    )
+    seen = tuple(_side(told, looks, names[told]) for told, looks in sets.items())
+    message = f"the bootstrap servers advertise {len(sets)} different sets of brokers"
+    yield Finding(CODE, Severity.ERROR, subject, message, seen, ("BN501",), remedy)
+
+
+def _name(evidence: Evidence, looks: Sequence[Look]) -> str | None:
+    found = {listener_of(evidence, look) for look in looks}
+    return found.pop() if len(found) == 1 else None
+
+
+def _side(told: Sequence[str], looks: Sequence[Look], name: str | None) -> str:
+    servers = ", ".join(look.endpoint for look in looks)
+    return f"{f'listener {name}, ' if name else ''}bootstrap {servers}: {', '.join(told)}"
+
+
+def _define(names: Mapping[tuple[str, ...], str | None]) -> tuple[str, ...]:
+    """Which brokers lack which listener."""
+    of_set = {told: {each.split()[0] for each in told} for told in names}
+    every = set().union(*of_set.values())
+    return tuple(
+        f"define the listener{f' {names[told]}' if names[told] else ''} on node {', '.join(sorted(every - nodes))} too"
+        for told, nodes in of_set.items()
+        if every - nodes
+    )
 
 
 CHECK = Check(
     CODE,
     "Bootstrap servers belong to different listeners",
-    "The bootstrap servers belong to different listeners, so a client's brokers change with the server that answers.",
+    "The bootstrap servers came in on different listeners ({subjects}), so a client's brokers change with the server "
+    "that answers.",
     _find,
     (Need.METADATA,),
 )

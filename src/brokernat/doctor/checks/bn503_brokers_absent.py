@@ -1,4 +1,4 @@
-"""What: partitions name node ids that the brokers' list does not hold.
+"""What: partitions, or another listener of the same node, name node ids that the brokers' list does not hold.
 Why: a broker lacks the listener that the client came in on, so it is filtered out of the answer; or it is down.
 Remedy: define the listener on every broker, or come in on another one.
 """
@@ -8,43 +8,53 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from brokernat.doctor.finding import Check, Finding, Need, Remedy, Severity
+from brokernat.doctor.reading import listener_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from brokernat.doctor.evidence import Evidence
+    from brokernat.doctor.evidence import Evidence, Look
 
 CODE = "BN503"
 
 
 def _find(evidence: Evidence) -> Iterator[Finding]:
     first = next(look for look in evidence.bootstraps if look.brokers is not None)
-    listed = {broker.node_id for broker in first.brokers or ()}
-    for node_id in evidence.replicas or ():
-        if node_id not in listed:
-            remedy = Remedy(
-                ("use bootstrap servers of a listener that all brokers have",),
-                ("define the listener on this broker, or start it",),
-            )
-            message = "it holds partitions and is not among the brokers that are advertised"
-            yield Finding(
-                CODE,
-                Severity.ERROR,
-                f"node {node_id}",
-                message,
-                (f"told by bootstrap {first.endpoint}",),
-                ("BN502",),
-                remedy,
-            )
+    for node_id, reason in sorted(_expected(evidence, first).items()):
+        lacking = [look for look in evidence.bootstraps if _lacks(look, node_id, first)]
+        if not lacking:
+            continue
+        names = {name for look in lacking if (name := listener_of(evidence, look))}
+        here = f"listener {', '.join(sorted(names))}" if names else "this listener"
+        remedy = Remedy(
+            ("use bootstrap servers of a listener that all brokers have",),
+            (f"define {here} on this broker, or start it",),
+        )
+        told = tuple(f"not told by bootstrap {look.endpoint}" for look in lacking)
+        message = f"not among the brokers of {here}, and {reason}"
+        yield Finding(CODE, Severity.ERROR, f"node {node_id}", message, told, ("BN502",), remedy)
+
+
+def _expected(evidence: Evidence, first: Look) -> dict[int, str]:
+    """Nodes that there are, and how that is known."""
+    found = dict.fromkeys(evidence.replicas or (), "it holds partitions")
+    for seen in evidence.listeners:
+        if seen.look is not None and seen.look.cluster_id == first.cluster_id:
+            for broker in seen.look.brokers or ():
+                found.setdefault(broker.node_id, f"listener {seen.name} has it at {broker.endpoint}")
+    return found
+
+
+def _lacks(look: Look, node_id: int, first: Look) -> bool:
+    if look.brokers is None or look.cluster_id != first.cluster_id:
+        return False
+    return node_id not in {broker.node_id for broker in look.brokers}
 
 
 CHECK = Check(
     CODE,
     "Brokers are missing on this listener",
-    "Brokers that hold partitions are not advertised on this listener: {subjects}.",
+    "The bootstrap servers do not know all brokers, because a listener is missing or a broker is down: {subjects}.",
     _find,
-    (
-        Need.METADATA,
-        Need.PARTITIONS,
-    ),
+    (Need.METADATA,),
 )

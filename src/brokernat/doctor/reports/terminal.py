@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 from brokernat.doctor.finding import Severity
 from brokernat.doctor.reports.executors import executor_line
+from brokernat.doctor.reports.words import listener_line, told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from brokernat.doctor.evidence import Look, Path
+    from brokernat.doctor.evidence import Path
     from brokernat.doctor.finding import Finding
     from brokernat.doctor.runner import Diagnosis
 
@@ -34,9 +35,12 @@ def _lines(diagnosis: Diagnosis, width: int) -> Iterator[str]:
         yield from _what_to_do([each for each in diagnosis.findings if each.code == diagnosis.cause.code], width)
     yield "seen"
     for look in diagnosis.evidence.bootstraps:
-        yield from _folded(f"bootstrap {look.endpoint}: {_told(look)}", width, "  ", "    ")
+        yield from _folded(f"bootstrap {look.endpoint}: {told(look)}", width, "  ", "    ")
     for path in diagnosis.evidence.paths:
         yield from _folded(_path(path), width, "  ", "    ")
+    if diagnosis.cause is not None and not all(each.entered for each in diagnosis.evidence.listeners):
+        for listener in diagnosis.evidence.listeners:
+            yield from _folded(listener_line(listener), width, "  ", "    ")
     for executor in diagnosis.evidence.executors:
         yield from _folded(executor_line(executor), width, "  ", "    ")
     yield ""
@@ -78,21 +82,12 @@ def _finding(finding: Finding, width: int) -> Iterator[str]:
         yield from _folded(line, width, " " * 10, " " * 12)
 
 
-def _told(look: Look) -> str:
-    if look.brokers is not None:
-        who = f"node {look.identity.node_id}" if look.identity and look.identity.node_id is not None else "a broker"
-        return f"{who} of {len(look.brokers)}, cluster {look.cluster_id}"
-    if look.dns_error:
-        return "the name does not resolve"
-    return "no Kafka for this client" if look.connected else "no connection"
-
-
 def _path(path: Path) -> str:
     start = f"node {path.broker.node_id} advertises {path.broker.endpoint}"
     if path.look is None:
         return f"{start}: not dialled"
     way = f", dialled at {path.look.endpoint}" if path.rule else ""
-    return f"{start}{way}: {_told(path.look)}"
+    return f"{start}{way}: {told(path.look)}"
 
 
 def _count(diagnosis: Diagnosis, severity: Severity) -> int:

@@ -1,0 +1,81 @@
+"""Listeners by name: what a client is told depends on the one that it came in on."""
+
+from dataclasses import replace
+
+import pytest
+from tests.unit.doctor.conftest import WITHOUT_MAP, reached
+
+from brokernat.doctor.evidence import Advertised, Attempt, Evidence, ListenerSeen, Look
+from brokernat.doctor.finding import Finding
+from brokernat.doctor.reports.terminal import terminal
+from brokernat.doctor.runner import diagnose
+
+ALL = tuple(Advertised(n, f"b{n}.example", 9090) for n in (1, 2, 3))
+SOME = tuple(Advertised(n, f"b{n}.example", 9091) for n in (1, 3))
+ON_ALL = replace(reached(1, "b1.example:9090"), brokers=ALL, addresses=("10.0.0.1",))
+ON_SOME = replace(reached(3, "b3.example:9091"), brokers=SOME, addresses=("10.0.0.3",))
+LISTENERS = (
+    ListenerSeen(1, "ONE", "b1.example:9090", ON_ALL, ("b1.example:9090",)),
+    ListenerSeen(3, "ONE", "b3.example:9090", ON_ALL),
+    ListenerSeen(3, "TWO", "b3.example:9091", ON_SOME, ("b3.example:9091",)),
+)
+
+
+def found(code: str, evidence: Evidence) -> list[Finding]:
+    return [each for each in diagnose(evidence).findings if each.code == code]
+
+
+def seen(*bootstraps: Look, listeners: tuple[ListenerSeen, ...] = LISTENERS) -> Evidence:
+    return replace(WITHOUT_MAP, bootstraps=bootstraps, paths=(), replicas=None, listeners=listeners)
+
+
+def test_the_flap_is_named_with_both_sets_and_both_names() -> None:
+    evidence = seen(ON_ALL, ON_SOME)
+    (flap,) = found("BN502", evidence)
+    assert flap.subject == "listeners ONE, TWO"
+    assert flap.evidence == (
+        "listener ONE, bootstrap b1.example:9090: 1 b1.example:9090, 2 b2.example:9090, 3 b3.example:9090",
+        "listener TWO, bootstrap b3.example:9091: 1 b1.example:9091, 3 b3.example:9091",
+    )
+    assert flap.remedy.client == (
+        "keep the bootstrap servers of one listener only, as b1.example:9090 (ONE: 3 brokers)",
+    )
+    assert flap.remedy.broker == ("define the listener TWO on node 2 too",)
+    cause = diagnose(evidence).cause
+    assert cause is not None
+    assert "(listeners ONE, TWO)" in cause.sentence
+
+
+def test_without_the_right_to_read_settings_the_sets_stand_without_names() -> None:
+    (flap,) = found("BN502", seen(ON_ALL, ON_SOME, listeners=()))
+    assert flap.subject == "2 sets of brokers"
+    assert all(line.startswith("bootstrap ") for line in flap.evidence)
+
+
+def test_a_listener_that_some_brokers_lack_is_named_though_no_topic_shows_it() -> None:
+    evidence = seen(ON_SOME)
+    (absent,) = found("BN503", evidence)
+    assert absent.subject == "node 2"
+    assert absent.message == "not among the brokers of listener TWO, and listener ONE has it at b2.example:9090"
+    assert found("BN503", seen(ON_ALL)) == []
+
+
+def test_another_cluster_s_brokers_are_not_missed() -> None:
+    elsewhere = replace(ON_ALL, cluster_id="other")
+    assert found("BN503", seen(ON_SOME, listeners=(ListenerSeen(3, "ONE", "x:1", elsewhere),))) == []
+
+
+def test_localhost_has_two_kinds_of_address_and_that_is_no_finding() -> None:
+    attempts = (Attempt("::1", "refused"), Attempt("127.0.0.1", "connected"))
+    local = replace(ON_ALL, addresses=("::1", "127.0.0.1"), attempts=attempts)
+    assert found("BN303", seen(local)) == []
+    assert found("BN303", seen(replace(local, addresses=("::1", "10.0.0.1")))) != []
+
+
+@pytest.mark.parametrize("with_cause", [True, False])
+def test_the_report_shows_every_listener_where_something_is_wrong(with_cause: bool) -> None:
+    text = " ".join(terminal(diagnose(seen(ON_SOME if with_cause else ON_ALL))).split())
+    shown = (
+        "listener TWO of node 3 sends clients to b3.example:9091: node 3 of 2, cluster c (the bootstrap servers came"
+    )
+    assert (shown in text) == with_cause
