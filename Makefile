@@ -8,7 +8,9 @@ AGENT := src/brokernat/jvm/_native/brokernat-agent.jar
 AGENT_SOURCES := native/jvm-agent/pom.xml $(shell find native/jvm-agent/src/main -type f)
 PLUGIN := src/brokernat/clients/librdkafka/_native/libbrokernat-rdkafka.so
 PLUGIN_SOURCES := $(wildcard native/librdkafka-plugin/src/*)
-PYTEST := $(BIN)/python -m pytest
+# Random inputs are the same in each run of a target; `SEED=...` draws others.
+PYTEST = $(BIN)/python -m pytest --hypothesis-seed=$(SEED)
+JOBS ?= 2
 SOAK_SECONDS ?= 3600
 SEED ?= 0
 
@@ -65,17 +67,17 @@ lock: ## resolve requirements/*.lock anew
 demo: setup ## the main job on this machine: real brokers, real Spark, no root
 	@$(BIN)/brokernat demo
 
-test: setup test-agent ## everything that needs no root: real brokers on loopback, real Spark (about 15 minutes)
-	$(PYTEST) -m "not netns and not soak"
+test: setup test-agent ## everything that needs no root: real brokers on loopback, real Spark; PYTEST_ARGS="FILE -k NAME" for less
+	$(PYTEST) -n $(JOBS) -m "not netns and not soak" $(PYTEST_ARGS)
 
 test-agent: setup
 	@$(BIN)/python tools/agent_jar.py verify
 
 test-netns: setup ## network namespaces, nginx, nftables (root)
-	$(PYTEST) -m netns
+	$(PYTEST) -n $(JOBS) -m netns $(PYTEST_ARGS)
 
 soak: setup ## kills, full matrices, fuzz: SOAK_SECONDS and SEED bound and repeat a run
-	$(PYTEST) -m soak --soak-seconds=$(SOAK_SECONDS) --seed=$(SEED)
+	$(PYTEST) -m soak --soak-seconds=$(SOAK_SECONDS) --seed=$(SEED) $(PYTEST_ARGS)
 
 bench: setup ## paired timings, as ratios
 	$(BIN)/python -m bench

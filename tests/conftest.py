@@ -1,9 +1,11 @@
-"""What bounds and repeats a soak run: `--soak-seconds` and `--seed`.
+"""What bounds and repeats a soak run, `--soak-seconds` and `--seed`, and how tests are given to several processes.
 
 Soak tests of a fixed length come first and may begin in the first third of the time, then those that go on for as long
 as they may (they ask for `soak`): each gets an equal part of what the ones before it have left over. The seed chooses
 the order, so that in a run that is too short for all of them it is not always the same ones that go without; those are
 skipped, with the reason, and nothing of theirs is started.
+
+With `-n 2` tests run in two processes, in groups (workers.py).
 """
 
 from __future__ import annotations
@@ -15,12 +17,21 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
+from tests.progress import Progress
+from tests.workers import Groups, longest_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from xdist.remote import Producer
+
 
 _FIXED_LENGTH = 1 / 3
+
+# That the machine is busy with brokers is no reason for an example to fail.
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -86,9 +97,17 @@ class Soak:
 _TIME = pytest.StashKey[SoakTime]()
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     seconds = config.getoption("--soak-seconds")
     config.stash[_TIME] = SoakTime(config.getoption("--seed"), seconds, time.monotonic() + seconds)
+    if config.getoption("numprocesses", None) and not config.getoption("verbose"):
+        config.pluginmanager.register(Progress(config.pluginmanager.getplugin("terminalreporter")))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Groups:
+    return Groups(config, log)
 
 
 @pytest.hookimpl(trylast=True)
@@ -102,6 +121,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items.sort(key=lambda item: (item in sharing, files.index(item.path)))
         sharing = [item for item in items if item in sharing]
     config.stash[_TIME].to_come = [item.nodeid for item in sharing]
+    if hasattr(config, "workerinput"):
+        longest_first(items)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -66,14 +66,14 @@ def client_of() -> Clients:
     return Clients()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def plain() -> Iterator[LoopbackWorld]:
     sasl = ClusterOptions(protocol=Protocol.SASL_PLAINTEXT)
     with LoopbackWorld(hq=ClusterOptions(), second_hq=sasl, local=None) as world:
         yield world
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def strict() -> Iterator[LoopbackWorld]:
     ipv6 = ClusterOptions(brokers=2, advertise=Advertise.IPV6)
     names = ClusterOptions(advertise=Advertise.NAME, protocol=Protocol.SSL)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 TIMEOUT = 400
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def twins() -> Iterator[LoopbackWorld]:
     sasl = ClusterOptions(protocol=Protocol.SASL_PLAINTEXT, advertise=Advertise.NAME)
     tls = ClusterOptions(brokers=2, protocol=Protocol.SASL_SSL, advertise=Advertise.NAME)

@@ -50,14 +50,14 @@ def library(request: pytest.FixtureRequest) -> Library:
     return found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def plain() -> Iterator[LoopbackWorld]:
     sasl = ClusterOptions(brokers=2, protocol=Protocol.SASL_PLAINTEXT)
     with LoopbackWorld(hq=ClusterOptions(), second_hq=sasl, local=None) as world:
         yield world
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def strict() -> Iterator[LoopbackWorld]:
     ipv6 = ClusterOptions(brokers=1, advertise=Advertise.IPV6)
     names = ClusterOptions(

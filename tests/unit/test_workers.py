@@ -1,0 +1,61 @@
+"""How tests are given to several processes, and what a person sees of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from tests.progress import Progress
+from tests.workers import SECONDS, group_of, longest_first
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize("group", SECONDS)
+def test_what_is_timed_is_there(group: str) -> None:
+    assert (ROOT / group).exists()
+
+
+@pytest.mark.parametrize(
+    ("nodeid", "group"),
+    [
+        ("tests/matrix/test_clients.py::test_a[x/y::z]", "tests/matrix"),
+        ("tests/netns/test_exec.py::test_a", "tests/netns"),
+        ("tests/netns/spark/test_tags.py::test_a", "tests/netns/spark"),
+        ("tests/integration/exec/test_spark.py::test_a", "tests/integration/exec/test_spark.py"),
+        ("tests/unit/test_errors.py::test_a", "tests/unit/test_errors.py"),
+    ],
+)
+def test_the_innermost_group_or_the_file(nodeid: str, group: str) -> None:
+    assert group_of(nodeid) == group
+
+
+def test_the_longest_come_first_and_a_group_keeps_its_order() -> None:
+    names = ["tests/unit/a.py::x", "tests/matrix/a.py::x", "tests/unit/b.py::x", "tests/matrix/b.py::x"]
+    items = [SimpleNamespace(nodeid=name) for name in names]
+    longest_first(cast("list[pytest.Item]", items))
+    assert [item.nodeid for item in items] == [names[1], names[3], names[0], names[2]]
+
+
+def test_a_group_that_has_ended_is_one_line_and_a_failure_another() -> None:
+    said: list[str] = []
+    progress = Progress(cast("Any", SimpleNamespace(write_line=lambda line, **_: said.append(line))))
+    ids = ["tests/a.py::one", "tests/b.py::one", "tests/a.py::two"]
+    progress.pytest_xdist_node_collection_finished(ids)
+    progress.pytest_xdist_node_collection_finished(ids)
+    for nodeid in ids:
+        for when in ("setup", "call", "teardown"):
+            failed = (nodeid, when) == ("tests/a.py::two", "call")
+            outcome = "failed" if failed else "passed"
+            report = SimpleNamespace(
+                nodeid=nodeid, when=when, duration=1, outcome=outcome, failed=failed, passed=not failed
+            )
+            progress.pytest_runtest_logreport(cast("pytest.TestReport", report))
+        progress.pytest_runtest_logfinish(nodeid)
+    assert said == [
+        "[ 66%]    3 s  tests/b.py: 1 passed",
+        "FAILED tests/a.py::two (call)",
+        "[100%]    6 s  tests/a.py: 1 failed, 1 passed",
+    ]

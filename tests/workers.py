@@ -1,0 +1,81 @@
+"""Which tests stay together when several processes run them, and which come first.
+
+A process runs a group from its first test to its last, then takes the next one. What a group shares is what costs:
+brokers, a Spark cluster, compiled programs. So a folder whose `conftest.py` opens a world for all of its files is one
+group, and any other file is one of its own. The longest come first: one that comes last runs alone while the other
+processes have nothing left to do.
+
+A fixture of scope `session` lives once in each process, and until its end: a world for one folder has scope `package`
+and an `__init__.py` beside it, so that its idle brokers do not slow what comes after.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xdist.scheduler import LoadScopeScheduling
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pytest
+    from xdist.remote import Producer
+
+SECONDS: Mapping[str, int] = {
+    "tests/integration/exec/test_kafka_tools.py": 40,
+    "tests/integration/exec/test_python.py": 60,
+    "tests/integration/exec/test_spark.py": 110,
+    "tests/integration/install/test_sdist.py": 30,
+    "tests/integration/install/test_wheel.py": 120,
+    "tests/integration/librdkafka": 90,
+    "tests/integration/pipelines/test_full_cluster.py": 80,
+    "tests/integration/pipelines/test_kill.py": 130,
+    "tests/integration/pipelines/test_rights.py": 80,
+    "tests/integration/pipelines/test_run.py": 300,
+    "tests/integration/pipelines/test_secrets.py": 90,
+    "tests/integration/pipelines/test_stop.py": 90,
+    "tests/integration/python_clients": 200,
+    "tests/integration/reconcile/test_pipeline.py": 70,
+    "tests/integration/render/test_spark.py": 30,
+    "tests/integration/shipping/test_kills.py": 90,
+    "tests/integration/spark/test_example.py": 70,
+    "tests/integration/spark/test_local.py": 160,
+    "tests/integration/spark/test_second_spark.py": 35,
+    "tests/integration/spark/test_standalone.py": 190,
+    "tests/integration/spring/test_service.py": 90,
+    "tests/integration/test_readme.py": 70,
+    "tests/integration/testbed/test_lifetime.py": 60,
+    "tests/integration/testbed/test_variants.py": 90,
+    "tests/matrix": 400,
+    "tests/netns": 260,
+    "tests/netns/situation2": 130,
+    "tests/netns/spark": 420,
+    "tests/property/test_python_equals_c.py": 60,
+    "tests/unit/pipelines": 60,
+}
+"""Folders that stay together and files that take long: seconds with two processes on two cores, roughly. The progress
+of a run tells them."""
+
+
+class Groups(LoadScopeScheduling):
+    """Gives groups to processes in the order of the tests."""
+
+    def __init__(self, config: pytest.Config, log: Producer) -> None:
+        # Else those with the most tests come first.
+        config.option.loadscopereorder = False
+        super().__init__(config, log)
+
+    def _split_scope(self, nodeid: str) -> str:
+        return group_of(nodeid)
+
+
+def group_of(nodeid: str) -> str:
+    """The group of a test: the innermost folder or file of `SECONDS` that it is in, else its file."""
+    file = nodeid.partition("::")[0]
+    known = [group for group in SECONDS if file == group or file.startswith(f"{group}/")]
+    return max(known, key=len, default=file)
+
+
+def longest_first(items: list[pytest.Item]) -> None:
+    """Put the tests into the order in which their groups are to be begun."""
+    items.sort(key=lambda item: -SECONDS.get(group_of(item.nodeid), 0))
