@@ -1,100 +1,149 @@
-"""The diagnosis for a person: the root cause first, then what to do, what was seen, and each finding.
+"""The diagnosis for a person: the root cause first, then what to do, what was seen, and the findings by code.
 
-Plain text that needs no colour, folded to the width; lines to copy are never folded. The same remedy for several nodes
-is said once, above the findings.
+Plain text that needs no colour, folded to the width; words are never cut, so that endpoints and lines to copy stay
+whole. What has been said once, a remedy above all, is not said again.
 """
 
 from __future__ import annotations
 
 import textwrap
+from itertools import groupby
 from typing import TYPE_CHECKING
 
-from brokernat.doctor.finding import Severity
-from brokernat.doctor.reports.executors import executor_line
-from brokernat.doctor.reports.words import listener_line, told
+from brokernat.doctor.finding import Remedy, Severity
+from brokernat.doctor.reach import State
+from brokernat.doctor.reports.grouping import by_code, remedy_of
+from brokernat.doctor.reports.printable import printable
+from brokernat.doctor.reports.seen import seen
+from brokernat.doctor.reports.verdict import count, verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
-    from brokernat.doctor.evidence import Path
-    from brokernat.doctor.finding import Finding
+    from brokernat.doctor.reports.grouping import CodeGroup, Statement
     from brokernat.doctor.runner import Diagnosis
 
 _SIGNS = {Severity.ERROR: "x", Severity.WARNING: "!", Severity.INFO: "i"}
+_STATES = {State.OK: "ok", State.DOUBTFUL: "! ", State.BROKEN: "x "}
+_CODES = 6
+_SUBJECTS = 4
+_STATEMENTS = 12
 
 
 def terminal(diagnosis: Diagnosis, width: int = 80) -> str:
     """The whole report; no line end at its end."""
-    return "\n".join(_lines(diagnosis, width))
+    sections = (_head, _what_to_do, _seen, _findings, _suppressed, _skipped, _closing)
+    written = ("\n".join(section(diagnosis, width)) for section in sections)
+    return "\n\n".join(filter(None, written))
 
 
-def _lines(diagnosis: Diagnosis, width: int) -> Iterator[str]:
+def _head(diagnosis: Diagnosis, width: int) -> Iterator[str]:
+    yield from _folded(f"{diagnosis.evidence.cluster}: {verdict(diagnosis)}", width, "", "  ")
     if diagnosis.cause is not None:
-        yield from _folded(f"{diagnosis.cause.sentence} [{diagnosis.cause.code}]", width, "root cause: ", "  ")
         yield ""
-        yield from _what_to_do([each for each in diagnosis.findings if each.code == diagnosis.cause.code], width)
-    yield "seen"
-    for look in diagnosis.evidence.bootstraps:
-        yield from _folded(f"bootstrap {look.endpoint}: {told(look)}", width, "  ", "    ")
-    for path in diagnosis.evidence.paths:
-        yield from _folded(_path(path), width, "  ", "    ")
-    if diagnosis.cause is not None and not all(each.entered for each in diagnosis.evidence.listeners):
-        for listener in diagnosis.evidence.listeners:
-            yield from _folded(listener_line(listener), width, "  ", "    ")
-    for executor in diagnosis.evidence.executors:
-        yield from _folded(executor_line(executor), width, "  ", "    ")
-    yield ""
+        yield from _folded(f"{diagnosis.cause.sentence} [{diagnosis.cause.code}]", width, "root cause: ", "  ")
+
+
+def _what_to_do(diagnosis: Diagnosis, width: int) -> Iterator[str]:
+    if diagnosis.cause is not None:
+        found = [each for each in diagnosis.findings if each.code == diagnosis.cause.code]
+        remedy = remedy_of(found)
+        before = ""
+        for side, lines in (
+            ("rules for the client's address map", remedy.rules),
+            ("on the client's side", remedy.client),
+            ("on the brokers' side", remedy.broker),
+        ):
+            if lines:
+                yield f"{before}{side}"
+                for line in lines:
+                    yield from _folded(line, width, "  ", "    ")
+                before = "or "
+
+
+def _seen(diagnosis: Diagnosis, width: int) -> Iterator[str]:
+    lines = list(seen(diagnosis))
+    if lines:
+        yield "seen"
+    for state, line in lines:
+        yield from _folded(line, width, f"  {_STATES[state]} ", " " * 7)
+
+
+def _findings(diagnosis: Diagnosis, width: int) -> Iterator[str]:
     if diagnosis.findings:
         yield "findings"
-    for finding in diagnosis.findings:
-        yield from _finding(finding, width)
-    if diagnosis.findings:
-        yield ""
+    said = set(_lines(remedy_of(each for each in diagnosis.findings if each.code == _root(diagnosis))))
+    for group in by_code(diagnosis.findings):
+        yield from _group(group, width)
+        if not group.follows and group.code != _root(diagnosis):
+            for line in _lines(group.remedy):
+                if line not in said:
+                    yield from _folded(line, width, " " * 6 + "> ", " " * 8)
+            said.update(_lines(group.remedy))
+
+
+def _root(diagnosis: Diagnosis) -> str | None:
+    return diagnosis.cause.code if diagnosis.cause else None
+
+
+def _lines(remedy: Remedy) -> tuple[str, ...]:
+    return (*(f"rule {rule}" for rule in remedy.rules), *remedy.client, *remedy.broker)
+
+
+def _group(group: CodeGroup, width: int) -> Iterator[str]:
+    sure = "" if group.confidence == "proven" else f", {group.confidence}"
+    why = f" (follows from {', '.join(group.follows)})" if group.follows else ""
+    title = f"{group.severity}{sure}: {group.title}{why}"
+    yield from _folded(title, width, f"  {_SIGNS[group.severity]} {group.code} ", " " * 10)
+    for statement in group.statements[:_STATEMENTS]:
+        yield from _folded(_said(statement), width, " " * 6, " " * 8)
+        for line in statement.evidence:
+            yield from _folded(line, width, " " * 8, " " * 10)
+    if len(group.statements) > _STATEMENTS:
+        yield f"      and {len(group.statements) - _STATEMENTS} more (all of them: --format json)"
+
+
+def _said(statement: Statement) -> str:
+    shown = statement.subjects[: _SUBJECTS if len(statement.subjects) > _SUBJECTS + 1 else None]
+    more = len(statement.subjects) - len(shown)
+    return f"{', '.join(shown)}{f' and {more} more' if more else ''}: {statement.message}"
+
+
+def _suppressed(diagnosis: Diagnosis, width: int) -> Iterator[str]:
+    if diagnosis.suppressed:
+        yield "suppressed"
+        for code, members in groupby(diagnosis.suppressed, lambda finding: finding.code):
+            subjects = ", ".join(finding.subject for finding in members)
+            yield from _folded(f"{code}: {subjects}", width, "  ", "    ")
+
+
+def _skipped(diagnosis: Diagnosis, width: int) -> Iterator[str]:
     if diagnosis.skipped:
         yield "skipped"
         for reason in dict.fromkeys(each.reason for each in diagnosis.skipped):
-            codes = ", ".join(sorted(each.code for each in diagnosis.skipped if each.reason == reason))
-            yield from _folded(f"{codes}: {reason}", width, "  ", "    ")
-        yield ""
-    counted = [f"{_count(diagnosis, severity)} {severity}" for severity in Severity]
-    yield f"{', '.join(counted)}; {len(diagnosis.passed)} checks passed, {len(diagnosis.skipped)} skipped"
+            codes = sorted(each.code for each in diagnosis.skipped if each.reason == reason)
+            few = len(codes) <= _CODES
+            named = ", ".join(codes) if few else f"{len(codes)} checks, {codes[0]} to {codes[-1]}"
+            yield from _folded(f"{named}: {reason}", width, "  ", "    ")
 
 
-def _what_to_do(findings: Iterable[Finding], width: int) -> Iterator[str]:
-    found = list(findings)
-    for side, lines in (
-        ("rules for the client's address map", [line for each in found for line in each.remedy.rules]),
-        ("on the client's side", [line for each in found for line in each.remedy.client]),
-        ("or on the brokers' side", [line for each in found for line in each.remedy.broker]),
-    ):
-        if lines:
-            yield side
-            for line in dict.fromkeys(lines):
-                yield from _folded(line, width, "  ", "    ")
-            yield ""
-
-
-def _finding(finding: Finding, width: int) -> Iterator[str]:
-    sign = f"  {_SIGNS[finding.severity]} {finding.code} "
-    sure = "" if finding.confidence == "proven" else f" ({finding.confidence})"
-    yield from _folded(f"{finding.severity}: {finding.subject}: {finding.message}{sure}", width, sign, " " * 10)
-    for line in finding.evidence:
-        yield from _folded(line, width, " " * 10, " " * 12)
-
-
-def _path(path: Path) -> str:
-    start = f"node {path.broker.node_id} advertises {path.broker.endpoint}"
-    if path.look is None:
-        return f"{start}: not dialled"
-    way = f", dialled at {path.look.endpoint}" if path.rule else ""
-    return f"{start}{way}: {told(path.look)}"
-
-
-def _count(diagnosis: Diagnosis, severity: Severity) -> int:
-    return sum(finding.severity is severity for finding in diagnosis.findings)
+def _closing(diagnosis: Diagnosis, width: int) -> Iterator[str]:
+    severities = [finding.severity for finding in diagnosis.findings]
+    found = ", ".join(count(severities.count(each), each) for each in (Severity.ERROR, Severity.WARNING))
+    checks = f"{len(diagnosis.passed)} checks passed, {len(diagnosis.skipped)} skipped"
+    hidden = f", {count(len(diagnosis.suppressed), 'finding')} suppressed" if diagnosis.suppressed else ""
+    yield from _folded(f"{found}; {checks}{hidden}", width, "", "  ")
+    if diagnosis.findings:
+        code = _root(diagnosis) or diagnosis.findings[0].code
+        yield from _folded(f"`brokernat explain {code}` says more", width, "", "  ")
 
 
 def _folded(text: str, width: int, first: str, then: str) -> list[str]:
     return textwrap.wrap(
-        text, width, initial_indent=first, subsequent_indent=then, break_long_words=False, break_on_hyphens=False
+        printable(text),
+        width,
+        initial_indent=first,
+        subsequent_indent=then,
+        break_long_words=False,
+        break_on_hyphens=False,
     )

@@ -1,0 +1,64 @@
+"""What was seen, one line each, with the state of it: the list behind the picture.
+
+Of many brokers that are all well, or all broken in the same way, the first ones are named and the rest is counted.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from brokernat.doctor.reach import State
+from brokernat.doctor.reports.executors import executor_line
+from brokernat.doctor.routes import entrances, routes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from brokernat.doctor.reach import Hop
+    from brokernat.doctor.routes import Entrance, Route
+    from brokernat.doctor.runner import Diagnosis
+
+Line = tuple[State, str]
+_NAMED = {State.OK: 6, State.DOUBTFUL: 12, State.BROKEN: 12}
+
+
+def seen(diagnosis: Diagnosis) -> Iterator[Line]:
+    """Bootstrap servers, brokers, then what else was asked."""
+    for entrance in entrances(diagnosis):
+        yield entrance.reach.state, f"bootstrap {entrance.endpoint}: {_entrance(entrance)}"
+    alike: dict[tuple[State, str], list[Route]] = {}
+    for route in routes(diagnosis):
+        alike.setdefault((route.state, end(route).words), []).append(route)
+    for (state, words), members in alike.items():
+        # One more line than a line that counts them costs nothing.
+        shown = len(members) if len(members) <= _NAMED[state] + 1 else _NAMED[state]
+        for route in members[:shown]:
+            yield state, _route(route)
+        if shown < len(members):
+            ids = [route.node_id for route in members[shown:]]
+            yield state, f"{len(ids)} more nodes, from {ids[0]} to {ids[-1]}: {words}"
+    for executor in diagnosis.evidence.executors:
+        well = executor.outcome == "answered" and all(node.reached for node in executor.nodes)
+        yield State.OK if well else State.BROKEN, executor_line(executor)
+
+
+def end(route: Route) -> Hop:
+    """The hop that tells how the way ends."""
+    return route.choice if route.choice.state is State.BROKEN else route.reach
+
+
+def _entrance(entrance: Entrance) -> str:
+    if entrance.told is None:
+        return entrance.reach.words
+    names = f"{entrance.answering}, names {entrance.told} broker{'' if entrance.told == 1 else 's'}"
+    return names if entrance.reach.state is State.OK else f"{entrance.reach.words}; {names}"
+
+
+def _route(route: Route) -> str:
+    way = f", dialled at {route.dialled}" if route.dialled not in (None, route.advertised) else ""
+    words = end(route).words
+    if route.reach.state is State.OK:
+        words = route.answering
+    elif route.answering.startswith("node"):
+        words += f", {route.answering}"
+    return f"node {route.node_id} advertises {route.advertised}{way}: {words}"
