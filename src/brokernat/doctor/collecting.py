@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from brokernat.address import AddressMap, Endpoint, Unmapped
-from brokernat.doctor.client_side import client_side
-from brokernat.doctor.evidence import Advertised, Evidence, Look, Path
+from brokernat.doctor.client_side import CANONICAL, client_side
+from brokernat.doctor.evidence import Advertised, Coordinator, Evidence, Look, Path
 from brokernat.doctor.listening import listeners_seen
+from brokernat.doctor.probes.dialling import canonical_name
 from brokernat.doctor.probes.look import Looker
+from brokernat.doctor.probes.survey import Survey, survey
 from brokernat.errors import ConfigError, UnmappedEndpointError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from brokernat.config import Cluster
     from brokernat.doctor.client_side import ClientSide
@@ -29,35 +32,56 @@ _STEP = 5.0
 _TOUCH = 1.0
 
 
-def collect(cluster: Cluster, timeout: float) -> Evidence:
+def collect(
+    cluster: Cluster,
+    timeout: float,
+    *,
+    groups: Iterable[str] = (),
+    transactional_ids: Iterable[str] = (),
+    token_command: str | None = None,
+) -> Evidence:
     """Look at everything that a client of this cluster meets.
 
     Args:
+        cluster: whose client section and map are used.
         timeout: of the whole, in seconds.
+        groups: consumer groups whose coordinators are asked for.
+        transactional_ids: producers whose coordinators are asked for.
+        token_command: prints a token for OAUTHBEARER.
 
     Raises:
-        ConfigError: the client's section cannot be read.
+        ConfigError: the client's section cannot be read, or the command gives no token.
     """
-    return asyncio.run(_collect(cluster, client_side(cluster), timeout))
+    wanted = (
+        *(Coordinator("group", group) for group in groups),
+        *(Coordinator("transaction", each) for each in transactional_ids),
+    )
+    return asyncio.run(_collect(cluster, client_side(cluster, token_command), timeout, wanted))
 
 
-async def _collect(cluster: Cluster, client: ClientSide, timeout: float) -> Evidence:  # noqa: ASYNC109 - a budget
+async def _collect(
+    cluster: Cluster,
+    client: ClientSide,
+    timeout: float,  # noqa: ASYNC109 - a budget
+    wanted: Sequence[Coordinator],
+) -> Evidence:
     start = asyncio.get_running_loop().time()
     step = min(_STEP, timeout / 4)
     parallel = asyncio.Semaphore(PARALLEL)
     early = Looker(client, step, start + timeout / 2, parallel)
     bootstraps = await asyncio.gather(
-        *(_bootstrap(server, cluster.address_map, early) for server in cluster.bootstrap_servers)
+        *(as_bootstrap(server, cluster.address_map, early) for server in cluster.bootstrap_servers)
     )
-    late = Looker(client, step, start + timeout, parallel)
-    quick = Looker(client, min(step, _TOUCH), start + timeout, parallel)
+    late = Looker(client, step, start + timeout, parallel, early.leadership)
+    quick = Looker(client, min(step, _TOUCH), start + timeout, parallel, early.leadership)
     known = {look.endpoint: look for look in bootstraps if client.context is None and look.complete}
     first = next((look for look in bootstraps if look.answers), None)
-    replicas = None if first is None else await late.replicas(Endpoint.parse(first.endpoint), first.name)
+    surveyed = asyncio.create_task(survey(late, first, wanted)) if first is not None else None
     paths = await asyncio.gather(
         *(_path(broker, cluster.address_map, late, quick, known) for broker in _all_brokers(bootstraps))
     )
     listeners = await listeners_seen(bootstraps, paths, cluster.address_map, quick)
+    seen = Survey() if surveyed is None else await surveyed
     return Evidence(
         taken_at=datetime.now(UTC).isoformat(timespec="seconds"),
         cluster=cluster.name,
@@ -67,19 +91,26 @@ async def _collect(cluster: Cluster, client: ClientSide, timeout: float) -> Evid
         unmapped=(cluster.address_map or AddressMap((), Unmapped.PASS)).unmapped.value,
         bootstraps=tuple(bootstraps),
         paths=tuple(paths),
-        replicas=replicas,
+        replicas=seen.replicas,
+        leaderless=seen.leaderless,
+        coordinators=seen.coordinators,
+        dns_lookup=client.dns_lookup,
         listeners=listeners,
     )
 
 
-async def _bootstrap(server: Endpoint, address_map: AddressMap | None, looker: Looker) -> Look:
+async def as_bootstrap(server: Endpoint, address_map: AddressMap | None, looker: Looker) -> Look:
     """As clients dial it: a rule that names it applies, and without one it is never refused."""
     target = server
     if address_map is not None and address_map.find(server) is not None:
         # A template needs a node id, and a bootstrap server has none yet.
         with suppress(ConfigError):
             target = address_map.translate(server).endpoint
-    return await looker.look(target, server.host)
+    look = await looker.look(target, server.host)
+    if looker.client.dns_lookup != CANONICAL:
+        return look
+    names = await asyncio.gather(*(canonical_name(each, looker.patience) for each in look.addresses))
+    return replace(look, canonical=tuple(names))
 
 
 def _all_brokers(bootstraps: Iterable[Look]) -> list[Advertised]:
