@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 from bench.agent.jvms import WarmJvm, write_properties
@@ -79,11 +80,14 @@ def _consume(records: int) -> Run:
 
 
 def _produce(records: int) -> Run:
+    # Each run has a topic of its own: brokers delete in the background, and a name that comes back at once meets that.
+    names = (f"produced-{number}" for number in count())
+
     def run(jvm: WarmJvm) -> float:
-        jvm.ask("create produced")
-        try:
-            return jvm.ask(f"produce produced {records}")
-        finally:
-            jvm.ask("delete produced")
+        topic = next(names)
+        jvm.ask(f"create {topic}")
+        seconds = jvm.ask(f"produce {topic} {records}")
+        jvm.ask(f"delete {topic}")
+        return seconds
 
     return run

@@ -69,7 +69,7 @@ public final class Throughput {
       List<Integer> nodes = admin.describeCluster().nodes().get().stream().map(Node::id).sorted().collect(Collectors.toList());
       Map<Integer, List<Integer>> placed =
           nodes.stream().collect(Collectors.toMap(nodes::indexOf, List::of));
-      NewTopic wanted = new NewTopic(topic, placed).configs(Map.of("file.delete.delay.ms", "0", "min.insync.replicas", "1"));
+      NewTopic wanted = new NewTopic(topic, placed).configs(Map.of("file.delete.delay.ms", "1000", "min.insync.replicas", "1"));
       admin.createTopics(List.of(wanted)).all().get(30, TimeUnit.SECONDS);
     }
   }
