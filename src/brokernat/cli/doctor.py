@@ -8,6 +8,7 @@ into the file, where they can be references.
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,14 @@ _NARROWEST, _WIDEST = 40, 100
 @click.option("--timeout", type=click.FloatRange(1, 600), default=15, show_default=True, help="Seconds for everything.")
 @click.option("--save", metavar="FILE", type=click.Path(path_type=Path), help="Keep what was seen, without secrets.")
 @click.option("--from", "source", metavar="FILE", type=click.Path(path_type=Path), help="Report on what --save kept.")
+@click.option(
+    "--server-properties",
+    "broker_files",
+    metavar="FILE",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="A broker's file, or a compose file; repeatable. Alone, no network is asked.",
+)
 @click.option("--on-executors", is_flag=True, help="Also ask the driver and every executor of a Spark application.")
 @with_spark
 @fail_on_option
@@ -48,12 +57,14 @@ def doctor(
     timeout: float,
     save: Path | None,
     source: Path | None,
+    broker_files: tuple[Path, ...],
     on_executors: bool,
     fail_on: str,
     output: str,
     **spark: Any,
 ) -> int:
     """Say what is wrong between here and every broker, prove it, and show what to change."""
+    from brokernat.doctor.broker_files.opening import read_broker_files, without_network
     from brokernat.doctor.reports.json_v1 import json_v1
     from brokernat.doctor.reports.terminal import terminal
     from brokernat.doctor.runner import diagnose
@@ -61,13 +72,18 @@ def doctor(
     if source is not None and (cluster or servers or rules or on_executors):
         raise click.UsageError("`--from` excludes `--cluster`, `--bootstrap-server`, `--map` and `--on-executors`")
     wanted = spark_options(spark, on_executors=on_executors)
+    files = read_broker_files(broker_files)
     if source:
         evidence = _saved(source)
+    elif files and not (cluster or servers or on_executors):
+        evidence = without_network(files)
     else:
         looked_at = _cluster(config_file, cluster, servers, rules)
         evidence = _collected(looked_at, timeout)
         if wanted is not None:
             evidence = with_executors(evidence, looked_at, wanted)
+    if files:
+        evidence = replace(evidence, files=files)
     if save is not None:
         _save(evidence, save)
     diagnosis = diagnose(evidence)
@@ -76,7 +92,7 @@ def doctor(
     else:
         columns = shutil.get_terminal_size((80, 24)).columns
         console.data(terminal(diagnosis, max(_NARROWEST, min(columns, _WIDEST))))
-    if not any(look.answers for look in evidence.bootstraps):
+    if evidence.bootstraps and not any(look.answers for look in evidence.bootstraps):
         return NothingReachableError.exit_code
     return findings_code((finding.severity for finding in diagnosis.findings), fail_on)
 

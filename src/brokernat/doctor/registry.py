@@ -38,6 +38,7 @@ from brokernat.doctor.checks import (
     bn614_executor_map,
     bn615_executor_silent,
 )
+from brokernat.doctor.file_checks import FILE_CHECKS
 
 if TYPE_CHECKING:
     from brokernat.doctor.finding import Check
@@ -75,4 +76,5 @@ CHECKS: tuple[Check, ...] = (
     bn606_rule_unused.CHECK,
     bn304_reached_by_map.CHECK,
     bn004_time_ran_out.CHECK,
+    *FILE_CHECKS,
 )

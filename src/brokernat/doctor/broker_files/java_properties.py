@@ -1,8 +1,8 @@
 """A Java properties file, as `java.util.Properties.load` reads it; pure.
 
-Java's syntax is not `name=value`: the name ends at the first `=`, `:` or blank that is not escaped, a line goes on where
-it ends in an odd number of backslashes, and blanks before the value are no part of it while blanks behind it are. A
-name that is given twice is no error in Java, the last one counts; here both are kept, so that it can be reported.
+Java's syntax is not `name=value`: the name ends at the first `=`, `:` or blank that is not escaped, a line goes on
+where it ends in an odd number of backslashes, and blanks before the value are no part of it while blanks behind it are.
+A name that is given twice is no error in Java, the last one counts; here both are kept, so that it can be reported.
 """
 
 from __future__ import annotations

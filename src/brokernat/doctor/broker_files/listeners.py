@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from brokernat.doctor.evidence import BrokerFile, Evidence
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+ROLES = frozenset({"broker", "controller"})
 DEFAULT_LISTENERS = "PLAINTEXT://:9092"
 
 _ENTRY = re.compile(r"(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]+)")
@@ -103,6 +104,7 @@ def broker_listeners(file: BrokerFile) -> BrokerListeners:
     unreadable: list[Unreadable] = []
     controllers = _names(settings.get("controller.listener.names", ""))
     roles = frozenset(_names(settings.get("process.roles", "")))
+    unreadable += (Unreadable("process.roles", role) for role in sorted(roles - ROLES))
     listeners = _listeners("listeners", settings.get("listeners", _default_listeners(settings)), unreadable)
     given = settings.get("advertised.listeners", _former_advertised(settings))
     told = None if given is None else _listeners("advertised.listeners", given, unreadable)

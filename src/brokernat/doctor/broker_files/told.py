@@ -21,7 +21,7 @@ Where = Literal["anywhere", "same-machine", "same-network", "nowhere"]
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """A port of a broker; `published` is the host's port for it, where a container has one. Empty host: every address."""
+    """A port of a broker. An empty host is every address; `published` is the host's port for a container's."""
 
     broker: str
     node_id: int | None

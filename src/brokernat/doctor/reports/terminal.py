@@ -15,6 +15,7 @@ from brokernat.doctor.reach import State
 from brokernat.doctor.reports.grouping import by_code, remedy_of
 from brokernat.doctor.reports.printable import printable
 from brokernat.doctor.reports.seen import seen
+from brokernat.doctor.reports.told import told_lines
 from brokernat.doctor.reports.verdict import count, verdict
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ _STATEMENTS = 12
 
 def terminal(diagnosis: Diagnosis, width: int = 80) -> str:
     """The whole report; no line end at its end."""
-    sections = (_head, _what_to_do, _seen, _findings, _suppressed, _skipped, _closing)
+    sections = (_head, _what_to_do, _seen, _told, _findings, _suppressed, _skipped, _closing)
     written = ("\n".join(section(diagnosis, width)) for section in sections)
     return "\n\n".join(filter(None, written))
 
@@ -67,6 +68,15 @@ def _seen(diagnosis: Diagnosis, width: int) -> Iterator[str]:
         yield "seen"
     for state, line in lines:
         yield from _folded(line, width, f"  {_STATES[state]} ", " " * 7)
+
+
+def _told(diagnosis: Diagnosis, width: int) -> Iterator[str]:
+    lines = list(told_lines(diagnosis))
+    if lines:
+        yield "what the brokers' files tell clients"
+    for depth, line in lines:
+        indent = "  " * (depth + 1)
+        yield from _folded(line, width, indent, f"{indent}    ")
 
 
 def _findings(diagnosis: Diagnosis, width: int) -> Iterator[str]:

@@ -1,0 +1,122 @@
+"""Brokers in a Docker compose file: the variables that their images turn into settings; pure.
+
+What compose takes from elsewhere (the shell, `.env`, `env_file`, `extends`) is not looked for: a report must not depend
+on the shell it was made in. `docker compose config` writes a file in which all of it is filled in.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from brokernat.doctor.broker_files.settings import about_listeners, setting_of
+from brokernat.doctor.evidence import BrokerFile
+from brokernat.errors import ConfigError, Location, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+RESOLVE = "`docker compose config > resolved.yaml` fills in what compose takes from elsewhere: give that file"
+
+_VARIABLE = re.compile(r"\$(?:(\$)|[A-Za-z_]\w*|\{[A-Za-z_]\w*(?::?-([^${}]*)|[^${}]*)?\})")
+_MOST_PORTS = 1000
+_PORT = re.compile(r"(?:.*:)?(\d+)(?:-(\d+))?:(\d+)(?:-(\d+))?(?:/tcp)?")
+_HOST = re.compile(r"://[^,]*?:(?=-?\d+(?:,|$))")
+
+
+def parse_compose(text: str, source: str) -> tuple[BrokerFile, ...]:
+    """A file for each service that sets something about listeners.
+
+    Raises:
+        ConfigError: it is no compose file, or a setting depends on a variable without a default.
+    """
+    services = _services(text, source)
+    found: list[BrokerFile] = []
+    problems: list[Problem] = []
+    for name, service in services.items():
+        try:
+            settings = about_listeners(_settings(service, f"service `{name}`", source))
+        except ConfigError as error:
+            problems += error.problems
+            continue
+        if settings:
+            filled = settings + _of_the_image(str(service.get("image", "")), dict(settings))
+            found.append(BrokerFile(f"{source} {name}", filled, tuple(_published(service.get("ports")))))
+    if problems:
+        raise ConfigError(problems)
+    return tuple(found)
+
+
+def _services(text: str, source: str) -> dict[str, dict[str, Any]]:
+    try:
+        document = YAML(typ="safe", pure=True).load(text)
+    except YAMLError as error:
+        # The words of ruamel.yaml may quote what they found, which may be a password.
+        mark = error.problem_mark if isinstance(error, MarkedYAMLError) else None
+        location = Location(source) if mark is None else Location(source, mark.line + 1, mark.column + 1)
+        raise ConfigError(
+            [Problem("yaml-syntax", "it is no YAML that compose could read", location=location)]
+        ) from None
+    services = document.get("services") if isinstance(document, dict) else None
+    if not isinstance(services, dict):
+        hint = "give a compose file, or a broker's server.properties (whose name does not end in .yml or .yaml)"
+        raise ConfigError([Problem("not-compose", f"`{source}` has no `services`", hint)])
+    return {str(name): service for name, service in services.items() if isinstance(service, dict)}
+
+
+def _settings(service: dict[str, Any], where: str, source: str) -> Iterator[tuple[str, str]]:
+    for variable, value in _environment(service.get("environment")):
+        setting = setting_of(variable)
+        if setting is None or not about_listeners([(setting, "")]):
+            continue
+        text = _interpolated(value)
+        if text is None:
+            message = f"{where}: `{variable}` depends on a variable that has no default in the file"
+            raise ConfigError([Problem("variable-unknown", message, RESOLVE, Location(source))])
+        yield setting, text
+
+
+def _environment(environment: object) -> Iterator[tuple[str, str]]:
+    """Both forms; a variable without a value is handed on from the shell, like `${NAME}`."""
+    if isinstance(environment, dict):
+        for name, value in environment.items():
+            yield str(name), f"${{{name}}}" if value is None else str(value)
+    elif isinstance(environment, list):
+        for entry in environment:
+            name, given, value = str(entry).partition("=")
+            yield name, value if given else f"${{{name}}}"
+
+
+def _interpolated(text: str) -> str | None:
+    """The text with its defaults, None where one is missing."""
+    unknown = False
+
+    def filled(found: re.Match[str]) -> str:
+        nonlocal unknown
+        unknown |= found[1] is None and found[2] is None
+        return "$" if found[1] else found[2] or ""
+
+    result = _VARIABLE.sub(filled, text)
+    return None if unknown or "${" in result else result
+
+
+def _of_the_image(image: str, settings: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    """Confluent's images bind every address on the advertised ports where no `KAFKA_LISTENERS` is set."""
+    if "confluentinc/" in image and "listeners" not in settings and "advertised.listeners" in settings:
+        return (("listeners", _HOST.sub("://0.0.0.0:", settings["advertised.listeners"])),)
+    return ()
+
+
+def _published(ports: object) -> Iterator[tuple[int, int]]:
+    """Pairs of the container's port and the host's; ports that Docker chooses are left out."""
+    for entry in ports if isinstance(ports, list) else ():
+        if isinstance(entry, dict):
+            target, published = str(entry.get("target", "")), str(entry.get("published", ""))
+            if target.isdigit() and published.isdigit():
+                yield int(target), int(published)
+        elif parts := _PORT.fullmatch(_interpolated(str(entry)) or ""):
+            first, last, inside = int(parts[1]), int(parts[2] or parts[1]), int(parts[3])
+            yield from ((inside + step, first + step) for step in range(min(last - first, _MOST_PORTS) + 1))

@@ -1,0 +1,43 @@
+"""What: a broker's file holds an entry about listeners that Kafka cannot read, or no listener at all.
+Why: a listener is `NAME://host:port` (brackets around IPv6), a mapping is `NAME:PROTOCOL`. The broker does not start.
+Remedy: write the entry in that form.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from brokernat.doctor.broker_files.listeners import PROTOCOLS, all_listeners
+from brokernat.doctor.finding import Check, Finding, Need, Remedy, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from brokernat.doctor.evidence import Evidence
+
+CODE = "BN811"
+_FORMS = {
+    "listener.security.protocol.map": f"`NAME:PROTOCOL`, with a protocol of {', '.join(PROTOCOLS)}",
+    "process.roles": "`broker`, `controller` or `broker,controller`",
+}
+_LISTENER = "`NAME://host:port`"
+
+
+def _find(evidence: Evidence) -> Iterator[Finding]:
+    for broker in all_listeners(evidence):
+        for each in broker.unreadable:
+            remedy = Remedy(broker=(f"in `{each.setting}` write {_FORMS.get(each.setting, _LISTENER)}",))
+            message = f"Kafka cannot read `{each.entry}` in `{each.setting}`"
+            yield Finding(CODE, Severity.ERROR, broker.name, message, remedy=remedy)
+        if not broker.listeners and not broker.unreadable:
+            remedy = Remedy(broker=(f"in `listeners` write {_LISTENER}",))
+            yield Finding(CODE, Severity.ERROR, broker.name, "`listeners` is set, and holds none", remedy=remedy)
+
+
+CHECK = Check(
+    CODE,
+    "A broker's file has an entry that Kafka cannot read",
+    "Entries about listeners cannot be read, so the broker does not start: {subjects}.",
+    _find,
+    (Need.FILES,),
+)
