@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.integration.spark.standalone import defaults_in
 
 from brokernat.jvm import agent_jar, find_java, resolve
 from brokernat.testbed import Record
@@ -99,7 +100,7 @@ query.trigger(availableNow=True).start().awaitTermination()
 print("rows", spark.table("seen").count())
 """
     job = THE_JOB.replace(subscription, here) + end
-    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
+    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", **defaults_in(tmp_path / "conf")}
     done = subprocess.run(
         [sys.executable, "-c", job], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
@@ -143,6 +144,7 @@ for number in range({COUNT}):
     logging.getLogger("audit").warning("event %d", number)
 """
     words = [shlex.split(line.replace("--topic audit", f"--topic {topic_name}")) for line in (ship, reconcile)]
+    state = {"XDG_STATE_HOME": str(tmp_path), "SPARK_LOCAL_IP": "127.0.0.1", **defaults_in(tmp_path / "conf")}
     for program, *arguments in (
         [sys.executable, "-c", service],
         [*words[0], "--once", "--from-beginning"],
@@ -151,7 +153,7 @@ for number in range({COUNT}):
         done = subprocess.run(
             [program if program == sys.executable else str(Path(sys.executable).with_name(program)), *arguments],
             cwd=tmp_path,
-            env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "XDG_STATE_HOME": str(tmp_path)},
+            env={**os.environ, **state},
             capture_output=True,
             text=True,
             check=False,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyspark
 import pytest
 from tests.integration.exec.conftest import PROGRAMS, VALUES, Done, Exec, bootstrap
-from tests.integration.spark.standalone import StandaloneCluster, standalone_cluster
+from tests.integration.spark.standalone import C1, StandaloneCluster, standalone_cluster
 
 from brokernat.clients.spark.connector import connector_jars
 from brokernat.jvm import agent_jar, find_java, spark_java_home
@@ -25,8 +25,8 @@ DEFAULTS = {
     "spark.executor.instances": "2",
     "spark.executor.cores": "1",
     # The job's owner has options of their own for every executor, and for every driver.
-    "spark.executor.defaultJavaOptions": "-Downer=executor",
-    "spark.driver.extraJavaOptions": "-Downer=driver",
+    "spark.executor.defaultJavaOptions": f"-Downer=executor {C1}",
+    "spark.driver.extraJavaOptions": f"-Downer=driver {C1}",
 }
 
 
@@ -105,7 +105,7 @@ def test_in_one_jvm(job: Job, starter: str) -> None:
     assert done.stdout == "copied by local[2] for driver\n", "what the launchers say goes to stderr"
 
 
-@pytest.mark.parametrize("starter", ["python", "spark-submit"])
+@pytest.mark.parametrize("starter", [pytest.param("python", marks=pytest.mark.soak), "spark-submit"])
 def test_on_two_workers(job: Job, cluster: StandaloneCluster, starter: str) -> None:
     before = cluster.executor_logs().keys()
     done = job.with_map(starter, cluster.url, "--agent-path", str(agent_jar()))

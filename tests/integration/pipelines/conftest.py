@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.integration.spark.standalone import SHORT_LIVED, StandaloneCluster, standalone_cluster
+from tests.integration.spark.standalone import SMALL, StandaloneCluster, standalone_cluster
 
 from brokernat.config import Secret
 from brokernat.testbed import Record
@@ -110,8 +110,7 @@ class Workplace:
         file = self.folder / "brokernat.yaml"
         file.write_text(json.dumps({"clusters": clusters, "pipelines": {"tags": self.pipeline}}))
         program = [sys.executable, "-m", "brokernat.cli.app", "pipeline", command, "tags", "--config", str(file)]
-        settings = {"spark.sql.shuffle.partitions": "2", **SHORT_LIVED}
-        small = ["--master", "local[2,4]", *(word for item in settings.items() for word in ("--conf", "=".join(item)))]
+        small = ["--master", "local[2,4]", *(word for item in SMALL.items() for word in ("--conf", "=".join(item)))]
         return [*program, *small, *more]
 
     def run(self, command: str, *more: str, code: int = 0) -> subprocess.CompletedProcess[str]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import signal
 import socket
 import urllib.request
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,6 +58,7 @@ def test_a_password_is_nowhere_but_in_its_file(
     settings = {
         "spark.eventLog.enabled": "true",
         "spark.eventLog.dir": f"file:{place.folder}/events",
+        "spark.ui.enabled": "true",
         "spark.ui.port": str(port),
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
@@ -89,10 +92,12 @@ def test_a_password_is_nowhere_but_in_its_file(
 
 
 def free_port() -> int:
-    with socket.socket() as trial:
-        trial.bind(("127.0.0.1", 0))
-        port: int = trial.getsockname()[1]
-        return port
+    """Below those that the kernel gives to outgoing connections: nobody gets it before Spark has started."""
+    for port in random.sample(range(23_000, 32_000), 100):
+        with socket.socket() as trial, suppress(OSError):
+            trial.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("a hundred ports are taken")
 
 
 def rest_pages(port: int) -> dict[str, str]:

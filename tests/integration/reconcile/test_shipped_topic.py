@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.integration.pipelines.conftest import cluster_section
+from tests.integration.spark.standalone import defaults_in
 
 from brokernat.testbed import LoopbackWorld, Record
 
@@ -27,9 +28,8 @@ def reconcile(world: LoopbackWorld, folder: Path, topic: str, *more: str) -> sub
     file = folder / "brokernat.yaml"
     file.write_text(json.dumps({"clusters": {"hq": cluster_section(world.hq.cluster)}}))
     words = ["pipeline", "reconcile", "--cluster", "hq", "--topic", topic, "--config", str(file)]
-    small = ["--master", "local[2]", "--conf", "spark.sql.shuffle.partitions=2"]
-    program = [sys.executable, "-m", "brokernat.cli.app", *words, *small, *more]
-    environ = {**os.environ, "XDG_STATE_HOME": str(folder)}
+    program = [sys.executable, "-m", "brokernat.cli.app", *words, "--master", "local[2]", *more]
+    environ = {**os.environ, "XDG_STATE_HOME": str(folder), **defaults_in(folder / "conf")}
     return subprocess.run(program, env=environ, capture_output=True, text=True, timeout=240, check=False)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyspark
 import pytest
-from tests.integration.spark.standalone import StandaloneCluster, standalone_cluster
+from tests.integration.spark.standalone import SMALL, StandaloneCluster, standalone_cluster
 
 from brokernat.cli.app import main
 from brokernat.clients.spark.connector import connector_jars
@@ -43,8 +43,8 @@ def test_a_job_that_knows_nothing_of_a_map(
     # What the place needs; none of it is about addresses.
     jars = ",".join(map(str, connector_jars(pyspark.__version__).jars))
     with defaults.open("a") as file:
-        file.write(f"spark.master {standalone.url}\nspark.jars {jars}\nspark.ui.enabled false\n")
-        file.write("spark.driver.host 127.0.0.1\nspark.executor.memory 512m\nspark.sql.shuffle.partitions 2\n")
+        place = {"spark.master": standalone.url, "spark.jars": jars, "spark.driver.host": "127.0.0.1", **SMALL}
+        file.writelines(f"{name} {value}\n" for name, value in place.items())
 
     servers = ",".join(map(str, hq.cluster.bootstrap_servers))
     job = subprocess.run(

@@ -19,9 +19,10 @@ from pathlib import Path
 import pyspark
 
 SPARK_HOME = Path(pyspark.__file__).parent
-_C1 = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
-SHORT_LIVED = {"spark.driver.extraJavaOptions": _C1, "spark.executor.extraJavaOptions": _C1}
+C1 = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+SHORT_LIVED = {"spark.driver.extraJavaOptions": C1, "spark.executor.extraJavaOptions": C1}
 """For JVMs that live for seconds: without the second compiler a start with a small query takes 11 s of CPU, not 23."""
+SMALL = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", **SHORT_LIVED}
 _MASTER_URL = re.compile(r"Starting Spark master at (spark://\S+)")
 
 
@@ -104,6 +105,13 @@ def standalone_cluster(
         for number in range(1, workers + 1):
             cluster.add_worker(f"worker-{number}")
         yield cluster
+
+
+def defaults_in(folder: Path, settings: Mapping[str, str] = SMALL) -> dict[str, str]:
+    """The environment of a job that says nothing of Spark's settings: they are the defaults of its place."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in settings.items()))
+    return {"SPARK_CONF_DIR": str(folder)}
 
 
 def wait_for(condition: Callable[[], bool], what: str, log: Path, seconds: float = 180) -> None:

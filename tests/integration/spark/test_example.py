@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyspark
 import pytest
-from tests.integration.spark.standalone import SPARK_HOME
+from tests.integration.spark.standalone import SPARK_HOME, defaults_in
 
 from brokernat.clients.spark.connector import connector_jars
 from brokernat.jvm import agent_jar
@@ -54,7 +54,12 @@ def test_the_existing_job_reads_headquarters_and_writes_locally(
     done = subprocess.run(
         command(),
         cwd=tmp_path,
-        env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable},
+        env={
+            **os.environ,
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "PYSPARK_PYTHON": sys.executable,
+            **defaults_in(tmp_path / "conf"),
+        },
         capture_output=True,
         text=True,
         timeout=420,

@@ -32,8 +32,9 @@ def upstream() -> Iterator[socket.socket]:
 
 @pytest.fixture
 def gateway(upstream: socket.socket, tmp_path: Path) -> Iterator[Endpoint]:
-    with socket.create_server(("127.0.0.1", 0)) as reserved:
-        listen = Endpoint("127.0.0.1", reserved.getsockname()[1])
+    # On an address that no outgoing connection has, so that none takes the port before the gateway has it.
+    with socket.create_server(("127.8.0.1", 0)) as reserved:
+        listen = Endpoint("127.8.0.1", reserved.getsockname()[1])
     launcher = Launcher(tmp_path)
     forward = Forward(listen, Endpoint("127.0.0.1", upstream.getsockname()[1]))
     running = ForwarderGateway([forward], launcher=launcher, place=Here(), log=tmp_path / "log")
