@@ -1,32 +1,36 @@
 """What the client is configured with, as the probes need it: protocol, login, TLS context.
 
 The doctor logs in as the client would, so the client's own properties are read and nothing is asked twice. A login that
-the probes cannot do (Kerberos, tokens) is no error: the look ends there and says so.
+the probes cannot do (Kerberos, or a token that nobody gave) is no error: the look ends there and says so.
 """
 
 from __future__ import annotations
 
-import os
 import ssl
-import subprocess
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from brokernat.clients.jaas import parse_jaas
+from brokernat.doctor.stores import own_certificate, trusted_certificates
+from brokernat.doctor.tokens import token
 from brokernat.errors import ConfigError, Problem
-from brokernat.jvm import find_java
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from brokernat.config import Cluster
 
-_KEYTOOL_TIMEOUT = 60
+CANONICAL = "resolve_canonical_bootstrap_servers_only"
+"""The `client.dns.lookup` with which a client dials bootstrap servers by what their addresses are called."""
+_OAUTH_EXTENSION = "extension_"
 
 
 @dataclass(frozen=True, slots=True)
 class ClientSide:
-    """`context` is None where the protocol has no TLS; its own check of host names is off, the probe does it."""
+    """`context` is None where the protocol has no TLS; its own check of host names is off, the probe does it.
+
+    `token` and `extensions` are for OAUTHBEARER (RFC 7628); the extensions are names with values.
+    """
 
     protocol: str = "PLAINTEXT"
     mechanism: str | None = None
@@ -34,6 +38,9 @@ class ClientSide:
     password: str = field(default="", repr=False)
     context: ssl.SSLContext | None = field(default=None, repr=False)
     verify_name: bool = True
+    token: str | None = field(default=None, repr=False)
+    extensions: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    dns_lookup: str | None = None
 
     @property
     def sasl(self) -> bool:
@@ -41,41 +48,48 @@ class ClientSide:
         return self.protocol.startswith("SASL_")
 
 
-def client_side(cluster: Cluster) -> ClientSide:
+def client_side(cluster: Cluster, token_command: str | None = None) -> ClientSide:
     """The cluster's client section, read for the probes.
 
+    Args:
+        cluster: whose section it is.
+        token_command: prints a token for OAUTHBEARER; run only where that is the mechanism.
+
     Raises:
-        ConfigError: a store or a login line cannot be read.
+        ConfigError: a store or a login line cannot be read, or the command gives no token.
     """
     properties = cluster.kafka_properties()
     protocol = properties.get("security.protocol", "PLAINTEXT")
     mechanism = properties.get("sasl.mechanism", "GSSAPI") if protocol.startswith("SASL_") else None
-    username, password = _login(properties)
+    login = _login(properties)
+    extensions = [(name, value) for name, value in login.items() if name.startswith(_OAUTH_EXTENSION)]
     return ClientSide(
         protocol,
         mechanism,
-        username,
-        password,
+        login.get("username", ""),
+        login.get("password", ""),
         _context(properties) if protocol.endswith("SSL") else None,
         properties.get("ssl.endpoint.identification.algorithm", "https") != "",
+        token(properties, token_command) if mechanism == "OAUTHBEARER" else None,
+        tuple((name.removeprefix(_OAUTH_EXTENSION), value) for name, value in extensions),
+        properties.get("client.dns.lookup"),
     )
 
 
-def _login(properties: Mapping[str, str]) -> tuple[str, str]:
+def _login(properties: Mapping[str, str]) -> Mapping[str, str]:
     line = properties.get("sasl.jaas.config")
     if line is None:
-        return "", ""
+        return {}
     try:
-        options = parse_jaas(line).options
+        return parse_jaas(line).options
     except ValueError:
         raise ConfigError([Problem("login-module", "`sasl.jaas.config` cannot be read")]) from None
-    return options.get("username", ""), options.get("password", "")
 
 
 def _context(properties: Mapping[str, str]) -> ssl.SSLContext:
     context = ssl.create_default_context()
     context.check_hostname = False
-    certificates = properties.get("ssl.truststore.certificates") or _trusted(properties)
+    certificates = trusted_certificates(properties)
     try:
         if certificates:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -83,39 +97,11 @@ def _context(properties: Mapping[str, str]) -> ssl.SSLContext:
             # Java takes any certificate of its trust store for an anchor, a broker's own among them.
             context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
             context.load_verify_locations(cadata=certificates)
-        if properties.get("ssl.keystore.type", "").upper() == "PEM" and "ssl.keystore.location" in properties:
-            context.load_cert_chain(
-                properties["ssl.keystore.location"], password=properties.get("ssl.key.password", "")
-            )
-    except (OSError, ssl.SSLError) as error:
+        with own_certificate(properties) as own:
+            if own is not None:
+                context.load_cert_chain(own.file, password=own.password)
+    except (OSError, ValueError) as error:
+        # OpenSSL's own words hold no secret, and no help either.
         reason = type(error).__name__
         raise ConfigError([Problem("store-unreadable", f"a certificate or a key cannot be read: {reason}")]) from None
     return context
-
-
-def _trusted(properties: Mapping[str, str]) -> str | None:
-    """The trust store as PEM; `keytool` reads what only Java reads."""
-    location = properties.get("ssl.truststore.location")
-    if location is None:
-        return None
-    try:
-        if properties.get("ssl.truststore.type", "JKS").upper() == "PEM":
-            with open(location, encoding="utf-8") as file:  # noqa: PTH123 - a text of the configuration
-                return file.read()
-        # The password goes by the environment: arguments are seen by everybody.
-        done = subprocess.run(
-            [str(find_java().home / "bin" / "keytool"), "-list", "-rfc", "-keystore", location, "-storepass:env", "P"],
-            env={**os.environ, "P": properties.get("ssl.truststore.password", "")},
-            capture_output=True,
-            text=True,
-            timeout=_KEYTOOL_TIMEOUT,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        reason = type(error).__name__
-    else:
-        if done.returncode == 0:
-            return done.stdout
-        reason = "keytool refuses it (wrong password?)"
-    message = f"the trust store `{location}` cannot be read: {reason}"
-    raise ConfigError([Problem("store-unreadable", message)]) from None

@@ -47,7 +47,7 @@ class Channel:
         data = await self.ask_raw(int(request.__api_key__), int(request.__version__), body.getvalue())
         try:
             return entity_reader(answer)(data, 0)[0]
-        except (SerialError, ValueError, TypeError) as error:
+        except (SerialError, ValueError, TypeError, LookupError, ArithmeticError, struct.error) as error:
             raise ChannelError(f"an answer that is no Kafka: {type(error).__name__}", data[:16]) from None
 
     async def ask_raw(self, api: int, version: int, body: bytes, *, flexible: bool = False) -> bytes:

@@ -11,45 +11,46 @@ import asyncio
 import errno
 import socket
 import threading
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 from brokernat.doctor.evidence import Attempt
 
 if TYPE_CHECKING:
     import ssl
+    from collections.abc import Callable
 
     Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
+Result = TypeVar("Result")
 Outcome = Literal["refused", "timeout", "unreachable"]
 _OUTCOMES: dict[int, Outcome] = {errno.ECONNREFUSED: "refused", errno.ETIMEDOUT: "timeout"}
 
 
 async def resolve(host: str, port: int, patience: float) -> tuple[tuple[str, ...], str | None]:
     """The addresses of a host, or why there are none."""
-    loop = asyncio.get_running_loop()
-    answer: asyncio.Future[tuple[tuple[str, ...], str | None]] = loop.create_future()
 
-    def deliver(result: tuple[tuple[str, ...], str | None]) -> None:
-        if not answer.done():
-            answer.set_result(result)
-
-    def look_up() -> None:
+    def look_up() -> tuple[tuple[str, ...], str | None]:
         try:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-            result: tuple[tuple[str, ...], str | None] = tuple(dict.fromkeys(str(entry[4][0]) for entry in found)), None
         except OSError as error:
-            result = (), error.strerror or type(error).__name__
+            return (), error.strerror or type(error).__name__
         except UnicodeError:
-            result = (), "not a host name"
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(deliver, result)
+            return (), "not a host name"
+        return tuple(dict.fromkeys(str(entry[4][0]) for entry in found)), None
 
-    threading.Thread(target=look_up, daemon=True).start()
     try:
-        return await asyncio.wait_for(answer, patience)
+        return await _in_a_thread(look_up, patience)
     except TimeoutError:
         return (), f"no answer from the name server within {patience:.0f} s"
+
+
+async def canonical_name(address: str, patience: float) -> str:
+    """The name that the name server has for an address, the address itself where it has none."""
+    try:
+        return await _in_a_thread(lambda: socket.getnameinfo((address, 0), 0)[0], patience)
+    except (OSError, UnicodeError):
+        return address
 
 
 async def connect(address: str, port: int, patience: float) -> tuple[Attempt, Streams | None]:
@@ -72,3 +73,28 @@ async def start_tls(streams: Streams, context: ssl.SSLContext, name: str, patien
     """
     async with asyncio.timeout(patience):
         await streams[1].start_tls(context, server_hostname=name)
+
+
+async def _in_a_thread(function: Callable[[], Result], patience: float) -> Result:
+    """Raises TimeoutError, and what the function raises."""
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[Result] = loop.create_future()
+
+    def settle(result: Result | None, error: Exception | None) -> None:
+        if answer.done():
+            return
+        if error is None:
+            answer.set_result(cast("Result", result))
+        else:
+            answer.set_exception(error)
+
+    def run() -> None:
+        try:
+            outcome: tuple[Result | None, Exception | None] = function(), None
+        except (OSError, UnicodeError) as error:
+            outcome = None, error
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(settle, *outcome)
+
+    threading.Thread(target=run, daemon=True).start()
+    return await asyncio.wait_for(answer, patience)

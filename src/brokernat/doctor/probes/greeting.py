@@ -10,9 +10,9 @@ import asyncio
 import ssl
 from typing import Literal
 
+from brokernat.doctor.probes.api_versions import versions
 from brokernat.doctor.probes.channel import Channel, ChannelError
 from brokernat.doctor.probes.dialling import connect, start_tls
-from brokernat.doctor.probes.identity import versions
 
 Speaks = Literal["kafka", "tls", "http", "ssh", "silence", "closed", "other"]
 

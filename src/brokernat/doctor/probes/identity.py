@@ -15,19 +15,17 @@ import re
 import struct
 from typing import TYPE_CHECKING
 
-from kio.schema.api_versions.v0.request import ApiVersionsRequest
-from kio.schema.api_versions.v0.response import ApiVersionsResponse
 from kio.schema.describe_configs.v1.request import DescribeConfigsRequest, DescribeConfigsResource
 from kio.schema.describe_configs.v1.response import DescribeConfigsResponse, DescribeConfigsResult
 from kio.static.primitive import i8
 
 from brokernat.doctor.evidence import Identity
+from brokernat.doctor.probes.api_versions import API_VERSIONS
 from brokernat.doctor.probes.channel import Channel, ChannelError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-API_VERSIONS = 18
 LISTENER_SETTINGS = (
     "listeners",
     "advertised.listeners",
@@ -37,12 +35,8 @@ LISTENER_SETTINGS = (
 _BROKER = i8(4)
 _EXPECTED = re.compile(r"expected (\d+)|broker id -?\d+ expected (\d+)")
 _NONE, _REBOOTSTRAP_REQUIRED = 0, 129
-
-
-async def versions(channel: Channel) -> dict[int, int]:
-    """The newest version of each request that the peer knows; raises ChannelError."""
-    answer = await channel.ask(ApiVersionsRequest(), ApiVersionsResponse)
-    return {int(each.api_key): int(each.max_version) for each in answer.api_keys or ()}
+# The length of a compact string is a varint, of one byte up to here; a cluster id has 22 letters.
+_ONE_BYTE = 127
 
 
 async def who_answers(channel: Channel, newest: int, cluster_id: str | None, candidates: Iterable[int]) -> Identity:
@@ -113,5 +107,6 @@ async def _describe(channel: Channel, name: str) -> DescribeConfigsResult:
 
 def _compact(text: str) -> bytes:
     data = text.encode()
-    assert len(data) < 127, "one byte of length"  # noqa: S101
+    if len(data) >= _ONE_BYTE:
+        raise ChannelError("a cluster id that is none")
     return bytes([len(data) + 1]) + data

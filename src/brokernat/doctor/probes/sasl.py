@@ -1,6 +1,7 @@
-"""A login with PLAIN (RFC 4616) or SCRAM (RFC 5802, 7677), as KIP-43 and KIP-152 put it on the wire.
+"""A login with PLAIN (RFC 4616), SCRAM (RFC 5802, 7677) or OAUTHBEARER (RFC 7628), as KIP-43 and KIP-152 frame it.
 
-Passwords are sent as they are: Kafka's server does not prepare strings (SASLprep) either.
+Passwords are sent as they are: Kafka's server does not prepare strings (SASLprep) either. GSSAPI would need Kerberos'
+own library and a ticket; it is not tried, and the report says so.
 """
 
 from __future__ import annotations
@@ -20,9 +21,15 @@ from brokernat.doctor.evidence import SaslSeen
 from brokernat.doctor.probes.channel import Channel, ChannelError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from brokernat.doctor.client_side import ClientSide
 
 _HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
+_NOT_TRIED = {
+    "GSSAPI": "the doctor does not try Kerberos (GSSAPI)",
+    "OAUTHBEARER": "the doctor has no token for OAUTHBEARER: give a command that prints one, `--token-command`",
+}
 # What a hostile server may make a client compute.
 _MOST_ITERATIONS = 1_000_000
 
@@ -42,8 +49,10 @@ async def log_in(channel: Channel, client: ClientSide) -> SaslSeen:
             await _exchange(channel, f"\0{client.username}\0{client.password}".encode())
         elif mechanism in _HASHES:
             await _scram(channel, client, _HASHES[mechanism])
+        elif mechanism == "OAUTHBEARER" and client.token is not None:
+            await _bearer(channel, client.token, client.extensions)
         else:
-            return SaslSeen("not-tried", detail=f"the doctor cannot log in with {mechanism}")
+            return SaslSeen("not-tried", detail=_NOT_TRIED.get(mechanism, f"the doctor cannot log in with {mechanism}"))
     except ChannelError as error:
         return SaslSeen("closed", detail=str(error))
     except _RefusedError as error:
@@ -57,6 +66,15 @@ async def _exchange(channel: Channel, token: bytes) -> bytes:
         # The broker's text is its own and never holds what was sent; its length is nobody's promise.
         raise _RefusedError((answer.error_message or answer.error_code.name)[:200])
     return answer.auth_bytes or b""
+
+
+async def _bearer(channel: Channel, token: str, extensions: Sequence[tuple[str, str]]) -> None:
+    pairs = [("auth", f"Bearer {token}"), *extensions]
+    refusal = await _exchange(channel, ("n,,\x01" + "".join(f"{k}={v}\x01" for k, v in pairs) + "\x01").encode())
+    if refusal:
+        # The reason comes as a challenge; the error follows when it was taken (RFC 7628, 3.2.3).
+        await _exchange(channel, b"\x01")
+        raise _RefusedError("the token is refused")
 
 
 async def _scram(channel: Channel, client: ClientSide, algorithm: str) -> None:

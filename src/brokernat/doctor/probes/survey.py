@@ -1,0 +1,85 @@
+"""What is asked once for a cluster, on one connection to one bootstrap server: partitions and coordinators.
+
+What a restart makes right by itself is looked at twice: partitions without a leader and missing coordinators count only
+when they are still so after a pause.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from brokernat.address import Endpoint
+from brokernat.doctor.evidence import Leaderless
+from brokernat.doctor.probes.channel import ChannelError
+from brokernat.doctor.probes.coordinators import TRANSIENT, coordinator
+from brokernat.doctor.probes.metadata import partitions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from brokernat.doctor.evidence import Coordinator, Look
+    from brokernat.doctor.probes.channel import Channel
+    from brokernat.doctor.probes.look import Looker
+
+_PAUSE = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """`replicas` is None where the partitions could not be read."""
+
+    replicas: tuple[int, ...] | None = None
+    leaderless: tuple[Leaderless, ...] = ()
+    coordinators: tuple[Coordinator, ...] = ()
+
+
+async def survey(looker: Looker, look: Look, wanted: Sequence[Coordinator]) -> Survey:
+    """What was seen until the time ran out.
+
+    Args:
+        look: a bootstrap server that answers.
+        wanted: whose coordinators are asked for.
+    """
+    found = Survey()
+    try:
+        async with (
+            looker.parallel,
+            asyncio.timeout_at(looker.deadline),
+            looker.channel(look, Endpoint.parse(look.endpoint)) as (channel, _),
+        ):
+            if channel is None:
+                return found
+            newest = look.newest("Metadata")
+            seen = await partitions(channel, newest)
+            found = Survey(seen.replicas)
+            if seen.leaderless:
+                await asyncio.sleep(_PAUSE)
+                still = (await partitions(channel, newest)).leaderless
+                both = {place: still[place] for place in seen.leaderless if place in still}
+                found = replace(found, leaderless=_summed(both))
+            for each in wanted:
+                told = await _coordinator(channel, each, seen.topics)
+                found = replace(found, coordinators=(*found.coordinators, told))
+    except (TimeoutError, ChannelError):
+        pass
+    return found
+
+
+async def _coordinator(channel: Channel, wanted: Coordinator, topics: frozenset[str]) -> Coordinator:
+    told = await coordinator(channel, wanted, topics)
+    if told.error in TRANSIENT:
+        await asyncio.sleep(_PAUSE)
+        told = await coordinator(channel, wanted, topics)
+    return told
+
+
+def _summed(places: Mapping[tuple[str, int], tuple[str, tuple[int, ...]]]) -> tuple[Leaderless, ...]:
+    """One record for each error, with the first partition as its sample."""
+    summed: dict[str, Leaderless] = {}
+    for (topic, number), (error, nodes) in sorted(places.items()):
+        before = summed.get(error, Leaderless(error, 0, f"{topic}-{number}"))
+        together = tuple(sorted({*before.nodes, *nodes}))
+        summed[error] = replace(before, count=before.count + 1, nodes=together)
+    return tuple(summed.values())
