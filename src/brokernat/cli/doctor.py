@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from brokernat.cli import console
+from brokernat.cli.cluster_choice import chosen_cluster
 from brokernat.cli.executor_findings import spark_options, with_executors
 from brokernat.cli.options import config_option, fail_on_option, findings_code, format_option
 from brokernat.cli.spark_options import with_spark
@@ -78,7 +79,7 @@ def doctor(
     elif files and not (cluster or servers or on_executors):
         evidence = without_network(files)
     else:
-        looked_at = _cluster(config_file, cluster, servers, rules)
+        looked_at = chosen_cluster(config_file, cluster, servers, rules)
         evidence = _collected(looked_at, timeout)
         if wanted is not None:
             evidence = with_executors(evidence, looked_at, wanted)
@@ -95,26 +96,6 @@ def doctor(
     if evidence.bootstraps and not any(look.answers for look in evidence.bootstraps):
         return NothingReachableError.exit_code
     return findings_code((finding.severity for finding in diagnosis.findings), fail_on)
-
-
-def _cluster(config_file: Path, name: str | None, servers: tuple[str, ...], rules: str | None) -> Cluster:
-    from brokernat.address import Endpoint
-    from brokernat.config import Cluster, load
-    from brokernat.config.rules_file import map_from_property
-
-    if servers:
-        if name:
-            raise click.UsageError("`--cluster` and `--bootstrap-server` exclude each other")
-        endpoints = tuple(Endpoint.parse(each) for text in servers for each in text.split(","))
-        return Cluster("given", endpoints, map_from_property(rules) if rules else None)
-    if rules:
-        raise click.UsageError("`--map` belongs to `--bootstrap-server`; a cluster of the file has its own map")
-    config = load(config_file)
-    if name:
-        return config.cluster(name)
-    if len(config.clusters) > 1:
-        raise click.UsageError(f"choose a cluster with `--cluster`: {', '.join(config.clusters)}")
-    return next(iter(config.clusters.values()))
 
 
 def _collected(cluster: Cluster, timeout: float) -> Evidence:
