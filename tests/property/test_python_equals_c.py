@@ -6,6 +6,7 @@ with, and once more, where the machine has gcc, with the address and undefined b
 
 from __future__ import annotations
 
+import functools
 import json
 import random
 import shutil
@@ -88,13 +89,19 @@ def answer_of_python(rules: str, endpoint: str) -> str:
     return f"{canonical}\t{found.endpoint if found.rule else '-'}"
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_python_equals_c(seed: int, translate: Path) -> None:
+@functools.cache
+def asked_of_python(seed: int) -> tuple[list[tuple[str, str]], list[str]]:
+    """Random requests and Python's answers: both programs are held against the same."""
     rng = random.Random(seed)
     requests = [random_request(rng) for _ in range(ROUNDS)]
+    return requests, [answer_of_python(*request) for request in requests]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_python_equals_c(seed: int, translate: Path) -> None:
+    requests, expected = asked_of_python(seed)
     found = [
         f"-\t!{kinds(answer)[0]}" if answer.startswith("-\t!") else answer for answer in answers(translate, requests)
     ]
-    expected = [answer_of_python(*request) for request in requests]
     assert len(found) == len(expected)
     assert [case for case in zip(requests, expected, found, strict=True) if case[1] != case[2]] == []

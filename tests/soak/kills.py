@@ -111,8 +111,8 @@ class Round:
         return self._start()
 
     def _in_the_middle(self, job: Job) -> Job:
-        """The run when it is in the middle of a batch that is not the first of its start (which warms up): half of the
-        times as soon as some of the batch's records have arrived, else at any time."""
+        """The run when it is in the middle of a batch that is not the first of its start (which warms up): as soon as
+        some of the batch's records have arrived, and once that has hurt, half of the times at any moment."""
         committed_before = self.checkpoint.committed()
         deadline = time.monotonic() + _PATIENCE
         while not (self.checkpoint.open_batches() and self.checkpoint.committed() - committed_before):
@@ -122,7 +122,7 @@ class Round:
                 job, committed_before = self._start_again(job), self.checkpoint.committed()
             time.sleep(_PAUSE)
         self._note_open()
-        if self.dice.random() < 0.5:
+        if self.landed_between and self.dice.random() < 0.5:
             time.sleep(self.dice.uniform(0, _DELAY))
             return job
         arrived = self._arrived()

@@ -1,4 +1,7 @@
-"""Each kind of headquarters comes up behind dead endpoints: old and new brokers, TLS, login, names, IPv6, rights."""
+"""Each kind of headquarters comes up behind dead endpoints: old and new brokers, TLS, login, names, IPv6, rights.
+
+Two kinds share a world, so that half as many have to be started.
+"""
 
 from __future__ import annotations
 
@@ -22,27 +25,36 @@ _SASL = Protocol.SASL_PLAINTEXT
 
 
 @pytest.mark.parametrize(
-    "options",
+    ("one", "other"),
     [
-        pytest.param(ClusterOptions(brokers=2, version="2.4.1", protocol=_SASL, authorize=True), id="2.4.1-zookeeper"),
-        pytest.param(ClusterOptions(brokers=1, version="3.9.2"), id="3.9.2"),
-        pytest.param(ClusterOptions(brokers=1, version="4.4.0", protocol=_SASL, authorize=True), id="4.4.0"),
-        pytest.param(ClusterOptions(brokers=1, protocol=_SASL, mechanism=Mechanism.SCRAM_SHA_256), id="scram"),
-        pytest.param(ClusterOptions(brokers=2, protocol=Protocol.SASL_SSL, advertise=Advertise.NAME), id="tls-name"),
-        pytest.param(ClusterOptions(brokers=2, advertise=Advertise.IPV6), id="ipv6"),
+        pytest.param(
+            ClusterOptions(brokers=2, version="2.4.1", protocol=_SASL, authorize=True),
+            ClusterOptions(brokers=1, version="3.9.2"),
+            id="2.4.1-zookeeper-3.9.2",
+        ),
+        pytest.param(
+            ClusterOptions(brokers=1, version="4.4.0", protocol=_SASL, authorize=True),
+            ClusterOptions(brokers=1, protocol=_SASL, mechanism=Mechanism.SCRAM_SHA_256),
+            id="4.4.0-scram",
+        ),
+        pytest.param(
+            ClusterOptions(brokers=2, protocol=Protocol.SASL_SSL, advertise=Advertise.NAME),
+            ClusterOptions(brokers=2, advertise=Advertise.IPV6),
+            id="tls-name-ipv6",
+        ),
     ],
 )
-def test_a_cluster_of_its_kind_serves(options: ClusterOptions) -> None:
-    with LoopbackWorld(hq=options, local=None) as world:
-        hq = world.hq
-        assert len(hq.cluster_id) == 22
-        hq.create_topic("orders", partitions=2)
-        if options.authorize:
-            hq.allow(Allow(Operation.READ), Allow(Operation.READ, Resource.GROUP))
-        hq.write("orders", [Record(b"one"), Record(b"two")])
-        assert [record.value for record in hq.read("orders")] == [b"one", b"two"]
-        assert options.password not in repr(hq.cluster)
-        hq.delete_topics("orders")
+def test_clusters_of_their_kind_serve(one: ClusterOptions, other: ClusterOptions) -> None:
+    with LoopbackWorld(hq=one, second_hq=other, local=None) as world:
+        for cluster, options in ((world.hq, one), (world.hq2, other)):
+            assert len(cluster.cluster_id) == 22
+            cluster.create_topic("orders", partitions=2)
+            if options.authorize:
+                cluster.allow(Allow(Operation.READ), Allow(Operation.READ, Resource.GROUP))
+            cluster.write("orders", [Record(b"one"), Record(b"two")])
+            assert [record.value for record in cluster.read("orders")] == [b"one", b"two"]
+            assert options.password not in repr(cluster.cluster)
+            cluster.delete_topics("orders")
 
 
 def test_two_headquarters_advertise_the_same_and_are_two() -> None:
