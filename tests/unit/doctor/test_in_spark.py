@@ -135,11 +135,11 @@ def test_the_report_has_a_line_for_each_jvm() -> None:
     found = diagnose(replace(HEALTHY, executors=seen))
     text = terminal(found, 100)
     for line in (
-        "  the driver on edge: agent 0.1.0, map 0123456789ab: reaches node 1\n",
-        "  executor 3 on w3: no agent, no map: not node 2 (unreachable)\n",
-        "  executor 4 on w4: no agent\n",
-        "  executor 5: no answer\n",
-        "  an executor that was expected: did not register\n",
+        "  ok the driver on edge: agent 0.1.0, map 0123456789ab: reaches node 1\n",
+        "  x  executor 3 on w3: no agent, no map: not node 2 (unreachable)\n",
+        "  x  executor 4 on w4: no agent\n",
+        "  x  executor 5: no answer\n",
+        "  x  an executor that was expected: did not register\n",
     ):
         assert line in text
     shown = json_v1(found)["executors"]

@@ -1,64 +1,135 @@
-"""The diagnosis for programs, version 1. The shape is written out here, so that no inner change reaches a reader."""
+"""The diagnosis for programs, version 1: filled into the shape that is promised."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from brokernat.doctor.catalogue import catalogue, page
+from brokernat.doctor.reports.seen import end, listener_hop
+from brokernat.doctor.reports.shape_v1 import (
+    BootstrapServerV1,
+    ExecutorNodeV1,
+    ExecutorV1,
+    FindingV1,
+    ListenerInFilesV1,
+    ListenerV1,
+    NodeV1,
+    RemedyV1,
+    ReportV1,
+    RootCause,
+    SkippedV1,
+)
+from brokernat.doctor.reports.told import told_v1
+from brokernat.doctor.reports.verdict import verdict, worst
+from brokernat.doctor.routes import entrances, routes
+
 if TYPE_CHECKING:
-    from brokernat.doctor.evidence import ExecutorSeen
+    from brokernat.doctor.evidence import ExecutorSeen, ListenerSeen
     from brokernat.doctor.finding import Finding
-    from brokernat.doctor.runner import Diagnosis
+    from brokernat.doctor.routes import Entrance, Route
+    from brokernat.doctor.runner import Cause, Diagnosis
 
 
 def json_v1(diagnosis: Diagnosis) -> dict[str, Any]:
     """What `--format json` prints."""
-    cause = diagnosis.cause
-    return {
-        "version": 1,
-        "cluster": diagnosis.evidence.cluster,
-        "taken_at": diagnosis.evidence.taken_at,
-        "root_cause": None if cause is None else {"code": cause.code, "sentence": cause.sentence},
-        "findings": [finding_v1(finding) for finding in diagnosis.findings],
-        "passed": list(diagnosis.passed),
-        "skipped": [{"code": each.code, "title": each.title, "reason": each.reason} for each in diagnosis.skipped],
-        "executors": [_executor(each) for each in diagnosis.evidence.executors],
-    }
+    gravest = worst(diagnosis)
+    report = ReportV1(
+        version=1,
+        cluster=diagnosis.evidence.cluster,
+        taken_at=diagnosis.evidence.taken_at,
+        status="ok" if gravest is None else gravest.value,
+        verdict=verdict(diagnosis),
+        root_cause=diagnosis.cause and _cause(diagnosis.cause),
+        findings=tuple(map(_shaped, diagnosis.findings)),
+        suppressed=tuple(map(_shaped, diagnosis.suppressed)),
+        passed=diagnosis.passed,
+        skipped=tuple(SkippedV1(code=each.code, title=each.title, reason=each.reason) for each in diagnosis.skipped),
+        bootstrap_servers=tuple(map(_entrance, entrances(diagnosis))),
+        nodes=tuple(map(_route, routes(diagnosis))),
+        listeners=tuple(map(_listener, diagnosis.evidence.listeners)),
+        listeners_in_files=tuple(map(ListenerInFilesV1.model_validate, told_v1(diagnosis))),
+        executors=tuple(map(_executor, diagnosis.evidence.executors)),
+    )
+    return report.model_dump(mode="json")
 
 
 def finding_v1(finding: Finding) -> dict[str, Any]:
     """One finding, wherever a command prints one."""
-    return {
-        "code": finding.code,
-        "severity": finding.severity.value,
-        "confidence": finding.confidence.value,
-        "subject": finding.subject,
-        "message": finding.message,
-        "evidence": list(finding.evidence),
-        "because": list(finding.because),
-        "remedy": {
-            "client": list(finding.remedy.client),
-            "broker": list(finding.remedy.broker),
-            "rules": list(finding.remedy.rules),
-        },
-    }
+    return _shaped(finding).model_dump(mode="json")
 
 
-def _executor(seen: ExecutorSeen) -> dict[str, Any]:
-    return {
-        "executor": seen.executor,
-        "host": seen.host,
-        "outcome": seen.outcome,
-        "detail": seen.detail,
-        "agent": seen.agent,
-        "fingerprint": seen.fingerprint,
-        "nodes": [
-            {
-                "node_id": node.node_id,
-                "advertised": node.advertised,
-                "dialled": node.dialled,
-                "outcome": node.outcome,
-                "detail": node.detail,
-            }
+def _cause(cause: Cause) -> RootCause:
+    return RootCause(code=cause.code, sentence=cause.sentence, doc=page(cause.code))
+
+
+def _shaped(finding: Finding) -> FindingV1:
+    remedy = finding.remedy
+    return FindingV1(
+        code=finding.code,
+        title=catalogue()[finding.code].title,
+        severity=finding.severity.value,
+        confidence=finding.confidence.value,
+        subject=finding.subject,
+        message=finding.message,
+        evidence=finding.evidence,
+        because=finding.because,
+        remedy=RemedyV1(client=remedy.client, broker=remedy.broker, rules=remedy.rules),
+        doc=page(finding.code),
+    )
+
+
+def _entrance(entrance: Entrance) -> BootstrapServerV1:
+    return BootstrapServerV1(
+        endpoint=entrance.endpoint,
+        state=entrance.reach.state.value,
+        words=entrance.reach.words,
+        answering=entrance.answering,
+        brokers=entrance.told,
+        codes=entrance.codes,
+    )
+
+
+def _route(route: Route) -> NodeV1:
+    return NodeV1(
+        node_id=route.node_id,
+        advertised=route.advertised,
+        rule=route.rule,
+        dialled=route.dialled,
+        state=route.state.value,
+        words=end(route).words,
+        answering=route.answering,
+        codes=route.codes,
+    )
+
+
+def _listener(seen: ListenerSeen) -> ListenerV1:
+    hop = listener_hop(seen)
+    return ListenerV1(
+        node_id=seen.node_id,
+        name=seen.name,
+        endpoint=seen.endpoint,
+        entered=seen.entered,
+        state=hop.state.value,
+        words=hop.words,
+    )
+
+
+def _executor(seen: ExecutorSeen) -> ExecutorV1:
+    return ExecutorV1(
+        executor=seen.executor,
+        host=seen.host,
+        outcome=seen.outcome,
+        detail=seen.detail,
+        agent=seen.agent,
+        fingerprint=seen.fingerprint,
+        nodes=tuple(
+            ExecutorNodeV1(
+                node_id=node.node_id,
+                advertised=node.advertised,
+                dialled=node.dialled,
+                outcome=node.outcome,
+                detail=node.detail,
+            )
             for node in seen.nodes
-        ],
-    }
+        ),
+    )

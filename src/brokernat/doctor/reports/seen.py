@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from brokernat.doctor.reach import State
+from brokernat.doctor.reach import Hop, State, answering, reach
 from brokernat.doctor.reports.executors import executor_line
+from brokernat.doctor.reports.verdict import count
 from brokernat.doctor.routes import entrances, routes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from brokernat.doctor.reach import Hop
+    from brokernat.doctor.evidence import ListenerSeen
     from brokernat.doctor.routes import Entrance, Route
     from brokernat.doctor.runner import Diagnosis
 
@@ -37,6 +38,8 @@ def seen(diagnosis: Diagnosis) -> Iterator[Line]:
         if shown < len(members):
             ids = [route.node_id for route in members[shown:]]
             yield state, f"{len(ids)} more nodes, from {ids[0]} to {ids[-1]}: {words}"
+    if diagnosis.cause is not None and not all(each.entered for each in diagnosis.evidence.listeners):
+        yield from map(_listener, diagnosis.evidence.listeners)
     for executor in diagnosis.evidence.executors:
         well = executor.outcome == "answered" and all(node.reached for node in executor.nodes)
         yield State.OK if well else State.BROKEN, executor_line(executor)
@@ -50,8 +53,26 @@ def end(route: Route) -> Hop:
 def _entrance(entrance: Entrance) -> str:
     if entrance.told is None:
         return entrance.reach.words
-    names = f"{entrance.answering}, names {entrance.told} broker{'' if entrance.told == 1 else 's'}"
+    names = _names(entrance.answering, entrance.told)
     return names if entrance.reach.state is State.OK else f"{entrance.reach.words}; {names}"
+
+
+def _names(who: str, brokers: int) -> str:
+    return f"{who}, names {count(brokers, 'broker')}"
+
+
+def listener_hop(listener: ListenerSeen) -> Hop:
+    """What this client meets where the listener sends it."""
+    look = listener.look
+    return Hop(State.BROKEN, "no address") if look is None else reach(look, look.cluster_id)
+
+
+def _listener(listener: ListenerSeen) -> Line:
+    look, hop = listener.look, listener_hop(listener)
+    met = hop.words if look is None or look.brokers is None else _names(answering(look), len(look.brokers))
+    here = " (the bootstrap servers came in here)" if listener.entered else ""
+    start = f"listener {listener.name} of node {listener.node_id} sends clients to {listener.endpoint}"
+    return hop.state, f"{start}: {met}{here}"
 
 
 def _route(route: Route) -> str:
