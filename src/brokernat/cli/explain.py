@@ -1,0 +1,103 @@
+"""`brokernat explain`: a code, a pasted log line, or a whole log to what it means and what to do.
+
+An argument is a code (`BN302`, several of them), a file when there is one of that name, else the line itself; `-` or no
+argument is standard input. Nothing is dialled and no configuration is read: a log can be explained anywhere.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import shutil
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, TextIO
+
+import click
+
+from brokernat.cli import console
+from brokernat.cli.options import EXIT_FINDINGS, format_option
+from brokernat.errors import ConfigError, Problem
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from brokernat.doctor.explaining.log import Account
+
+_NARROWEST, _WIDEST = 40, 100
+_STDIN = "-"
+
+
+@click.command()
+@format_option
+@click.argument("what", metavar="[CODE | LINE | FILE]...", nargs=-1)
+def explain(what: tuple[str, ...], output: str) -> int:
+    """Say what a check's CODE, a client's log LINE, or a whole log FILE (else standard input) means."""
+    from brokernat.doctor.explaining.codes import codes_in, entries_of
+    from brokernat.doctor.explaining.log import account
+    from brokernat.doctor.explaining.report import codes_json, codes_text
+
+    text = " ".join(what)
+    if not what and sys.stdin.isatty():
+        raise click.UsageError("give a code, a log line in quotes, or a log file")
+    codes = codes_in(text)
+    if codes is not None:
+        entries = entries_of(codes)
+        if output == "json":
+            console.json_data({"version": 1, "codes": codes_json(entries)})
+        else:
+            console.data(codes_text(entries, _width()))
+        return 0
+    if not what or text == _STDIN:
+        return _told(_read(nullcontext(sys.stdin.buffer), "standard input"), output)
+    if len(what) == 1 and "\n" not in text and len(text) < 1024 and Path(text).is_file():
+        return _told(_read(_opened(Path(text)), text), output)
+    return _told(account(f"{line}\n" for line in text.splitlines()), output)
+
+
+def _told(found: Account, output: str) -> int:
+    from brokernat.doctor.explaining.report import account_json, account_text
+
+    if output == "json":
+        console.json_data(account_json(found))
+    elif found.entries:
+        console.data(account_text(found, _width()))
+    if not found.entries:
+        console.report(
+            f"nothing recognised in {_lines(found.lines)}\n\n"
+            "hint: errors of a client are lines at WARN or ERROR and `Caused by:`; docs/reference/log-lines.md has all "
+            "that are known. `brokernat doctor --cluster NAME` looks for itself"
+        )
+        return EXIT_FINDINGS
+    if found.lines > 1:
+        console.note(f"{found.recognised} of {_lines(found.lines)} recognised, {len(found.entries)} different")
+    return 0
+
+
+def _read(opening: AbstractContextManager[IO[bytes]], name: str) -> Account:
+    from brokernat.doctor.explaining.log import account, pieces
+
+    try:
+        with opening as binary:
+            return account(pieces(_decoded(binary)))
+    except OSError as error:
+        reason = error.strerror or "it is damaged"
+        raise ConfigError([Problem("file-unreadable", f"`{name}` cannot be read: {reason}")]) from None
+
+
+def _opened(file: Path) -> AbstractContextManager[IO[bytes]]:
+    return gzip.open(file) if file.suffix == ".gz" else file.open("rb")
+
+
+def _decoded(binary: IO[bytes]) -> TextIO:
+    # Old logs mix encodings; what is looked for is ASCII.
+    return io.TextIOWrapper(binary, "utf-8", errors="replace")
+
+
+def _lines(count: int) -> str:
+    return f"{count} line{'' if count == 1 else 's'}"
+
+
+def _width() -> int:
+    return max(_NARROWEST, min(shutil.get_terminal_size((80, 24)).columns, _WIDEST))

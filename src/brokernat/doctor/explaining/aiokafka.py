@@ -1,0 +1,67 @@
+"""Lines of aiokafka: `Unable connect to "host:port"` is about a bootstrap server, `Unable connect to node with id`
+about a broker that metadata named.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from brokernat.doctor.explaining.readings import CUT_OFF, LOOK_AT_BOOTSTRAP, UNREACHABLE
+from brokernat.doctor.explaining.symptom import Family, Role, Symptom, Telling, says
+
+SYMPTOMS: Final = (
+    Symptom(
+        "aiokafka-bootstrap",
+        Family.AIOKAFKA,
+        "a bootstrap server takes no connection",
+        ('Unable connect to "',),
+        r"Unable connect to \"(?P<endpoint>[^\"]+)\": (?P<reason>.+)",
+        says("The bootstrap server {endpoint} cannot be used: {reason}", LOOK_AT_BOOTSTRAP, "BN103", "BN102", "BN401"),
+    ),
+    Symptom(
+        "aiokafka-node",
+        Family.AIOKAFKA,
+        "no connection to a node",
+        ("Unable connect to node with id ",),
+        r"Unable connect to node with id (?P<node>\d+): \[Errno -?\d+\] "
+        r"(?:Connect call failed \('(?P<host>[^']+)', (?P<port>\d+)|(?P<reason>[\w ]+))",
+        UNREACHABLE,
+    ),
+    Symptom(
+        "aiokafka-bootstrap-metadata",
+        Family.AIOKAFKA,
+        "a bootstrap server does not answer",
+        ('Unable to request metadata from "',),
+        r"Unable to request metadata from \"(?P<endpoint>[^\"]+)\"",
+        {Role.UNNAMED: CUT_OFF[Role.BOOTSTRAP]},
+    ),
+    Symptom(
+        "aiokafka-node-metadata",
+        Family.AIOKAFKA,
+        "a node does not answer",
+        ("Unable to request metadata from node with id ",),
+        r"Unable to request metadata from node with id (?P<node>\w+)",
+        CUT_OFF,
+        Telling.EFFECT,
+    ),
+    Symptom(
+        "aiokafka-metadata",
+        Family.AIOKAFKA,
+        "no broker answers a question for metadata",
+        ("Unable to update metadata from ",),
+        r"Unable to update metadata from \[",
+        says("None of the brokers that the client knows of answers.", LOOK_AT_BOOTSTRAP, "BN302", "BN301", "BN103"),
+        Telling.EFFECT,
+    ),
+    Symptom(
+        "aiokafka-bootstrap-failed",
+        Family.AIOKAFKA,
+        "no bootstrap server could be used",
+        ("Unable to bootstrap from ",),
+        r"Unable to bootstrap from \[\('(?P<host>[^']+)', (?P<port>\d+)",
+        says(
+            "None of the bootstrap servers could be used; {endpoint} is the first.", LOOK_AT_BOOTSTRAP, "BN103", "BN102"
+        ),
+        Telling.EFFECT,
+    ),
+)

@@ -1,0 +1,153 @@
+"""Lines of Kafka's Java clients about connections and names (NetworkClient, ClientUtils); they are Spark's and
+Spring's, too, which have the same client inside.
+
+The node in the line says whose endpoint it is: below 0 a bootstrap server, 0 and above a broker that metadata named,
+near 2147483647 the coordinator's own connection (2147483647 minus the node id, up to 4.3).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from brokernat.doctor.explaining.readings import CUT_OFF, LOOK_AT_BOOTSTRAP, UNREACHABLE, UNRESOLVED
+from brokernat.doctor.explaining.symptom import Family, Symptom, Telling, says
+
+# `2 (name/10.0.0.1:9092)`, `2 (/10.0.0.1:9092)`, `2 (name/<unresolved>:9092)`; before 1.1 the id alone.
+NODE: Final = r"node (?P<node>-?\d+)(?: \((?P<host>[^/()\s]*)/(?P<ip>[^()\s]+):(?P<port>\d+)\))?"
+# Node.toString: `10.0.0.1:9092 (id: 2 rack: null)`, since 4.0 with `isFenced`.
+NODE_TEXT: Final = r"(?P<host>\S+):(?P<port>\d+) \(id: (?P<node>-?\d+) rack: "
+
+SYMPTOMS: Final = (
+    Symptom(
+        "java-no-connection",
+        Family.JAVA,
+        "no connection to a node",
+        ("could not be established. ",),
+        rf"Connection to {NODE} could not be established\. (?:Broker|Node) may not be available\.",
+        UNREACHABLE,
+        wordings="`Broker may not be available.` to 3.6, `Node may not be available.` from 3.7",
+    ),
+    Symptom(
+        "java-bootstrap-disconnected",
+        Family.JAVA,
+        "a bootstrap server ended the connection, or took none",
+        ("Bootstrap broker ",),
+        rf"Bootstrap broker {NODE_TEXT}.*\) disconnected",
+        CUT_OFF,
+        Telling.EFFECT,
+    ),
+    Symptom(
+        "java-error-connecting",
+        Family.JAVA,
+        "a node cannot be dialled, mostly because its name does not resolve",
+        ("Error connecting to node ",),
+        rf"Error connecting to node {NODE_TEXT}",
+        UNRESOLVED,
+    ),
+    Symptom(
+        "java-unknown-host",
+        Family.JAVA,
+        "a name does not resolve",
+        ("java.net.UnknownHostException: ",),
+        r"java\.net\.UnknownHostException: (?P<host>[\w.-]+)(?:: [\w ]+)?\s*$",
+        UNRESOLVED,
+    ),
+    Symptom(
+        "java-bootstrap-unresolved",
+        Family.JAVA,
+        "the name of a bootstrap server does not resolve",
+        ("from bootstrap.servers as DNS resolution failed",),
+        r"Couldn't resolve server (?P<endpoint>\S+) from bootstrap\.servers as DNS resolution failed",
+        says("The name of the bootstrap server {endpoint} does not resolve here.", LOOK_AT_BOOTSTRAP, "BN102"),
+    ),
+    Symptom(
+        "java-no-resolvable-bootstrap",
+        Family.JAVA,
+        "no bootstrap server's name resolves",
+        ("No resolvable bootstrap ",),
+        r"No resolvable bootstrap (?:urls given in bootstrap\.servers|server in provided urls)",
+        says(
+            "None of the names in `bootstrap.servers` resolves here, so the client was not even made.",
+            "use addresses, or names that this machine's DNS or hosts file knows; the client reads them once, when it "
+            "is made",
+            "BN102",
+        ),
+        Telling.FAULT,
+    ),
+    Symptom(
+        "java-bootstrap-url",
+        Family.JAVA,
+        "a bootstrap server is not written as host:port",
+        ("Invalid url in bootstrap.servers: ",),
+        r"Invalid url in bootstrap\.servers: (?P<text>.+?)\s*$",
+        says(
+            "`{text}` is no endpoint: `bootstrap.servers` holds `host:port`, without a scheme, separated by commas.",
+            "write `host:port`; `brokernat config check` finds it in `brokernat.yaml`",
+            "BN101",
+            then="brokernat config check",
+        ),
+        Telling.FAULT,
+    ),
+    Symptom(
+        "java-setup-timeout",
+        Family.JAVA,
+        "a connection is neither taken nor refused",
+        ("due to socket connection setup timeout",),
+        r"Disconnecting from node (?P<node>-?\d+) due to socket connection setup timeout",
+        says(
+            "Node {node} neither takes nor refuses the connection (below 0 is a bootstrap server): packets to it are "
+            "dropped, by a firewall or because nothing is routed there.",
+            "ask for the route or the port to be opened, or lead the client around by an address map",
+            "BN302",
+            "BN103",
+        ),
+        wordings="from 2.7",
+    ),
+    Symptom(
+        "java-request-timeout",
+        Family.JAVA,
+        "a node takes requests and does not answer",
+        ("due to request timeout.",),
+        r"Disconnecting from node (?P<node>-?\d+) due to request timeout\.",
+        says(
+            "Node {node} took the connection and did not answer in `request.timeout.ms`: another service, a gateway "
+            "with nothing behind it, or a broker that is stuck.",
+            "look what really listens there",
+            "BN104",
+            "BN302",
+        ),
+    ),
+    Symptom(
+        "java-terminated-in-login",
+        Family.JAVA,
+        "a node ended the connection during TLS or login",
+        ("terminated during authentication. ",),
+        rf"Connection to {NODE} terminated during authentication\. This may happen due to any of the following",
+        says(
+            "{endpoint} took the connection and closed it while the client shook hands (TLS) or logged in (SASL). "
+            "Kafka names three guesses; the usual one is the fourth: the port's listener has another protocol.",
+            "compare `security.protocol` with the listener behind this port; then look for a firewall that inspects "
+            "TLS",
+            "BN401",
+            "BN404",
+            "BN104",
+        ),
+    ),
+    Symptom(
+        "java-connection-to-bootstrap-lost",
+        Family.JAVA,
+        "the brokers that metadata named are all gone; the client starts over",
+        ("Rebootstrapping with ",),
+        r"Rebootstrapping with \[",
+        says(
+            "No broker that metadata named could be used, so the client went back to its bootstrap servers. When this "
+            "repeats, what the brokers advertise does not work from here.",
+            "compare what is advertised with what can be dialled",
+            "BN302",
+            "BN301",
+            "BN601",
+        ),
+        Telling.EFFECT,
+        wordings="from 3.8; by default from 4.0",
+    ),
+)

@@ -1,0 +1,186 @@
+"""Lines of Kafka's Java clients about what brokers answer: metadata, leaders, identity, rights.
+
+A repeated NOT_LEADER is the mark of an address that leads to another broker than its name says: the client asks the
+leader of the metadata, reaches somebody else, fetches the same metadata again. A single one is a leader that moved.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from brokernat.doctor.explaining.symptom import Family, Symptom, Telling, says
+
+_WRONG_BROKER = (
+    "compare where each advertised endpoint leads with who answers there: rules of the map, ports of the gateway, a "
+    "balancer in between; once in a while it is only a leader that moved"
+)
+
+SYMPTOMS: Final = (
+    Symptom(
+        "java-not-leader",
+        Family.JAVA,
+        "the broker that answered does not lead the partition",
+        ("NotLeader",),
+        r"(?P<what>produce|fetch)?[^{}]*\borg\.apache\.kafka\.common\.errors\.NotLeader(?:OrFollower|ForPartition)"
+        r"Exception",
+        says(
+            "The client asked the partition's leader and somebody else answered. Repeated, the endpoint of one broker "
+            "leads to another one: exchanged rules or ports, or a balancer.",
+            _WRONG_BROKER,
+            "BN601",
+            "BN602",
+        ),
+    ),
+    Symptom(
+        "java-produce-error-not-leader",
+        Family.JAVA,
+        "a write reached a broker that does not lead the partition",
+        ("Got error produce response",),
+        r"Got error produce response .* on topic-partition (?P<partition>\S+), .*Error: NOT_LEADER",
+        says(
+            "A write to {partition} reached a broker that does not lead it. Repeated, the endpoint of one broker leads "
+            "to another one: exchanged rules or ports, or a balancer.",
+            _WRONG_BROKER,
+            "BN601",
+            "BN602",
+        ),
+    ),
+    Symptom(
+        "java-produce-disconnected",
+        Family.JAVA,
+        "the leader went away before it acknowledged",
+        ("Disconnected from node ",),
+        r"Disconnected from node (?P<node>-?\d+)",
+        says(
+            "The connection to node {node} ended before it acknowledged; the write is repeated.",
+            "look what ends connections: a broker that restarts, `proxy_timeout` of a gateway, a firewall's idle limit",
+            "BN302",
+        ),
+        Telling.EFFECT,
+    ),
+    Symptom(
+        "java-rebootstrap-requested",
+        Family.JAVA,
+        "a broker says that it is another one than the client took it for",
+        ("Rebootstrap requested by server",),
+        r"Rebootstrap requested by server due to cluster metadata mismatch",
+        says(
+            "The client told the broker which cluster and node it takes it for, and the broker denied (KIP-1242). So "
+            "the endpoint of one broker leads to another one, or to another cluster: this is proof.",
+            _WRONG_BROKER,
+            "BN601",
+            "BN501",
+        ),
+        Telling.FAULT,
+        wordings="from 4.4, with brokers from 4.4",
+    ),
+    Symptom(
+        "java-topic-id-changed",
+        Family.JAVA,
+        "a topic's id changes between answers",
+        ("since the associated topicId changed from ",),
+        r"epoch of partition (?P<partition>\S+) to \S+ since the associated topicId changed from (?!null)\S+ to ",
+        says(
+            "{partition} had another topic id a moment ago. Unless it was deleted and made again, two clusters answer "
+            "this client: bootstrap servers or rules lead to different ones.",
+            "compare the cluster ids behind all bootstrap servers and rules",
+            "BN501",
+        ),
+        Telling.FAULT,
+    ),
+    Symptom(
+        "java-listener-missing",
+        Family.JAVA,
+        "leaders do not have the listener that the client came in on",
+        ("partitions have leader brokers without a matching listener",),
+        r"(?P<count>\d+) partitions have leader brokers without a matching listener, including \[(?P<some>[^\]]*)\]",
+        says(
+            "The leaders of {count} partitions ({some}) lack the listener whose port was dialled: a broker tells of "
+            "those brokers only that have a listener of the same NAME.",
+            "give every broker a listener of that name, or bootstrap through one that all have; a broker that is just "
+            "starting shows the same for a while",
+            "BN504",
+            "BN502",
+        ),
+        Telling.FAULT,
+    ),
+    Symptom(
+        "java-unknown-topic",
+        Family.JAVA,
+        "the topic is not there",
+        ("UNKNOWN_TOPIC_OR_PARTITION",),
+        r"(?:metadata (?:with|update)[^{}]*|listing )\{?(?P<topic>[\w.-]+)=UNKNOWN_TOPIC_OR_PARTITION",
+        says(
+            "The cluster that answered has no topic `{topic}`. Is the name right, and is it the right cluster?",
+            "list the topics; compare the cluster id with the one you expect",
+            "BN501",
+        ),
+        Telling.FAULT,
+    ),
+    Symptom(
+        "java-leader-not-available",
+        Family.JAVA,
+        "a partition has no leader for this listener",
+        ("LEADER_NOT_AVAILABLE",),
+        r"metadata (?:with|update)[^{}]*\{?(?P<topic>[\w.-]+)=LEADER_NOT_AVAILABLE",
+        says(
+            "A partition of `{topic}` has no leader that this listener may tell of: just made, its broker is down, or "
+            "its broker lacks the listener (old clients say it so).",
+            "look at the topic's leaders; when it lasts, at the listeners of all brokers",
+            "BN504",
+            "BN503",
+        ),
+    ),
+    Symptom(
+        "java-not-authorized",
+        Family.JAVA,
+        "the user may not do this",
+        ("Not authorized to access ",),
+        r"Not authorized to access (?P<what>topics|group): \[?(?P<name>[^\]]+?)\]?\s*$",
+        says(
+            "The login worked; its user has no right for {what} {name}.",
+            "ask the cluster's people for the ACL (READ, WRITE, DESCRIBE on topics, READ on the group)",
+            "BN003",
+        ),
+        Telling.FAULT,
+    ),
+    Symptom(
+        "java-topic-not-authorized",
+        Family.JAVA,
+        "the user may not see the topic",
+        ("TOPIC_AUTHORIZATION_FAILED",),
+        r"metadata (?:with|update)[^{}]*\{?(?P<topic>[\w.-]+)=TOPIC_AUTHORIZATION_FAILED",
+        says(
+            "The login worked; its user has no right to `{topic}`.",
+            "ask the cluster's people for the ACL (DESCRIBE comes with READ or WRITE)",
+            "BN003",
+        ),
+        Telling.FAULT,
+    ),
+    Symptom(
+        "java-cluster-not-authorized",
+        Family.JAVA,
+        "the user has no right on the cluster",
+        ("Cluster authorization failed.",),
+        r"ClusterAuthorizationException: Cluster authorization failed\.",
+        says(
+            "The login worked; its user lacks a right on the cluster itself.",
+            "ask for it, or do without: an idempotent producer of a broker before 2.8 needs IDEMPOTENT_WRITE",
+            "BN003",
+        ),
+        Telling.FAULT,
+    ),
+    Symptom(
+        "java-controller",
+        Family.JAVA,
+        "the bootstrap server is a controller's port",
+        ("EndpointTypeException", "The node does not support METADATA"),
+        r"MismatchedEndpointTypeException|UnsupportedEndpointTypeException|The node does not support METADATA",
+        says(
+            "What answers is a KRaft controller: its port is for brokers and administration, not for clients.",
+            "give the port of a broker's listener",
+            "BN105",
+        ),
+        Telling.FAULT,
+    ),
+)

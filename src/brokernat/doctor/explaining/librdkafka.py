@@ -1,0 +1,257 @@
+"""Lines of librdkafka: of confluent-kafka in Python, Go and .NET, of kcat, of PHP, Ruby, Rust and C programs.
+
+The name of the thread says whose endpoint it is: `[thrd:host:port/bootstrap]` a bootstrap server, `/ID` a broker that
+metadata named, `GroupCoordinator` the coordinator. What a program prints of an error (`KafkaError{code=…}`) has lost
+it: without a log handler or `log_level`, set `debug=broker`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from brokernat.doctor.explaining.readings import CUT_OFF, LOGIN, MECHANISM, OTHER_PROTOCOL, UNREACHABLE, UNRESOLVED
+from brokernat.doctor.explaining.symptom import Family, Symptom, Telling, says
+
+THREAD: Final = r"\[thrd:(?P<node>(?:[a-z_]+://)?(?:(?P<endpoint>[^\]/]+)/)?[^\]/]*)\]: .*?"
+_LOG = "set `debug` to `broker,security` (kcat: `-d broker,security`) and explain those lines"
+
+SYMPTOMS: Final = (
+    Symptom(
+        "rdkafka-no-connection",
+        Family.LIBRDKAFKA,
+        "no connection to a broker",
+        ("Connect to ipv",),
+        rf"{THREAD}Connect to ipv[46]#(?P<ip>\S+):(?P<port>\d+) failed: (?P<reason>[\w ]+)",
+        UNREACHABLE,
+    ),
+    Symptom(
+        "rdkafka-setup-timeout",
+        Family.LIBRDKAFKA,
+        "a connection is neither taken nor refused, or nobody answers on it",
+        ("Connection setup timed out in state",),
+        rf"{THREAD}Connection setup timed out in state (?P<state>\w+)",
+        UNREACHABLE,
+    ),
+    Symptom(
+        "rdkafka-unresolved",
+        Family.LIBRDKAFKA,
+        "a broker's name does not resolve",
+        ("Failed to resolve '",),
+        rf"{THREAD}Failed to resolve '(?P<host>\S+):(?P<port>\d+)'",
+        UNRESOLVED,
+    ),
+    Symptom(
+        "rdkafka-plain-to-tls",
+        Family.LIBRDKAFKA,
+        "the broker closes when it is asked for its versions",
+        ("Disconnected while requesting ApiVersion",),
+        rf"{THREAD}Disconnected while requesting ApiVersion: might be caused by incorrect security\.protocol",
+        CUT_OFF,
+    ),
+    Symptom(
+        "rdkafka-tls-to-plain",
+        Family.LIBRDKAFKA,
+        "TLS to a port without TLS",
+        ("SSL handshake failed",),
+        rf"{THREAD}SSL handshake failed: (?:[^\n]*(?:wrong version number|packet length too long|unexpected message)|"
+        r"Disconnected: connecting to a PLAINTEXT broker listener)",
+        says("The client speaks TLS, and what answers at {endpoint} does not.", OTHER_PROTOCOL, "BN401"),
+        Telling.FAULT,
+    ),
+    Symptom(
+        "rdkafka-untrusted",
+        Family.LIBRDKAFKA,
+        "the broker's certificate is not trusted",
+        ("broker certificate could not be verified",),
+        rf"{THREAD}SSL handshake failed: .*broker certificate could not be verified",
+        says(
+            "The certificate at {endpoint} is signed by an authority that the client does not trust, or has expired.",
+            "put the cluster's CA into `ssl.ca.location`",
+            "BN403",
+        ),
+        Telling.FAULT,
+    ),
+    Symptom(
+        "rdkafka-certificate-name",
+        Family.LIBRDKAFKA,
+        "the certificate names another host than the one that was dialled",
+        ("ostname mismatch", "IP address mismatch"),
+        rf"{THREAD}SSL handshake failed: .*certificate verify failed: (?:[Hh]ostname|IP address) mismatch",
+        says(
+            "The certificate at {endpoint} is of another name than the client knows the broker by. A gateway's or a "
+            "hosts file's name is never in it; the plug-in keeps the broker's own name for this comparison.",
+            "bootstrap by a name that the certificate has and let the map lead it; do not switch the verification off",
+            "BN402",
+        ),
+        Telling.FAULT,
+    ),
+    Symptom(
+        "rdkafka-client-certificate",
+        Family.LIBRDKAFKA,
+        "the broker demands a certificate of the client",
+        ("alert certificate required", "alert bad certificate"),
+        rf"{THREAD}.*(?:sslv3|tlsv13?) alert (?:certificate required|bad certificate)",
+        says(
+            "The listener at {endpoint} demands a client certificate, and the client shows none or one that is not "
+            "trusted.",
+            "give the client its key: `ssl.certificate.location` and `ssl.key.location`",
+            "BN405",
+        ),
+        Telling.FAULT,
+    ),
+    Symptom(
+        "rdkafka-wrong-password",
+        Family.LIBRDKAFKA,
+        "user or password is refused",
+        ("SASL authentication error: ",),
+        rf"{THREAD}SASL authentication error: (?P<reason>Authentication failed[\w :-]*)",
+        says("{endpoint} understood the login and refused user or password.", LOGIN, "BN404"),
+        Telling.FAULT,
+    ),
+    Symptom(
+        "rdkafka-mechanism-not-offered",
+        Family.LIBRDKAFKA,
+        "the listener does not offer the client's SASL mechanism",
+        ("mechanism handshake failed: Broker: Unsupported SASL mechanism",),
+        r"SASL (?P<mechanism>[\w-]+) mechanism handshake failed: Broker: Unsupported SASL mechanism: broker's "
+        r"supported mechanisms: (?P<offered>[\w,-]*)",
+        says("The client logs in with {mechanism}, and this listener offers {offered}.", MECHANISM, "BN404"),
+        Telling.FAULT,
+    ),
+    Symptom(
+        "rdkafka-login-at-plain-listener",
+        Family.LIBRDKAFKA,
+        "a login at a listener that has none",
+        ("mechanism handshake failed: Broker: Request not valid in current SASL state",),
+        r"SASL (?P<mechanism>[\w-]+) mechanism handshake failed: Broker: Request not valid in current SASL state",
+        says(
+            "The client logs in with {mechanism}, and the listener behind this port has no login (PLAINTEXT or SSL).",
+            OTHER_PROTOCOL,
+            "BN404",
+        ),
+        Telling.FAULT,
+    ),
+    Symptom(
+        "rdkafka-size-http",
+        Family.LIBRDKAFKA,
+        "what answers is no Kafka: HTTP",
+        ("Invalid response size 1213486160",),
+        rf"{THREAD}Invalid response size 1213486160 ",
+        says(
+            "{endpoint} answered `HTTP`: 1213486160 are these four letters, read as a length.",
+            "give the port of a Kafka listener",
+            "BN104",
+        ),
+        Telling.FAULT,
+    ),
+    Symptom(
+        "rdkafka-size-ssh",
+        Family.LIBRDKAFKA,
+        "what answers is no Kafka: SSH",
+        ("Invalid response size 1397966893",),
+        rf"{THREAD}Invalid response size 1397966893 ",
+        says(
+            "{endpoint} answered `SSH-`: 1397966893 are these four letters, read as a length.",
+            "give the port of a Kafka listener",
+            "BN104",
+        ),
+        Telling.FAULT,
+    ),
+    Symptom(
+        "rdkafka-other-cluster",
+        Family.LIBRDKAFKA,
+        "two clusters answer one client",
+        ("different ClusterId",),
+        r"reports different ClusterId \"(?P<one>[\w-]+)\" than previously known \"(?P<other>[\w-]+)\"",
+        says(
+            "One client is told of two clusters, {one} and {other}: bootstrap servers or rules lead to different ones.",
+            "compare the cluster ids behind all bootstrap servers and rules",
+            "BN501",
+        ),
+        Telling.FAULT,
+    ),
+    Symptom(
+        "rdkafka-all-down",
+        Family.LIBRDKAFKA,
+        "no broker is connected",
+        ("brokers are down",),
+        r"(?P<down>\d+)/(?P<all>\d+) brokers are down",
+        says(
+            "None of the {all} brokers that the client knows of is connected.",
+            "look for the `FAIL` lines above it, which say it for each broker",
+            "BN302",
+            "BN301",
+            "BN103",
+        ),
+        Telling.EFFECT,
+    ),
+    Symptom(
+        "rdkafka-error-unresolved",
+        Family.LIBRDKAFKA,
+        "a name does not resolve (the error without its line)",
+        ("Local: Host resolution failure", "KafkaError{code=_RESOLVE,"),
+        r"KafkaError\{code=_RESOLVE,|Local: Host resolution failure",
+        says("The name of some broker does not resolve here.", _LOG, "BN301", "BN102"),
+        Telling.EFFECT,
+    ),
+    Symptom(
+        "rdkafka-error-transport",
+        Family.LIBRDKAFKA,
+        "no broker answers (the error without its line)",
+        ("Local: Broker transport failure",),
+        r"Local: Broker transport failure",
+        says(
+            "No broker could be used, and the reason stands in a log that this program does not show.",
+            _LOG,
+            "BN103",
+            "BN302",
+            "BN401",
+        ),
+        Telling.EFFECT,
+    ),
+    Symptom(
+        "rdkafka-error-timed-out",
+        Family.LIBRDKAFKA,
+        "a record was given up (the error without its line)",
+        ("Local: Message timed out",),
+        r"Local: Message timed out",
+        says(
+            "A record waited until `message.timeout.ms` ended: its partition's leader takes no connection.",
+            _LOG,
+            "BN302",
+            "BN301",
+        ),
+        Telling.EFFECT,
+    ),
+    Symptom(
+        "rdkafka-metadata-timed-out",
+        Family.LIBRDKAFKA,
+        "metadata did not come in time",
+        ("Failed to get metadata: Local: Timed out", "Failed to acquire metadata: Local: Timed out"),
+        r"Failed to (?:get|acquire) metadata: Local: Timed out",
+        says("No broker answered a question for metadata in time.", _LOG, "BN103", "BN401", "BN104"),
+        Telling.EFFECT,
+    ),
+    Symptom(
+        "rdkafka-unknown-topic",
+        Family.LIBRDKAFKA,
+        "the topic is not there",
+        ("Broker: Unknown topic or partition",),
+        r"Broker: Unknown topic or partition",
+        says(
+            "The cluster that answered has no such topic, or the user may not see it. Is it the right cluster?",
+            "list the topics; compare the cluster id with the one you expect",
+            "BN501",
+        ),
+        Telling.FAULT,
+    ),
+    Symptom(
+        "rdkafka-not-authorized",
+        Family.LIBRDKAFKA,
+        "the user may not do this",
+        ("authorization failed",),
+        r"Broker: (?P<what>Topic|Group|Cluster) authorization failed",
+        says("The login worked; its user lacks a right ({what}).", "ask the cluster's people for the ACL", "BN003"),
+        Telling.FAULT,
+    ),
+)

@@ -1,0 +1,82 @@
+"""A whole log, line by line, to one entry for each thing that it says.
+
+Lines that differ only in time, client or counter are one entry: same row, same node, same endpoint. Memory is bounded
+whatever the log is like: lines are read in pieces, and beyond `MOST` entries those of one row are counted together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from brokernat.doctor.explaining.recognising import Recognised, recognise
+from brokernat.doctor.explaining.timestamps import timestamp
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import TextIO
+
+    from brokernat.doctor.explaining.naming import Named
+
+MOST: Final = 500
+"""Entries that are told apart; many more endpoints than a cluster has brokers."""
+
+LONGEST: Final = 65536
+"""Characters that are read at once; a longer line comes in several pieces."""
+
+
+@dataclass(slots=True)
+class Entry:
+    """`first` is the first line of this kind. The times are as the log writes them, None where it has none."""
+
+    found: Recognised
+    line: str
+    count: int = 1
+    first_seen: str | None = None
+    last_seen: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What a log says. `entries` are in the order of what they tell, then of how often."""
+
+    lines: int
+    recognised: int
+    entries: tuple[Entry, ...]
+
+
+def account(lines: Iterable[str]) -> Account:
+    """Read all lines once; each one with its line end, or a piece of a long one without."""
+    entries: dict[object, Entry] = {}
+    number = recognised = 0
+    when = None
+    for line in lines:
+        number += line.endswith("\n")
+        when = timestamp(line) or when
+        found = recognise(line)
+        if found is None:
+            continue
+        recognised += 1
+        key = _key(found)
+        if key not in entries and len(entries) >= MOST:
+            key = found.symptom.key
+        entry = entries.get(key)
+        if entry is None:
+            entries[key] = Entry(found, line.strip(), 1, when, when)
+        else:
+            entry.count += 1
+            entry.last_seen = when
+    ordered = sorted(entries.values(), key=lambda entry: (entry.found.symptom.telling, -entry.count))
+    return Account(number, recognised, tuple(ordered))
+
+
+def pieces(stream: TextIO) -> Iterator[str]:
+    """The lines of a stream, long ones in pieces; the last one has a line end, too."""
+    piece = ""
+    for piece in iter(lambda: stream.readline(LONGEST), ""):
+        yield piece if piece.endswith("\n") or len(piece) == LONGEST else f"{piece}\n"
+
+
+def _key(found: Recognised) -> tuple[object, ...]:
+    named: Named = found.named
+    return found.symptom.key, named.role, named.node, named.endpoint

@@ -1,0 +1,76 @@
+"""What a recognised line names: the node, what that node is to the client, and the endpoint; pure.
+
+Kafka's Java clients number bootstrap servers -1, -2 …, brokers as the cluster does, and up to 4.3 a coordinator's own
+connection 2147483647 minus the node id. librdkafka names its brokers `host:port/bootstrap`, `host:port/ID` and
+`GroupCoordinator`, kafka-python `bootstrap-0`, `ID` and `coordinator-ID`; kafkajs knows seed brokers.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from brokernat.address.host import bracketed
+from brokernat.doctor.explaining.symptom import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_COORDINATORS = 2**31 - 1
+# Nobody numbers brokers as high as a coordinator's connection is numbered.
+_LOWEST_COORDINATOR = _COORDINATORS - 10_000_000
+_NUMBER = re.compile(r"-?\d+")
+_BOOTSTRAP = re.compile(r"bootstrap|seed broker")
+_COORDINATOR = re.compile(r"[Cc]oordinator(?:-(?P<id>\d+))?")
+_WITHOUT = {"endpoint": "an endpoint that the line does not name", "node": "?", "host": "a name"}
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """`node` is the cluster's number of it, also for a coordinator; `words` are all groups, for the sentences."""
+
+    role: Role
+    node: int | None
+    endpoint: str | None
+    words: Mapping[str, str]
+
+    @property
+    def host(self) -> str | None:
+        """The host of the endpoint, or the name that the line is about."""
+        return self.words["host"] if self.words["host"] != _WITHOUT["host"] else None
+
+
+def named(match: re.Match[str]) -> Named:
+    """Read the groups of a row's pattern."""
+    groups = {name: text for name, text in match.groupdict().items() if text is not None}
+    role, node = _node(groups.get("node", ""))
+    endpoint = groups.get("endpoint") or _endpoint(groups)
+    if endpoint:
+        groups["endpoint"] = endpoint
+        groups.setdefault("host", endpoint.rpartition(":")[0].strip("[]"))
+    if node is not None:
+        groups["node"] = str(node)
+    return Named(role, node, endpoint, _WITHOUT | groups)
+
+
+def _node(text: str) -> tuple[Role, int | None]:
+    name = text.rpartition("/")[2]
+    if _NUMBER.fullmatch(name):
+        number = int(name)
+        if number < 0:
+            return Role.BOOTSTRAP, None
+        if number > _LOWEST_COORDINATOR:
+            return Role.COORDINATOR, _COORDINATORS - number
+        return Role.ADVERTISED, number
+    if _BOOTSTRAP.search(name):
+        return Role.BOOTSTRAP, None
+    coordinator = _COORDINATOR.search(name)
+    if coordinator:
+        return Role.COORDINATOR, int(coordinator["id"]) if coordinator["id"] else None
+    return Role.UNNAMED, None
+
+
+def _endpoint(groups: Mapping[str, str]) -> str | None:
+    host = (groups.get("host") or groups.get("ip") or "").strip("[]")
+    return f"{bracketed(host)}:{groups['port']}" if host and "port" in groups else None

@@ -1,0 +1,80 @@
+"""One line to what it means; pure.
+
+A line says one thing: at most one row recognises it. The exception are wrappers (`Query … terminated with exception:`),
+which repeat in one line what another line says; such a row is asked only when no other one knows the line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from brokernat.doctor.explaining.hosts import told_by_host
+from brokernat.doctor.explaining.naming import Named, named
+from brokernat.doctor.explaining.symptom import Role, Telling
+from brokernat.doctor.explaining.table import SYMPTOMS
+
+if TYPE_CHECKING:
+    from brokernat.doctor.explaining.symptom import Reading, Symptom
+
+_PLAIN = tuple(symptom for symptom in SYMPTOMS if symptom.telling is not Telling.WRAPPER)
+_WRAPPERS = tuple(symptom for symptom in SYMPTOMS if symptom.telling is Telling.WRAPPER)
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    """A row, and what this line names."""
+
+    symptom: Symptom
+    named: Named
+
+    @property
+    def reading(self) -> Reading:
+        """The row's reading for the role of the line's node."""
+        readings = self.symptom.readings
+        return readings.get(self.named.role) or readings.get(Role.UNNAMED) or next(iter(readings.values()))
+
+    @property
+    def means(self) -> str:
+        """What is wrong, in sentences that name the line's node and endpoint."""
+        told = told_by_host(self.named)
+        said = self.reading.means.format_map(self.named.words)
+        return f"{said} {told[1]}" if told else said
+
+    @property
+    def do(self) -> str:
+        """What helps."""
+        return self.reading.do.format_map(self.named.words)
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The checks that would prove it, the likeliest first."""
+        told = told_by_host(self.named)
+        return (*self.reading.codes, told[0]) if told else self.reading.codes
+
+    @property
+    def rule(self) -> str | None:
+        """The rule of an address map to fill in; None where no advertised endpoint is named."""
+        advertised = self.named.role in (Role.ADVERTISED, Role.COORDINATOR)
+        return f"{self.named.endpoint} = HOST:PORT" if advertised and self.named.endpoint else None
+
+    @property
+    def then(self) -> str:
+        """The command to run next."""
+        return self.reading.then.format_map(self.named.words)
+
+
+def rows(line: str, among: tuple[Symptom, ...] = SYMPTOMS) -> list[Recognised]:
+    """Every row that knows the line, in the order of the table."""
+    found = ((symptom, symptom.match(line)) for symptom in among)
+    return [Recognised(symptom, named(match)) for symptom, match in found if match]
+
+
+def recognise(line: str) -> Recognised | None:
+    """The row that a line belongs to; None for lines of no row."""
+    for among in (_PLAIN, _WRAPPERS):
+        for symptom in among:
+            match = symptom.match(line)
+            if match:
+                return Recognised(symptom, named(match))
+    return None

@@ -1,0 +1,120 @@
+"""What was recognised, for a person and for programs; nothing is computed here.
+
+For a person: the line as it was written, then what it means, which checks would prove it, what to do. Text of a log is
+shown as one line without control characters: a log may hold anything.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any, Final
+
+from brokernat.doctor.catalogue import catalogue
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from brokernat.doctor.catalogue import Entry as Code
+    from brokernat.doctor.explaining.log import Account, Entry
+
+_LONGEST: Final = 400
+
+
+def codes_text(codes: Iterable[Code], width: int) -> str:
+    """Title and paragraphs of each code, a blank line between."""
+    return "\n\n".join("\n".join(_code(code, width)) for code in codes)
+
+
+def codes_json(codes: Iterable[Code]) -> list[dict[str, Any]]:
+    """The same for programs."""
+    return [
+        {
+            "code": code.code,
+            "title": code.title,
+            "what": code.what,
+            "why": code.why,
+            "remedy": code.remedy,
+            "needs": [need.name.lower() for need in code.needs],
+        }
+        for code in codes
+    ]
+
+
+def account_text(account: Account, width: int) -> str:
+    """An entry for each thing that the lines say, what to run next at the end."""
+    blocks = ["\n".join(_entry(entry, width)) for entry in account.entries]
+    commands = dict.fromkeys(entry.found.then for entry in account.entries)
+    blocks.append("\n".join(("run next", *(f"  {command}" for command in commands))))
+    return "\n\n".join(blocks)
+
+
+def account_json(account: Account) -> dict[str, Any]:
+    """The same for programs; `node` and `endpoint` are None where the line names none."""
+    return {
+        "version": 1,
+        "lines": account.lines,
+        "recognised": account.recognised,
+        "explanations": [_entry_json(entry) for entry in account.entries],
+    }
+
+
+def _entry_json(entry: Entry) -> dict[str, Any]:
+    found = entry.found
+    return {
+        "row": found.symptom.key,
+        "client": found.symptom.family.value,
+        "title": found.symptom.title,
+        "tells": found.symptom.telling.name.lower(),
+        "role": found.named.role.value,
+        "node": found.named.node,
+        "endpoint": found.named.endpoint,
+        "means": found.means,
+        "codes": list(found.codes),
+        "do": found.do,
+        "rule": found.rule,
+        "run": found.then,
+        "count": entry.count,
+        "first_seen": entry.first_seen,
+        "last_seen": entry.last_seen,
+        "line": _shown(entry.line),
+    }
+
+
+def _entry(entry: Entry, width: int) -> Iterator[str]:
+    found = entry.found
+    yield from _folded(f"{found.symptom.family.value}: {found.symptom.title}", width, "", "  ")
+    # A line is not folded: people search for it.
+    yield f"  {_shown(entry.line)}"
+    if entry.count > 1:
+        span = f", {entry.first_seen} to {entry.last_seen}" if entry.first_seen else ""
+        yield from _field("seen", f"{entry.count} times{span}", width)
+    yield from _field("means", found.means, width)
+    known = catalogue()
+    for code in found.codes:
+        yield from _field("check", f"{code} {known[code].title}" if code in known else code, width)
+    yield from _field("do", found.do, width)
+    if found.rule:
+        yield f"  rule   {found.rule}"
+
+
+def _code(code: Code, width: int) -> Iterator[str]:
+    yield from _folded(f"{code.code}: {code.title}", width, "", "  ")
+    for name, text in (("what", code.what), ("why", code.why), ("do", code.remedy)):
+        yield from _field(name, text, width)
+    for need in code.needs:
+        yield from _field("skips", f"when {need.value}", width)
+
+
+def _field(name: str, text: str, width: int) -> list[str]:
+    return _folded(text, width, f"  {name:<6} ", " " * 9)
+
+
+def _shown(line: str) -> str:
+    text = "".join(each if each.isprintable() else " " for each in line).strip()
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …"
+
+
+def _folded(text: str, width: int, first: str, then: str) -> list[str]:
+    return textwrap.wrap(
+        text, width, initial_indent=first, subsequent_indent=then, break_long_words=False, break_on_hyphens=False
+    )

@@ -1,0 +1,38 @@
+"""All rows of the table of log lines. Rows of one family stand together; no line belongs to two of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from brokernat.doctor.explaining import (
+    aiokafka,
+    brokers,
+    java_connections,
+    java_metadata,
+    java_security,
+    java_work,
+    kafka_python,
+    kafkajs,
+    librdkafka,
+    own,
+    spark,
+    spring,
+)
+
+if TYPE_CHECKING:
+    from brokernat.doctor.explaining.symptom import Symptom
+
+SYMPTOMS: tuple[Symptom, ...] = (
+    *java_connections.SYMPTOMS,
+    *java_security.SYMPTOMS,
+    *java_metadata.SYMPTOMS,
+    *java_work.SYMPTOMS,
+    *librdkafka.SYMPTOMS,
+    *kafka_python.SYMPTOMS,
+    *aiokafka.SYMPTOMS,
+    *kafkajs.SYMPTOMS,
+    *spark.SYMPTOMS,
+    *spring.SYMPTOMS,
+    *brokers.SYMPTOMS,
+    *own.SYMPTOMS,
+)
