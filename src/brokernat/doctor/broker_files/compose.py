@@ -44,7 +44,7 @@ def parse_compose(text: str, source: str) -> tuple[BrokerFile, ...]:
             continue
         if settings:
             filled = settings + _of_the_image(str(service.get("image", "")), dict(settings))
-            found.append(BrokerFile(f"{source} {name}", filled, tuple(_published(service.get("ports")))))
+            found.append(BrokerFile(f"{source} {name}", filled, _published(service)))
     if problems:
         raise ConfigError(problems)
     return tuple(found)
@@ -110,13 +110,20 @@ def _of_the_image(image: str, settings: dict[str, str]) -> tuple[tuple[str, str]
     return ()
 
 
-def _published(ports: object) -> Iterator[tuple[int, int]]:
-    """Pairs of the container's port and the host's; ports that Docker chooses are left out."""
-    for entry in ports if isinstance(ports, list) else ():
-        if isinstance(entry, dict):
-            target, published = str(entry.get("target", "")), str(entry.get("published", ""))
-            if target.isdigit() and published.isdigit():
-                yield int(target), int(published)
-        elif parts := _PORT.fullmatch(_interpolated(str(entry)) or ""):
-            first, last, inside = int(parts[1]), int(parts[2] or parts[1]), int(parts[3])
-            yield from ((inside + step, first + step) for step in range(min(last - first, _MOST_PORTS) + 1))
+def _published(service: dict[str, Any]) -> tuple[tuple[int, int], ...] | None:
+    """None where the container has the host's own network."""
+    if service.get("network_mode") == "host":
+        return None
+    ports = service.get("ports")
+    return tuple(pair for entry in (ports if isinstance(ports, list) else ()) for pair in _pairs(entry))
+
+
+def _pairs(entry: object) -> Iterator[tuple[int, int]]:
+    """The container's port and the host's; ports that Docker chooses are left out."""
+    if isinstance(entry, dict):
+        target, published = str(entry.get("target", "")), str(entry.get("published", ""))
+        if target.isdecimal() and published.isdecimal():
+            yield int(target), int(published)
+    elif parts := _PORT.fullmatch(_interpolated(str(entry)) or ""):
+        first, last, inside = int(parts[1]), int(parts[2] or parts[1]), int(parts[3])
+        yield from ((inside + step, first + step) for step in range(min(last - first, _MOST_PORTS) + 1))

@@ -1,0 +1,83 @@
+"""Compose files as people write them."""
+
+import pytest
+
+from brokernat.doctor.broker_files.compose import parse_compose
+from brokernat.errors import ConfigError
+
+COMMON = """
+x-common: &common
+  KAFKA_CONTROLLER_LISTENER_NAMES: CONTROLLER
+  KAFKA_OPTS: -Dpassword=canary
+services:
+  kafka-1:
+    image: apache/kafka:4.3.1
+    ports: ["29092:9092", "127.0.0.1:9999:9999/tcp", 8080, {target: 9093, published: "29093"}, "7000-7001:8000-8001"]
+    environment:
+      <<: *common
+      KAFKA_NODE_ID: 1
+      KAFKA_ADVERTISED_LISTENERS: A://${HOST:-localhost}:29092,B://$$x:1
+  zookeeper:
+    image: zookeeper
+"""
+
+
+def test_mapping_form() -> None:
+    (broker,) = parse_compose(COMMON, "c.yaml")
+    assert broker.name == "c.yaml kafka-1"
+    assert dict(broker.settings) == {
+        "node.id": "1",
+        "controller.listener.names": "CONTROLLER",
+        "advertised.listeners": "A://localhost:29092,B://$x:1",
+    }
+    assert broker.published == ((9092, 29092), (9999, 9999), (9093, 29093), (8000, 7000), (8001, 7001))
+
+
+def test_list_form_keeps_what_is_given_twice() -> None:
+    text = "services: {k: {environment: [KAFKA_CFG_LISTENERS=A://:1, KAFKA_CFG_LISTENERS=B://:2, OTHER, KAFKA_X=1]}}"
+    (broker,) = parse_compose(text, "c")
+    assert broker.settings == (("listeners", "A://:1"), ("listeners", "B://:2"))
+    assert broker.published == ()
+
+
+def test_confluents_image_binds_what_is_advertised() -> None:
+    text = """
+services:
+  k:
+    image: confluentinc/cp-kafka:7.9.0
+    environment: {KAFKA_ADVERTISED_LISTENERS: "A://kafka:29092,B://[fd00::1]:9092,C://:1"}
+"""
+    assert dict(parse_compose(text, "c")[0].settings)["listeners"] == "A://0.0.0.0:29092,B://0.0.0.0:9092,C://0.0.0.0:1"
+    assert "listeners" not in dict(parse_compose(text.replace("confluentinc/cp-", "apache/"), "c")[0].settings)
+
+
+def test_the_hosts_own_network_publishes_nothing() -> None:
+    text = "services: {k: {network_mode: host, environment: {KAFKA_LISTENERS: 'A://:1'}}}"
+    assert parse_compose(text, "c")[0].published is None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("services: [", "it is no YAML that compose could read: c line 1"),
+        ("services: {a: 1, a: canary}", "it is no YAML that compose could read: c line 1"),
+        ("a: 1", "`c` has no `services`"),
+        ("", "`c` has no `services`"),
+        ("services: []", "`c` has no `services`"),
+        ("services: {k: {environment: {KAFKA_LISTENERS: 'A://${HOST}:1'}}}", "service `k`: `KAFKA_LISTENERS` depends"),
+        ("services: {k: {environment: [KAFKA_LISTENERS]}}", "service `k`: `KAFKA_LISTENERS` depends on a variable"),
+        ("services: {k: {environment: [KAFKA_NODE_ID=$ID]}}", "service `k`: `KAFKA_NODE_ID` depends on a variable"),
+        ("services: {k: {environment: ['KAFKA_NODE_ID=${A:-${B}}']}}", "service `k`: `KAFKA_NODE_ID` depends"),
+    ],
+)
+def test_refused(text: str, said: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse_compose(text, "c")
+    assert said in caught.value.report()
+    assert "canary" not in caught.value.report()
+
+
+def test_several_problems_at_once() -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse_compose("services: {a: {environment: [KAFKA_LISTENERS]}, b: {environment: [KAFKA_NODE_ID]}}", "c")
+    assert len(caught.value.problems) == 2

@@ -1,0 +1,42 @@
+"""Java's syntax, where it is not what people think it is."""
+
+import pytest
+
+from brokernat.doctor.broker_files.java_properties import parse_properties
+from brokernat.errors import ConfigError
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("a=b", [("a", "b")]),
+        ("a = b ", [("a", "b ")]),
+        ("  a\t:\tb", [("a", "b")]),
+        ("a b=c", [("a", "b=c")]),
+        ("a==b", [("a", "=b")]),
+        ("a", [("a", "")]),
+        ("a=", [("a", "")]),
+        ("=b", [("", "b")]),
+        ("# a=b\n! c=d\n\n  # e=f", []),
+        ("a=b # c", [("a", "b # c")]),
+        ("a=1\na=2", [("a", "1"), ("a", "2")]),
+        ("a=b,\\\n   c", [("a", "b,c")]),
+        ("a=b,\\\n\n   c=d", [("a", "b,"), ("c", "d")]),
+        ("a=b,\\\n # no comment", [("a", "b,# no comment")]),
+        ("# comment \\\na=b", [("a", "b")]),
+        ("a=b\\\\\nc=d", [("a", "b\\"), ("c", "d")]),
+        ("a=b\\", [("a", "b")]),
+        ("a\\ b\\=c=d", [("a b=c", "d")]),
+        ("a=\\u0041\\t\\q", [("a", "A\tq")]),
+        ("a=1\r\nb=2\rc=3", [("a", "1"), ("b", "2"), ("c", "3")]),
+        ("a=C:\\\\kafka", [("a", "C:\\kafka")]),
+    ],
+)
+def test_as_java_reads_it(text: str, found: list[tuple[str, str]]) -> None:
+    assert list(parse_properties(text, "x")) == found
+
+
+@pytest.mark.parametrize("text", ["a=\\u12", "a=\\uXYZW", "\\u=1"])
+def test_java_refuses(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"four hexadecimal digits.*: x line 1"):
+        parse_properties(text, "x")
