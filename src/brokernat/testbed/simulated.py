@@ -1,0 +1,151 @@
+"""What brokers would say, pure: as much of Kafka's protocol as a doctor asks for, a request in and its answer out.
+
+It is what brokers send: ApiVersions with KIP-1242 or without, Metadata, the settings of a broker and the error that
+names it, and offsets from leaders alone. Served (simulated_serving.py) it makes hundreds of brokers of one process, and
+a fuzz can bend what a right broker would say. kio is needed, so the testbed's own package imports neither module.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+from dataclasses import dataclass
+from datetime import timedelta
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from kio.schema.errors import ErrorCode
+from kio.schema.types import BrokerId, TopicName
+from kio.serial import entity_reader, entity_writer
+from kio.static.primitive import i8, i32, i32Timedelta, i64
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from brokernat.address import Endpoint
+
+CLUSTER_ID = "simulated-cluster-0001"
+_LIST_OFFSETS, _METADATA, _API_VERSIONS, _DESCRIBE_CONFIGS = 2, 3, 18, 32
+_SCHEMAS = {
+    _LIST_OFFSETS: ("list_offsets", "ListOffsetsRequest"),
+    _METADATA: ("metadata", "MetadataRequest"),
+    _DESCRIBE_CONFIGS: ("describe_configs", "DescribeConfigsRequest"),
+}
+_REBOOTSTRAP_REQUIRED, _WITH_IDENTITY = 129, 5
+_TOPIC = TopicName("orders")
+_NOW = i32Timedelta.parse(timedelta())
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """A cluster. Its one topic has a partition for each broker, which leads it.
+
+    `newest_api_versions` below 5 is a Kafka before 4.4; without `describes_configs` the client lacks that right.
+    """
+
+    advertised: Mapping[int, Endpoint]
+    newest_api_versions: int = 5
+    describes_configs: bool = True
+
+    def answer(self, node_id: int, request: bytes) -> bytes | None:
+        """What a node answers to a request without its length, with its length; None where it would hang up."""
+        api, version, correlation, client_id = struct.unpack_from(">hhih", request)
+        body = request[10 + max(0, client_id) :]
+        if api == _API_VERSIONS:
+            said = self._versions(node_id, version, body)
+        elif api in _SCHEMAS:
+            said = self._said(node_id, api, version, body)
+        else:
+            return None
+        return struct.pack(">ii", len(said) + 4, correlation) + said
+
+    def _versions(self, node_id: int, version: int, body: bytes) -> bytes:
+        if version >= _WITH_IDENTITY:
+            # Behind the header's tags: two compact strings, then a compact cluster id and the node id (KIP-1242).
+            wanted = struct.unpack(">i", body[-5:-1])[0]
+            same = CLUSTER_ID.encode() in body and wanted == node_id
+            return struct.pack(">h", 0 if same else _REBOOTSTRAP_REQUIRED) + b"\x01" + struct.pack(">i", 0) + b"\0"
+        newest = {_LIST_OFFSETS: 1, _METADATA: 6, _API_VERSIONS: self.newest_api_versions, _DESCRIBE_CONFIGS: 1}
+        return struct.pack(">hi", 0, len(newest)) + b"".join(
+            struct.pack(">hhh", api, 0, version) for api, version in newest.items()
+        )
+
+    def _said(self, node_id: int, api: int, version: int, body: bytes) -> bytes:
+        package, name = _SCHEMAS[api]
+        schema = import_module(f"kio.schema.{package}.v{version}.response")
+        request_type = getattr(import_module(f"kio.schema.{package}.v{version}.request"), name)
+        request = entity_reader(request_type)(body, 0)[0]
+        if api == _METADATA:
+            said = self._metadata(schema, request.topics)
+        elif api == _LIST_OFFSETS:
+            said = _offsets(schema, request, node_id)
+        else:
+            said = self._settings(schema, request, node_id)
+        buffer = io.BytesIO()
+        entity_writer(type(said))(buffer, said)
+        return buffer.getvalue()
+
+    def _metadata(self, schema: Any, topics: object) -> Any:
+        partitions = tuple(
+            schema.MetadataResponsePartition(
+                error_code=ErrorCode.none,
+                partition_index=i32(index),
+                leader_id=BrokerId(node_id),
+                replica_nodes=(BrokerId(node_id),),
+                isr_nodes=(BrokerId(node_id),),
+            )
+            for index, node_id in enumerate(self.advertised)
+        )
+        topic = schema.MetadataResponseTopic(error_code=ErrorCode.none, name=_TOPIC, partitions=partitions)
+        return schema.MetadataResponse(
+            throttle_time=_NOW,
+            brokers=tuple(
+                schema.MetadataResponseBroker(node_id=BrokerId(node_id), host=end.host, port=i32(end.port))
+                for node_id, end in self.advertised.items()
+            ),
+            cluster_id=CLUSTER_ID,
+            controller_id=BrokerId(next(iter(self.advertised))),
+            topics=(topic,) if topics is None else (),
+        )
+
+    def _settings(self, schema: Any, request: Any, node_id: int) -> Any:
+        named = request.resources[0].resource_name
+        settings = {"advertised.listeners": f"CLIENT://{self.advertised[node_id]}"}
+        error, words, told = ErrorCode.none, None, settings
+        if not self.describes_configs:
+            error, words, told = ErrorCode.cluster_authorization_failed, None, {}
+        elif named != str(node_id):
+            words = f"Unexpected broker id, expected {node_id} or empty string, but received {named}"
+            error, told = ErrorCode.invalid_request, {}
+        configs = tuple(
+            schema.DescribeConfigsResourceResult(
+                name=name, value=value, read_only=True, config_source=i8(4), is_sensitive=False, synonyms=()
+            )
+            for name, value in told.items()
+        )
+        result = schema.DescribeConfigsResult(
+            error_code=error, error_message=words, resource_type=i8(4), resource_name=named, configs=configs
+        )
+        return schema.DescribeConfigsResponse(throttle_time=_NOW, results=(result,))
+
+
+def _offsets(schema: Any, request: Any, node_id: int) -> Any:
+    """Partition n is led by the node after n."""
+
+    def partition(index: int) -> Any:
+        led = index == node_id - 1
+        return schema.ListOffsetsPartitionResponse(
+            partition_index=i32(index),
+            error_code=ErrorCode.none if led else ErrorCode.not_leader_or_follower,
+            timestamp=i64(-1),
+            offset=i64(0 if led else -1),
+        )
+
+    return schema.ListOffsetsResponse(
+        topics=tuple(
+            schema.ListOffsetsTopicResponse(
+                name=topic.name, partitions=tuple(partition(int(each.partition_index)) for each in topic.partitions)
+            )
+            for topic in request.topics
+        )
+    )
