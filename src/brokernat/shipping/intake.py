@@ -4,7 +4,7 @@ The only place where a record is ever refused, so the only one that counts refus
 away, spool at its limit, disk full) lets the queue fill up. Both bounds are differences of counters that only grow,
 each with one writer, so nothing can wrap below zero; a refusal touches none of them.
 
-An ordinary call pays for a lock, two additions and a `SimpleQueue.put`. It does not wake the writer, which sleeps a few
+An ordinary call pays for a lock, two additions and an `append`. It does not wake the writer, which sleeps a few
 milliseconds between blocks: a wake-up for every record would cost the caller more than all the rest.
 """
 
@@ -16,7 +16,7 @@ import time
 from concurrent.futures import Future
 from contextlib import suppress
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Final
 
 from brokernat.shipping.faults import NotShippedError
 
@@ -33,11 +33,8 @@ class OnFull(StrEnum):
     RAISE = "raise"
 
 
-class Entry(NamedTuple):
-    """A record on its way. Whoever waits for it to be stored holds the receipt."""
-
-    tail: bytes
-    receipt: Future[None] | None
+Entry = tuple[bytes, Future[None] | None]
+"""A record on its way, and what somebody holds who waits for it to be stored."""
 
 
 class Intake:
@@ -49,7 +46,10 @@ class Intake:
         self.stalled: str | None = None
         """Why the writer cannot go on at the moment."""
         self._max_records, self._max_bytes = max_records, max_bytes
-        self._entries: queue.SimpleQueue[Entry | None] = queue.SimpleQueue()
+        self._entries: list[Entry] = []
+        # A queue and no event: what rings must do so from a signal handler in the middle of another ring.
+        self._bell: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._idle = self._urgent = False
         # Reentrant: a signal handler of the application may log in the middle of a call.
         self._lock = threading.RLock()
         self._room = threading.Condition(self._lock)
@@ -84,7 +84,7 @@ class Intake:
             NotShippedError: refused, and `on_full` is not to drop.
         """
         size = len(tail)
-        entry = Entry(tail, Future() if receipt else None)
+        mine: Future[None] | None = Future() if receipt else None
         with self._lock:
             if not self._fits(size) and (reason := self._make_room(size)):
                 self._refused += 1
@@ -93,8 +93,12 @@ class Intake:
                 raise NotShippedError(reason)
             self._offered += 1
             self._offered_bytes += size
-            self._entries.put(entry)
-        return entry.receipt
+            self._entries.append((tail, mine))
+            self._urgent |= receipt
+            if self._idle:
+                self._idle = False
+                self._bell.put(None)
+        return mine
 
     def take(self, max_records: int, max_bytes: int, timeout: float, linger: float) -> list[Entry]:
         """What is there, in order, up to one block of it; the room is free at once.
@@ -102,24 +106,23 @@ class Intake:
         Waits up to `timeout` seconds for a first record, then gives others `linger` seconds to come unless somebody
         waits for it.
         """
-        try:
-            entry = self._entries.get(timeout=timeout)
-        except queue.Empty:
-            return []
-        waited_for = entry is None or entry.receipt is not None
-        if not waited_for and self._offered - self._taken < max_records:
-            time.sleep(linger)
-        found: list[Entry] = []
-        size = 0
-        with suppress(queue.Empty):
-            while True:
-                if entry is not None:
-                    found.append(entry)
-                    size += len(entry.tail)
-                    if len(found) >= max_records or size >= max_bytes:
-                        break
-                entry = self._entries.get_nowait()
         with self._lock:
+            self._idle = not (self._entries or self._urgent)
+        if self._idle:
+            with suppress(queue.Empty):
+                self._bell.get(timeout=timeout)
+            self._idle = False
+        if not self._urgent and 0 < len(self._entries) < max_records:
+            time.sleep(linger)
+        with self._lock:
+            self._urgent = False
+            found = self._entries[:max_records]
+        # Others only append: what was found stays where it is until it is removed here.
+        size = sum(len(tail) for tail, _ in found)
+        while found and size - len(found[-1][0]) >= max_bytes:
+            size -= len(found.pop()[0])
+        with self._lock:
+            del self._entries[: len(found)]
             self._taken += len(found)
             self._taken_bytes += size
             self._room.notify_all()
@@ -129,13 +132,14 @@ class Intake:
         """Records that were taken from the queue and could not be stored."""
         with self._lock:
             self._refused += len(entries)
-        for entry in entries:
-            if entry.receipt is not None:
-                entry.receipt.set_exception(NotShippedError(reason))
+        for _, receipt in entries:
+            if receipt is not None:
+                receipt.set_exception(NotShippedError(reason))
 
     def wake(self) -> None:
         """Let `take` return."""
-        self._entries.put(None)
+        self._urgent = True
+        self._bell.put(None)
 
     def close(self, reason: str) -> None:
         """Refuse from now on; those who wait for room are told."""

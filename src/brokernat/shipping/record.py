@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _STANDARD: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 _PLAIN_SIZE: Final = len(vars(logging.makeLogRecord({})))
 _OURS: Final = ("message", "event")
+_KNOWN: Final = 1_000
 _FORMATTER: Final = logging.Formatter()
 _JSON: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=repr)
 
@@ -35,7 +36,7 @@ class Encoder:
     def __init__(self) -> None:
         self._host = encode_basestring(socket.gethostname())
         self._second = (-1, "")
-        self._who: dict[tuple[str | None, int | None], str] = {}
+        self._known: dict[tuple[object, ...], str] = {}
 
     def encode(self, record: logging.LogRecord, formatter: logging.Formatter | None = None) -> bytes:
         """One record: `"time":…,"host":…,"process":…,"pid":…,"thread":…,"logger":…,"level":…,"message":…[,…]}`."""
@@ -48,10 +49,7 @@ class Encoder:
             message = _message_of(record.msg, extra)
         else:
             message = _message(record)
-        parts = [
-            f'"time":"{self._time(record.created)}",{self._process(record)}"thread":{_text(record.threadName)},'
-            f'"logger":{_text(record.name)},"level":{_text(record.levelname)},"message":{encode_basestring(message)}'
-        ]
+        parts = [f'"time":"{self._time(record.created)}",{self._whose(record)},"message":{encode_basestring(message)}']
         if record.exc_info or record.exc_text or record.stack_info:
             parts.append(f'"exception":{encode_basestring(_exception(record))}')
         if extra:
@@ -68,11 +66,25 @@ class Encoder:
             self._second = (second, text)
         return f"{text}.{micros:06d}Z"
 
-    def _process(self, record: logging.LogRecord) -> str:
-        who = (record.processName, record.process)
-        if who not in self._who:
-            self._who[who] = f'"host":{self._host},"process":{_text(who[0])},"pid":{who[1] or 0},'
-        return self._who[who]
+    def _whose(self, record: logging.LogRecord) -> str:
+        """Host, process, thread, logger and level: few in a program, so the text is kept."""
+        whose = (record.processName, record.process, record.threadName, record.name, record.levelname)
+        try:
+            return self._known[whose]
+        except KeyError:
+            pass
+        except TypeError:  # what no hash is known of; `makeLogRecord` takes anything
+            return self._spelled(*whose)
+        if len(self._known) >= _KNOWN:
+            # A program that names each thread anew must not fill the memory.
+            self._known.clear()
+        return self._known.setdefault(whose, self._spelled(*whose))
+
+    def _spelled(self, process: object, pid: object, thread: object, logger: object, level: object) -> str:
+        return (
+            f'"host":{self._host},"process":{_text(process)},"pid":{pid if isinstance(pid, int) else 0},'
+            f'"thread":{_text(thread)},"logger":{_text(logger)},"level":{_text(level)}'
+        )
 
 
 def json_text(value: object) -> str:

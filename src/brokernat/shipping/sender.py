@@ -25,7 +25,7 @@ from brokernat.shipping.spool import Rejection
 from brokernat.shipping.telling import tell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterator, Sequence
 
     from brokernat.shipping.block import Block
     from brokernat.shipping.spool import Spool
@@ -36,12 +36,12 @@ _LONGEST_PAUSE: Final = 5.0
 _TELL_EVERY: Final = 60.0
 
 
-class _Waiting(NamedTuple):
-    """A record on its way."""
+class _Run(NamedTuple):
+    """Consecutive records of a block on their way, from the sequence number `first` on."""
 
     block: Block
-    sequence: int
-    record: bytes
+    first: int
+    records: Sequence[bytes]
 
 
 class Sender:
@@ -123,20 +123,19 @@ class Sender:
 
     def _deliver(self, blocks: list[Block]) -> None:
         """Send until every record is acknowledged or rejected, then settle; on a stop nothing is settled."""
-        groups = [[_Waiting(block, *numbered) for block in blocks for numbered in block.numbered()]]
+        groups = [[_Run(block, block.first, block.records) for block in blocks]]
         rejections: dict[int, list[Rejection]] = defaultdict(list)
         pause = 0.0
         while groups:
             group = groups.pop()
             if not self._send(group):
                 return
-            faults = [(one, fault) for one in group if (fault := self._faults.get(one.record))] if self._faults else []
+            faults = list(self._faulty(group)) if self._faults else []
             refused = [one for one, fault in faults if rejects(fault)]
             again = [one for one, fault in faults if not rejects(fault)]
-            if len(group) == 1 and refused:
-                (one, fault), *_ = faults
-                reason = describe(fault)
-                rejections[one.block.block_id].append(Rejection(one.block.source, one.sequence, reason, one.record))
+            if refused and sum(len(run.records) for run in group) == 1:
+                (((block, sequence, (record,)), fault),) = faults
+                rejections[block.block_id].append(Rejection(block.source, sequence, describe(fault), record))
             elif refused:
                 # The broker judged the whole batch: which of its records is at fault shows when they come apart.
                 half = len(refused) // 2
@@ -149,31 +148,36 @@ class Sender:
                     return
         self._settle(blocks, rejections)
 
-    def _send(self, group: Iterable[_Waiting]) -> bool:
+    def _send(self, group: Sequence[_Run]) -> bool:
         """Whether every record of the group has its answer; those that were not acknowledged are in `_faults`."""
         self._faults.clear()
         produce, topic, failed = self._producer.produce, self._topic, self._failed
-        key, known, start = b"", "", b""
-        for block, sequence, record in group:
-            if block.source != known:
-                known, key = block.source, block.source.encode()
-                start = key + b"/"
-            headers = [(SEQUENCE_HEADER, b"%b%d" % (start, sequence))]
-            while True:
-                try:
-                    produce(topic, record, key, headers=headers, on_delivery=failed)
-                    break
-                except BufferError:
-                    if self._stop.is_set():
-                        return False
-                    self._producer.poll(_IDLE)
-                except Exception as error:
-                    # KafkaException: refused before it was queued.
-                    if not error.args or not hasattr(error.args[0], "fatal"):
-                        raise
-                    self._note(record, error.args[0])
-                    break
+        for block, first, records in group:
+            key = block.source.encode()
+            for sequence, record in enumerate(records, first):
+                headers = [(SEQUENCE_HEADER, b"%b/%d" % (key, sequence))]
+                while True:
+                    try:
+                        produce(topic, record, key, headers=headers, on_delivery=failed)
+                        break
+                    except BufferError:
+                        if self._stop.is_set():
+                            return False
+                        self._producer.poll(_IDLE)
+                    except Exception as error:
+                        # KafkaException: refused before it was queued.
+                        if not error.args or not hasattr(error.args[0], "fatal"):
+                            raise
+                        self._note(record, error.args[0])
+                        break
         return self._flushed()
+
+    def _faulty(self, group: Sequence[_Run]) -> Iterator[tuple[_Run, KafkaFault]]:
+        """The records that were not acknowledged, each as a run of its own."""
+        for block, first, records in group:
+            for sequence, record in enumerate(records, first):
+                if fault := self._faults.get(record):
+                    yield _Run(block, sequence, (record,)), fault
 
     def _flushed(self) -> bool:
         """Whether every record has its answer; False when that cannot be any more."""

@@ -97,7 +97,7 @@ class Writer:
         count = len(entries)
         while entries:
             try:
-                self._spool.append([entry.tail for entry in entries])
+                self._spool.append([tail for tail, _ in entries])
             except SpoolFullError as error:
                 entries = self._stalled(entries, str(error))
             except BaseException:
@@ -106,9 +106,9 @@ class Writer:
             else:
                 self._intake.stalled = None
                 break
-        for entry in entries:
-            if entry.receipt is not None:
-                entry.receipt.set_result(None)
+        for _, receipt in entries:
+            if receipt is not None:
+                receipt.set_result(None)
         with self._stored:
             self._stored_count += count
             self._stored.notify_all()

@@ -10,7 +10,7 @@ from brokernat.shipping.intake import Intake, OnFull
 
 
 def taken(intake: Intake, most: int = 100) -> list[bytes]:
-    return [entry.tail for entry in intake.take(most, 1 << 20, 0, 0)]
+    return [tail for tail, _ in intake.take(most, 1 << 20, 0, 0)]
 
 
 def test_records_leave_in_order_and_make_room() -> None:
@@ -115,3 +115,35 @@ def test_a_wake_up_hides_no_record() -> None:
     intake.wake()
     intake.offer(b"b")
     assert taken(intake) == [b"a", b"b"]
+
+
+@pytest.mark.parametrize("waited_for", [False, True])
+def test_a_record_wakes_who_waits_for_one(waited_for: bool) -> None:
+    intake = Intake(OnFull.DROP)
+    found: Future[list[bytes]] = Future()
+
+    def take() -> None:
+        # Hours: only a record can end this wait.
+        found.set_result([tail for tail, _ in intake.take(10, 1 << 20, 7200, 0)])
+
+    thread = threading.Thread(target=take, daemon=True)
+    thread.start()
+    intake.offer(b"first", receipt=waited_for)
+    assert found.result(30) == [b"first"]
+    thread.join(30)
+
+
+def test_a_record_that_somebody_waits_for_is_not_kept_lingering() -> None:
+    intake = Intake(OnFull.BLOCK)
+    intake.offer(b"ordinary")
+    intake.offer(b"audit", receipt=True)
+    # Hours: a linger would not end.
+    assert [tail for tail, _ in intake.take(10, 1 << 20, 0, 7200)] == [b"ordinary", b"audit"]
+
+
+def test_a_block_ends_with_the_record_that_fills_it() -> None:
+    intake = Intake(OnFull.DROP)
+    for size in (40, 40, 40, 500, 1):
+        intake.offer(b"x" * size)
+    taken = [[len(tail) for tail, _ in intake.take(10, 100, 0, 0)] for _ in range(3)]
+    assert taken == [[40, 40, 40], [500], [1]]

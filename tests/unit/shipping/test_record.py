@@ -50,6 +50,26 @@ def test_the_time_follows_the_record_also_backwards() -> None:
     assert times == ["1970-01-01T00:01:41.000000Z", "1970-01-01T00:01:39.500000Z", "1969-12-31T23:59:59.750000Z"]
 
 
+def test_threads_with_ever_new_names_do_not_fill_the_memory() -> None:
+    encoder = Encoder()
+    for number in range(3_000):
+        encoder.encode(logging.makeLogRecord({"msg": "x", "threadName": f"worker-{number}"}))
+    assert len(encoder._known) <= 1_000
+
+
+def test_the_same_words_of_another_record_are_not_taken_for_its_own() -> None:
+    encoder, first, second = Encoder(), a_record("x"), a_record("x")
+    second.levelname, second.threadName = "ERROR", "worker"
+    found = [json.loads(b"{" + encoder.encode(record)) for record in (first, second, first)]
+    assert [one["level"] for one in found] == ["INFO", "ERROR", "INFO"]
+    assert [one["thread"] for one in found] == ["MainThread", "worker", "MainThread"]
+
+
+def test_a_record_of_no_usual_making_is_shipped_too() -> None:
+    found = shipped(logging.makeLogRecord({"msg": "x", "name": ["a"], "process": "p", "threadName": None}))
+    assert (found["logger"], found["pid"], found["thread"], found["message"]) == (None, 0, None, "x")
+
+
 def test_an_exception_is_there_with_its_traceback() -> None:
     try:
         raise ValueError("no such order")
