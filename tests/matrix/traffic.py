@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-_PATIENCE = 150
+_PATIENCE = 300
 _PAUSE = 0.2
 
 State = dict[str, Any]
