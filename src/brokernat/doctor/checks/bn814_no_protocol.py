@@ -29,7 +29,7 @@ def _find(evidence: Evidence) -> Iterator[Finding]:
             seen = (f"{_SETTING}={given}",) if given is not None else (f"{_SETTING} is not set",)
             remedy = Remedy(broker=(f"add {', '.join(f'{name}:PROTOCOL' for name in missing)} to `{_SETTING}`",))
             message = f"no security protocol is given for {', '.join(missing)}"
-            yield Finding(CODE, Severity.ERROR, broker.name, message, seen, ("BN811",), remedy)
+            yield Finding(CODE, Severity.ERROR, broker.name, message, seen, ("BN811", "BN823"), remedy)
 
 
 CHECK = Check(

@@ -26,7 +26,7 @@ def _find(evidence: Evidence) -> Iterator[Finding]:
             if each.name not in told:
                 remedy = Remedy(broker=(f"add {each.name}://HOST:{each.port} to `advertised.listeners`",))
                 message = f"{each} is bound and not advertised: who comes in there is told of no broker here"
-                yield Finding(CODE, Severity.WARNING, broker.name, message, remedy=remedy)
+                yield Finding(CODE, Severity.WARNING, broker.name, message, because=("BN823",), remedy=remedy)
 
 
 CHECK = Check(

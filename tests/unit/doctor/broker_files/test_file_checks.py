@@ -1,0 +1,189 @@
+"""Each fault of a file gives its own finding, and files that are right give none."""
+
+from dataclasses import replace
+
+import pytest
+from tests.unit.doctor.broker_files.conftest import BOB_AND_FRED, KRAFT, SITUATION_1, file, files
+from tests.unit.doctor.conftest import GATEWAY, reached
+
+from brokernat.doctor.broker_files.opening import without_network
+from brokernat.doctor.evidence import Advertised, Evidence
+from brokernat.doctor.finding import Need, Severity
+from brokernat.doctor.registry import CHECKS
+from brokernat.doctor.runner import diagnose
+
+
+def kraft(**changes: str) -> str:
+    """The healthy KRaft file with other lines: `node_id="2"` for `node.id=2`; an empty value takes a line out."""
+    lines = dict(line.split("=", 1) for line in KRAFT.split())
+    lines |= {name.replace("_", "."): value for name, value in changes.items()}
+    return "\n".join(f"{name}={value}" for name, value in lines.items() if value)
+
+
+def brokers(*numbers: int, **changes: str) -> list[str]:
+    """Healthy files of several nodes; `{n}` in a change is the node's number."""
+    return [
+        kraft(
+            node_id=str(n),
+            advertised_listeners=f"PLAINTEXT://kafka-{n}.example:9092",
+            **{name: value.format(n=n) for name, value in changes.items()},
+        )
+        for n in numbers
+    ]
+
+
+def composed(text: str, *published: tuple[int, int]) -> Evidence:
+    return without_network((file(text, "c.yml kafka", published),))
+
+
+BOTH = "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,B:PLAINTEXT"
+
+
+@pytest.mark.parametrize(
+    ("evidence", "cause", "codes"),
+    [
+        (files(KRAFT), None, set()),
+        (files(*brokers(1, 2, 3)), None, set()),
+        (files(kraft(process_roles="broker", listeners="PLAINTEXT://:9092")), None, set()),
+        (files("node.id=9\nprocess.roles=controller\ncontroller.listener.names=C\nlisteners=C://:1"), None, set()),
+        (files(BOB_AND_FRED), None, {"BN824", "BN825"}),
+        (files(SITUATION_1), "BN813", {"BN813", "BN816"}),
+        (files(kraft(listeners="PLAINTEXT:9092,CONTROLLER://:9093")), "BN811", {"BN811", "BN815"}),
+        (files(kraft(listeners=" ")), "BN811", {"BN811", "BN815", "BN823"}),
+        (files(KRAFT + "node.id=1"), None, {"BN812"}),
+        (files(kraft(listeners="PLAINTEXT://:9092,plaintext://:9094,CONTROLLER://:9093")), "BN812", {"BN812"}),
+        (
+            files(kraft(listeners="PLAINTEXT://127.0.0.1:9092,B://[::1]:9092,CONTROLLER://:9093")),
+            "BN814",
+            {"BN813", "BN814", "BN816"},
+        ),
+        (files(kraft(listener_security_protocol_map="CONTROLLER:PLAINTEXT")), "BN814", {"BN814"}),
+        (files(kraft(advertised_listeners="PLAINTEXT://a.example:1,SSL://a.example:2")), "BN815", {"BN815"}),
+        (
+            files(kraft(listener_security_protocol_map=BOTH, listeners="PLAINTEXT://:9092,CONTROLLER://:9093,B://:9")),
+            None,
+            {"BN816"},
+        ),
+        (files(kraft(advertised_listeners="PLAINTEXT://0.0.0.0:9092")), "BN817", {"BN817"}),
+        (files("node.id=1\nlisteners=PLAINTEXT://0.0.0.0:9092"), "BN817", {"BN817"}),
+        (files("node.id=1\nlisteners=PLAINTEXT://[::]:9092"), "BN817", {"BN817"}),
+        (files("node.id=1"), None, {"BN818"}),
+        (files(kraft(inter_broker_listener_name="B")), "BN819", {"BN819"}),
+        (files("listeners=SSL://a.example:1"), "BN819", {"BN819"}),
+        (
+            files(kraft(inter_broker_listener_name="PLAINTEXT", security_inter_broker_protocol="PLAINTEXT")),
+            "BN819",
+            {"BN819"},
+        ),
+        (files(*brokers(1, 1)), "BN820", {"BN820", "BN821"}),
+        (files(KRAFT, kraft(node_id="2")), "BN821", {"BN821"}),
+        (
+            files(
+                *brokers(1, 2)[:1],
+                kraft(
+                    node_id="2",
+                    listeners="SSL://:1,CONTROLLER://:2",
+                    advertised_listeners="SSL://b.example:1",
+                    security_inter_broker_protocol="SSL",
+                    listener_security_protocol_map="CONTROLLER:SSL,SSL:SSL",
+                ),
+            ),
+            "BN822",
+            {"BN822"},
+        ),
+        (files(kraft(controller_listener_names="")), "BN823", {"BN823", "BN814", "BN816"}),
+        (files(kraft(controller_listener_names="controller")), "BN823", {"BN823", "BN814", "BN816"}),
+        (files(kraft(process_roles="broker")), "BN823", {"BN823"}),
+        (files(kraft(process_roles="controller")), "BN823", {"BN823"}),
+        (files(kraft(process_roles="")), "BN823", {"BN823", "BN814"}),
+        (files(kraft(advertised_listeners="PLAINTEXT://a.example:1,CONTROLLER://a.example:2")), None, {"BN823"}),
+        (files(kraft(advertised_listeners="PLAINTEXT://kafka-1:9092")), None, {"BN824"}),
+        (files(kraft(advertised_listeners="PLAINTEXT://ip-172-31-18-160.ec2.internal:9092")), None, {"BN824"}),
+        (files(kraft(advertised_listeners="PLAINTEXT://localhost:9092")), None, {"BN825"}),
+        (
+            files(*(kraft(node_id=n, advertised_listeners=f"PLAINTEXT://localhost:909{n}") for n in "12")),
+            None,
+            {"BN825"},
+        ),
+        (
+            replace(
+                files(KRAFT),
+                files=tuple(
+                    file(
+                        kraft(node_id=n, advertised_listeners=f"PLAINTEXT://localhost:909{n}"),
+                        n,
+                        ((9092, int(f"909{n}")),),
+                    )
+                    for n in "12"
+                ),
+            ),
+            "BN825",
+            {"BN825"},
+        ),
+        (
+            files(*brokers(1), *brokers(2, listener_security_protocol_map="PLAINTEXT:SSL,CONTROLLER:SSL")),
+            "BN826",
+            {"BN826"},
+        ),
+        (composed(kraft(advertised_listeners="PLAINTEXT://localhost:9092"), (9092, 9092)), None, {"BN825"}),
+        (composed(kraft(advertised_listeners="PLAINTEXT://localhost:29092"), (9092, 9092)), None, {"BN825", "BN827"}),
+        (composed(kraft(advertised_listeners="PLAINTEXT://a.example:9092"), (9093, 9092)), "BN827", {"BN827"}),
+        (composed(KRAFT), None, set()),
+        (files("host.name=a.example\nadvertised.port=1"), None, {"BN829"}),
+    ],
+)
+def test_exactly_these_findings(evidence: Evidence, cause: str | None, codes: set[str]) -> None:
+    found = diagnose(evidence)
+    assert {finding.code for finding in found.findings} == codes
+    assert (found.cause.code if found.cause else None) == cause
+
+
+def test_a_right_file_is_worth_no_warning() -> None:
+    """A name for containers beside one for the host is how it is done."""
+    assert {each.severity for each in diagnose(files(BOB_AND_FRED)).findings} == {Severity.INFO}
+
+
+def test_without_a_network_only_files_are_judged() -> None:
+    found = diagnose(files(KRAFT))
+    reasons = {each.reason for each in found.skipped}
+    assert reasons == {Need.NETWORK.value, Need.EXECUTORS.value}
+    of_files = {check.code for check in CHECKS if Need.FILES in check.needs}
+    assert set(found.passed) == of_files - {"BN828"}
+
+
+LIVE = replace(
+    files(KRAFT),
+    cluster="hq",
+    bootstraps=(replace(reached(1, GATEWAY[1]), brokers=(Advertised(1, "kafka-1.example", 9092),)),),
+)
+
+
+def reality(**changes: object) -> Evidence:
+    return replace(LIVE, bootstraps=(replace(LIVE.bootstraps[0], **changes),))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("evidence", "says"),
+    [
+        (LIVE, []),
+        (reality(settings=(("advertised.listeners", "PLAINTEXT://kafka-1.example:9092"), ("listeners", ""))), []),
+        (
+            reality(brokers=(Advertised(1, "old", 9092),)),
+            ["who asks 172.10.1.40:9093 is told old:9092, which the file does not advertise"],
+        ),
+        (reality(brokers=(Advertised(2, "old", 9092),)), ["the cluster does not tell of node 1"]),
+        (
+            reality(settings=(("advertised.listeners", "PLAINTEXT://x:1"),)),
+            ["advertised.listeners: the file has PLAINTEXT://kafka-1.example:9092, the broker has PLAINTEXT://x:1"],
+        ),
+    ],
+)
+def test_the_file_and_the_running_broker(evidence: Evidence, says: list[str]) -> None:
+    found = [each for each in diagnose(evidence).findings if each.code == "BN828" and each.severity != "info"]
+    assert [line for each in found for line in each.evidence] == says
+
+
+def test_nodes_without_a_file_are_named() -> None:
+    more = reality(brokers=(*(LIVE.bootstraps[0].brokers or ()), Advertised(7, "kafka-7.example", 9092)))
+    (found,) = [each for each in diagnose(more).findings if each.code == "BN828"]
+    assert (found.severity, found.message) == (Severity.INFO, "no file was given for node 7")
