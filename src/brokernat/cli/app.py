@@ -28,6 +28,7 @@ COMMANDS = {
     "map": ("brokernat.cli.map:map_", "Check, try and export an address map."),
     "doctor": ("brokernat.cli.doctor:doctor", "Say what is wrong between here and every broker, and what to change."),
     "explain": ("brokernat.cli.explain:explain", "Say what a code or a log line means, and what to do."),
+    "discover": ("brokernat.cli.discover:discover", "Find which broker answers where, and write the address map."),
     "demo": ("brokernat.cli.demo:demo", "Show the main job on this machine: real brokers, real Spark, no root."),
     "testbed": ("brokernat.cli.testbed:testbed", "Real brokers behind unreachable addresses, to try things on."),
     "pipeline": ("brokernat.cli.pipeline:pipeline", "Check and run a pipeline on Spark."),

@@ -1,0 +1,173 @@
+"""`brokernat discover`: which broker answers behind which endpoint, and the address map that follows.
+
+The result goes to stdout; the moving line, differences and questions to stderr. A file is changed only after its
+difference was shown, and only by somebody who agreed: at the terminal, or beforehand with `--yes`.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from brokernat.cli import console
+from brokernat.cli.cluster_choice import chosen_cluster
+from brokernat.cli.file_change import can_ask, change_file, read_text
+from brokernat.cli.options import EXIT_FINDINGS, config_option, format_option
+from brokernat.errors import ConfigError, MissingToolError, NothingReachableError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from brokernat.address import Endpoint
+    from brokernat.config import Cluster
+    from brokernat.config.merging import ProvenRule
+    from brokernat.doctor.discovering.matching import Discovery
+    from brokernat.doctor.discovering.sweeping import Progress
+
+_NARROWEST, _WIDEST = 40, 100
+_STDOUT = "-"
+
+
+@click.command()
+@config_option
+@click.option("--cluster", metavar="NAME", help="A cluster of the file; needed when it has several.")
+@click.option(
+    "--bootstrap-server", "servers", metavar="HOST:PORT", multiple=True, help="Instead of the file; repeatable."
+)
+@click.option(
+    "--candidates",
+    metavar="LIST",
+    multiple=True,
+    help="What may lead to brokers: `host:port`, `host:first-last`, `network/length:port`, separated by `,`. "
+    "The bootstrap servers unless given.",
+)
+@click.option(
+    "--scan", "scans", metavar="HOST:FIRST-LAST", multiple=True, help="These ports of one host, however many."
+)
+@click.option("--timeout", type=click.FloatRange(1, 600), default=30, show_default=True, help="Seconds for everything.")
+@click.option("--port-rules", is_flag=True, help="Host and port in every rule, also where hosts alone would do.")
+@click.option("--write", is_flag=True, help="Update the cluster's map in the file; shows the difference and asks.")
+@click.option("--output", "file", metavar="FILE", help="A rules file to make or to update; `-` for stdout.")
+@click.option("--yes", is_flag=True, help="Change files without asking.")
+@click.option("--partial", is_flag=True, help="Write what is proven, also where a node is missing.")
+@format_option
+def discover(
+    config_file: Path,
+    cluster: str | None,
+    servers: tuple[str, ...],
+    candidates: tuple[str, ...],
+    scans: tuple[str, ...],
+    timeout: float,
+    file: str | None,
+    output: str,
+    *,
+    port_rules: bool,
+    write: bool,
+    yes: bool,
+    partial: bool,
+) -> int:
+    """Find which broker answers behind which endpoint, prove it, and write the address map."""
+    from brokernat.doctor.discovering.candidates import parse_candidates, parse_scan
+    from brokernat.doctor.discovering.proposing import propose
+
+    _require_sense(servers, file, output, write=write, yes=yes)
+    looked_at = chosen_cluster(config_file, cluster, servers)
+    scanned = (endpoint for text in scans for endpoint in parse_scan(text))
+    endpoints = tuple(dict.fromkeys((*parse_candidates(candidates), *scanned)))
+    found = _found(looked_at, endpoints, timeout)
+    proven = () if found.direct else propose(found, hosts=not port_rules)
+    _show(found, proven, looked_at if servers else None, file, output)
+    if not found.nodes:
+        return NothingReachableError.exit_code
+    if proven and (write or file) and _may_write(found, partial=partial):
+        if write:
+            _write_config(config_file, looked_at, proven, yes=yes)
+        elif file == _STDOUT:
+            console.data(_rules_text("", found, proven).removesuffix("\n"))
+        elif file:
+            _write_rules(Path(file), found, proven, yes=yes)
+    return 0 if found.whole else EXIT_FINDINGS
+
+
+def _require_sense(servers: Sequence[str], file: str | None, output: str, *, write: bool, yes: bool) -> None:
+    if write and servers:
+        raise click.UsageError("`--write` is for a cluster of the file; with `--bootstrap-server` use `--output FILE`")
+    if write and file:
+        raise click.UsageError("`--write` and `--output` exclude each other")
+    if file == _STDOUT and output == "json":
+        raise click.UsageError("`--output -` and `--format json` both write to stdout")
+    changes = write or (file not in (None, _STDOUT) and Path(file or "").exists())
+    if changes and not yes and not can_ask():
+        raise click.UsageError("nobody is there to agree to a change of a file: say `--yes`, or leave out `--write`")
+
+
+def _found(cluster: Cluster, candidates: Sequence[Endpoint], timeout: float) -> Discovery:
+    try:
+        from brokernat.doctor.discovering.matching import match
+        from brokernat.doctor.discovering.sweeping import sweep
+    except ModuleNotFoundError as error:
+        if not (error.name or "").startswith("kio"):
+            raise
+        raise MissingToolError("discover needs kio", hint="pip install 'brokernat[doctor]'") from None
+    with _moving_line() as progress:
+        return match(sweep(cluster, candidates, timeout, progress))
+
+
+@contextmanager
+def _moving_line() -> Iterator[Callable[[Progress], None]]:
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True, highlight=False).status("asking the bootstrap servers") as status:
+        yield lambda p: status.update(f"looked at {p.done} of {p.total} candidates, Kafka behind {p.answering}")
+
+
+def _show(found: Discovery, proven: Sequence[ProvenRule], given: Cluster | None, file: str | None, output: str) -> None:
+    from brokernat.cli.discover_report import as_json, as_text
+
+    if output == "json":
+        console.json_data(as_json(found, proven))
+        return
+    width = max(_NARROWEST, min(shutil.get_terminal_size((80, 24)).columns, _WIDEST))
+    text = as_text(found, proven, width, given)
+    (console.note if file == _STDOUT else console.data)(text)
+
+
+def _may_write(found: Discovery, *, partial: bool) -> bool:
+    if found.whole or partial:
+        return True
+    console.report("nothing is written: not every node is proven\n\nhint: `--partial` writes what is")
+    return False
+
+
+def _write_config(file: Path, cluster: Cluster, proven: Sequence[ProvenRule], *, yes: bool) -> None:
+    from brokernat.config.editing import with_address_map
+
+    before = read_text(file)
+    if before is None:
+        raise ConfigError([Problem("file-missing", f"there is no file `{file}` any more")])
+    change_file(file, before, with_address_map(before, cluster.name, proven, str(file)), yes=yes)
+
+
+def _write_rules(file: Path, found: Discovery, proven: Sequence[ProvenRule], *, yes: bool) -> None:
+    from brokernat.config.rules_file import read_rules_file
+
+    before = read_text(file)
+    if before is not None:
+        # For its own words about a file that is something else.
+        read_rules_file(file)
+    change_file(file, before, _rules_text(before or "", found, proven), yes=yes)
+
+
+def _rules_text(before: str, found: Discovery, proven: Sequence[ProvenRule]) -> str:
+    from brokernat.config.editing import with_rules
+
+    title = f"# Address map: advertised = reachable, the first match wins. Cluster {found.cluster_id}.\n"
+    return with_rules(before or title, proven)

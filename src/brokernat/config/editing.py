@@ -1,0 +1,224 @@
+"""A proven map into `brokernat.yaml` or a rules file: text in, text out; nothing else of the text changes.
+
+YAML that is written anew loses its blanks and folds its lines, so the text is edited at the places that the node tree
+gives. What cannot be edited so (an alias, a cluster between braces) is refused by name, and the caller shows the lines
+to paste. The result is read again and compared: the map leads where it was proven to lead, every other value of the
+file is what it was, or nothing is returned.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
+
+from brokernat.address import AddressMap, parse_rule
+from brokernat.address.notation import split_rules
+from brokernat.config.document import parse_document
+from brokernat.config.merging import Form, Standing, leads, merge
+from brokernat.config.syntax import compose
+from brokernat.errors import ConfigError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from ruamel.yaml.nodes import Node
+
+    from brokernat.config.merging import ProvenRule
+
+_INDENT = "  "
+_BOM = "\ufeff"
+_LINE_ENDS = re.compile(r"\r\n|\r|\n")
+
+
+def with_address_map(text: str, cluster: str, proven: Sequence[ProvenRule], source: str) -> str:
+    """The text of a `brokernat.yaml` with the rules in the map of a cluster.
+
+    Args:
+        text: of a file that loads.
+        proven: at least one rule.
+
+    Raises:
+        ConfigError: there is no such cluster, or its map cannot be edited in place.
+    """
+    if text.startswith(_BOM):
+        return _BOM + with_address_map(text.removeprefix(_BOM), cluster, proven, source)
+    edited = _edited(text, cluster, proven, source)
+    before, after = parse_document(text, source), parse_document(edited, source)
+    rules = [parse_rule(str(rule)) for rule in _map_of(after.data, cluster) or ()]
+    if after.problems or _without_map(before.data, cluster) != _without_map(after.data, cluster):
+        raise _refusal(source, cluster, "the edit would change something else")
+    if not leads(rules, proven):
+        raise _refusal(source, cluster, "the rules that stand there would lead elsewhere")
+    return edited
+
+
+def with_rules(text: str, proven: Sequence[ProvenRule]) -> str:
+    """The text of a rules file with the rules; the text may be empty.
+
+    Raises:
+        ConfigError: it holds something else than rules.
+    """
+    if text.startswith(_BOM):
+        return _BOM + with_rules(text.removeprefix(_BOM), proven)
+    AddressMap.parse(text)
+    line_end = _line_end(text)
+    form = Form("", str, line_end)
+    starts = [0, *(found.end() for found in _LINE_ENDS.finditer(text))]
+    standing = [
+        Standing(parse_rule(each.text), place, place + len(each.text))
+        for each in split_rules(text)
+        for place in [starts[(each.location.line or 1) - 1] + (each.location.column or 1) - 1]
+    ]
+    if standing:
+        return merge(text, standing, proven, form)
+    if text and not text.endswith("\n"):
+        text += line_end
+    return text + "".join(form.line(new) + line_end for new in proven)
+
+
+def address_map_lines(proven: Sequence[ProvenRule], indent: str = "") -> list[str]:
+    """`address_map:` and its rules as they stand in the file."""
+    return [f"{indent}address_map:", *map(_form(indent + _INDENT, "\n").line, proven)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A key of the cluster's section, with its value, in the text."""
+
+    text: str
+    key: Node
+    value: Node
+    source: str
+    cluster: str
+
+    @property
+    def line_end(self) -> str:
+        return _line_end(self.text)
+
+    @property
+    def form(self) -> Form:
+        """How rules below a key in this column are written."""
+        return _form(" " * self.key.start_mark.column + _INDENT, self.line_end)
+
+    def lines(self, bodies: Iterable[str]) -> str:
+        return "".join(self.line_end + body for body in bodies)
+
+    def refusal(self, reason: str) -> ConfigError:
+        return _refusal(self.source, self.cluster, reason)
+
+
+def _edited(text: str, cluster: str, proven: Sequence[ProvenRule], source: str) -> str:
+    section = _section(text, cluster, source)
+    entries = {str(key.value): (key, value) for key, value in section.value if isinstance(key, ScalarNode)}
+    name = next((name for name in _WAYS if name in entries), None)
+    if name is None:
+        raise _refusal(source, cluster, "its `bootstrap_servers` stand elsewhere")
+    place = _Place(text, *entries[name], source, cluster)
+    if place.value.start_mark.index < place.key.end_mark.index or place.value.anchor is not None:
+        raise place.refusal(f"`{name}` has an anchor or is an alias")
+    return _WAYS[name](place, proven)
+
+
+def _into_the_map(place: _Place, proven: Sequence[ProvenRule]) -> str:
+    text, value = place.text, place.value
+    start, end = value.start_mark.index, value.end_mark.index
+    if not isinstance(value, SequenceNode) or not value.value:
+        return _behind(text, start, end, place.lines(map(place.form.line, proven)))
+    if not value.flow_style:
+        form = _form(" " * _dash(text, value), place.line_end)
+        return merge(text, [_standing(item) for item in value.value], proven, form)
+    if "#" in text[start:end]:
+        raise place.refusal("`address_map` holds comments between brackets")
+    bodies = [place.form.lead + place.form.body(parse_rule(item.value)) for item in value.value]
+    return _edited(_behind(text, start, end, place.lines(bodies)), place.cluster, proven, place.source)
+
+
+def _instead_of_pairs(place: _Place, proven: Sequence[ProvenRule]) -> str:
+    start, end = place.value.start_mark.index, _last(place.value)
+    if "#" in place.text[start:end]:
+        raise place.refusal("`broker_nat` holds comments")
+    text = _behind(place.text, start, end, place.lines(map(place.form.line, proven)))
+    return text[: place.key.start_mark.index] + "address_map" + text[place.key.end_mark.index :]
+
+
+def _behind_the_servers(place: _Place, proven: Sequence[ProvenRule]) -> str:
+    end = _last(place.value)
+    lines = address_map_lines(proven, " " * place.key.start_mark.column)
+    return _behind(place.text, end, end, place.lines(lines))
+
+
+_WAYS: dict[str, Callable[[_Place, Sequence[ProvenRule]], str]] = {
+    "address_map": _into_the_map,
+    "broker_nat": _instead_of_pairs,
+    "bootstrap_servers": _behind_the_servers,
+}
+"""What the map is written into, the first that the section has."""
+
+
+def _section(text: str, cluster: str, source: str) -> MappingNode:
+    node: Node | None = compose(text, source)[0]
+    for name in ("clusters", cluster):
+        found = node.value if isinstance(node, MappingNode) else []
+        key, node = next(((key, value) for key, value in found if key.value == name), (None, None))
+        if key is None:
+            raise ConfigError([Problem("unknown-cluster", f"there is no cluster `{cluster}` in `{source}`")])
+        if not isinstance(node, MappingNode) or node.flow_style or node.start_mark.index < key.end_mark.index:
+            raise _refusal(source, cluster, f"`{name}` is no mapping with a line for each key")
+    assert isinstance(node, MappingNode)  # noqa: S101
+    return node
+
+
+def _standing(item: Node) -> Standing:
+    return Standing(parse_rule(item.value), item.start_mark.index, item.end_mark.index)
+
+
+def _behind(text: str, start: int, end: int, lines: str) -> str:
+    """The text without what is from `start` to `end`, and with lines behind the line in which that was."""
+    kept = text[:start].rstrip() if start != end else text[:start]
+    rest = text[end:]
+    position = rest.find("\n")
+    position = len(rest) if position < 0 else position
+    position -= rest[position - 1 : position] == "\r"
+    return kept + rest[:position] + lines + rest[position:]
+
+
+def _form(indent: str, line_end: str) -> Form:
+    # YAML takes these for an alias and a list.
+    return Form(f"{indent}- ", lambda rule: f'"{rule}"' if rule[0] in "*[" else rule, line_end)
+
+
+def _dash(text: str, value: SequenceNode) -> int:
+    """The column of the dashes."""
+    first = value.value[0].start_mark
+    line = text[first.index - first.column : first.index]
+    return line.rindex("-")
+
+
+def _last(node: Node) -> int:
+    """Where the last text of a node ends: a list's own end is where the next thing begins."""
+    if isinstance(node, SequenceNode) and node.value and not node.flow_style:
+        return _last(node.value[-1])
+    return int(node.end_mark.index)
+
+
+def _line_end(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+def _map_of(data: Any, cluster: str) -> list[Any] | None:
+    return data["clusters"][cluster].get("address_map") if isinstance(data, dict) else None
+
+
+def _without_map(data: Any, cluster: str) -> Any:
+    clusters = dict(data["clusters"])
+    clusters[cluster] = {k: v for k, v in clusters[cluster].items() if k not in ("address_map", "broker_nat")}
+    return {**data, "clusters": clusters}
+
+
+def _refusal(source: str, cluster: str, reason: str) -> ConfigError:
+    hint = "paste the lines that are printed, or write the cluster as `brokernat init` does, a line for each key"
+    message = f"the map of `{cluster}` in `{source}` cannot be edited in place: {reason}"
+    return ConfigError([Problem("not-editable", message, hint)])

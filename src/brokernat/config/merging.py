@@ -1,0 +1,150 @@
+"""Proven rules into a text that holds rules already: what becomes of each line, and the new text; pure.
+
+Nothing that a person wrote goes away. A rule that does what was proven stays as it is; one for the same endpoints with
+another target is written over in its place; a wider one that would lead elsewhere gets the proven rule in front of it,
+because the first match wins; everything else is added at the end. Rules about other endpoints stay. Of the comments
+only our own are renewed, and those only when they would say something else than the day.
+
+The text may be YAML or a rules file: the caller says where the rules are in it and how a line of a rule begins.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+from brokernat.address import AddressMap, Unmapped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from brokernat.address import Endpoint, Rule
+
+_OURS = re.compile(
+    r"node [\d+]+, by (?P<method>\S+), (?P<confidence>\w+) (?P<day>\d{4}-\d\d-\d\d)(?:, cluster (?P<cluster>\S+))?$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ProvenRule:
+    """A rule, the advertised endpoints that it must decide about, and what its comment says."""
+
+    rule: Rule
+    advertised: tuple[Endpoint, ...]
+    comment: str
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A rule in a text: from `start` up to `end`, quotes included."""
+
+    rule: Rule
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How the text writes a rule: what stands before it in its line, quotes where it needs them, how lines end."""
+
+    lead: str
+    quote: Callable[[str], str]
+    line_end: str = "\n"
+
+    def line(self, proven: ProvenRule) -> str:
+        """A line of its own, without its end."""
+        return f"{self.lead}{self.body(proven.rule)}  # {proven.comment}"
+
+    def body(self, rule: Rule) -> str:
+        """The rule with blanks around `=`."""
+        return self.quote(str(rule).replace("=", " = "))
+
+
+class _Step(Enum):
+    KEEP = auto()
+    REPLACE = auto()
+    BEFORE = auto()
+
+
+def merge(text: str, standing: Sequence[Standing], proven: Sequence[ProvenRule], form: Form) -> str:
+    """The text with the proven rules; `standing` is not empty."""
+    edits: list[tuple[int, int, str]] = []
+    added: list[str] = []
+    for new in proven:
+        index = _deciding(standing, new)
+        if index is None:
+            added.append(form.line(new))
+            continue
+        edits += _edits(text, standing[index], new, _step(standing, index, new), form)
+    last = _line_end(text, standing[-1].end)
+    edits.append((last, last, "".join(form.line_end + line for line in added)))
+    pieces: list[str] = []
+    done = 0
+    # The sort is stable, so several lines before one rule keep their order.
+    for start, end, words in sorted(edits, key=lambda edit: edit[:2]):
+        pieces += text[done:start], words
+        done = end
+    return "".join((*pieces, text[done:]))
+
+
+def leads(rules: Sequence[Rule], proven: Sequence[ProvenRule]) -> bool:
+    """Whether rules make of every advertised endpoint what was proven."""
+    address_map = AddressMap(tuple(rules), Unmapped.PASS)
+    return all(
+        address_map.translate(endpoint).endpoint == new.rule.translate(endpoint)
+        and address_map.find(endpoint) is not None
+        for new in proven
+        for endpoint in new.advertised
+    )
+
+
+def _deciding(standing: Sequence[Standing], new: ProvenRule) -> int | None:
+    return next((i for i, old in enumerate(standing) if any(map(old.rule.pattern.matches, new.advertised))), None)
+
+
+def _step(standing: Sequence[Standing], index: int, new: ProvenRule) -> _Step:
+    if leads([old.rule for old in standing], [new]):
+        return _Step.KEEP
+    return _Step.REPLACE if new.rule.pattern.contains(standing[index].rule.pattern) else _Step.BEFORE
+
+
+def _edits(text: str, old: Standing, new: ProvenRule, step: _Step, form: Form) -> Iterator[tuple[int, int, str]]:
+    start = text.rfind("\n", 0, old.start) + 1
+    end = _line_end(text, old.end)
+    alone = not text[start : old.start].strip("- \t") and text[old.end : end].lstrip()[:1] in ("", "#")
+    if step is _Step.BEFORE:
+        yield (
+            (start, start, form.line(new) + form.line_end)
+            if alone
+            else (old.start, old.start, f"{form.body(new.rule)}, ")
+        )
+        return
+    if step is _Step.REPLACE:
+        yield old.start, old.end, form.body(new.rule)
+    if alone and (step is _Step.REPLACE or old.rule == new.rule):
+        behind = text[old.end : end]
+        said = behind.lstrip(" \t#").rstrip()
+        comment = _comment(said, new.comment)
+        if comment != said:
+            yield old.end, end, f"  # {comment}"
+
+
+def _comment(said: str, new: str) -> str:
+    """What a person said stays; what we said is replaced where more than the day has changed."""
+    ours, ours_now = _OURS.search(said), _OURS.search(new)
+    if ours and ours_now and (_fact(ours) == _fact(ours_now)):
+        return said
+    kept = (said[: ours.start()] if ours else said).rstrip("; ")
+    return f"{kept}; {new}" if kept else new
+
+
+def _fact(comment: re.Match[str]) -> str:
+    return comment[0].replace(comment["day"], "")
+
+
+def _line_end(text: str, position: int) -> int:
+    found = text.find("\n", position)
+    found = len(text) if found < 0 else found
+    return found - 1 if text[found - 1 : found] == "\r" else found

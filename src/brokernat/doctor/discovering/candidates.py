@@ -1,0 +1,103 @@
+"""Candidates as people write them: what may lead to a broker; pure.
+
+    172.10.1.40:9093          one endpoint
+    172.10.1.40:9090-9100     every port of a range
+    10.9.0.0/28:9092          every host of a network, without its own and its broadcast address
+    [fd00::1]:9092-9094       IPv6 in brackets, networks too: [fd00::/124]:9092
+
+Entries are separated by `,`. They are counted before they are listed: a network with too many addresses is refused and
+not made, so that a typing error is no scan of somebody's network.
+"""
+
+from __future__ import annotations
+
+from ipaddress import ip_network
+from typing import TYPE_CHECKING
+
+from brokernat.address import Endpoint
+from brokernat.address.endpoint import parse_port
+from brokernat.address.host import bracketed, format_ip, parse_host
+from brokernat.errors import ConfigError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+MOST = 1024
+_HINT = "write `host:port`, `host:first-last` or `network/length:port`, separated by `,`"
+
+
+def parse_candidates(texts: Iterable[str]) -> tuple[Endpoint, ...]:
+    """Every endpoint that the texts name, once, in their order.
+
+    Raises:
+        ConfigError: every entry that is none, or more than `MOST` of them.
+    """
+    found: dict[Endpoint, None] = {}
+    problems: list[Problem] = []
+    for entry in (entry.strip() for text in texts for entry in text.split(",")):
+        try:
+            found |= dict.fromkeys(_endpoints(entry, MOST))
+        except ConfigError as error:
+            problems.extend(error.problems)
+    if not problems and len(found) > MOST:
+        problems.append(_too_many("the candidates", len(found), MOST))
+    if problems:
+        raise ConfigError(problems)
+    return tuple(found)
+
+
+def parse_scan(text: str) -> tuple[Endpoint, ...]:
+    """The ports of one host, as many as there are: `172.10.1.40:1024-65535`.
+
+    Raises:
+        ConfigError: it is not one host and its ports.
+    """
+    if "," in text or "/" in text:
+        message = f"`{text}` is not one host and a range of its ports"
+        raise ConfigError([Problem("bad-scan", message, "a scan is `host:first-last`; `--candidates` takes lists")])
+    return tuple(_endpoints(text.strip(), 1 << 16))
+
+
+def _endpoints(entry: str, most: int) -> Iterator[Endpoint]:
+    host, colon, ports = entry.rpartition(":")
+    if not colon or host.startswith("[") != host.endswith("]") or "[" in host[1:] or (":" in host and host[0] != "["):
+        raise _no_candidate(entry, "host and port are not told apart" if colon else "the port is missing")
+    hosts = host.removeprefix("[").removesuffix("]")
+    try:
+        low, high = _range(ports)
+        addresses, number = _hosts(hosts)
+    except ConfigError as error:
+        raise _no_candidate(entry, error.problems[0].message) from None
+    if number * (high - low + 1) > most:
+        raise ConfigError([_too_many(f"`{entry}`", number * (high - low + 1), most)])
+    return (Endpoint(address, port) for address in addresses for port in range(low, high + 1))
+
+
+def _range(text: str) -> tuple[int, int]:
+    first, dash, last = text.partition("-")
+    low = parse_port(first.strip())
+    high = parse_port(last.strip()) if dash else low
+    if high < low:
+        raise ConfigError([Problem("bad-port", f"the range `{text}` ends before it begins")])
+    return low, high
+
+
+def _hosts(text: str) -> tuple[Iterable[str], int]:
+    if "/" not in text:
+        return (parse_host(text),), 1
+    try:
+        network = ip_network(text)
+    except ValueError:
+        raise ConfigError(
+            [Problem("bad-cidr", f"`{bracketed(text)}` is not a network with its host bits zero")]
+        ) from None
+    return map(format_ip, network.hosts()), network.num_addresses
+
+
+def _no_candidate(entry: str, reason: str) -> ConfigError:
+    return ConfigError([Problem("bad-candidate", f"candidate `{entry}`: {reason}", _HINT)])
+
+
+def _too_many(what: str, number: int, most: int) -> Problem:
+    hint = "name fewer; `--scan host:first-last` takes every port of one host"
+    return Problem("too-many-candidates", f"{what} would be {number} endpoints, at most {most} are looked at", hint)

@@ -1,0 +1,77 @@
+"""Entries to rules with the comment that says how each was proven; pure.
+
+A rule for host and port is the safe form: it says nothing about ports that nobody looked at. Where a NAT is host to
+host (every port kept, every advertised host behind a host of its own, more than one), a rule for the host says what the
+NAT does. A rule for a network never comes of this: it would cover addresses that were not seen.
+"""
+
+from __future__ import annotations
+
+from ipaddress import ip_network
+from typing import TYPE_CHECKING
+
+from brokernat.address import Endpoint
+from brokernat.address.host import as_ip
+from brokernat.address.rules import CidrRule, HostPortRule, HostRule
+from brokernat.config.merging import ProvenRule
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from brokernat.doctor.discovering.matching import Discovery, Entry
+
+_USUAL_NETWORK = 24
+
+
+def propose(discovery: Discovery, *, hosts: bool = True) -> tuple[ProvenRule, ...]:
+    """A rule for each entry, in the order of nodes.
+
+    Args:
+        hosts: write host to host where the entries are so.
+    """
+    groups: dict[str, list[Entry]] = {}
+    by_host = hosts and host_to_host(discovery.entries)
+    for entry in discovery.entries:
+        groups.setdefault(Endpoint.parse(entry.advertised).host if by_host else entry.advertised, []).append(entry)
+    return tuple(_rule(group, discovery, by_host=by_host) for group in groups.values())
+
+
+def host_to_host(entries: Sequence[Entry]) -> bool:
+    """Whether all that was seen is hosts exchanged for hosts."""
+    pairs = [(Endpoint.parse(entry.advertised), Endpoint.parse(entry.candidate)) for entry in entries]
+    hosts = {(advertised.host, candidate.host) for advertised, candidate in pairs}
+    return (
+        len(hosts) > 1
+        and all(advertised.port == candidate.port for advertised, candidate in pairs)
+        and len(hosts) == len({advertised for advertised, _ in hosts}) == len({candidate for _, candidate in hosts})
+    )
+
+
+def network_rule(entries: Sequence[Entry]) -> CidrRule | None:
+    """The rule for IPv4 networks that would say the same of these hosts, None where their last numbers differ."""
+    if not host_to_host(entries):
+        return None
+    found: set[CidrRule] = set()
+    for entry in entries:
+        advertised, reachable = (
+            as_ip(Endpoint.parse(entry.advertised).host),
+            as_ip(Endpoint.parse(entry.candidate).host),
+        )
+        if advertised is None or reachable is None or not advertised.version == reachable.version == 4:
+            return None
+        networks = [ip_network(f"{address}/{_USUAL_NETWORK}", strict=False) for address in (advertised, reachable)]
+        if int(advertised) - int(networks[0].network_address) != int(reachable) - int(networks[1].network_address):
+            return None
+        found.add(CidrRule(networks[0], networks[1]))
+    return found.pop() if len(found) == 1 else None
+
+
+def _rule(entries: Sequence[Entry], discovery: Discovery, *, by_host: bool) -> ProvenRule:
+    first = entries[0]
+    advertised, candidate = Endpoint.parse(first.advertised), Endpoint.parse(first.candidate)
+    rule = HostRule(advertised.host, candidate.host) if by_host else HostPortRule(advertised, candidate)
+    nodes = "+".join(str(entry.node_id) for entry in entries)
+    comment = f"node {nodes}, by {first.method}, {first.confidence} {discovery.taken_at[:10]}"
+    if discovery.cluster_id:
+        comment += f", cluster {discovery.cluster_id}"
+    return ProvenRule(rule, tuple(Endpoint.parse(entry.advertised) for entry in entries), comment)

@@ -1,0 +1,137 @@
+"""The network's part of a discovery: the bootstrap servers say what is advertised, then every candidate is looked at.
+
+A candidate is touched first, many at a time, and looked at only where something listens: closed ports cost a packet,
+and a black hole holds a place among the touches and none among the looks. A certificate that names a broker and not
+the gateway is no obstacle: the candidate is looked at again under the name that the broker advertises, as a client does
+that dials it by the map.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from brokernat.address import Endpoint
+from brokernat.doctor.client_side import client_side
+from brokernat.doctor.collecting import as_bootstrap
+from brokernat.doctor.evidence import Evidence, Look
+from brokernat.doctor.probes.look import Looker
+from brokernat.doctor.probes.survey import Survey, survey
+from brokernat.doctor.probes.tls import covers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from brokernat.config import Cluster
+    from brokernat.doctor.client_side import ClientSide
+    from brokernat.doctor.evidence import Advertised
+
+_TOUCHES, _LOOKS = 128, 16
+_STEP, _TOUCH = 5.0, 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the candidates are; behind `answering` of them is Kafka for this client."""
+
+    done: int
+    total: int
+    answering: int
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What was seen. `evidence` is about the bootstrap servers alone; `candidates` are looks in the order given, and
+    empty where no bootstrap server answers."""
+
+    evidence: Evidence
+    candidates: tuple[Look, ...]
+
+
+def sweep(
+    cluster: Cluster,
+    candidates: Sequence[Endpoint],
+    timeout: float,
+    progress: Callable[[Progress], None] = lambda _: None,
+) -> Swept:
+    """Look at the bootstrap servers and the candidates as a client of this cluster.
+
+    Args:
+        candidates: what may lead to brokers; the bootstrap servers where it is empty.
+        timeout: of the whole, in seconds; the bootstrap servers may use half of it.
+
+    Raises:
+        ConfigError: the client's section cannot be read.
+    """
+    return asyncio.run(_sweep(cluster, client_side(cluster), candidates, timeout, progress))
+
+
+async def _sweep(
+    cluster: Cluster,
+    client: ClientSide,
+    candidates: Sequence[Endpoint],
+    timeout: float,  # noqa: ASYNC109 - a budget
+    progress: Callable[[Progress], None],
+) -> Swept:
+    start = asyncio.get_running_loop().time()
+    step = min(_STEP, timeout / 4)
+    looks = asyncio.Semaphore(_LOOKS)
+    early = Looker(client, step, start + timeout / 2, looks)
+    bootstraps = await asyncio.gather(
+        *(as_bootstrap(server, cluster.address_map, early) for server in cluster.bootstrap_servers)
+    )
+    late = Looker(client, step, start + timeout, looks)
+    first = next((look for look in bootstraps if look.answers), None)
+    asked = Survey() if first is None else await survey(late, first, ())
+    evidence = Evidence(
+        taken_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        cluster=cluster.name,
+        security_protocol=client.protocol,
+        mechanism=client.mechanism,
+        rules=None,
+        unmapped="pass",
+        bootstraps=tuple(bootstraps),
+        replicas=asked.replicas,
+    )
+    if first is None:
+        return Swept(evidence, ())
+    quick = Looker(client, min(step, _TOUCH), start + timeout, asyncio.Semaphore(_TOUCHES))
+    known = {look.endpoint: look for look in bootstraps if look.complete}
+    looker = _Candidates(late, quick, first.brokers or (), known, progress)
+    return Swept(evidence, await looker.look(candidates or [Endpoint.parse(look.endpoint) for look in bootstraps]))
+
+
+@dataclass
+class _Candidates:
+    late: Looker
+    quick: Looker
+    brokers: tuple[Advertised, ...]
+    known: dict[str, Look]
+    progress: Callable[[Progress], None]
+
+    async def look(self, endpoints: Sequence[Endpoint]) -> tuple[Look, ...]:
+        done = answering = 0
+
+        async def one(endpoint: Endpoint) -> Look:
+            nonlocal done, answering
+            look = await self._one(endpoint)
+            done, answering = done + 1, answering + look.answers
+            self.progress(Progress(done, len(endpoints), answering))
+            return look
+
+        return tuple(await asyncio.gather(*map(one, endpoints)))
+
+    async def _one(self, endpoint: Endpoint) -> Look:
+        look = self.known.get(str(endpoint))
+        if look is None:
+            touched = await self.quick.touch(endpoint)
+            if not touched.connected:
+                return touched
+            look = await self.late.look(endpoint)
+        if look.tls is None or look.tls.outcome != "name-mismatch":
+            return look
+        names = look.tls.names
+        name = next((broker.host for broker in self.brokers if covers(names, broker.host)), None)
+        return look if name is None else await self.late.look(endpoint, name)

@@ -1,0 +1,189 @@
+"""`brokernat discover` as a person sees it: what was seen is made by hand, everything behind it is real."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.unit.doctor.conftest import BROKERS, GATEWAY, WITHOUT_MAP, reached, refused
+
+from brokernat.config import load
+from brokernat.doctor.discovering import sweeping
+from brokernat.doctor.discovering.sweeping import Swept
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from syrupy.assertion import SnapshotAssertion
+    from tests.cli.conftest import Run
+
+    from brokernat.address import Endpoint
+    from brokernat.doctor.evidence import Look
+
+    Seeing = Callable[..., None]
+
+EVIDENCE = replace(WITHOUT_MAP, taken_at="2026-11-21T12:00:00+00:00", paths=())
+RIGHT = [reached(node, end) for node, end in GATEWAY.items()]
+
+
+@pytest.fixture
+def seeing(monkeypatch: pytest.MonkeyPatch) -> Seeing:
+    """Decides what the network would have shown."""
+
+    def decide(candidates: Sequence[Look], bootstraps: Sequence[Look] = RIGHT[:1]) -> None:
+        def sweep(cluster: object, endpoints: Sequence[Endpoint], *more: object) -> Swept:
+            return Swept(replace(EVIDENCE, bootstraps=tuple(bootstraps)), tuple(candidates))
+
+        monkeypatch.setattr(sweeping, "sweep", sweep)
+
+    return decide
+
+
+def test_the_whole_map_of_a_cluster_that_no_file_has(run: Run, seeing: Seeing, snapshot: SnapshotAssertion) -> None:
+    seeing([*RIGHT, refused("172.10.1.40:9096")])
+    assert (
+        run("discover", "--bootstrap-server", "172.10.1.40:9093", "--candidates", "172.10.1.40:9093-9096") == snapshot
+    )
+
+
+def test_what_is_missing_is_said_and_nothing_is_written(
+    run: Run, folder: Path, seeing: Seeing, snapshot: SnapshotAssertion
+) -> None:
+    before = (folder / "brokernat.yaml").read_bytes()
+    other = replace(RIGHT[2], brokers=tuple(replace(each, port=9094) for each in BROKERS))
+    seeing([*RIGHT[:2], other, replace(RIGHT[0], endpoint="172.10.1.40:9096", cluster_id="another")])
+    assert run("discover", "--cluster", "hq", "--write", "--yes") == snapshot
+    assert (folder / "brokernat.yaml").read_bytes() == before
+
+
+def test_a_file_is_updated_with_its_difference_shown(
+    run: Run, folder: Path, seeing: Seeing, snapshot: SnapshotAssertion
+) -> None:
+    seeing([RIGHT[1], RIGHT[0], replace(RIGHT[2], endpoint="172.10.1.40:9099")])
+    (folder / "brokernat.yaml").chmod(0o640)
+    assert run("discover", "--cluster", "hq", "--write", "--yes") == snapshot
+    found = load(folder / "brokernat.yaml").cluster("hq").address_map
+    assert [str(rule) for rule in found.rules if "192.168.1.25" in str(rule)] if found else []
+    assert (folder / "brokernat.yaml").stat().st_mode & 0o777 == 0o640
+    assert "nothing to change" in run("discover", "--cluster", "hq", "--write", "--yes")
+
+
+def test_part_of_a_map_on_request(run: Run, folder: Path, seeing: Seeing) -> None:
+    seeing(RIGHT[:2])
+    said = run("discover", "--cluster", "hq", "--output", "rules", "--partial")
+    assert said.startswith("exit 5\n")
+    assert (folder / "rules").read_text().count(" = ") == 3  # the title is one
+    assert run("map", "check", "--file", "rules").startswith("exit 0\n")
+
+
+def test_a_rules_file_on_stdout(run: Run, seeing: Seeing, snapshot: SnapshotAssertion) -> None:
+    seeing(RIGHT)
+    assert run("discover", "--cluster", "hq", "--output", "-") == snapshot
+
+
+def test_a_rules_file_is_updated(run: Run, folder: Path, seeing: Seeing) -> None:
+    seeing(RIGHT)
+    (folder / "rules").write_text("# mine\nother:1 = x:1\n192.168.1.23:9092 = gone:1  # rack 3\n")
+    said = run("discover", "--cluster", "hq", "--output", "rules", "--yes")
+    assert "-192.168.1.23:9092 = gone:1  # rack 3" in said
+    text = (folder / "rules").read_text()
+    assert text.startswith("# mine\nother:1 = x:1\n192.168.1.23:9092 = 172.10.1.40:9093  # rack 3; node 1, by ")
+    assert run("map", "check", "--file", "rules").startswith("exit 0\n")
+
+
+def test_something_else_than_rules_is_left_alone(run: Run, folder: Path, seeing: Seeing) -> None:
+    seeing(RIGHT)
+    (folder / "rules").write_text("clusters:\n")
+    assert run("discover", "--cluster", "hq", "--output", "rules", "--yes").startswith("exit 2\n")
+    assert (folder / "rules").read_text() == "clusters:\n"
+
+
+@pytest.mark.parametrize(("answer", "changed"), [("y\n", True), ("n\n", False)])
+def test_a_person_is_asked(
+    run: Run, folder: Path, seeing: Seeing, monkeypatch: pytest.MonkeyPatch, answer: str, *, changed: bool
+) -> None:
+    seeing(RIGHT)
+    monkeypatch.setattr("brokernat.cli.discover.can_ask", lambda: True)
+    asked: list[str] = []
+
+    def confirm(question: str, **_: object) -> bool:
+        asked.append(question)
+        return answer == "y\n"
+
+    monkeypatch.setattr("click.confirm", confirm)
+    before = (folder / "brokernat.yaml").read_bytes()
+    run("discover", "--cluster", "hq", "--write")
+    assert asked == ["write brokernat.yaml?"]
+    assert ((folder / "brokernat.yaml").read_bytes() != before) is changed
+
+
+def test_a_file_that_changed_in_between(
+    run: Run, folder: Path, seeing: Seeing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seeing(RIGHT)
+    monkeypatch.setattr("brokernat.cli.discover.can_ask", lambda: True)
+
+    def confirm(*_: object, **__: object) -> bool:
+        (folder / "brokernat.yaml").write_text("clusters: {}\n")
+        return True
+
+    monkeypatch.setattr("click.confirm", confirm)
+    assert "changed by somebody else" in run("discover", "--cluster", "hq", "--write")
+    assert (folder / "brokernat.yaml").read_text() == "clusters: {}\n"
+
+
+def test_host_to_host(run: Run, seeing: Seeing, snapshot: SnapshotAssertion) -> None:
+    seeing([replace(look, endpoint=f"10.9.0.{22 + node}:9092") for node, look in enumerate(RIGHT, 1)])
+    arguments = ("discover", "--bootstrap-server", "10.9.0.23:9092", "--candidates", "10.9.0.0/27:9092")
+    assert run(*arguments) == snapshot
+    assert "192.168.1.23:9092 = 10.9.0.23:9092" in run(*arguments, "--port-rules")
+
+
+def test_no_map_is_needed(run: Run, seeing: Seeing, snapshot: SnapshotAssertion) -> None:
+    seeing([replace(look, endpoint=BROKERS[node].endpoint) for node, look in enumerate(RIGHT)])
+    assert run("discover", "--cluster", "hq", "--write", "--yes") == snapshot
+
+
+def test_nothing_answers(run: Run, snapshot: SnapshotAssertion) -> None:
+    assert run("discover", "--bootstrap-server", "127.0.0.1:1", "--candidates", "127.0.0.1:1-3") == snapshot
+
+
+def test_for_programs(run: Run, seeing: Seeing) -> None:
+    seeing([*RIGHT[:2], refused("172.10.1.40:9096")])
+    said = run("discover", "--cluster", "hq", "--format", "json")
+    assert said.startswith("exit 5\n")
+    told = json.loads(said.partition("--- stdout\n")[2].partition("--- stderr")[0])
+    assert told["whole"] is False
+    assert told["missing"] == [{"node_id": 3, "advertised": "192.168.1.25:9092"}]
+    assert told["entries"][0] == {
+        "node_id": 1,
+        "advertised": "192.168.1.23:9092",
+        "candidate": "172.10.1.40:9093",
+        "method": "describeconfigs",
+        "confidence": "proven",
+    }
+    assert [finding["code"] for finding in told["findings"]] == ["BN605"]
+    assert told["silent_candidates"] == {"refused": 1}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--write"],
+        ["--cluster", "hq", "--write"],
+        ["--cluster", "hq", "--output", "brokernat.yaml"],
+        ["--cluster", "hq", "--write", "--output", "x"],
+        ["--bootstrap-server", "a:1", "--write"],
+        ["--cluster", "hq", "--output", "-", "--format", "json"],
+        ["--cluster", "hq", "--candidates", "gateway"],
+        ["--cluster", "hq", "--scan", "a:1,b:1"],
+        ["--cluster", "none"],
+        ["--config", "none.yaml"],
+    ],
+    ids=" ".join,
+)
+def test_said_wrong(run: Run, snapshot: SnapshotAssertion, arguments: list[str]) -> None:
+    assert run("discover", *arguments) == snapshot

@@ -1,0 +1,140 @@
+"""What was seen to entries: the usual situation, and everything that makes a candidate none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.unit.doctor.conftest import BROKERS, GATEWAY, WITHOUT_MAP, refused
+
+from brokernat.doctor.discovering.matching import Discovery, match
+from brokernat.doctor.discovering.sweeping import Swept
+from brokernat.doctor.evidence import Advertised, Attempt, Evidence, Identity, Look
+
+SEEN = replace(WITHOUT_MAP, paths=())
+RIGHT = tuple(WITHOUT_MAP.bootstraps)
+
+
+def discovered(*candidates: Look, evidence: Evidence = SEEN) -> Discovery:
+    return match(Swept(evidence, candidates))
+
+
+def led(found: Discovery) -> dict[int, str]:
+    return {entry.node_id: entry.candidate for entry in found.entries}
+
+
+def codes(found: Discovery) -> list[str]:
+    return [finding.code for finding in found.findings]
+
+
+def at(endpoint: str, look: Look) -> Look:
+    return replace(look, endpoint=endpoint)
+
+
+def test_every_node_behind_its_own_candidate_in_whatever_order() -> None:
+    found = discovered(*reversed(RIGHT), refused("172.10.1.40:9096"))
+    assert led(found) == GATEWAY
+    assert found.whole
+    assert not found.direct
+    assert found.silent == {"refused": 1}
+    assert found.findings == ()
+    assert {(entry.method, entry.confidence.value) for entry in found.entries} == {("describeconfigs", "proven")}
+
+
+def test_a_weaker_method_is_told() -> None:
+    weak = [replace(look, identity=replace(look.identity, method="certificate")) for look in RIGHT if look.identity]
+    assert {entry.confidence.value for entry in discovered(*weak).entries} == {"likely"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "code"),
+    [
+        (replace(RIGHT[2], identity=Identity(3, "apiversions", others=(1, 2))), "BN602"),
+        (replace(RIGHT[2], cluster_id="another"), "BN501"),
+        (replace(RIGHT[2], brokers=tuple(replace(each, port=9094) for each in BROKERS)), "BN603"),
+        (replace(RIGHT[2], identity=Identity(None, "none", "CLUSTER_AUTHORIZATION_FAILED")), "BN604"),
+        (replace(RIGHT[2], identity=Identity(7, "apiversions")), "BN503"),
+        (replace(RIGHT[2], complete=False), "BN004"),
+        (replace(RIGHT[2], speaks="http", brokers=None, identity=None, cluster_id=None), "BN104"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_is_no_candidate(changed: Look, code: str) -> None:
+    found = discovered(*RIGHT[:2], changed)
+    assert led(found) == {1: GATEWAY[1], 2: GATEWAY[2]}
+    assert codes(found) == ["BN605", code]
+    assert found.findings[0].subject == "node 3 at 192.168.1.25:9092"
+    assert found.findings[1].subject.endswith(changed.endpoint)
+    assert [node.node_id for node in found.missing] == [3]
+    assert not found.whole
+
+
+def test_strangers_among_the_candidates_do_not_matter_once_all_nodes_are_found() -> None:
+    stranger = replace(at("172.10.1.40:9099", RIGHT[0]), cluster_id="another")
+    found = discovered(*RIGHT, stranger)
+    assert found.whole
+    assert codes(found) == ["BN501"]
+
+
+def test_two_candidates_for_a_node_are_not_guessed() -> None:
+    found = discovered(*RIGHT, at("172.10.1.41:9093", RIGHT[0]))
+    assert sorted(led(found)) == [2, 3]
+    assert "172.10.1.40:9093, 172.10.1.41:9093" in found.findings[0].message
+
+
+def test_the_listener_is_named_where_the_broker_tells_it() -> None:
+    told = tuple(replace(each, port=9094) for each in BROKERS)
+    settings = (("advertised.listeners", "IN://192.168.1.25:9092,OUT://192.168.1.25:9094"),)
+    found = discovered(*RIGHT[:2], replace(RIGHT[2], brokers=told, settings=settings))
+    assert "node 3 on listener OUT" in found.findings[1].message
+
+
+def test_nodes_that_no_rule_can_tell_apart() -> None:
+    told = (Advertised(1, "localhost", 9092), Advertised(2, "localhost", 9092), Advertised(3, "", 0))
+    looks = [replace(look, brokers=told) for look in RIGHT]
+    found = discovered(*looks, evidence=replace(SEEN, bootstraps=tuple(looks)))
+    assert found.entries == ()
+    assert [finding.subject for finding in found.findings if finding.code == "BN605"] == [
+        "node 1 at localhost:9092",
+        "node 2 at localhost:9092",
+        "node 3 at :0",
+    ]
+
+
+def test_bootstrap_servers_of_two_listeners_make_no_whole_map() -> None:
+    other = replace(RIGHT[1], brokers=tuple(replace(each, port=9094) for each in BROKERS))
+    found = discovered(*RIGHT, evidence=replace(SEEN, bootstraps=(RIGHT[0], other)))
+    assert led(found) == GATEWAY
+    assert "BN502" in codes(found)
+    assert not found.whole
+
+
+def test_nodes_that_only_partitions_know() -> None:
+    found = discovered(*RIGHT, evidence=replace(SEEN, replicas=(1, 2, 3, 4)))
+    assert "BN503" in codes(found)
+    assert not found.whole
+
+
+def test_what_is_reached_as_it_is_needs_no_map() -> None:
+    assert discovered(*(at(BROKERS[n - 1].endpoint, RIGHT[n - 1]) for n in (1, 2, 3))).direct
+
+
+def test_no_bootstrap_server_answers() -> None:
+    found = discovered(evidence=replace(SEEN, bootstraps=(refused("172.10.1.40:9093"),), replicas=None))
+    assert found.nodes == ()
+    assert not found.whole
+    assert codes(found) == ["BN103"]
+
+
+@pytest.mark.parametrize(
+    ("look", "words"),
+    [
+        (Look("a:1", "a", attempts=(Attempt("10.0.0.1", "timeout"), Attempt("10.0.0.2", "refused"))), "refused"),
+        (Look("a:1", "a", attempts=(Attempt("10.0.0.1", "timeout"),)), "no answer"),
+        (Look("a:1", "a", attempts=(Attempt("10.0.0.1", "unreachable"),)), "no route"),
+        (Look("a:1", "a", dns_error="unknown"), "name does not resolve"),
+        (Look("a:1", "a", complete=False), "not looked at in time"),
+    ],
+)
+def test_silent_candidates_are_counted(look: Look, words: str) -> None:
+    assert discovered(*RIGHT, look).silent == {words: 1}
