@@ -1,18 +1,68 @@
 """`brokernat doctor` as a person sees it: reports of saved evidence, and ways to say it wrong."""
 
+import json
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 from syrupy.assertion import SnapshotAssertion
 from tests.cli.conftest import Run
 from tests.unit.doctor.conftest import WITHOUT_MAP, mapped
 
 from brokernat.doctor.evidence import to_json
+from brokernat.doctor.registry import CHECKS
 
 
 def test_from_saved_evidence(run: Run, folder: Path, snapshot: SnapshotAssertion) -> None:
     (folder / "seen.json").write_text(to_json(WITHOUT_MAP))
-    assert run("doctor", "--from", "seen.json") == snapshot
+    # How many checks there are is not what this is about.
+    said = re.sub(r"skipped\n.*?\n\n", "", run("doctor", "--from", "seen.json"), flags=re.DOTALL)
+    assert re.sub(r"; .* skipped", "; ...", said) == snapshot
+
+
+def test_a_page_is_written_beside_the_report(run: Run, folder: Path) -> None:
+    (folder / "seen.json").write_text(to_json(WITHOUT_MAP))
+    said = run("doctor", "--from", "seen.json", "--html", "report.html")
+    assert "root cause: " in said
+    assert "report.html: the report as a page" in said
+    assert "<title>hq: something stops clients" in (folder / "report.html").read_text("utf-8")
+
+
+def test_suppressed(run: Run, folder: Path) -> None:
+    (folder / "seen.json").write_text(to_json(WITHOUT_MAP))
+    some = run("doctor", "--from", "seen.json", "--suppress", "BN302=node 1 *", "--suppress", "bn606")
+    assert some.startswith("exit 5\n")
+    assert "1 finding suppressed" in some
+    assert "`--suppress BN606` matched nothing" in some
+    every = run("doctor", "--from", "seen.json", "--suppress", "BN302", "--suppress", "BN2*", "--fail-on", "warning")
+    assert every.startswith("exit 0\n")
+    assert "6 findings suppressed" in every
+    assert run("doctor", "--suppress", "BN999").startswith("exit 2\n")
+
+
+def test_every_check_is_listed(run: Run) -> None:
+    listed = run("doctor", "--list-checks")
+    assert all(f"{check.code}  {check.title}\n" in listed for check in CHECKS)
+    said = run("doctor", "--list-checks", "--format", "json")
+    (page,) = (
+        each["doc"]
+        for each in json.loads(said.partition("--- stdout\n")[2].partition("---")[0])
+        if each["code"] == "BN302"
+    )
+    assert page == "docs/reference/codes/BN302.md"
+
+
+def test_the_schema_is_that_of_the_output(run: Run, folder: Path) -> None:
+    (folder / "seen.json").write_text(to_json(WITHOUT_MAP))
+
+    def printed(*arguments: str) -> Any:
+        return json.loads(run("doctor", *arguments).partition("--- stdout\n")[2].rpartition("--- stderr")[0])
+
+    schema = printed("--schema")
+    Draft202012Validator.check_schema(schema)
+    Draft202012Validator(schema).validate(printed("--from", "seen.json", "--format", "json"))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ into the file, where they can be references.
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,16 +15,16 @@ import click
 
 from brokernat.cli import console
 from brokernat.cli.cluster_choice import chosen_cluster
+from brokernat.cli.doctor_report import listed_checks, report, report_options
 from brokernat.cli.executor_findings import spark_options, with_executors
-from brokernat.cli.options import config_option, fail_on_option, findings_code, format_option
+from brokernat.cli.options import config_option, fail_on_option, format_option
 from brokernat.cli.spark_options import with_spark
-from brokernat.errors import ConfigError, MissingToolError, NothingReachableError, Problem
+from brokernat.errors import ConfigError, MissingToolError, Problem
 
 if TYPE_CHECKING:
     from brokernat.config import Cluster
     from brokernat.doctor.evidence import Evidence
-
-_NARROWEST, _WIDEST = 40, 100
+    from brokernat.doctor.suppressing import Suppression
 
 
 @click.command()
@@ -48,6 +47,7 @@ _NARROWEST, _WIDEST = 40, 100
 )
 @click.option("--on-executors", is_flag=True, help="Also ask the driver and every executor of a Spark application.")
 @with_spark
+@report_options
 @fail_on_option
 @format_option
 def doctor(
@@ -60,16 +60,18 @@ def doctor(
     source: Path | None,
     broker_files: tuple[Path, ...],
     on_executors: bool,
+    html: Path | None,
+    suppress: tuple[Suppression, ...],
+    list_checks: bool,
     fail_on: str,
     output: str,
     **spark: Any,
 ) -> int:
     """Say what is wrong between here and every broker, prove it, and show what to change."""
     from brokernat.doctor.broker_files.opening import read_broker_files, without_network
-    from brokernat.doctor.reports.json_v1 import json_v1
-    from brokernat.doctor.reports.terminal import terminal
-    from brokernat.doctor.runner import diagnose
 
+    if list_checks:
+        return listed_checks(output)
     if source is not None and (cluster or servers or rules or on_executors):
         raise click.UsageError("`--from` excludes `--cluster`, `--bootstrap-server`, `--map` and `--on-executors`")
     wanted = spark_options(spark, on_executors=on_executors)
@@ -87,15 +89,7 @@ def doctor(
         evidence = replace(evidence, files=files)
     if save is not None:
         _save(evidence, save)
-    diagnosis = diagnose(evidence)
-    if output == "json":
-        console.json_data(json_v1(diagnosis))
-    else:
-        columns = shutil.get_terminal_size((80, 24)).columns
-        console.data(terminal(diagnosis, max(_NARROWEST, min(columns, _WIDEST))))
-    if evidence.bootstraps and not any(look.answers for look in evidence.bootstraps):
-        return NothingReachableError.exit_code
-    return findings_code((finding.severity for finding in diagnosis.findings), fail_on)
+    return report(evidence, output=output, html=html, suppress=suppress, fail_on=fail_on)
 
 
 def _collected(cluster: Cluster, timeout: float) -> Evidence:
