@@ -35,6 +35,13 @@ class Need(StrEnum):
     METADATA = "no bootstrap server let this client read the cluster's brokers"
     MAP = "there is no address map"
     PARTITIONS = "the cluster's partitions could not be read"
+    COORDINATORS = "no coordinator was asked for (`--group`, `--transactional-id`)"
+    GROUPS = "no group was named (`--group`)"
+    OFFSETS_TOPIC = "this user sees no `__consumer_offsets`, and Kafka creates it for whoever asks for a coordinator"
+    TRANSACTIONS = "no transactional id was named (`--transactional-id`)"
+    TRANSACTIONS_TOPIC = (
+        "this user sees no `__transaction_state`, and Kafka creates it for whoever asks for a coordinator"
+    )
     EXECUTORS = "no Spark was asked (`--on-executors`)"
 
 

@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 
-from brokernat.address import Endpoint
+from brokernat.address import AddressMap, Endpoint, lint
+from brokernat.doctor.finding import Confidence
 from brokernat.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
-    from brokernat.doctor.evidence import Evidence, Look, Path
+    from brokernat.address import LintFinding
+    from brokernat.doctor.evidence import Evidence, Identity, Look, Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,50 @@ def listener_of(evidence: Evidence, look: Look) -> str | None:
     return names.pop() if len(names) == 1 else None
 
 
+def map_doubts(evidence: Evidence) -> list[tuple[str, LintFinding]]:
+    """What is doubtful about the client's map, each with the rule that it is about."""
+    rules = evidence.rules or ()
+    return [(rules[each.rules[-1]], each) for each in lint(AddressMap.parse("\n".join(rules)))] if rules else []
+
+
+def hidden_rules(evidence: Evidence) -> set[str]:
+    """Rules that another one stands before."""
+    hiding = ("duplicate-rule", "contradicting-rule", "shadowed-rule")
+    return {rule for rule, each in map_doubts(evidence) if each.code in hiding}
+
+
+def sureness(identity: Identity) -> Confidence:
+    """How sure a finding is that rests on who answered."""
+    return Confidence.PROVEN if identity.confidence == "proven" else Confidence.LIKELY
+
+
+def renumbered(evidence: Evidence) -> int | None:
+    """What a proxy adds to the ids of nodes to make those of its own, None where there is no such proxy.
+
+    All nodes differ by one number then, and some call themselves by an id that nobody advertises; forwards that are
+    exchanged stay among the advertised ones.
+    """
+    pairs = {
+        path.broker.node_id: path.look.identity.node_id
+        for path in evidence.paths
+        if path.look is not None and path.look.identity is not None and path.look.identity.node_id is not None
+    }
+    offsets = {own - told for told, own in pairs.items()}
+    if (
+        len(pairs) < _FEWEST
+        or len(offsets) != 1
+        or set(pairs.values()) <= {path.broker.node_id for path in evidence.paths}
+    ):
+        return None
+    return offsets.pop()
+
+
+def acl_line(evidence: Evidence, right: str) -> str:
+    """The command that gives the client's user a right; who the user is stands in no evidence."""
+    server = next((look.endpoint for look in evidence.bootstraps if look.answers), "HOST:PORT")
+    return f"kafka-acls.sh --bootstrap-server {server} --add --allow-principal User:NAME {right}"
+
+
 def proven_lines(evidence: Evidence) -> tuple[str, ...]:
     """Rules `advertised = reachable`: the node that said who it is behind a bootstrap server, and what it advertises.
 
@@ -137,6 +183,8 @@ def reached_from_here(evidence: Evidence) -> set[int]:
     return seen | {node.node_id for node in jvms if node.reached}
 
 
+# Of one node, an id that differs is a wrong forward as likely as a proxy's work.
+_FEWEST = 2
 _INSIDE = (".svc", ".internal", ".local", ".lan", ".intern", ".docker", ".cluster")
 _TRIED = {
     "refused": "refused the connection",

@@ -92,8 +92,23 @@ def _met(need: Need, evidence: Evidence) -> bool:
             return evidence.rules is not None
         case Need.PARTITIONS:
             return evidence.replicas is not None
+        case Need.COORDINATORS:
+            return bool(evidence.coordinators)
+        case Need.GROUPS:
+            return _asked(evidence, "group")
+        case Need.OFFSETS_TOPIC:
+            return _asked(evidence, "group", really=True)
+        case Need.TRANSACTIONS:
+            return _asked(evidence, "transaction")
+        case Need.TRANSACTIONS_TOPIC:
+            return _asked(evidence, "transaction", really=True)
         case Need.EXECUTORS:
             return bool(evidence.executors)
+
+
+def _asked(evidence: Evidence, kind: str, *, really: bool = False) -> bool:
+    """Whether a coordinator of this kind was wanted; and `really`, whether the question was put."""
+    return any(each.kind == kind and not (really and each.error == "not-asked") for each in evidence.coordinators)
 
 
 def _cause(findings: Sequence[Finding], checks: Sequence[Check]) -> Cause | None:

@@ -35,13 +35,11 @@ def _find(evidence: Evidence) -> Iterator[Finding]:
             message = f"the mechanism {evidence.mechanism} is not offered"
             yield Finding(CODE, Severity.ERROR, spot.subject, message, (f"offered: {offered}",), remedy=remedy)
         else:
-            what = (
-                "user name or password are refused"
-                if sasl.outcome == "rejected"
-                else "the broker hangs up during the login"
-            )
+            given = "the token" if evidence.mechanism == "OAUTHBEARER" else "user name or password"
+            refused = f"{given} {'is' if given == 'the token' else 'are'} refused"
+            what = refused if sasl.outcome == "rejected" else "the broker hangs up during the login"
             remedy = Remedy(
-                (f"check user name and password for {evidence.mechanism}",),
+                (f"check {given.replace(' or ', ' and ')} for {evidence.mechanism}",),
                 ("see that the user exists for this mechanism",),
             )
             yield Finding(CODE, Severity.ERROR, spot.subject, what, (f"the broker says: {sasl.detail}",), remedy=remedy)

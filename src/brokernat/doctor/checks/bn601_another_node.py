@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from brokernat.doctor.finding import Check, Finding, Need, Remedy, Severity
-from brokernat.doctor.reading import dialled, proven_line
+from brokernat.doctor.reading import dialled, proven_line, renumbered, sureness
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +20,8 @@ CODE = "BN601"
 
 
 def _find(evidence: Evidence) -> Iterator[Finding]:
+    if renumbered(evidence) is not None:
+        return
     for spot in dialled(evidence):
         path, identity = spot.path, spot.look.identity
         if path is None or identity is None or identity.node_id in (None, path.broker.node_id):
@@ -36,7 +38,7 @@ def _find(evidence: Evidence) -> Iterator[Finding]:
         message = f"node {identity.node_id} answers at {spot.look.endpoint}, node {path.broker.node_id} is expected"
         seen = (f"method: {identity.method}", *((f"rule: {path.rule}",) if path.rule else ()))
         remedy = Remedy(rules=lines, broker=("correct the forward to this node",))
-        yield Finding(CODE, Severity.ERROR, spot.subject, message, seen, ("BN501", "BN205"), remedy)
+        yield Finding(CODE, Severity.ERROR, spot.subject, message, seen, ("BN501", "BN205"), remedy, sureness(identity))
 
 
 CHECK = Check(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from brokernat.doctor.finding import Check, Finding, Need, Remedy, Severity
-from brokernat.doctor.reading import dialled
+from brokernat.doctor.reading import dialled, sureness
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,6 +30,7 @@ def _find(evidence: Evidence) -> Iterator[Finding]:
                 spot.subject,
                 f"different nodes answer at {spot.look.endpoint}: {met}",
                 remedy=remedy,
+                confidence=sureness(identity),
             )
 
 

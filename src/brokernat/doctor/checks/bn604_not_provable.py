@@ -1,5 +1,6 @@
 """What: the node is reached through a rule, and nothing told which one it is.
-Why: brokers before 4.4 tell it only to whom may read their settings.
+Why: brokers before 4.4 tell it only to whom may read their settings; and this user sees no topic that the node leads
+(ListOffsets), nor does a certificate name this node alone.
 Remedy: the right to DESCRIBE_CONFIGS on the cluster, for this check only.
 """
 
@@ -8,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from brokernat.doctor.finding import Check, Finding, Need, Remedy, Severity
-from brokernat.doctor.reading import dialled
+from brokernat.doctor.reading import acl_line, dialled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,9 +23,11 @@ def _find(evidence: Evidence) -> Iterator[Finding]:
     for spot in dialled(evidence):
         identity = spot.look.identity
         if spot.path is not None and spot.path.rule and identity is not None and identity.node_id is None:
-            remedy = Remedy(broker=("allow this user to DESCRIBE_CONFIGS on the cluster",))
+            right = acl_line(evidence, "--operation DescribeConfigs --cluster")
+            remedy = Remedy(broker=(f"let this user ask a broker for its settings: {right}",))
             message = "it answers, and which node it is cannot be proven"
-            yield Finding(CODE, Severity.WARNING, spot.subject, message, (identity.detail,), remedy=remedy)
+            seen = (f"asked for its settings, it says: {identity.detail.upper()}",) if identity.detail else ()
+            yield Finding(CODE, Severity.WARNING, spot.subject, message, seen, remedy=remedy)
 
 
 CHECK = Check(

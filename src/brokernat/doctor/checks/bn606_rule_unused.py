@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from brokernat.doctor.finding import Check, Finding, Need, Remedy, Severity
+from brokernat.doctor.reading import hidden_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,8 +20,12 @@ CODE = "BN606"
 
 def _find(evidence: Evidence) -> Iterator[Finding]:
     used = {path.rule for path in evidence.paths}
+    if used.isdisjoint(evidence.rules or ()):
+        # BN609 says it of the whole map.
+        return
+    hidden = hidden_rules(evidence)
     for rule in evidence.rules or ():
-        if rule not in used:
+        if rule not in used and rule not in hidden:
             remedy = Remedy((f"remove or correct `{rule}`",))
             yield Finding(
                 CODE, Severity.WARNING, f"rule {rule}", "no advertised endpoint is matched by it", remedy=remedy

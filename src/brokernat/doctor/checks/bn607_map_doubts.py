@@ -1,0 +1,35 @@
+"""What: rules of the address map cannot all be meant: an earlier one hides another, two of them contradict each other
+or share a target, or a target is itself advertised.
+Why: the map grew by hand. Order decides and the first match wins; a translated endpoint is not translated again.
+Remedy: what is said with each; `brokernat map check` says it without a network.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from brokernat.doctor.finding import Check, Finding, Need, Remedy, Severity
+from brokernat.doctor.reading import map_doubts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from brokernat.doctor.evidence import Evidence
+
+CODE = "BN607"
+
+
+def _find(evidence: Evidence) -> Iterator[Finding]:
+    for rule, each in map_doubts(evidence):
+        severity = Severity.ERROR if each.code == "contradicting-rule" else Severity.WARNING
+        subject = f"rule {rule}"
+        yield Finding(CODE, severity, subject, each.message, (each.code,), remedy=Remedy((each.hint,)))
+
+
+CHECK = Check(
+    CODE,
+    "Rules of the map do not fit together",
+    "The address map contradicts itself: {subjects}.",
+    _find,
+    (Need.MAP,),
+)

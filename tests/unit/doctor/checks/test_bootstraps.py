@@ -1,0 +1,120 @@
+"""What bootstrap servers are and tell: each record gives its own findings and no others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.unit.doctor.conftest import BROKERS, WITHOUT_MAP, mapped, reached, refused
+
+from brokernat.doctor.evidence import Advertised, Attempt, Evidence, Leaderless, Look, Path
+from brokernat.doctor.runner import diagnose
+
+if TYPE_CHECKING:
+    from brokernat.doctor.runner import Diagnosis
+
+HEALTHY = mapped({1: 1, 2: 2, 3: 3})
+CANONICAL = "resolve_canonical_bootstrap_servers_only"
+# Behind a virtual address: the nodes are dialled as they are advertised.
+VIRTUAL = replace(
+    HEALTHY,
+    rules=None,
+    bootstraps=(reached(1, "192.168.1.99:9092"),),
+    paths=tuple(Path(each, reached(each.node_id, each.endpoint)) for each in BROKERS),
+)
+
+
+def codes(found: Diagnosis) -> set[str]:
+    return {finding.code for finding in found.findings}
+
+
+def cause(found: Diagnosis) -> str | None:
+    return found.cause.code if found.cause else None
+
+
+def each_look(evidence: Evidence, **changes: object) -> Evidence:
+    looks = tuple(replace(look, **changes) for look in evidence.bootstraps)  # type: ignore[arg-type]
+    return replace(evidence, bootstraps=looks)
+
+
+def told(*endpoints: tuple[str, int]) -> Evidence:
+    """A cluster of other endpoints, behind a map that names them all."""
+    brokers = tuple(Advertised(n, host, port) for n, (host, port) in enumerate(endpoints, 1))
+    paths = tuple(
+        Path(each, replace(reached(each.node_id, f"gw:{each.node_id}"), brokers=brokers), f"{each.endpoint}=gw:{n}")
+        for n, each in enumerate(brokers, 1)
+    )
+    rules = tuple(path.rule or "" for path in paths)
+    return each_look(replace(HEALTHY, rules=rules, paths=paths, replicas=()), brokers=brokers)
+
+
+@pytest.mark.parametrize("speaks", ["kafka", "controller"])
+def test_a_controllers_listener(speaks: str) -> None:
+    look = Look("gw:9093", "gw", ("10.0.0.1",), attempts=(Attempt("10.0.0.1", "connected"),), speaks=speaks)  # type: ignore[arg-type]
+    found = diagnose(replace(WITHOUT_MAP, bootstraps=(look,), paths=(), replicas=None))
+    assert cause(found) == ("BN105" if speaks == "controller" else "BN404")
+    assert codes(found) == {cause(found)}
+
+
+@pytest.mark.parametrize(
+    ("mode", "canonical", "expected"),
+    [
+        (CANONICAL, ("gw.example.",), {"BN106"}),
+        (CANONICAL, ("172.10.1.40",), set()),
+        ("use_all_dns_ips", (), set()),
+    ],
+)
+def test_canonical_names(mode: str, canonical: tuple[str, ...], expected: set[str]) -> None:
+    assert codes(diagnose(each_look(replace(HEALTHY, dns_lookup=mode), canonical=canonical))) == expected
+
+
+def test_a_virtual_address_is_worth_a_word_and_no_more() -> None:
+    found = diagnose(VIRTUAL)
+    assert codes(found) == {"BN206"}
+    assert found.cause is None
+    by_address = each_look(VIRTUAL, endpoint="kafka-1:9092", addresses=("192.168.1.23",))
+    assert codes(diagnose(by_address)) == set()
+    broken = replace(VIRTUAL, paths=(replace(VIRTUAL.paths[0], look=refused("192.168.1.23:9092")), *VIRTUAL.paths[1:]))
+    assert codes(diagnose(broken)) == {"BN302"}
+
+
+@pytest.mark.parametrize(
+    ("endpoints", "odd"),
+    [
+        ([("b1.example", 9094), ("b2.example", 9094), ("10.0.0.3", 9092)], {"node 3 at 10.0.0.3:9092"}),
+        ([("8.8.8.1", 9094), ("8.8.8.2", 9094), ("10.0.0.3", 9092)], {"node 3 at 10.0.0.3:9092"}),
+        ([("10.1.0.1", 9094), ("10.1.0.2", 9094), ("10.2.0.3", 9094)], set()),
+        ([("gw", 9093), ("gw", 9094), ("gw", 9095)], set()),
+        ([("b1.example", 9094), ("10.0.0.3", 9092)], set()),
+    ],
+)
+def test_one_broker_unlike_its_peers(endpoints: list[tuple[str, int]], odd: set[str]) -> None:
+    found = diagnose(told(*endpoints))
+    assert {each.subject for each in found.findings if each.code == "BN505"} == odd
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [({"controller_id": 2}, set()), ({"controller_id": 9}, {"BN506"}), ({"controller_id": -1}, {"BN506"})],
+)
+def test_the_controller(changes: dict[str, int], expected: set[str]) -> None:
+    assert codes(diagnose(each_look(HEALTHY, **changes))) == expected
+
+
+def test_a_controller_that_partitions_name_is_a_missing_broker_and_nothing_else() -> None:
+    evidence = replace(each_look(HEALTHY, controller_id=4), replicas=(1, 2, 3, 4))
+    assert codes(diagnose(evidence)) == {"BN503"}
+
+
+def test_partitions_without_a_leader_follow_from_a_missing_listener() -> None:
+    lacking = (Leaderless("LISTENER_NOT_FOUND", 2, "orders-1", (4,)), Leaderless("LEADER_NOT_AVAILABLE", 1, "a-0"))
+    alone = diagnose(replace(HEALTHY, leaderless=lacking))
+    assert codes(alone) == {"BN504"}
+    assert cause(alone) == "BN504"
+    messages = [each.message for each in alone.findings]
+    assert messages[0] == "2 partitions have no leader that this listener tells (LISTENER_NOT_FOUND)"
+    assert messages[1].startswith("1 partition has")
+    both = diagnose(replace(HEALTHY, leaderless=lacking[:1], replicas=(1, 2, 3, 4)))
+    assert codes(both) == {"BN503", "BN504"}
+    assert cause(both) == "BN503"

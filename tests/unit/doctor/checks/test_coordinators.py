@@ -1,0 +1,82 @@
+"""Who coordinates, and whether this client reaches it."""
+
+from dataclasses import replace
+
+import pytest
+from tests.unit.doctor.conftest import BROKERS, mapped, refused
+
+from brokernat.doctor.evidence import Advertised, Coordinator, Evidence, Identity
+from brokernat.doctor.runner import diagnose
+
+HEALTHY = mapped({1: 1, 2: 2, 3: 3})
+KINDS = [("group", "BN701"), ("transaction", "BN702")]
+
+
+def asked(kind: str, evidence: Evidence = HEALTHY, broker: Advertised | None = None, error: str = "") -> Evidence:
+    coordinator = Coordinator(kind, "app", broker, error)  # type: ignore[arg-type]
+    return replace(evidence, coordinators=(coordinator,))
+
+
+def first_path(evidence: Evidence, **changes: object) -> Evidence:
+    return replace(evidence, paths=(replace(evidence.paths[0], **changes), *evidence.paths[1:]))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("kind", "code"), KINDS)
+@pytest.mark.parametrize(
+    ("evidence", "broker", "expected", "root"),
+    [
+        (HEALTHY, BROKERS[0], set(), None),
+        (first_path(HEALTHY, look=refused("gw:1")), BROKERS[0], {"BN305"}, "BN305"),
+        (first_path(HEALTHY, look=refused("gw:1")), BROKERS[1], {"BN305"}, "BN305"),
+        (mapped({2: 2, 3: 3}), BROKERS[0], {"BN605", "BN202"}, "BN605"),
+        (mapped({1: 2, 2: 1, 3: 3}), BROKERS[0], {"BN601"}, "BN601"),
+        (HEALTHY, Advertised(7, "192.168.1.29", 9092), set(), None),
+    ],
+)
+def test_a_coordinator_is_a_node_to_reach(
+    kind: str, code: str, evidence: Evidence, broker: Advertised, expected: set[str], root: str | None
+) -> None:
+    found = diagnose(asked(kind, evidence, broker))
+    fails = broker not in BROKERS or (broker == BROKERS[0] and evidence != HEALTHY)
+    assert {each.code for each in found.findings} == expected | ({code} if fails else set())
+    assert (found.cause.code if found.cause else None) == (root or (code if fails else None))
+    if fails:
+        finding = next(each for each in found.findings if each.code == code)
+        assert finding.subject == f"{kind} app"
+        assert f"node {broker.node_id} at {broker.endpoint}" in finding.message
+
+
+@pytest.mark.parametrize(("kind", "_code"), KINDS)
+@pytest.mark.parametrize("error", ["COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS"])
+def test_nobody_coordinates(kind: str, _code: str, error: str) -> None:
+    found = diagnose(asked(kind, error=error))
+    assert [(each.code, each.subject) for each in found.findings] == [("BN703", f"{kind} app")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "error", "option"),
+    [
+        ("group", "GROUP_AUTHORIZATION_FAILED", "--group app"),
+        ("transaction", "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "--transactional-id app"),
+    ],
+)
+def test_a_right_is_missing(kind: str, error: str, option: str) -> None:
+    (finding,) = diagnose(asked(kind, error=error)).findings
+    assert finding.code == "BN003"
+    assert finding.remedy.broker[0].endswith(f"User:NAME --operation Describe {option}")
+
+
+def test_what_was_not_asked_is_skipped_with_the_reason() -> None:
+    reasons = {each.code: each.reason for each in diagnose(HEALTHY).skipped}
+    assert reasons["BN701"] == "no group was named (`--group`)"
+    assert reasons["BN703"].startswith("no coordinator was asked for")
+    reasons = {each.code: each.reason for each in diagnose(asked("group", error="not-asked")).skipped}
+    assert reasons["BN701"].startswith("this user sees no `__consumer_offsets`")
+    assert reasons["BN702"] == "no transactional id was named (`--transactional-id`)"
+
+
+def test_a_weaker_identity_bars_the_way_too() -> None:
+    look = HEALTHY.paths[0].look
+    assert look is not None
+    other = first_path(HEALTHY, look=replace(look, identity=Identity(2, "listoffsets")))
+    assert {each.code for each in diagnose(asked("group", other, BROKERS[0])).findings} == {"BN601", "BN701"}

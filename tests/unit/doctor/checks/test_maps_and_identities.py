@@ -1,0 +1,125 @@
+"""What the map says and who answers behind it: each record gives its own findings and no others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.unit.doctor.conftest import BROKERS, GATEWAY, mapped, reached
+
+from brokernat.doctor.evidence import Identity
+from brokernat.doctor.finding import Confidence
+from brokernat.doctor.runner import diagnose
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from brokernat.doctor.evidence import Evidence
+    from brokernat.doctor.runner import Diagnosis
+
+HEALTHY = mapped({1: 1, 2: 2, 3: 3})
+RULES = HEALTHY.rules or ()
+OF_4_4 = (("ApiVersions", 5), ("Produce", 13))
+
+
+def codes(found: Diagnosis) -> set[str]:
+    return {finding.code for finding in found.findings}
+
+
+def cause(found: Diagnosis) -> str | None:
+    return found.cause.code if found.cause else None
+
+
+def told(evidence: Evidence, own: Mapping[int, Identity], knows: tuple[tuple[str, int], ...] = ()) -> Evidence:
+    """The same where nodes call themselves so; of the others nothing is known."""
+    paths = [
+        replace(path, look=path.look and replace(path.look, knows=knows, identity=own.get(path.broker.node_id)))
+        for path in evidence.paths
+    ]
+    looks = tuple(replace(look, knows=knows) for look in evidence.bootstraps)
+    return replace(evidence, bootstraps=looks, paths=tuple(paths))
+
+
+@pytest.mark.parametrize(
+    ("more", "expected", "root"),
+    [
+        ((RULES[0],), {"BN607"}, None),
+        (("192.168.1.23:9092=gw:1",), {"BN607"}, "BN607"),
+        (("172.10.1.40:9093=gw:1",), {"BN607", "BN606"}, None),
+        (("192.168.1.99:9092=172.10.1.40:9093",), {"BN607", "BN606"}, None),
+    ],
+)
+def test_rules_that_do_not_fit_together(more: tuple[str, ...], expected: set[str], root: str | None) -> None:
+    found = diagnose(replace(HEALTHY, rules=(*RULES, *more)))
+    assert codes(found) == expected
+    assert cause(found) == root
+
+
+@pytest.mark.parametrize(
+    ("unmapped", "expected"), [("fail", {"BN609", "BN605", "BN202"}), ("pass", {"BN609", "BN202"})]
+)
+def test_a_map_of_another_time(unmapped: str, expected: set[str]) -> None:
+    old = replace(mapped({}), rules=("10.0.0.1:9092=172.10.1.40:9093",), unmapped=unmapped)
+    if unmapped == "pass":
+        paths = tuple(replace(path, look=reached(path.broker.node_id, path.broker.endpoint)) for path in old.paths)
+        old = replace(old, paths=paths)
+    found = diagnose(old)
+    assert codes(found) == expected
+    assert cause(found) == ("BN609" if unmapped == "fail" else None)
+    lines = {line for each in found.findings if each.code == "BN609" for line in each.remedy.rules}
+    assert lines == {f"{each.endpoint} = {GATEWAY[each.node_id]}" for each in BROKERS}
+
+
+@pytest.mark.parametrize(("knows", "expected"), [((("ApiVersions", 4),), {"BN601"}), (OF_4_4, {"BN601", "BN611"})])
+def test_brokers_that_refuse_who_means_another(knows: tuple[tuple[str, int], ...], expected: set[str]) -> None:
+    exchanged = {1: Identity(2, "apiversions"), 2: Identity(1, "apiversions"), 3: Identity(3, "apiversions")}
+    found = diagnose(told(HEALTHY, exchanged, knows))
+    assert codes(found) == expected
+    assert cause(found) == "BN601"
+
+
+def test_a_proxy_that_renumbers_is_no_wrong_forward() -> None:
+    renumbered = {n: Identity(n + 1000, "describeconfigs") for n in (1, 2, 3)}
+    found = diagnose(told(HEALTHY, renumbered))
+    assert codes(found) == {"BN612"}
+    assert found.findings[0].message == "the nodes' own ids are their advertised ones + 1000"
+    newer = diagnose(told(HEALTHY, renumbered, OF_4_4))
+    assert codes(newer) == {"BN612", "BN611"}
+    assert cause(newer) == "BN611"
+
+
+def test_forwards_turned_round_are_no_proxy() -> None:
+    turned = {n: Identity(n % 3 + 1, "describeconfigs") for n in (1, 2, 3)}
+    assert codes(diagnose(told(HEALTHY, turned))) == {"BN601"}
+    one = {1: Identity(2, "describeconfigs"), 2: Identity(2, "describeconfigs")}
+    assert codes(diagnose(told(HEALTHY, one))) == {"BN601"}
+
+
+@pytest.mark.parametrize(
+    ("method", "confidence"),
+    [("describeconfigs", Confidence.PROVEN), ("listoffsets", Confidence.LIKELY), ("certificate", Confidence.LIKELY)],
+)
+def test_a_finding_is_as_sure_as_the_method(method: str, confidence: Confidence) -> None:
+    other = Identity(2, method, others=(3,))  # type: ignore[arg-type]
+    found = diagnose(told(HEALTHY, {1: other, 2: replace(other, others=()), 3: Identity(3, "describeconfigs")}))
+    assert {each.code: each.confidence for each in found.findings} == {"BN601": confidence, "BN602": confidence}
+
+
+def test_what_cannot_be_proven_names_the_right() -> None:
+    found = diagnose(told(HEALTHY, {1: Identity(None, "none", "cluster_authorization_failed")}))
+    (finding,) = found.findings
+    assert finding.code == "BN604"
+    assert "CLUSTER_AUTHORIZATION_FAILED" in finding.evidence[0]
+    assert "--operation DescribeConfigs --cluster" in finding.remedy.broker[0]
+
+
+@pytest.mark.parametrize(("mechanism", "expected"), [("GSSAPI", {"BN406"}), ("PLAIN", set())])
+def test_kerberos_behind_a_map(mechanism: str, expected: set[str]) -> None:
+    assert codes(diagnose(replace(HEALTHY, mechanism=mechanism))) == expected
+
+
+@pytest.mark.parametrize(("produce", "expected"), [(9, {"BN605", "BN202"}), (10, {"BN605", "BN202", "BN801"})])
+def test_part_of_a_map_before_brokers_that_name_leaders(produce: int, expected: set[str]) -> None:
+    own = {n: Identity(n, "describeconfigs") for n in (1, 2)}
+    assert codes(diagnose(told(mapped({1: 1, 2: 2}), own, (("Produce", produce),)))) == expected
