@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from brokernat.cli import console
 from brokernat.cli.cluster_choice import chosen_cluster
 from brokernat.cli.doctor_report import listed_checks, report, report_options
 from brokernat.cli.executor_findings import spark_options, with_executors
 from brokernat.cli.options import config_option, fail_on_option, format_option
+from brokernat.cli.saved_evidence import read_evidence, write_evidence
 from brokernat.cli.spark_options import with_spark
-from brokernat.errors import ConfigError, MissingToolError, Problem
+from brokernat.errors import MissingToolError
 
 if TYPE_CHECKING:
     from brokernat.config import Cluster
@@ -45,6 +45,9 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="A broker's file, or a compose file; repeatable. Alone, no network is asked.",
 )
+@click.option("--group", "groups", metavar="GROUP", multiple=True, help="Also ask who coordinates it; repeatable.")
+@click.option("--transactional-id", "transactional_ids", metavar="ID", multiple=True, help="Likewise.")
+@click.option("--token-command", metavar="COMMAND", help="Prints a token to log in with, for OAUTHBEARER.")
 @click.option("--on-executors", is_flag=True, help="Also ask the driver and every executor of a Spark application.")
 @with_spark
 @report_options
@@ -59,6 +62,9 @@ def doctor(
     save: Path | None,
     source: Path | None,
     broker_files: tuple[Path, ...],
+    groups: tuple[str, ...],
+    transactional_ids: tuple[str, ...],
+    token_command: str | None,
     on_executors: bool,
     html: Path | None,
     suppress: tuple[Suppression, ...],
@@ -74,51 +80,32 @@ def doctor(
         return listed_checks(output)
     if source is not None and (cluster or servers or rules or on_executors):
         raise click.UsageError("`--from` excludes `--cluster`, `--bootstrap-server`, `--map` and `--on-executors`")
+    if source is not None and (groups or transactional_ids or token_command):
+        raise click.UsageError("`--from` excludes `--group`, `--transactional-id` and `--token-command`")
     wanted = spark_options(spark, on_executors=on_executors)
     files = read_broker_files(broker_files)
     if source:
-        evidence = _saved(source)
-    elif files and not (cluster or servers or on_executors):
+        evidence = read_evidence(source)
+    elif files and not (cluster or servers or rules or on_executors):
         evidence = without_network(files)
     else:
         looked_at = chosen_cluster(config_file, cluster, servers, rules)
-        evidence = _collected(looked_at, timeout)
+        coordinators = {"groups": groups, "transactional_ids": transactional_ids}
+        evidence = _collected(looked_at, timeout, token_command=token_command, **coordinators)
         if wanted is not None:
             evidence = with_executors(evidence, looked_at, wanted)
     if files:
         evidence = replace(evidence, files=files)
     if save is not None:
-        _save(evidence, save)
+        write_evidence(evidence, save)
     return report(evidence, output=output, html=html, suppress=suppress, fail_on=fail_on)
 
 
-def _collected(cluster: Cluster, timeout: float) -> Evidence:
+def _collected(cluster: Cluster, timeout: float, **asked: Any) -> Evidence:
     try:
         from brokernat.doctor.collecting import collect
     except ModuleNotFoundError as error:
         if not (error.name or "").startswith("kio"):
             raise
         raise MissingToolError("the doctor needs kio", hint="pip install 'brokernat[doctor]'") from None
-    return collect(cluster, timeout)
-
-
-def _saved(file: Path) -> Evidence:
-    from brokernat.doctor.evidence import from_json
-
-    try:
-        text = file.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise ConfigError([Problem("file-unreadable", f"`{file}` cannot be read: {reason}")]) from None
-    return from_json(text, str(file))
-
-
-def _save(evidence: Evidence, file: Path) -> None:
-    from brokernat.doctor.evidence import to_json
-
-    try:
-        file.write_text(to_json(evidence), "utf-8")
-    except OSError as error:
-        message = f"`{file}` cannot be written: {error.strerror}"
-        raise ConfigError([Problem("file-unwritable", message)]) from None
-    console.note(f"{file}: what was seen; `brokernat doctor --from {file}` makes this report of it")
+    return collect(cluster, timeout, **asked)
