@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from brokernat.address import Endpoint, canonical_text
-from brokernat.testbed import Advertise, Between, ClusterOptions
+from brokernat.testbed import Advertise, Between, ClusterOptions, Listener, Protocol
 from brokernat.testbed.loopback_plan import SLOTS, loopback_plan
 from brokernat.testbed.netns_plan import netns_plan
 
 if TYPE_CHECKING:
     from brokernat.testbed.topology import WorldPlan
 
-_THREE, _ONE = ClusterOptions(), ClusterOptions(brokers=1)
+_LISTENERS = (
+    Listener("TOLD_HERE", Protocol.PLAINTEXT, advertised="localhost", nodes=(1,)),
+    Listener("ON_ALL", Protocol.PLAINTEXT),
+    Listener("ON_SOME", Protocol.SSL, advertised="kafka.invalid", nodes=(1, 3)),
+)
+_THREE, _ONE = ClusterOptions(listeners=_LISTENERS), ClusterOptions(brokers=1, listeners=_LISTENERS[:2])
 
 
 def all_plans() -> list[WorldPlan]:
@@ -95,6 +100,20 @@ def test_two_headquarters_advertise_the_same_and_are_reached_apart(plan: WorldPl
 def test_on_loopback_nothing_binds_twice_or_where_something_is_dead(plan: WorldPlan) -> None:
     assert max(Counter(plan.binds()).values()) == 1
     assert set(plan.binds()).isdisjoint(plan.dead())
+
+
+def test_listeners_that_a_test_adds_stand_on_the_brokers_that_it_names() -> None:
+    plan = loopback_plan(17, hq=_THREE, local=_ONE)
+    hq, local = plan.clusters
+    by_node = {broker.node_id: {each.name: each for each in broker.more} for broker in hq.brokers}
+    assert [list(names) for names in by_node.values()] == [
+        ["TOLD_HERE", "ON_ALL", "ON_SOME"], ["ON_ALL"], ["ON_ALL", "ON_SOME"],
+    ]  # fmt: skip
+    assert by_node[2]["ON_ALL"].advertised == by_node[2]["ON_ALL"].bound == Endpoint("127.17.2.24", 9111)
+    assert str(by_node[3]["ON_SOME"].advertised) == "kafka.invalid:9112"
+    here = [broker.more[0] for broker in (hq.brokers[0], local.brokers[0])]
+    assert [(each.bound.host, each.advertised.host) for each in here] == [("127.0.0.1", "localhost")] * 2
+    assert here[0].bound.port != here[1].bound.port
 
 
 def test_slots_do_not_meet() -> None:
