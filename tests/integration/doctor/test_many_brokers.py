@@ -1,0 +1,45 @@
+"""Two hundred brokers, simulated in the real protocol: as many findings as there are faults, and each in its place."""
+
+import pytest
+
+from brokernat.address import AddressMap
+from brokernat.config import Cluster
+from brokernat.doctor.collecting import collect
+from brokernat.doctor.finding import Severity
+from brokernat.doctor.reports.terminal import terminal
+from brokernat.doctor.runner import diagnose
+from brokernat.testbed.simulated_serving import serving
+
+pytestmark = pytest.mark.integration
+
+COUNT = 200
+TIMEOUT = 120
+BEFORE_4_4 = 3
+
+
+def test_healthy_ones_are_all_reached_and_proven_and_nothing_is_found() -> None:
+    with serving(COUNT) as served:
+        evidence = collect(Cluster("hq", tuple(served.reachable.values())[:3]), TIMEOUT)
+    diagnosis = diagnose(evidence)
+    assert diagnosis.findings == ()
+    met = [path.look.identity.node_id for path in evidence.paths if path.look and path.look.identity]
+    assert met == list(range(1, COUNT + 1))
+
+
+@pytest.mark.parametrize("newest_api_versions", [5, BEFORE_4_4])
+def test_two_exchanged_rules_and_a_missing_one_among_all(newest_api_versions: int) -> None:
+    with serving(COUNT, dead="127.0.77", newest_api_versions=newest_api_versions) as served:
+        advertised, reachable = served.cluster.advertised, served.reachable
+        leads = {**{node: node for node in advertised if node != 99}, 17: 42, 42: 17}
+        rules = ",".join(f"{advertised[node]}={reachable[to]}" for node, to in leads.items())
+        cluster = Cluster("hq", (reachable[1],), AddressMap.parse(rules))
+        diagnosis = diagnose(collect(cluster, TIMEOUT))
+    wrong = {(each.code, each.subject) for each in diagnosis.findings if each.severity is not Severity.INFO}
+    assert wrong == {
+        ("BN601", f"node 17 at {advertised[17]}"),
+        ("BN601", f"node 42 at {advertised[42]}"),
+        ("BN605", f"node 99 at {advertised[99]}"),
+    } | ({("BN611", f"node {node} at {advertised[node]}") for node in (17, 42)} if newest_api_versions == 5 else set())
+    lines = {line for each in diagnosis.findings if each.code == "BN601" for line in each.remedy.rules}
+    assert lines == {f"{advertised[node]} = {reachable[node]}" for node in (17, 42)}
+    assert "root cause: " in terminal(diagnosis)
