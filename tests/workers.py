@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from xdist.remote import Producer
 
 SECONDS: Mapping[str, int] = {
+    "tests/integration/discover": 90,
     "tests/integration/doctor": 100,
     "tests/integration/exec/test_kafka_tools.py": 40,
     "tests/integration/exec/test_python.py": 60,

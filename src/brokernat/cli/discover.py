@@ -23,7 +23,7 @@ from brokernat.errors import ConfigError, MissingToolError, NothingReachableErro
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from brokernat.address import Endpoint
+    from brokernat.address import AddressMap, Endpoint
     from brokernat.config import Cluster
     from brokernat.config.merging import ProvenRule
     from brokernat.doctor.discovering.matching import Discovery
@@ -49,6 +49,11 @@ _STDOUT = "-"
 @click.option(
     "--scan", "scans", metavar="HOST:FIRST-LAST", multiple=True, help="These ports of one host, however many."
 )
+@click.option(
+    "--server-name",
+    metavar="HOST",
+    help="What the bootstrap servers' certificates are held against, where they name brokers and not the gateway.",
+)
 @click.option("--timeout", type=click.FloatRange(1, 600), default=30, show_default=True, help="Seconds for everything.")
 @click.option("--port-rules", is_flag=True, help="Host and port in every rule, also where hosts alone would do.")
 @click.option("--write", is_flag=True, help="Update the cluster's map in the file; shows the difference and asks.")
@@ -62,6 +67,7 @@ def discover(
     servers: tuple[str, ...],
     candidates: tuple[str, ...],
     scans: tuple[str, ...],
+    server_name: str | None,
     timeout: float,
     file: str | None,
     output: str,
@@ -79,14 +85,14 @@ def discover(
     looked_at = chosen_cluster(config_file, cluster, servers)
     scanned = (endpoint for text in scans for endpoint in parse_scan(text))
     endpoints = tuple(dict.fromkeys((*parse_candidates(candidates), *scanned)))
-    found = _found(looked_at, endpoints, timeout)
+    found = _found(looked_at, endpoints, timeout, server_name)
     proven = () if found.direct else propose(found, hosts=not port_rules)
     _show(found, proven, looked_at if servers else None, file, output)
     if not found.nodes:
         return NothingReachableError.exit_code
     if proven and (write or file) and _may_write(found, partial=partial):
         if write:
-            _write_config(config_file, looked_at, proven, yes=yes)
+            _write_config(config_file, looked_at, found, proven, yes=yes)
         elif file == _STDOUT:
             console.data(_rules_text("", found, proven).removesuffix("\n"))
         elif file:
@@ -106,7 +112,7 @@ def _require_sense(servers: Sequence[str], file: str | None, output: str, *, wri
         raise click.UsageError("nobody is there to agree to a change of a file: say `--yes`, or leave out `--write`")
 
 
-def _found(cluster: Cluster, candidates: Sequence[Endpoint], timeout: float) -> Discovery:
+def _found(cluster: Cluster, candidates: Sequence[Endpoint], timeout: float, server_name: str | None) -> Discovery:
     try:
         from brokernat.doctor.discovering.matching import match
         from brokernat.doctor.discovering.sweeping import sweep
@@ -115,7 +121,7 @@ def _found(cluster: Cluster, candidates: Sequence[Endpoint], timeout: float) -> 
             raise
         raise MissingToolError("discover needs kio", hint="pip install 'brokernat[doctor]'") from None
     with _moving_line() as progress:
-        return match(sweep(cluster, candidates, timeout, progress))
+        return match(sweep(cluster, candidates, timeout, progress, server_name))
 
 
 @contextmanager
@@ -147,13 +153,14 @@ def _may_write(found: Discovery, *, partial: bool) -> bool:
     return False
 
 
-def _write_config(file: Path, cluster: Cluster, proven: Sequence[ProvenRule], *, yes: bool) -> None:
+def _write_config(file: Path, cluster: Cluster, found: Discovery, proven: Sequence[ProvenRule], *, yes: bool) -> None:
     from brokernat.config.editing import with_address_map
 
     before = read_text(file)
     if before is None:
         raise ConfigError([Problem("file-missing", f"there is no file `{file}` any more")])
     change_file(file, before, with_address_map(before, cluster.name, proven, str(file)), yes=yes)
+    _note_unused(cluster.address_map, found)
 
 
 def _write_rules(file: Path, found: Discovery, proven: Sequence[ProvenRule], *, yes: bool) -> None:
@@ -161,9 +168,19 @@ def _write_rules(file: Path, found: Discovery, proven: Sequence[ProvenRule], *, 
 
     before = read_text(file)
     if before is not None:
-        # For its own words about a file that is something else.
-        read_rules_file(file)
+        # Also for its own words about a file that is something else.
+        _note_unused(read_rules_file(file), found)
     change_file(file, before, _rules_text(before or "", found, proven), yes=yes)
+
+
+def _note_unused(address_map: AddressMap | None, found: Discovery) -> None:
+    """Rules stay that somebody wrote; those about brokers that are no more are told."""
+    from brokernat.address import Endpoint
+
+    advertised = [Endpoint.parse(entry.advertised) for entry in found.entries]
+    for rule in address_map.rules if address_map and found.whole else ():
+        if not any(map(rule.pattern.matches, advertised)):
+            console.note(f"the rule `{rule}` names no broker of this cluster: remove it if it is old [BN606]")
 
 
 def _rules_text(before: str, found: Discovery, proven: Sequence[ProvenRule]) -> str:

@@ -112,7 +112,8 @@ def match(swept: Swept) -> Discovery:
 
 
 def _about_servers(evidence: Evidence) -> list[Finding]:
-    return [each for each in diagnose(evidence).findings if each.code.startswith(_ABOUT_SERVERS)]
+    found = diagnose(evidence).findings
+    return [each for each in found if each.code.startswith(_ABOUT_SERVERS) and each.severity is not Severity.INFO]
 
 
 def _reasons(look: Look, home: Look, evidence: Evidence) -> Iterator[Finding]:
@@ -122,7 +123,9 @@ def _reasons(look: Look, home: Look, evidence: Evidence) -> Iterator[Finding]:
     if not look.complete:
         yield _doubt(look, "BN004", "the time ran out before it was known what answers")
     elif not look.answers:
-        for found in _about_servers(replace(evidence, bootstraps=(look,), replicas=None)):
+        for found in _about_servers(replace(evidence, bootstraps=(look,), replicas=None)) or [
+            _doubt(look, "BN104", "it takes connections, and no Kafka answers")
+        ]:
             yield replace(found, severity=Severity.WARNING, subject=f"candidate {look.endpoint}")
     elif look.cluster_id != home.cluster_id:
         told = f"it leads to cluster {look.cluster_id}, not to {home.cluster_id}"

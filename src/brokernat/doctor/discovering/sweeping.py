@@ -2,8 +2,8 @@
 
 A candidate is touched first, many at a time, and looked at only where something listens: closed ports cost a packet,
 and a black hole holds a place among the touches and none among the looks. A certificate that names a broker and not
-the gateway is no obstacle: the candidate is looked at again under the name that the broker advertises, as a client does
-that dials it by the map.
+the gateway is no obstacle: once one bootstrap server has told the brokers' names, everything else is looked at again
+under the name that its certificate has of them, as a client does that dials it by the map.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from brokernat.doctor.probes.survey import Survey, survey
 from brokernat.doctor.probes.tls import covers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from brokernat.config import Cluster
     from brokernat.doctor.client_side import ClientSide
@@ -55,17 +55,19 @@ def sweep(
     candidates: Sequence[Endpoint],
     timeout: float,
     progress: Callable[[Progress], None] = lambda _: None,
+    server_name: str | None = None,
 ) -> Swept:
     """Look at the bootstrap servers and the candidates as a client of this cluster.
 
     Args:
         candidates: what may lead to brokers; the bootstrap servers where it is empty.
         timeout: of the whole, in seconds; the bootstrap servers may use half of it.
+        server_name: what TLS and SASL are told at the bootstrap servers, instead of their own hosts.
 
     Raises:
         ConfigError: the client's section cannot be read.
     """
-    return asyncio.run(_sweep(cluster, client_side(cluster), candidates, timeout, progress))
+    return asyncio.run(_sweep(cluster, client_side(cluster), candidates, timeout, progress, server_name))
 
 
 async def _sweep(
@@ -74,16 +76,23 @@ async def _sweep(
     candidates: Sequence[Endpoint],
     timeout: float,  # noqa: ASYNC109 - a budget
     progress: Callable[[Progress], None],
+    server_name: str | None,
 ) -> Swept:
     start = asyncio.get_running_loop().time()
     step = min(_STEP, timeout / 4)
     looks = asyncio.Semaphore(_LOOKS)
     early = Looker(client, step, start + timeout / 2, looks)
     bootstraps = await asyncio.gather(
-        *(as_bootstrap(server, cluster.address_map, early) for server in cluster.bootstrap_servers)
+        *(
+            early.look(server, server_name) if server_name else as_bootstrap(server, cluster.address_map, early)
+            for server in cluster.bootstrap_servers
+        )
     )
     late = Looker(client, step, start + timeout, looks)
+    quick = Looker(client, min(step, _TOUCH), start + timeout, asyncio.Semaphore(_TOUCHES))
     first = next((look for look in bootstraps if look.answers), None)
+    candidate = _Candidates(late, quick, first.brokers or () if first else (), progress)
+    bootstraps = await asyncio.gather(*map(candidate.by_its_name, bootstraps))
     asked = Survey() if first is None else await survey(late, first, ())
     evidence = Evidence(
         taken_at=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -97,10 +106,9 @@ async def _sweep(
     )
     if first is None:
         return Swept(evidence, ())
-    quick = Looker(client, min(step, _TOUCH), start + timeout, asyncio.Semaphore(_TOUCHES))
     known = {look.endpoint: look for look in bootstraps if look.complete}
-    looker = _Candidates(late, quick, first.brokers or (), known, progress)
-    return Swept(evidence, await looker.look(candidates or [Endpoint.parse(look.endpoint) for look in bootstraps]))
+    given = candidates or [Endpoint.parse(look.endpoint) for look in bootstraps]
+    return Swept(evidence, await candidate.looks(tuple(dict.fromkeys(given)), known))
 
 
 @dataclass
@@ -108,30 +116,28 @@ class _Candidates:
     late: Looker
     quick: Looker
     brokers: tuple[Advertised, ...]
-    known: dict[str, Look]
     progress: Callable[[Progress], None]
 
-    async def look(self, endpoints: Sequence[Endpoint]) -> tuple[Look, ...]:
+    async def looks(self, endpoints: Sequence[Endpoint], known: Mapping[str, Look]) -> tuple[Look, ...]:
         done = answering = 0
 
         async def one(endpoint: Endpoint) -> Look:
             nonlocal done, answering
-            look = await self._one(endpoint)
+            look = known.get(str(endpoint)) or await self._look(endpoint)
             done, answering = done + 1, answering + look.answers
             self.progress(Progress(done, len(endpoints), answering))
             return look
 
         return tuple(await asyncio.gather(*map(one, endpoints)))
 
-    async def _one(self, endpoint: Endpoint) -> Look:
-        look = self.known.get(str(endpoint))
-        if look is None:
-            touched = await self.quick.touch(endpoint)
-            if not touched.connected:
-                return touched
-            look = await self.late.look(endpoint)
+    async def by_its_name(self, look: Look) -> Look:
+        """The same look, or another under the name of the broker that the certificate names."""
         if look.tls is None or look.tls.outcome != "name-mismatch":
             return look
         names = look.tls.names
         name = next((broker.host for broker in self.brokers if covers(names, broker.host)), None)
-        return look if name is None else await self.late.look(endpoint, name)
+        return look if name is None else await self.late.look(Endpoint.parse(look.endpoint), name)
+
+    async def _look(self, endpoint: Endpoint) -> Look:
+        touched = await self.quick.touch(endpoint)
+        return await self.by_its_name(await self.late.look(endpoint)) if touched.connected else touched

@@ -1,0 +1,179 @@
+"""`brokernat discover` against real brokers: the right map from a gateway and a range of ports, and everything that can
+stand behind a port instead."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from brokernat.address import AddressMap
+from brokernat.config import load
+from brokernat.demo.data import make_orders
+from brokernat.demo.files import DEAD_LETTERS, ORDERS, PIPELINE, TAGS, write_files
+from brokernat.doctor.discovering.matching import Discovery, match
+from brokernat.doctor.discovering.sweeping import sweep
+from brokernat.testbed import Allow, Operation, Record, Topic
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.integration.discover.conftest import Switch
+
+    from brokernat.address import Endpoint
+    from brokernat.config import Cluster
+    from brokernat.testbed import LoopbackWorld, RunningCluster
+
+pytestmark = pytest.mark.integration
+
+TIMEOUT = 90
+RANGE = "9090-9100"
+
+
+def discovered(cluster: Cluster, *candidates: Endpoint) -> Discovery:
+    return match(sweep(cluster, candidates, TIMEOUT))
+
+
+def led(found: Discovery) -> dict[int, str]:
+    return {entry.node_id: entry.candidate for entry in found.entries}
+
+
+def right(hq: RunningCluster) -> dict[int, str]:
+    return {node: str(end) for node, end in hq.reachable.items()}
+
+
+def codes(found: Discovery) -> list[str]:
+    return [finding.code for finding in found.findings]
+
+
+def run(*words: str, folder: Path, code: int = 0) -> str:
+    """The command line as a user has it; what it says on stdout."""
+    done = subprocess.run(
+        [sys.executable, "-m", "brokernat.cli.app", *words],
+        cwd=folder, env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}, capture_output=True, text=True, timeout=420,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout
+
+
+def told(hq: RunningCluster, folder: Path, *more: str, code: int = 0) -> dict[str, Any]:
+    """From one bootstrap server and a range of the gateway's ports, most of them closed."""
+    first = next(iter(hq.reachable.values()))
+    words = ("discover", "--bootstrap-server", str(first), "--candidates", f"{first.host}:{RANGE}", *more)
+    answer: dict[str, Any] = json.loads(run(*words, "--format", "json", folder=folder, code=code))
+    return answer
+
+
+@pytest.mark.parametrize(("version", "method"), [("3.9.2", "describeconfigs"), ("4.4.0", "apiversions")])
+def test_the_right_map_from_a_range(kinds_world: LoopbackWorld, tmp_path: Path, version: str, method: str) -> None:
+    hq = next(each for each in (kinds_world.hq, kinds_world.hq2) if each.plan.options.version == version)
+    lines = {node: hq.log(node).read_text().count("Unexpected broker id") for node in hq.nodes}
+    answer = told(hq, tmp_path, "--output", "rules")
+    assert {each["node_id"]: each["candidate"] for each in answer["entries"]} == right(hq)
+    assert {(each["method"], each["confidence"]) for each in answer["entries"]} == {(method, "proven")}
+    assert answer["whole"]
+    assert answer["findings"] == []
+    assert answer["listener"] == "CLIENT"
+    assert answer["cluster_id"] == hq.cluster_id
+    assert answer["silent_candidates"] == {"refused": 11 - len(hq.nodes)}
+    # At most one line in a broker's log for each look: the bootstrap server is one of the candidates.
+    assert all(hq.log(node).read_text().count("Unexpected broker id") <= lines[node] + 1 for node in hq.nodes)
+    assert hq.cluster_id in (tmp_path / "rules").read_text()
+    assert run("map", "check", "--file", "rules", folder=tmp_path) == ""
+
+
+def test_exchanged_ports_in_the_file_are_put_right_and_the_pipeline_runs(
+    loopback_world: LoopbackWorld, tmp_path: Path
+) -> None:
+    hq, local = loopback_world.hq, loopback_world.local
+    exchanged = ",".join(f"{hq.advertised[node]}={hq.reachable[to]}" for node, to in {1: 2, 2: 1, 3: 3}.items())
+    file = write_files(
+        tmp_path,
+        type(hq.cluster)("hq", hq.cluster.bootstrap_servers[:1], AddressMap.parse(exchanged)),
+        local.cluster,
+    )
+    before = file.read_text()
+    gateway = hq.reachable[1].host
+    words = ("discover", "--cluster", "hq", "--candidates", f"{gateway}:{RANGE}", "--write", "--yes")
+    run(*words, folder=tmp_path)
+    address_map = load(file).cluster("hq").address_map
+    assert address_map is not None
+    assert {node: address_map.translate(end).endpoint for node, end in hq.advertised.items()} == hq.reachable
+    rest = [line for line in file.read_text().splitlines() if " = " not in line]
+    assert rest == [line for line in before.splitlines() if " = " not in line]
+
+    orders = make_orders(200)
+    hq.create_topic(ORDERS)
+    local.create_topics([Topic(TAGS, 1, 1), Topic(DEAD_LETTERS, 1, 1)])
+    hq.write(ORDERS, [Record(value=value.encode(), key=key.encode()) for key, value in orders.records])
+    try:
+        spark = ("--master", "local[2,4]", "--conf", "spark.sql.shuffle.partitions=2")
+        run("pipeline", "run", PIPELINE, "--once", *spark, folder=tmp_path)
+        assert len(local.read(TAGS)) == orders.expected_tags
+        assert len(local.read(DEAD_LETTERS)) == orders.expected_dead_letters
+    finally:
+        hq.delete_topics(ORDERS)
+        local.delete_topics(TAGS, DEAD_LETTERS)
+
+
+def test_the_bootstrap_servers_are_the_candidates_unless_others_are_given(loopback_world: LoopbackWorld) -> None:
+    found = discovered(loopback_world.hq.cluster)
+    assert led(found) == right(loopback_world.hq)
+    assert found.whole
+    assert discovered(loopback_world.local.cluster).direct
+
+
+def test_two_ports_exchanged(loopback_world: LoopbackWorld, switch: Switch) -> None:
+    hq = loopback_world.hq
+    with switch([hq.bound[2]], [hq.bound[1]]) as (one, two):
+        assert led(discovered(hq.cluster, one, two, hq.reachable[3])) == {
+            1: str(two),
+            2: str(one),
+            3: str(hq.reachable[3]),
+        }
+
+
+@pytest.mark.parametrize("version", ["3.9.2", "4.4.0"])
+def test_a_balancer_on_one_port(kinds_world: LoopbackWorld, switch: Switch, version: str) -> None:
+    hq = next(each for each in (kinds_world.hq, kinds_world.hq2) if each.plan.options.version == version)
+    with switch(list(hq.bound.values())) as (balanced,):
+        found = discovered(hq.cluster, hq.reachable[1], balanced)
+    assert led(found) == {1: str(hq.reachable[1])}
+    assert codes(found) == ["BN605", "BN602"]
+    assert str(balanced) in found.findings[1].subject
+
+
+def test_a_port_that_leads_to_another_cluster_with_the_same_addresses(kinds_world: LoopbackWorld) -> None:
+    hq, other = kinds_world.hq, kinds_world.hq2
+    assert hq.advertised == other.advertised
+    found = discovered(hq.cluster, hq.reachable[1], other.reachable[2])
+    assert led(found) == {1: str(hq.reachable[1])}
+    assert codes(found) == ["BN605", "BN501"]
+    assert other.cluster_id in found.findings[1].message
+    assert discovered(hq.cluster, *hq.reachable.values(), *other.reachable.values()).whole
+
+
+def test_the_right_broker_on_another_listener(kinds_world: LoopbackWorld) -> None:
+    hq = kinds_world.hq
+    peer = hq.plan.broker(2).peer
+    found = discovered(hq.cluster, hq.reachable[1], peer)
+    assert led(found) == {1: str(hq.reachable[1])}
+    assert codes(found) == ["BN605", "BN603"]
+    assert "node 2 on listener PEER" in found.findings[1].message
+
+
+def test_without_the_right_to_ask_for_settings(kinds_world: LoopbackWorld) -> None:
+    """Not guessed, although there is but one broker; told as soon as there is something that only it can answer."""
+    asked = kinds_world.local
+    found = discovered(asked.cluster)
+    assert found.entries == ()
+    assert codes(found) == ["BN605", "BN604"]
+    asked.create_topic("seen", partitions=1, replicas=1)
+    asked.allow(Allow(Operation.DESCRIBE))
+    found = discovered(asked.cluster)
+    assert [(entry.method, entry.confidence) for entry in found.entries] == [("listoffsets", "likely")]
