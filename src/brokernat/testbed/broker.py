@@ -82,8 +82,8 @@ class BrokerProcess:
         """Begin to prepare the log directory for a KRaft broker, with Kafka's own tool."""
         arguments = ["format", "-t", cluster_id, "-c", str(self._properties)]
         options = self._cluster.options
-        if options.protocol.sasl and options.mechanism is Mechanism.SCRAM_SHA_256:
-            arguments += ["--add-scram", scram_argument(options.username, options.password)]
+        if options.protocol.sasl and options.mechanism is not Mechanism.PLAIN:
+            arguments += ["--add-scram", scram_argument(options.mechanism, options.username, options.password)]
         return self._run("kafka.tools.StorageTool", arguments)
 
     def start(self) -> None:

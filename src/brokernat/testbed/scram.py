@@ -8,16 +8,20 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from brokernat.testbed.topology import Mechanism
 
 _ITERATIONS = 4096
 
 
-def scram_argument(username: str, password: str, salt: bytes | None = None) -> str:
+def scram_argument(mechanism: Mechanism, username: str, password: str, salt: bytes | None = None) -> str:
     """`SCRAM-SHA-256=[name=...,salt="...",saltedpassword="...",iterations=4096]`."""
     salt = salt or os.urandom(16)
-    salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, _ITERATIONS)
+    salted = hashlib.pbkdf2_hmac(mechanism.value.removeprefix("SCRAM-"), password.encode(), salt, _ITERATIONS)
     parts = f'name="{username}",salt="{_text(salt)}",saltedpassword="{_text(salted)}",iterations={_ITERATIONS}'
-    return f"SCRAM-SHA-256=[{parts}]"
+    return f"{mechanism.value}=[{parts}]"
 
 
 def _text(data: bytes) -> str:

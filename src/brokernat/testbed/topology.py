@@ -54,6 +54,7 @@ class Mechanism(StrEnum):
 
     PLAIN = "PLAIN"
     SCRAM_SHA_256 = "SCRAM-SHA-256"
+    SCRAM_SHA_512 = "SCRAM-SHA-512"
 
 
 class Advertise(StrEnum):

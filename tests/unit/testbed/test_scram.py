@@ -8,6 +8,7 @@ import hmac
 import re
 
 from brokernat.testbed.scram import scram_argument
+from brokernat.testbed.topology import Mechanism
 
 _SALT = "W22ZaJ0SNY7soEsUEjb6gQ=="
 _NONCE = "rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0"
@@ -16,7 +17,7 @@ _SERVER_SIGNATURE = "6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4="
 
 
 def test_the_salted_password_gives_the_server_signature_of_the_rfc() -> None:
-    argument = scram_argument("user", "pencil", base64.b64decode(_SALT))
+    argument = scram_argument(Mechanism.SCRAM_SHA_256, "user", "pencil", base64.b64decode(_SALT))
 
     found = re.fullmatch(r'SCRAM-SHA-256=\[name="user",salt="(.+)",saltedpassword="(.+)",iterations=4096\]', argument)
     assert found is not None
