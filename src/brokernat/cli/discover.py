@@ -154,13 +154,14 @@ def _may_write(found: Discovery, *, partial: bool) -> bool:
 
 
 def _write_config(file: Path, cluster: Cluster, found: Discovery, proven: Sequence[ProvenRule], *, yes: bool) -> None:
+    from brokernat.config import load
     from brokernat.config.editing import with_address_map
 
     before = read_text(file)
     if before is None:
         raise ConfigError([Problem("file-missing", f"there is no file `{file}` any more")])
     change_file(file, before, with_address_map(before, cluster.name, proven, str(file)), yes=yes)
-    _note_unused(cluster.address_map, found)
+    _note_unused(load(file, resolve_secrets=False).cluster(cluster.name).address_map, found)
 
 
 def _write_rules(file: Path, found: Discovery, proven: Sequence[ProvenRule], *, yes: bool) -> None:
