@@ -10,9 +10,8 @@ import gzip
 import io
 import shutil
 import sys
-from contextlib import nullcontext
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, TextIO
+from typing import IO, TYPE_CHECKING, cast
 
 import click
 
@@ -21,8 +20,6 @@ from brokernat.cli.options import EXIT_FINDINGS, format_option
 from brokernat.errors import ConfigError, Problem
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from brokernat.doctor.explaining.log import Account
 
 _NARROWEST, _WIDEST = 40, 100
@@ -50,9 +47,9 @@ def explain(what: tuple[str, ...], output: str) -> int:
             console.data(codes_text(entries, _width()))
         return 0
     if not what or text == _STDIN:
-        return _told(_read(nullcontext(sys.stdin.buffer), "standard input"), output)
+        return _told(_account(sys.stdin.buffer), output)
     if len(what) == 1 and "\n" not in text and len(text) < 1024 and Path(text).is_file():
-        return _told(_read(_opened(Path(text)), text), output)
+        return _told(_read(Path(text)), output)
     return _told(account(f"{line}\n" for line in text.splitlines()), output)
 
 
@@ -75,24 +72,29 @@ def _told(found: Account, output: str) -> int:
     return 0
 
 
-def _read(opening: AbstractContextManager[IO[bytes]], name: str) -> Account:
+def _read(file: Path) -> Account:
+    try:
+        with _opened(file) as binary:
+            return _account(binary)
+    except (OSError, EOFError) as error:
+        reason = getattr(error, "strerror", None) or "it is damaged"
+        raise ConfigError([Problem("file-unreadable", f"`{file}` cannot be read: {reason}")]) from None
+
+
+def _opened(file: Path) -> IO[bytes]:
+    return cast(IO[bytes], gzip.open(file)) if file.suffix == ".gz" else file.open("rb")
+
+
+def _account(binary: IO[bytes]) -> Account:
     from brokernat.doctor.explaining.log import account, pieces
 
-    try:
-        with opening as binary:
-            return account(pieces(_decoded(binary)))
-    except OSError as error:
-        reason = error.strerror or "it is damaged"
-        raise ConfigError([Problem("file-unreadable", f"`{name}` cannot be read: {reason}")]) from None
-
-
-def _opened(file: Path) -> AbstractContextManager[IO[bytes]]:
-    return gzip.open(file) if file.suffix == ".gz" else file.open("rb")
-
-
-def _decoded(binary: IO[bytes]) -> TextIO:
     # Old logs mix encodings; what is looked for is ASCII.
-    return io.TextIOWrapper(binary, "utf-8", errors="replace")
+    text = io.TextIOWrapper(binary, "utf-8", errors="replace")
+    try:
+        return account(pieces(text))
+    finally:
+        # Who opened it closes it.
+        text.detach()
 
 
 def _lines(count: int) -> str:

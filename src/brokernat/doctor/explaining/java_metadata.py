@@ -111,7 +111,7 @@ SYMPTOMS: Final = (
         ("UNKNOWN_TOPIC_OR_PARTITION",),
         r"(?:metadata (?:with|update)[^{}]*|listing )\{?(?P<topic>[\w.-]+)=UNKNOWN_TOPIC_OR_PARTITION",
         says(
-            "The cluster that answered has no topic `{topic}`. Is the name right, and is it the right cluster?",
+            "The cluster that answered has no topic `{topic}`: a wrong name, or another cluster than one thinks.",
             "list the topics; compare the cluster id with the one you expect",
             "BN501",
         ),

@@ -11,7 +11,7 @@ from typing import Final
 from brokernat.doctor.explaining.readings import OTHER_PROTOCOL
 from brokernat.doctor.explaining.symptom import DOCTOR, Family, Reading, Role, Symptom, Telling, says
 
-_ABOVE = "look for the first warning above it: `brokernat explain` on the whole log finds it"
+_ABOVE = "the first warnings of the client above it say why: explain the whole log"
 
 SYMPTOMS: Final = (
     Symptom(

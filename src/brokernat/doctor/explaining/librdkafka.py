@@ -239,7 +239,7 @@ SYMPTOMS: Final = (
         ("Broker: Unknown topic or partition",),
         r"Broker: Unknown topic or partition",
         says(
-            "The cluster that answered has no such topic, or the user may not see it. Is it the right cluster?",
+            "The cluster that answered has no such topic, or the user may not see it.",
             "list the topics; compare the cluster id with the one you expect",
             "BN501",
         ),

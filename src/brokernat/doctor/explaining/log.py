@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import TextIO
 
-    from brokernat.doctor.explaining.naming import Named
-
 MOST: Final = 500
 """Entries that are told apart; many more endpoints than a cluster has brokers."""
 
@@ -57,7 +55,7 @@ def account(lines: Iterable[str]) -> Account:
         if found is None:
             continue
         recognised += 1
-        key = _key(found)
+        key: object = _key(found)
         if key not in entries and len(entries) >= MOST:
             key = found.symptom.key
         entry = entries.get(key)
@@ -78,5 +76,4 @@ def pieces(stream: TextIO) -> Iterator[str]:
 
 
 def _key(found: Recognised) -> tuple[object, ...]:
-    named: Named = found.named
-    return found.symptom.key, named.role, named.node, named.endpoint
+    return found.symptom.key, found.named.role, found.named.node, found.named.endpoint

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from brokernat.address.host import bracketed
 from brokernat.doctor.explaining.symptom import Role
@@ -23,7 +23,7 @@ _LOWEST_COORDINATOR = _COORDINATORS - 10_000_000
 _NUMBER = re.compile(r"-?\d+")
 _BOOTSTRAP = re.compile(r"bootstrap|seed broker")
 _COORDINATOR = re.compile(r"[Cc]oordinator(?:-(?P<id>\d+))?")
-_WITHOUT = {"endpoint": "an endpoint that the line does not name", "node": "?", "host": "a name"}
+UNSAID: Final = {"endpoint": "an endpoint that the line does not name", "node": "?", "host": "a name"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Named:
     @property
     def host(self) -> str | None:
         """The host of the endpoint, or the name that the line is about."""
-        return self.words["host"] if self.words["host"] != _WITHOUT["host"] else None
+        return self.words["host"] if self.words["host"] != UNSAID["host"] else None
 
 
 def named(match: re.Match[str]) -> Named:
@@ -51,7 +51,7 @@ def named(match: re.Match[str]) -> Named:
         groups.setdefault("host", endpoint.rpartition(":")[0].strip("[]"))
     if node is not None:
         groups["node"] = str(node)
-    return Named(role, node, endpoint, _WITHOUT | groups)
+    return Named(role, node, endpoint, UNSAID | groups)
 
 
 def _node(text: str) -> tuple[Role, int | None]:

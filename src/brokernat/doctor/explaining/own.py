@@ -44,9 +44,8 @@ SYMPTOMS: Final = (
         ("refused: the address map of ",),
         r"refused: the address map of (?P<client>.+?) cannot be used: (?P<reason>.+)",
         says(
-            "The map of {client} has a fault, so nothing is dialled for it: {reason}",
+            "The map of {client} has a fault, so nothing is dialled for it. {reason}.",
             "correct the rule; `brokernat map check` says every fault at once",
-            "BN608",
             then=_CHECK,
         ),
         Telling.FAULT,
@@ -73,9 +72,8 @@ SYMPTOMS: Final = (
         r"the agent's argument cannot be used, so only clients with a brokernat\.map of their own are translated: "
         r"(?P<reason>.+)",
         says(
-            "`-javaagent:brokernat-agent.jar=…` has a fault, so this JVM has no map: {reason}",
+            "`-javaagent:brokernat-agent.jar=…` has a fault, so this JVM has no map. {reason}.",
             "correct the rule; no blanks, `,` between rules, `;unmapped=` behind them",
-            "BN608",
             then=_CHECK,
         ),
         Telling.FAULT,

@@ -1,0 +1,75 @@
+"""`brokernat explain` as a person sees it: codes, pasted lines, whole logs, and what nobody knows."""
+
+import gzip
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+from tests.cli.conftest import Run
+
+DEAD = (
+    "2026-11-21 18:00:0{} WARN NetworkClient: [Producer clientId=producer-1] Connection to node {} "
+    "(192.168.1.23/192.168.1.23:9092) could not be established. Broker may not be available.\n"
+)
+LOG = (
+    "2026-11-21 18:00:00 INFO AppInfoParser: Kafka version: 3.0.2\n"
+    + DEAD.format(1, 2)
+    + DEAD.format(2, 2)
+    + DEAD.format(3, 2147483645)
+    + "org.apache.kafka.common.errors.TimeoutException: Topic audit not present in metadata after 60000 ms.\n"
+)
+
+
+@pytest.mark.parametrize("words", [["BN302"], ["bn302,bn-301"], ["BN309"], ["BN302", "BN000"]], ids=" ".join)
+def test_codes(run: Run, snapshot: SnapshotAssertion, words: list[str]) -> None:
+    assert run("explain", *words) == snapshot
+
+
+def test_a_pasted_line(run: Run, snapshot: SnapshotAssertion) -> None:
+    assert run("explain", DEAD.format(1, 2).strip()) == snapshot
+
+
+def test_a_log(run: Run, folder: Path, snapshot: SnapshotAssertion) -> None:
+    (folder / "app.log").write_text(LOG)
+    said = run("explain", "app.log")
+    assert said == snapshot
+    with gzip.open(folder / "app.log.gz", "wt") as file:
+        file.write(LOG)
+    assert run("explain", "app.log.gz") == said
+
+
+def test_standard_input(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "app.log").write_text(LOG)
+    from_file = run("explain", "app.log")
+    for words in ([], ["-"]):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(LOG.encode() + b"\xff\xfe\n")))
+        assert run("explain", *words).replace("of 6 lines", "of 5 lines") == from_file
+
+
+def test_json(run: Run, folder: Path, snapshot: SnapshotAssertion) -> None:
+    (folder / "app.log").write_text(LOG)
+    said = run("explain", "app.log", "--format", "json")
+    assert said == snapshot
+    assert json.loads(run("explain", "BN302", "--format", "json").partition("stdout\n")[2].partition("---")[0])
+
+
+@pytest.mark.parametrize("words", [["all is well"], ["none.log"], ["damaged.gz"], ["--nothing"]], ids=" ".join)
+def test_what_cannot_be_explained(run: Run, folder: Path, snapshot: SnapshotAssertion, words: list[str]) -> None:
+    (folder / "damaged.gz").write_bytes(b"\x1f\x8bno")
+    assert run("explain", *words) == snapshot
+
+
+def test_nothing_is_recognised_in_a_log_without_faults(run: Run, folder: Path) -> None:
+    (folder / "app.log").write_text("INFO all is well\n" * 3)
+    said = run("explain", "app.log", "--format", "json")
+    assert said.startswith("exit 5\n")
+    assert '"recognised": 0' in said
+
+
+def test_control_characters_of_a_log_do_not_reach_the_terminal(run: Run) -> None:
+    said = run("explain", "\x1b[31m" + DEAD.format(1, 2).strip() + "\x1b]0;title\x07")
+    assert "\x1b" not in said
+    assert "\x07" not in said

@@ -1,0 +1,57 @@
+"""A whole log is folded into what it says, in bounded memory."""
+
+import io
+import tracemalloc
+from collections.abc import Iterator
+
+from brokernat.doctor.explaining.log import LONGEST, MOST, account, pieces
+
+DEAD = "{} WARN Connection to node {} (/10.0.{}.{}:9092) could not be established. Node may not be available.\n"
+LATE = "org.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node assignment. Call: listTopics\n"
+
+
+def line(second: int, node: int) -> str:
+    return DEAD.format(f"2026-11-21 18:00:{second:02},000", node, node // 250, node % 250)
+
+
+def test_lines_that_say_the_same_are_one_entry() -> None:
+    log = [LATE, line(1, 1), "INFO all is well\n", line(2, 2), line(3, 1), LATE]
+    found = account(log)
+    assert (found.lines, found.recognised) == (6, 5)
+    assert [(each.found.named.node, each.count) for each in found.entries] == [(1, 2), (2, 1), (None, 2)]
+    first, _, late = found.entries
+    assert (first.first_seen, first.last_seen) == ("2026-11-21 18:00:01,000", "2026-11-21 18:00:03,000")
+    # A line without a time happened at that of the line above it.
+    assert (late.first_seen, late.last_seen) == (None, "2026-11-21 18:00:03,000")
+
+
+def test_many_endpoints_are_counted_together() -> None:
+    found = account(line(1, node) for node in range(MOST + 100))
+    assert len(found.entries) == MOST + 1
+    assert found.recognised == MOST + 100
+    assert sum(each.count for each in found.entries) == MOST + 100
+
+
+def test_memory_does_not_grow_with_the_log() -> None:
+    def much() -> Iterator[str]:
+        for number in range(60_000):
+            yield line(number % 60, number)
+
+    tracemalloc.start()
+    account(much())
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 8 * 2**20
+
+
+def test_a_long_line_comes_in_pieces_and_is_one_line() -> None:
+    text = "x" * (3 * LONGEST) + "\n" + line(1, 1).rstrip()
+    parts = list(pieces(io.StringIO(text)))
+    assert max(map(len, parts)) == LONGEST
+    found = account(parts)
+    assert (found.lines, found.recognised) == (2, 1)
+
+
+def test_nothing() -> None:
+    assert account([]).lines == 0
+    assert account(pieces(io.StringIO(""))).entries == ()

@@ -1,0 +1,208 @@
+"""How each client is started in a situation, and which situation a line of its output belongs to."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.integration.python_clients.libraries import LOCK, installed
+from tests.matrix.programs import kafka_clients
+
+from brokernat.jvm import agent_jar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from tests.vectors.log_lines.capture.stage import Situation
+
+HERE = Path(__file__).parent
+SECONDS = 9
+_TIMEOUT = 90
+# Patience as in nobody's production: what a client says after a minute it says after seconds, too.
+_IMPATIENT = {
+    "default.api.timeout.ms": "6000",
+    "request.timeout.ms": "2500",
+    "max.block.ms": "4000",
+    "delivery.timeout.ms": "4000",
+    "linger.ms": "0",
+    "enable.idempotence": "false",
+    "socket.connection.setup.timeout.ms": "1500",
+    "reconnect.backoff.max.ms": "500",
+    "auto.offset.reset": "earliest",
+}
+_JVM = (
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-Xmx200m",
+    "-Dorg.slf4j.simpleLogger.showDateTime=true",
+    "-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd HH:mm:ss,SSS",
+)
+_BELONGS = re.compile(r"([a-z][a-z0-9-]*)-(?:admin|producer|consumer)\b")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line as it was written."""
+
+    client: str
+    version: str
+    situation: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Java:
+    """kafka-clients of a version in a JVM, all situations at once."""
+
+    version: str
+    java: str = "java"
+    name: str = "kafka-clients"
+    agent: bool = False
+
+    def run(self, situations: Sequence[Situation], work: Path) -> Iterator[Line]:
+        together = [each for each in situations if not each.alone]
+        for group in [together, *([each] for each in situations if each.alone)]:
+            if group:
+                yield from self._run(group, work)
+
+    def _run(self, situations: Sequence[Situation], work: Path) -> Iterator[Line]:
+        classes = work / "classes"
+        if not classes.exists():
+            jars = ":".join(map(str, kafka_clients("2.4.1")))
+            subprocess.run(["javac", "--release", "11", "-cp", jars, "-d", classes, HERE / "Provoke.java"], check=True)
+        folder = work / f"java-{self.version}-{situations[0].name}"
+        folder.mkdir(exist_ok=True)
+        files = [self._file(each, folder) for each in situations]
+        options = [*_JVM]
+        if self.agent:
+            options.append(f"-javaagent:{agent_jar()}")
+        path = ":".join(map(str, [classes, *kafka_clients(self.version)]))
+        output = _output([self.java, *options, "-cp", path, "Provoke", str(SECONDS), *files])
+        known = {each.name for each in situations}
+        current = situations[0].name if len(situations) == 1 else ""
+        for text in output.splitlines():
+            match = re.match("<<<(.*)", text) or _BELONGS.search(text)
+            if match and match[1] in known:
+                current = match[1]
+            if current and not text.startswith(("<<<", ">>>")):
+                yield Line(self.name, self.version, current, text)
+
+    def _file(self, situation: Situation, folder: Path) -> str:
+        properties = {
+            **_IMPATIENT,
+            "situation": situation.name,
+            "topic": situation.topic,
+            "record.size": str(situation.size),
+            "bootstrap.servers": situation.servers,
+            "security.protocol": situation.protocol,
+            "brokernat.map": situation.map,
+        }
+        if situation.mechanism:
+            kind = "plain.Plain" if situation.mechanism == "PLAIN" else "scram.Scram"
+            module = f"org.apache.kafka.common.security.{kind}LoginModule"
+            properties["sasl.mechanism"] = situation.mechanism
+            properties["sasl.jaas.config"] = (
+                f'{module} required username="{situation.user}" password="{situation.password}";'
+            )
+        if situation.p12:
+            properties |= {
+                "ssl.truststore.location": situation.p12,
+                "ssl.truststore.password": "testbed",
+                "ssl.truststore.type": "PKCS12",
+            }
+        if not situation.verify:
+            properties["ssl.endpoint.identification.algorithm"] = ""
+        file = folder / f"{situation.name}.properties"
+        file.write_text("".join(f"{name}={value}\n" for name, value in properties.items() if value or "ident" in name))
+        return str(file)
+
+
+@dataclass(frozen=True)
+class Program:
+    """A client that gets its situation as JSON on standard input."""
+
+    name: str
+    version: str
+    command: tuple[str, ...]
+    path: str = ""
+
+    def run(self, situations: Sequence[Situation], work: Path) -> Iterator[Line]:
+        started = []
+        environment = os.environ | {"PYTHONPATH": self.path, "NODE_PATH": self.path}
+        for each in situations:
+            process = subprocess.Popen(
+                self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment
+            )
+            assert process.stdin
+            process.stdin.write(json.dumps(each.as_json()).encode())
+            process.stdin.close()
+            started.append((each, process))
+        yield from _collected(self.name, self.version, started)
+
+
+@dataclass(frozen=True)
+class Kcat:
+    """kcat, once for metadata and once as a consumer."""
+
+    version: str
+    name: str = "kcat"
+
+    def run(self, situations: Sequence[Situation], work: Path) -> Iterator[Line]:
+        started = []
+        for each in situations:
+            settings = {
+                "security.protocol": each.protocol, "sasl.mechanism": each.mechanism, "sasl.username": each.user,
+                "sasl.password": each.password, "ssl.ca.location": each.ca,
+                "ssl.endpoint.identification.algorithm": "" if each.verify else "none",
+            }  # fmt: skip
+            options = [f"-X{name}={value}" for name, value in settings.items() if value]
+            for words in (
+                ["-L", "-m", "4"],
+                ["-C", "-t", each.topic, "-o", "beginning"],
+                ["-G", each.name, each.topic],
+            ):
+                command = ["timeout", "7", "kcat", "-b", each.servers, *options, *words]
+                process = subprocess.Popen(
+                    command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+                )
+                started.append((each, process))
+        yield from _collected(self.name, self.version, started)
+
+
+def python(library: str, version: str, *, path: str = "") -> Program:
+    """A Python library, that of this environment or one at `path`."""
+    return Program(library, version, (sys.executable, str(HERE / "python_client.py"), library), path)
+
+
+def kafka_python_2() -> Program:
+    """The library of the tests' lock."""
+    return python("kafka-python", "2.3.3", path=str(installed(LOCK)))
+
+
+def kafkajs(version: str, modules: str) -> Program:
+    """Installed by npm into `modules`."""
+    return Program("kafkajs", version, ("node", str(HERE / "kafkajs_client.js")), modules)
+
+
+def _collected(name: str, version: str, started: Iterable[tuple[Situation, subprocess.Popen[bytes]]]) -> Iterator[Line]:
+    for situation, process in started:
+        try:
+            output, _ = process.communicate(timeout=_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            output, _ = process.communicate()
+        for text in output.decode(errors="replace").splitlines():
+            yield Line(name, version, situation.name, text)
+
+
+def _output(command: Sequence[str]) -> str:
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=_TIMEOUT, check=False
+    )
+    return done.stdout

@@ -1,0 +1,269 @@
+"""The real brokers and sockets that clients are sent to, and the situations: what a client is told, and where.
+
+One world serves them all. What differs between *phases* is what listens at the endpoints that headquarters' brokers
+advertise: nobody, other brokers than named, another cluster, all but one broker.
+"""
+
+from __future__ import annotations
+
+import socket
+import socketserver
+import ssl
+import subprocess
+import sys
+import threading
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from brokernat.testbed import ClusterOptions, Listener, LoopbackWorld, Protocol
+from brokernat.testbed.tls import TRUST_P12, TRUST_PEM
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from brokernat.address import Endpoint
+
+VERSION = "4.4.0"
+TOPIC = "orders"
+FORWARDER = Path(__file__).parents[4] / "src" / "brokernat" / "testbed" / "forwarder.py"
+
+
+@dataclass(frozen=True)
+class Situation:
+    """One configuration of a client. `how` says in words how its lines were provoked."""
+
+    name: str
+    how: str
+    servers: str
+    protocol: str = "PLAINTEXT"
+    mechanism: str = ""
+    user: str = ""
+    password: str = ""
+    p12: str = ""
+    ca: str = ""
+    topic: str = TOPIC
+    size: int = 10
+    map: str = ""
+    plugin: str = ""
+    verify: bool = True
+    """Whether the certificate must have the name that was dialled."""
+    alone: bool = False
+    """Takes its JVM down with it."""
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Stage:
+    world: LoopbackWorld
+    sockets: Mapping[str, int]
+    folder: Path
+
+    def situations(self, phase: str) -> list[Situation]:
+        """What there is to provoke while this phase is on."""
+        return list(getattr(self, f"_{phase}")())
+
+    def forwards(self, phase: str) -> dict[Endpoint, Endpoint]:
+        """What stands at headquarters' advertised endpoints in a phase."""
+        hq, local = self.world.hq, self.world.local
+        one, two, three = (hq.bound[node] for node in (1, 2, 3))
+        leads = {
+            "dead": {},
+            "swapped": {1: two, 2: three, 3: one},
+            "foreign": {1: local.bound[1], 2: local.bound[1], 3: three},
+            "partly": {1: one, 2: two},
+        }[phase]
+        return {hq.advertised[node]: target for node, target in leads.items()}
+
+    def _dead(self) -> Iterator[Situation]:
+        hq, local = self.world.hq, self.world.local
+        gateway = ",".join(map(str, hq.reachable.values()))
+        plain = str(local.bound[1])
+        p12, ca = str(local.folder / TRUST_P12), str(local.folder / TRUST_PEM)
+        yield Situation("healthy", "nothing is wrong", plain)
+        yield Situation("advertised-dead", "the brokers advertise endpoints where nobody listens", gateway)
+        yield Situation("advertised-name", "the broker advertises a name that does not resolve", self._at("NAMES"))
+        yield Situation("bootstrap-refused", "nobody listens at the bootstrap server", "127.0.0.1:1")
+        yield Situation("bootstrap-name", "the bootstrap server's name does not resolve", "kafka.invalid:9092")
+        yield Situation("bootstrap-mixed", "one of two names does not resolve", f"kafka.invalid:9092,{plain}")
+        yield Situation("bootstrap-url", "a bootstrap server without a port", "kafka-1")
+        yield Situation("tls-to-plain", "TLS to a PLAINTEXT listener", plain, "SSL", p12=p12, ca=ca)
+        yield Situation("plain-to-tls", "PLAINTEXT to a TLS listener", self._at("TLS"), alone=True)
+        yield Situation("login-to-plain", "SASL to a PLAINTEXT listener", plain, "SASL_PLAINTEXT", "PLAIN", "app", "x")
+        yield Situation("login-to-tls", "SASL_PLAINTEXT to a TLS listener", self._at("TLS"), "SASL_PLAINTEXT", "PLAIN",
+                        "app", "x", alone=True)  # fmt: skip
+        login = Situation("", "", self._at("LOGIN"), "SASL_PLAINTEXT", "PLAIN", "app", "app-secret")
+        yield replace(login, name="wrong-password", how="a wrong password", password="wrong")
+        yield replace(login, name="wrong-mechanism", how="SCRAM at a listener with PLAIN", mechanism="SCRAM-SHA-256")
+        yield replace(login, name="no-right", how="a login without any ACL")
+        yield replace(login, name="no-login", how="SASL_PLAINTEXT without a login", mechanism="")
+        yield Situation("plain-to-login", "PLAINTEXT to a SASL listener", self._at("LOGIN"))
+        tls = Situation("", "", self._at("TLS"), "SSL")
+        yield replace(tls, name="untrusted", how="a certificate that no CA of the client has signed")
+        yield replace(tls, name="wrong-name", how="a certificate of another name", p12=p12, ca=ca)
+        mutual = replace(tls, servers=self._at("MUTUAL"), verify=False, p12=p12, ca=ca)
+        yield replace(mutual, name="no-certificate", how="a listener that demands a certificate of the client")
+        expired = replace(tls, p12=str(self.folder / "ca.p12"), ca=str(self.folder / "ca.pem"))
+        yield replace(expired, name="expired", how="an expired certificate", servers=self._port("expired"))
+        yield Situation("http", "an HTTP server", self._port("http"), alone=True)
+        yield Situation("ssh", "a server that greets as SSH does", self._port("ssh"), alone=True)
+        yield Situation("silent", "a server that never answers", self._port("silent"))
+        yield Situation("closing", "a server that closes at once, as a gateway without upstream", self._port("closing"))
+        yield Situation(
+            "tls-closed", "a port that closes when TLS starts", self._port("closing"), "SSL", p12=p12, ca=ca
+        )
+        yield Situation("black-hole", "a full backlog: packets are dropped", self._port("full"))
+        yield Situation("controller", "a controller's listener", str(local.plan.broker(1).controller))
+        yield Situation("no-topic", "a topic that is not there", plain, topic="missing-topic")
+        yield Situation("too-large", "a record of 2 MiB", plain, size=2 * 1024 * 1024)
+        yield Situation("larger-than-topic", "a record larger than the topic's limit", plain, topic="narrow", size=5000)
+        gaps = str(next(iter(hq.endpoints("GAPS").values())))
+        yield Situation("listener-missing", "a listener that the leader's broker lacks", gaps)
+
+    def _swapped(self) -> Iterator[Situation]:
+        yield Situation("swapped", "each advertised endpoint leads to another broker", self._gateway())
+
+    def _foreign(self) -> Iterator[Situation]:
+        how = "two advertised endpoints lead to another cluster"
+        yield Situation("foreign", how, self._gateway())
+        both = f"{self.world.hq.reachable[1]},{self.world.local.bound[1]}"
+        yield Situation("two-clusters", "bootstrap servers of two clusters", both)
+
+    def _partly(self) -> Iterator[Situation]:
+        for number in range(4):
+            how = "the endpoint of one of three brokers is dead, the coordinator's among them"
+            yield Situation(f"partly-{number}", how, self._gateway())
+
+    def _gateway(self) -> str:
+        return ",".join(map(str, self.world.hq.reachable.values()))
+
+    def _at(self, listener: str) -> str:
+        return str(self.world.local.endpoints(listener)[1])
+
+    def _port(self, name: str) -> str:
+        return f"127.0.0.1:{self.sockets[name]}"
+
+
+@contextmanager
+def stage(folder: Path) -> Iterator[Stage]:
+    """Everything up, with the topics."""
+
+    local = ClusterOptions(
+        brokers=1,
+        version=VERSION,
+        authorize=True,
+        listeners=(
+            Listener("NAMES", Protocol.PLAINTEXT, advertised="kafka-1.hq.invalid"),
+            Listener("TLS", Protocol.SSL, advertised="kafka-1.hq.invalid"),
+            Listener("MUTUAL", Protocol.SSL, advertised="kafka-1.hq.invalid", demands_certificate=True),
+            Listener("LOGIN", Protocol.SASL_PLAINTEXT),
+        ),
+    )
+    hq = ClusterOptions(version=VERSION, listeners=(Listener("GAPS", Protocol.PLAINTEXT, nodes=(1, 3)),))
+    with ExitStack() as stack:
+        world = stack.enter_context(LoopbackWorld(hq=hq, local=local))
+        world.hq.create_topic(TOPIC, partitions=6)
+        world.local.create_topic(TOPIC, partitions=3)
+        world.local.create_topic("narrow", partitions=1, configs={"max.message.bytes": "1000"})
+        make_expired(folder)
+        sockets = stack.enter_context(_sockets(folder))
+        yield Stage(world, sockets, folder)
+
+
+@contextmanager
+def forwarding(pairs: Mapping[Endpoint, Endpoint]) -> Iterator[None]:
+    """Forwarders at endpoints that were dead."""
+    if not pairs:
+        yield
+        return
+    words = [sys.executable, "-I", str(FORWARDER), *(f"{listen}={upstream}" for listen, upstream in pairs.items())]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE)
+    try:
+        assert process.stdout
+        assert process.stdout.readline() == b"ready\n"
+        yield
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def make_expired(folder: Path) -> None:
+    """A CA of our own, and a certificate of it that ended a week ago: `ca.p12`, `ca.pem`, `expired.pem`."""
+    store = ["-storetype", "PKCS12", "-storepass", "testbed", "-keyalg", "EC", "-groupname", "secp256r1"]
+    steps = [
+        ["-genkeypair", "-alias", "ca", "-dname", "CN=test CA", "-ext", "bc:c", "-keystore", "ca-key.p12", *store],
+        ["-genkeypair", "-alias", "broker", "-dname", "CN=127.0.0.1", "-keystore", "expired.p12", *store],
+        ["-certreq", "-alias", "broker", "-keystore", "expired.p12", "-storepass", "testbed", "-file", "broker.csr"],
+        ["-gencert", "-alias", "ca", "-keystore", "ca-key.p12", "-storepass", "testbed", "-infile", "broker.csr",
+         "-outfile", "broker.pem", "-rfc", "-startdate", "-30d", "-validity", "20", "-ext", "san=ip:127.0.0.1"],
+        ["-exportcert", "-rfc", "-alias", "ca", "-keystore", "ca-key.p12", "-storepass", "testbed", "-file", "ca.pem"],
+        ["-importcert", "-noprompt", "-alias", "ca", "-keystore", "ca.p12", "-storetype", "PKCS12", "-storepass",
+         "testbed", "-file", "ca.pem"],
+    ]  # fmt: skip
+    for step in steps:
+        subprocess.run(["keytool", *step], cwd=folder, check=True, capture_output=True, timeout=60)
+    key = ["openssl", "pkcs12", "-in", "expired.p12", "-nodes", "-nocerts", "-passin", "pass:testbed"]
+    done = subprocess.run(key, cwd=folder, check=True, capture_output=True, timeout=60)
+    (folder / "expired.pem").write_bytes(done.stdout + (folder / "broker.pem").read_bytes())
+
+
+@contextmanager
+def _sockets(folder: Path) -> Iterator[dict[str, int]]:
+    with ExitStack() as stack:
+        servers: dict[str, socketserver.TCPServer] = {
+            "http": ThreadingHTTPServer(("127.0.0.1", 0), _Http),
+            "ssh": _Server(("127.0.0.1", 0), _Ssh),
+            "silent": _Server(("127.0.0.1", 0), _Silent),
+            "closing": _Server(("127.0.0.1", 0), _Closing),
+            "expired": _Server(("127.0.0.1", 0), _Silent),
+        }
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(folder / "expired.pem")
+        servers["expired"].socket = context.wrap_socket(servers["expired"].socket, server_side=True)
+        ports = {}
+        for name, server in servers.items():
+            stack.enter_context(server)
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            ports[name] = server.server_address[1]
+            stack.callback(server.shutdown)
+        full = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        ports["full"] = full.getsockname()[1]
+        for _ in range(4):
+            # Connections that nobody accepts, until the kernel drops the next.
+            waiting = stack.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(("127.0.0.1", ports["full"]))
+        yield ports
+
+
+class _Server(socketserver.ThreadingTCPServer):
+    daemon_threads = True
+
+
+class _Http(BaseHTTPRequestHandler):
+    def log_message(self, *arguments: object) -> None:
+        pass
+
+
+class _Ssh(socketserver.BaseRequestHandler):
+    def handle(self) -> None:
+        self.request.sendall(b"SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u3\r\n")
+        self.request.recv(4096)
+
+
+class _Silent(socketserver.BaseRequestHandler):
+    def handle(self) -> None:
+        try:
+            while self.request.recv(4096):
+                pass
+        except OSError:
+            pass
+
+
+class _Closing(socketserver.BaseRequestHandler):
+    def handle(self) -> None:
+        pass
