@@ -1,7 +1,8 @@
 """`brokernat render TARGET`: the configuration of another program that an address map implies.
 
 One command a target, all made from the table below, with the same options; a target that needs to know more has one
-more. Secrets of the file are not looked up: what needs one gets a placeholder.
+more. Secrets of the file are not looked up: what needs one gets a placeholder. The brokers' own side is asked for in
+other words (render_listeners.py).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from brokernat.cli import console
 from brokernat.cli.map_source import cluster_option, mapped_cluster
 from brokernat.cli.options import config_option
 from brokernat.cli.output_file import output_options, write_file
+from brokernat.cli.render_listeners import compose, listeners
 from brokernat.cli.subject import subject
 
 if TYPE_CHECKING:
@@ -82,3 +84,5 @@ def _text(target: str, config_file: Path, cluster: str | None, chosen: dict[str,
 
 for _target in TARGETS:
     render.add_command(_command(_target))
+render.add_command(listeners)
+render.add_command(compose)

@@ -33,11 +33,18 @@ class Header:
     apply: Sequence[str]
 
     def text(self, subject: Subject, extra: Sequence[str] = ()) -> str:
-        """The comment, with a line end and `extra` lines behind."""
-        lines = [
-            f"{self.title} (cluster {subject.cluster})",
+        """The comment for a map, with a line end and `extra` lines behind."""
+        origin = (
             f"Made from {subject.file} by `{subject.command}`.",
             f"Address map: sha256 {fingerprint(subject.address_map)}",
+        )
+        return self.comment(f"{self.title} (cluster {subject.cluster})", origin, extra)
+
+    def comment(self, title: str, origin: Sequence[str], extra: Sequence[str] = ()) -> str:
+        """The comment, for what is made of something else than a map."""
+        lines = [
+            title,
+            *origin,
             "",
             *_labelled("can", self.can),
             *_labelled("cannot", self.cannot),

@@ -1,0 +1,195 @@
+"""`brokernat render listeners` and `render compose`: the brokers' side, from listeners as one says them, or from a map.
+
+`--listener NAME=HOST:PORT` is what the brokers of that listener advertise, `{id}` and `{9092+id}` where they differ.
+Without any, the address map of brokernat.yaml is turned round: brokers get a second listener for the clients behind it.
+"""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from brokernat.cli import console
+from brokernat.cli.map_source import cluster_option, mapped_cluster
+from brokernat.cli.options import DEFAULT_FILE, config_option
+from brokernat.cli.output_file import output_options, write_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from brokernat.address import Endpoint
+    from brokernat.render.listeners_plan import ListenersPlan
+
+_OF_THE_QUORUM = {
+    "combined": ("The controllers' listener keeps the port that it has: `--controller HOST:PORT` says which.", ""),
+    "separate": (),
+    "zookeeper": (),
+}
+
+
+def _plan_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in reversed(
+        (
+            click.option(
+                "--listener",
+                "advertised",
+                metavar="NAME=HOST:PORT",
+                multiple=True,
+                help="What is advertised; `{id}` and `{9092+id}` stand for the node. Repeatable.",
+            ),
+            click.option("--brokers", type=click.IntRange(1, 1000), default=1, show_default=True, help="How many."),
+            click.option("--first-id", type=click.IntRange(0), default=1, show_default=True, help="The first node id."),
+            click.option("--protocol", "protocols", metavar="NAME=PROTOCOL", multiple=True, help="PLAINTEXT else."),
+            click.option(
+                "--bind",
+                "bound",
+                metavar="NAME=[HOST:]PORT",
+                multiple=True,
+                help="Where it is not the advertised port.",
+            ),
+            click.option("--inter-broker", metavar="NAME", help="The brokers' own listener; the first unless given."),
+            click.option("--controller", metavar="HOST:PORT", help="Where controllers find each other."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+@click.command()
+@_plan_options
+@click.option(
+    "--quorum", type=click.Choice(tuple(_OF_THE_QUORUM)), default="combined", show_default=True, help="The controllers."
+)
+@config_option
+@cluster_option
+@click.option(
+    "--from", "seen", metavar="FILE", type=click.Path(path_type=Path), help="Node ids: what doctor --save kept."
+)
+@click.option("--node", "node_id", type=int, metavar="ID", help="Only this node.")
+@output_options
+def listeners(
+    config_file: Path,
+    cluster: str | None,
+    seen: Path | None,
+    node_id: int | None,
+    file: Path | None,
+    *,
+    replace: bool,
+    **said: Any,
+) -> None:
+    """The listener lines of each broker's server.properties."""
+    from brokernat.render.listeners import listeners as text
+    from brokernat.render.listeners_behind_nat import forwards_to_make
+    from brokernat.render.listeners_plan import filled
+
+    if said["advertised"] and (cluster or seen):
+        raise click.UsageError("`--listener` excludes `--cluster` and `--from`: it says all by itself")
+    origin = {"config": str(config_file), "cluster": cluster, "from": seen, "node": node_id}
+    command = _command("listeners", {**said, **origin})
+    extra: tuple[str, ...] = ()
+    if said["advertised"]:
+        plan = _plan(**said)
+    else:
+        plan = _plan_of_map(config_file, cluster, seen, said)
+        extra = (
+            *_OF_THE_QUORUM[said["quorum"]],
+            "The gateway then leads:",
+            *map("  {}".format, forwards_to_make(plan)),
+        )
+    if file is not None and "{" in str(file):
+        for broker in plan.brokers:
+            _write(Path(filled(str(file), broker.node_id)), text(plan, command, broker.node_id, extra), replace=replace)
+    elif file is not None:
+        _write(file, text(plan, command, node_id, extra), replace=replace)
+    else:
+        console.data(text(plan, command, node_id, extra).removesuffix("\n"))
+
+
+@click.command()
+@_plan_options
+@click.option("--image", help="The image of the brokers.  [default: apache/kafka of a tested version]")
+@output_options
+def compose(image: str | None, file: Path | None, *, replace: bool, **said: Any) -> None:
+    """A Docker compose file of the brokers."""
+    from brokernat.render.compose import DEFAULT_IMAGE
+    from brokernat.render.compose import compose as text
+
+    result = text(_plan(**said), _command("compose", {**said, "image": image}), image or DEFAULT_IMAGE)
+    if file is not None:
+        _write(file, result, replace=replace)
+    else:
+        console.data(result.removesuffix("\n"))
+
+
+def _plan(
+    advertised: tuple[str, ...],
+    bound: tuple[str, ...],
+    protocols: tuple[str, ...],
+    brokers: int,
+    first_id: int,
+    inter_broker: str | None,
+    controller: str | None,
+    quorum: str = "combined",
+) -> ListenersPlan:
+    from brokernat.render.listeners_plan import Quorum, Wanted, named, plan_listeners
+
+    wanted = Wanted(
+        named(advertised, "--listener"),
+        named(bound, "--bind"),
+        named(protocols, "--protocol"),
+        inter_broker.upper() if inter_broker else None,
+        controller,
+        Quorum(quorum),
+    )
+    return plan_listeners(wanted, range(first_id, first_id + brokers))
+
+
+def _plan_of_map(config_file: Path, name: str | None, seen: Path | None, said: dict[str, Any]) -> ListenersPlan:
+    from brokernat.render import forwards
+    from brokernat.render.listeners_behind_nat import plan_behind_nat
+    from brokernat.render.listeners_plan import Quorum
+
+    if said["bound"] or said["protocols"] or said["inter_broker"]:
+        raise click.UsageError("`--bind`, `--protocol` and `--inter-broker` belong to `--listener`")
+    cluster, address_map = mapped_cluster(config_file, name)
+    return plan_behind_nat(
+        forwards(address_map, cluster.bootstrap_servers),
+        None if seen is None else _node_ids(seen),
+        first_id=said["first_id"],
+        protocol=str(cluster.client.get("security.protocol", "PLAINTEXT")),
+        quorum=Quorum(said["quorum"]),
+        controller=said["controller"],
+    )
+
+
+def _node_ids(file: Path) -> dict[Endpoint, int]:
+    from brokernat.address import Endpoint
+    from brokernat.cli.saved_evidence import read_evidence
+    from brokernat.doctor.reading import dialable
+
+    brokers = (path.broker for path in read_evidence(file).paths)
+    return {Endpoint(each.host, each.port): each.node_id for each in brokers if dialable(each.host, each.port)}
+
+
+_OPTIONS = {"advertised": "--listener", "bound": "--bind", "protocols": "--protocol"}
+_DEFAULTS = {"config": DEFAULT_FILE, "brokers": 1, "first_id": 1, "quorum": "combined"}
+
+
+def _command(target: str, said: dict[str, Any]) -> str:
+    """The command line that makes the text again."""
+    words = ["brokernat", "render", target]
+    for name, value in said.items():
+        if value not in (None, (), _DEFAULTS.get(name)):
+            option = _OPTIONS.get(name, f"--{name.replace('_', '-')}")
+            words += [
+                word for each in (value if isinstance(value, tuple) else (value,)) for word in (option, str(each))
+            ]
+    return shlex.join(words)
+
+
+def _write(file: Path, text: str, *, replace: bool) -> None:
+    write_file(file, text, replace=replace)
+    console.note(f"{file}: its head says what it can and cannot do, how to check and how to apply it")

@@ -1,0 +1,130 @@
+"""A Docker compose file of brokers whose listeners serve containers, the host machine and third hosts alike.
+
+The variables are those of the image `apache/kafka` (Confluent's take the same names). A listener that advertises the
+service's own name is for the other containers and stays inside; every other one is published, under the port that it
+advertises, because that is the one that clients will dial.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import replace
+from itertools import count
+from typing import TYPE_CHECKING
+from uuid import NAMESPACE_URL, uuid5
+
+from brokernat.address import Endpoint
+from brokernat.errors import ConfigError, Problem
+from brokernat.render.listeners import HEADER, broker_properties
+from brokernat.render.listeners_plan import Quorum
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from brokernat.render.listeners_plan import ListenersPlan, PlannedBroker
+
+DEFAULT_IMAGE = "apache/kafka:4.3.1"
+
+_HEADER = replace(
+    HEADER,
+    title="Kafka in Docker: who comes in on a port is told the endpoints of that port's listener",
+    cannot=(*HEADER.cannot, "Add a broker by a copy: each has an id, a name and ports of its own."),
+    check=("docker compose -f FILE config --quiet", "brokernat doctor --server-properties FILE"),
+    apply=("docker compose -f FILE up --detach", "brokernat doctor --bootstrap-server ...      from each place"),
+)
+_DATA = "/var/lib/kafka/data"
+
+
+def compose(plan: ListenersPlan, command: str, image: str = DEFAULT_IMAGE) -> str:
+    """The file.
+
+    Raises:
+        ConfigError: the quorum is not in the brokers, or two of them would have one port of the host.
+    """
+    if plan.quorum is not Quorum.COMBINED:
+        hint = "leave `--quorum` out, or write `render listeners` and keep your own compose file"
+        raise ConfigError([Problem("quorum", "the compose file has its controllers in the brokers", hint)])
+    _require_ports(plan)
+    plan = _by_service(plan)
+    services = "\n".join("".join(_service(plan, broker, image)) for broker in plan.brokers)
+    volumes = "".join(f"  {service_name(plan, broker)}: {{}}\n" for broker in plan.brokers)
+    header = _HEADER.comment(_HEADER.title, (f"Made by `{command}`.",))
+    return f"{header}\nservices:\n{services}\nvolumes:\n{volumes}"
+
+
+def service_name(plan: ListenersPlan, broker: PlannedBroker) -> str:
+    """What containers call a broker: its host on the brokers' own listener where that is a plain name."""
+    host = next(each.advertised.host for each in broker.listeners if each.name == plan.inter_broker)
+    plain = "." not in host and ":" not in host and host != "localhost"
+    return host if plain else f"kafka-{broker.node_id}"
+
+
+def published(plan: ListenersPlan, broker: PlannedBroker) -> tuple[tuple[int, int], ...]:
+    """The host's ports and the container's."""
+    name = service_name(plan, broker)
+    return tuple((each.advertised.port, each.bound_port) for each in broker.listeners if each.advertised.host != name)
+
+
+def _require_ports(plan: ListenersPlan) -> None:
+    taken: dict[int, PlannedBroker] = {}
+    problems = []
+    for broker in plan.brokers:
+        for port, _ in published(plan, broker):
+            if port in taken:
+                who = " and ".join(dict.fromkeys(service_name(plan, each) for each in (taken[port], broker)))
+                message = f"port {port} of this machine would be published twice, by {who}"
+                hint = "on one machine each needs a port of its own, such as `NAME=HOST:{9092+id}`"
+                problems.append(Problem("port-twice", message, hint))
+            taken[port] = broker
+    if problems:
+        raise ConfigError(problems)
+
+
+def _by_service(plan: ListenersPlan) -> ListenersPlan:
+    """Controllers find each other by the services' names, as all containers do."""
+    brokers = (
+        replace(broker, controller=Endpoint(service_name(plan, broker), broker.controller.port))
+        for broker in plan.brokers
+        if broker.controller is not None
+    )
+    return replace(plan, brokers=tuple(brokers))
+
+
+def _service(plan: ListenersPlan, broker: PlannedBroker, image: str) -> Iterator[str]:
+    name = service_name(plan, broker)
+    yield f"  {name}:\n    image: {_text(image)}\n    hostname: {name}\n"
+    ports = published(plan, broker)
+    if ports:
+        yield "    ports:\n"
+        yield from (f'      - "{outside}:{inside}"\n' for outside, inside in ports)
+    yield f"    volumes:\n      - {name}:{_DATA}\n    environment:\n      CLUSTER_ID: {_text(_cluster_id(plan))}\n"
+    for setting, value in _settings(plan, broker).items():
+        yield f"      KAFKA_{setting.upper().replace('.', '_')}: {_text(value)}\n"
+
+
+def _settings(plan: ListenersPlan, broker: PlannedBroker) -> dict[str, str]:
+    replicas = min(3, len(plan.brokers))
+    return {
+        **broker_properties(plan, broker),
+        "log.dirs": _DATA,
+        "offsets.topic.replication.factor": str(replicas),
+        "transaction.state.log.replication.factor": str(replicas),
+        "transaction.state.log.min.isr": str(min(2, replicas)),
+    }
+
+
+def _cluster_id(plan: ListenersPlan) -> str:
+    """The same for the same plan; 16 bytes in Kafka's form, no dash in front."""
+    told = ",".join(str(each.advertised) for broker in plan.brokers for each in broker.listeners)
+    for number in count():
+        digest = uuid5(NAMESPACE_URL, f"brokernat:{number}:{told}").bytes
+        text = base64.urlsafe_b64encode(digest).decode().rstrip("=")
+        if not text.startswith("-"):
+            return text
+    raise AssertionError("count() does not end")
+
+
+def _text(value: str) -> str:
+    """As JSON, which YAML reads; `$` doubled, which compose would look up."""
+    return json.dumps(value.replace("$", "$$"))
