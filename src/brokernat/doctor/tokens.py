@@ -49,7 +49,7 @@ def _printed(command: str) -> str:
         done = subprocess.run(
             shlex.split(command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=_TIMEOUT, check=False
         )
-    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+    except (OSError, ValueError, IndexError, subprocess.TimeoutExpired) as error:
         raise _problem(f"`--token-command` cannot be run: {type(error).__name__}") from None
     if done.returncode:
         raise _problem(f"`--token-command` ended with status {done.returncode}")
