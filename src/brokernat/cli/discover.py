@@ -94,7 +94,7 @@ def discover(
         if write:
             _write_config(config_file, looked_at, found, proven, yes=yes)
         elif file == _STDOUT:
-            console.data(_rules_text("", found, proven).removesuffix("\n"))
+            console.data(_rules_text("", proven).removesuffix("\n"))
         elif file:
             _write_rules(Path(file), found, proven, yes=yes)
     return 0 if found.whole else EXIT_FINDINGS
@@ -171,7 +171,7 @@ def _write_rules(file: Path, found: Discovery, proven: Sequence[ProvenRule], *, 
     if before is not None:
         # Also for its own words about a file that is something else.
         _note_unused(read_rules_file(file), found)
-    change_file(file, before, _rules_text(before or "", found, proven), yes=yes)
+    change_file(file, before, _rules_text(before or "", proven), yes=yes)
 
 
 def _note_unused(address_map: AddressMap | None, found: Discovery) -> None:
@@ -184,8 +184,8 @@ def _note_unused(address_map: AddressMap | None, found: Discovery) -> None:
             console.note(f"the rule `{rule}` names no broker of this cluster: remove it if it is old [BN606]")
 
 
-def _rules_text(before: str, found: Discovery, proven: Sequence[ProvenRule]) -> str:
+def _rules_text(before: str, proven: Sequence[ProvenRule]) -> str:
     from brokernat.config.editing import with_rules
 
-    title = f"# Address map: advertised = reachable, the first match wins. Cluster {found.cluster_id}.\n"
+    title = "# Address map: advertised = reachable, the first match wins.\n"
     return with_rules(before or title, proven)

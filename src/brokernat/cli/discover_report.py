@@ -10,6 +10,7 @@ from brokernat.config.editing import address_map_lines
 from brokernat.doctor.discovering.proposing import host_to_host, network_rule
 from brokernat.doctor.finding import Severity
 from brokernat.doctor.reports.json_v1 import finding_v1
+from brokernat.doctor.reports.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -63,7 +64,7 @@ def _lines(found: Discovery, proven: Sequence[ProvenRule], width: int, given: Cl
     if found.nodes:
         listener = f" on listener {found.listener}" if found.listener else ""
         number = "1 broker is" if len(found.nodes) == 1 else f"{len(found.nodes)} brokers are"
-        yield f"{number} advertised{listener}, cluster {found.cluster_id}"
+        yield f"{number} advertised{listener}, cluster {printable(str(found.cluster_id))}"
         yield ""
         yield console.table(_COLUMNS, _rows(found))
         yield ""
@@ -88,9 +89,9 @@ def _rows(found: Discovery) -> Iterator[tuple[object, ...]]:
     for node in found.nodes:
         entry = entries.get(node.node_id)
         if entry is None:
-            yield node.node_id, node.endpoint, "-", "-", "not found"
+            yield node.node_id, printable(node.endpoint), "-", "-", "not found"
         else:
-            yield node.node_id, node.endpoint, entry.candidate, entry.method, entry.confidence
+            yield node.node_id, printable(node.endpoint), entry.candidate, entry.method, entry.confidence
 
 
 def _finding(finding: Finding, width: int) -> Iterator[str]:
@@ -122,5 +123,10 @@ def _rules(found: Discovery, proven: Sequence[ProvenRule], width: int, given: Cl
 
 def _folded(text: str, width: int, first: str, then: str) -> list[str]:
     return textwrap.wrap(
-        text, width, initial_indent=first, subsequent_indent=then, break_long_words=False, break_on_hyphens=False
+        printable(text),
+        width,
+        initial_indent=first,
+        subsequent_indent=then,
+        break_long_words=False,
+        break_on_hyphens=False,
     )

@@ -14,6 +14,7 @@ from brokernat.address import Endpoint
 from brokernat.address.host import as_ip
 from brokernat.address.rules import CidrRule, HostPortRule, HostRule
 from brokernat.config.merging import ProvenRule
+from brokernat.doctor.reports.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,5 +74,6 @@ def _rule(entries: Sequence[Entry], discovery: Discovery, *, by_host: bool) -> P
     nodes = "+".join(str(entry.node_id) for entry in entries)
     comment = f"node {nodes}, by {first.method}, {first.confidence} {discovery.taken_at[:10]}"
     if discovery.cluster_id:
-        comment += f", cluster {discovery.cluster_id}"
+        # A stranger's text: with a line end in it, it would write rules of its own.
+        comment += f", cluster {printable(discovery.cluster_id)}"
     return ProvenRule(rule, tuple(Endpoint.parse(entry.advertised) for entry in entries), comment)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from brokernat.doctor.discovering.matching import Discovery, Entry
@@ -55,6 +57,11 @@ def test_the_comment_says_how_it_was_proven() -> None:
         "node 1+2, by apiversions, proven 2026-11-21, cluster AbC",
         "node 3, by apiversions, proven 2026-11-21, cluster AbC",
     ]
+
+
+def test_a_cluster_id_writes_no_rules_of_its_own() -> None:
+    hostile = replace(discovery(*FORWARDED), cluster_id="x\n- a:1 = evil:1")
+    assert "\n" not in propose(hostile)[0].comment
 
 
 @pytest.mark.parametrize(
