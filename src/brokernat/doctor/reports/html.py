@@ -8,24 +8,64 @@ browser would still neither run nor fetch it.
 from __future__ import annotations
 
 from base64 import b64encode
+from datetime import UTC, datetime
+from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 import brokernat
 from brokernat.doctor.catalogue import catalogue
+from brokernat.doctor.reach import State
 from brokernat.doctor.reports.grouping import by_code, remedy_of
+from brokernat.doctor.reports.picture import tall, wide
 from brokernat.doctor.reports.printable import printable
+from brokernat.doctor.reports.seen import end, seen
+from brokernat.doctor.reports.told import told_lines
 from brokernat.doctor.reports.verdict import count, verdict, worst
+from brokernat.doctor.routes import entrances, groups, routes
 
 if TYPE_CHECKING:
-    from brokernat.doctor.runner import Diagnosis
+    from collections.abc import Iterator
+
+    from brokernat.doctor.runner import Diagnosis, Skipped
+
+_DESCRIBED = 12
 
 
 def html_page(diagnosis: Diagnosis) -> str:
     """The whole page."""
-    cause = diagnosis.cause
+    cause, pages = diagnosis.cause, _pages()
+    style = pages.get_template("page.css").render()
+    drawn = groups(diagnosis)
+    return pages.get_template("page.html").render(
+        version=brokernat.__version__,
+        style_hash=b64encode(sha256(style.encode()).digest()).decode(),
+        evidence=diagnosis.evidence,
+        taken_at=_when(diagnosis.evidence.taken_at),
+        facts=tuple(_facts(diagnosis)),
+        verdict=verdict(diagnosis),
+        worst=worst(diagnosis),
+        cause=cause,
+        remedy=remedy_of(each for each in diagnosis.findings if cause is not None and each.code == cause.code),
+        entrances=diagnosis.evidence.bootstraps,
+        wide=wide(drawn),
+        tall=tall(drawn),
+        description=_description(diagnosis),
+        groups=by_code(diagnosis.findings),
+        seen=tuple(seen(diagnosis)),
+        told=tuple(told_lines(diagnosis)),
+        suppressed=by_code(diagnosis.suppressed),
+        skipped=_by_reason(diagnosis.skipped),
+        passed=sorted(diagnosis.passed),
+        catalogue=catalogue(),
+    )
+
+
+@cache
+def _pages() -> Environment:
     pages = Environment(
         loader=PackageLoader("brokernat.doctor.reports", "page"),
         autoescape=True,
@@ -34,23 +74,69 @@ def html_page(diagnosis: Diagnosis) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    style = pages.get_template("page.css").render()
-    return pages.get_template("page.html").render(
-        version=brokernat.__version__,
-        style_hash=b64encode(sha256(style.encode()).digest()).decode(),
-        evidence=diagnosis.evidence,
-        verdict=verdict(diagnosis),
-        worst=worst(diagnosis),
-        cause=cause,
-        remedy=remedy_of(each for each in diagnosis.findings if cause is not None and each.code == cause.code),
-        groups=by_code(diagnosis.findings),
-        suppressed=by_code(diagnosis.suppressed),
-        skipped=diagnosis.skipped,
-        passed=diagnosis.passed,
-        catalogue=catalogue(),
-        count=count,
+    pages.filters |= {"marked": _marked, "sentence": lambda text: text[:1].upper() + text[1:]}
+    return pages
+
+
+def _facts(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:
+    evidence = diagnosis.evidence
+    if evidence.bootstraps:
+        answering = sum(look.answers for look in evidence.bootstraps)
+        yield "bootstrap servers", f"{len(evidence.bootstraps)}, of which {answering} let clients in"
+        well = sum(route.state is State.OK for route in routes(diagnosis))
+        yield "brokers", f"{len(evidence.paths)}, of which {well} are reached"
+        rules = (
+            "none" if evidence.rules is None else f"{count(len(evidence.rules), 'rule')}, unmapped: {evidence.unmapped}"
+        )
+        yield "address map", rules
+        yield "security", " ".join(filter(None, (evidence.security_protocol, evidence.mechanism)))
+    if evidence.files:
+        yield "brokers’ files", ", ".join(each.name for each in evidence.files)
+    severities = [finding.severity.value for finding in diagnosis.findings]
+    yield "found", ", ".join(count(severities.count(each), each) for each in ("error", "warning"))
+
+
+def _description(diagnosis: Diagnosis) -> str:
+    """The picture in words, for those who do not see it."""
+    broken = [
+        f"bootstrap {each.endpoint}: {each.reach.words}"
+        for each in entrances(diagnosis)
+        if not each.reach.state is not State.OK
+    ]
+    broken += [
+        f"node {each.node_id} at {each.advertised}: {end(each).words}"
+        for each in routes(diagnosis)
+        if each.state is not State.OK
+    ]
+    if not broken:
+        return "Every bootstrap server answers, and every broker is reached."
+    more = f"; and {len(broken) - _DESCRIBED} more" if len(broken) > _DESCRIBED else ""
+    return f"Not well: {'; '.join(broken[:_DESCRIBED])}{more}."
+
+
+def _by_reason(skipped: tuple[Skipped, ...]) -> list[tuple[str, list[Skipped]]]:
+    reasons = dict.fromkeys(each.reason for each in skipped)
+    return [(reason, [each for each in skipped if each.reason == reason]) for reason in reasons]
+
+
+def _when(taken_at: str) -> str:
+    """`21 November 2026, 12:00 UTC`; what is no time stays as it is, since a file may hold anything."""
+    try:
+        moment = datetime.fromisoformat(taken_at).astimezone(UTC)
+    except ValueError:
+        return taken_at
+    return f"{moment.day} {moment:%B %Y, %H:%M} UTC"
+
+
+def _marked(text: str) -> Markup:
+    """Text with `code` in it, as remedies and docstrings have it."""
+    parts = printable(text).split("`")
+    if len(parts) % 2 == 0:
+        return Markup.escape(printable(text))
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if n % 2 else Markup.escape(part) for n, part in enumerate(parts)
     )
 
 
 def _shown(value: object) -> object:
-    return printable(value) if isinstance(value, str) else value
+    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
