@@ -1,9 +1,18 @@
-"""SCRAM against the example of RFC 7677."""
+"""SCRAM against the example of RFC 7677; OAUTHBEARER as RFC 7628 writes it."""
+
+import asyncio
 
 import pytest
+from kio.schema.errors import ErrorCode
+from kio.schema.sasl_authenticate.v1.request import SaslAuthenticateRequest
+from kio.schema.sasl_authenticate.v1.response import SaslAuthenticateResponse
+from kio.schema.sasl_handshake.v1.response import SaslHandshakeResponse
+from tests.unit.doctor.probes.scripted import Scripted
 
+from brokernat.doctor.client_side import ClientSide
+from brokernat.doctor.evidence import SaslSeen
 from brokernat.doctor.probes.channel import ChannelError
-from brokernat.doctor.probes.sasl import scram_last
+from brokernat.doctor.probes.sasl import log_in, scram_last
 
 FIRST = "n=user,r=rOprNGfwEbeRWgbNEkqO"
 SERVER = "r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096"
@@ -19,3 +28,43 @@ def test_the_example_of_the_rfc() -> None:
 def test_a_hostile_server_costs_nothing(server: str) -> None:
     with pytest.raises(ChannelError):
         scram_last("sha256", "pencil", FIRST, server)
+
+
+BEARER = ClientSide("SASL_SSL", "OAUTHBEARER", token="abc.def.", extensions=(("logicalCluster", "lkc-1"),))
+
+
+def handshake(error: int = 0) -> SaslHandshakeResponse:
+    return SaslHandshakeResponse(error_code=ErrorCode(error), mechanisms=("OAUTHBEARER",))
+
+
+def authenticated(data: bytes = b"", error: int = 0, message: str | None = None) -> SaslAuthenticateResponse:
+    return SaslAuthenticateResponse(error_code=ErrorCode(error), error_message=message, auth_bytes=data)
+
+
+def test_a_token_is_sent_with_its_extensions() -> None:
+    script = Scripted(handshake(), authenticated())
+    assert asyncio.run(log_in(script.channel, BEARER)) == SaslSeen("ok")
+    sent = script.asked[1]
+    assert isinstance(sent, SaslAuthenticateRequest)
+    assert sent.auth_bytes == b"n,,\x01auth=Bearer abc.def.\x01logicalCluster=lkc-1\x01\x01"
+
+
+@pytest.mark.parametrize(
+    ("answers", "detail"),
+    [
+        ((authenticated(b'{"status":"invalid_token"}'), authenticated(error=58, message="expired")), "expired"),
+        ((authenticated(b'{"status":"invalid_token"}'), authenticated()), "the token is refused"),
+        ((authenticated(error=58),), "sasl_authentication_failed"),
+    ],
+)
+def test_a_refused_token_is_refused_in_the_brokers_words(answers: tuple[object, ...], detail: str) -> None:
+    seen = asyncio.run(log_in(Scripted(handshake(), *answers).channel, BEARER))
+    assert seen == SaslSeen("rejected", detail=detail)
+
+
+@pytest.mark.parametrize(("mechanism", "words"), [("GSSAPI", "Kerberos"), ("OAUTHBEARER", "--token-command")])
+def test_what_is_not_tried_is_said(mechanism: str, words: str) -> None:
+    script = Scripted(handshake())
+    seen = asyncio.run(log_in(script.channel, ClientSide("SASL_SSL", mechanism)))
+    assert seen.outcome == "not-tried"
+    assert words in seen.detail

@@ -1,0 +1,52 @@
+"""What the probes take from a client's section."""
+
+import pytest
+
+from brokernat.address import Endpoint
+from brokernat.config import Cluster, Secret
+from brokernat.doctor.client_side import client_side
+from brokernat.errors import ConfigError
+
+LOGIN = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required"
+
+
+def cluster(**client: str | Secret) -> Cluster:
+    return Cluster("hq", (Endpoint("gw", 9093),), None, {name.replace("_", "."): each for name, each in client.items()})
+
+
+def test_a_token_is_wanted_for_its_mechanism_only() -> None:
+    other = cluster(security_protocol="SASL_PLAINTEXT", sasl_mechanism="PLAIN")
+    assert client_side(other, "/nowhere/to/run").token is None
+    bearer = cluster(
+        security_protocol="SASL_PLAINTEXT",
+        sasl_mechanism="OAUTHBEARER",
+        sasl_jaas_config=Secret(f'{LOGIN} clientSecret="canary" extension_logicalCluster="lkc-1";'),
+    )
+    client = client_side(bearer, "echo abc")
+    assert (client.token, client.extensions) == ("abc", (("logicalCluster", "lkc-1"),))
+    assert "abc" not in repr(client)
+
+
+def test_a_login_line_that_is_none_is_not_quoted() -> None:
+    with pytest.raises(ConfigError, match=r"`sasl\.jaas\.config` cannot be read") as failed:
+        client_side(cluster(sasl_jaas_config=Secret("canary")))
+    assert "canary" not in failed.value.report()
+
+
+@pytest.mark.parametrize(
+    ("client", "reason"),
+    [
+        ({"ssl_truststore_certificates": "no certificate"}, "a certificate or a key cannot be read"),
+        ({"ssl_keystore_key": "no key", "ssl_keystore_certificate_chain": "none"}, "a certificate or a key"),
+        ({"ssl_truststore_location": "/nowhere.pem", "ssl_truststore_type": "PEM"}, "trust store `/nowhere.pem`"),
+    ],
+)
+def test_stores_that_cannot_be_read(client: dict[str, str], reason: str) -> None:
+    with pytest.raises(ConfigError, match=reason):
+        client_side(cluster(security_protocol="SSL", **client))
+
+
+def test_a_client_without_tls_reads_no_store() -> None:
+    client = client_side(cluster(ssl_truststore_location="/nowhere", client_dns_lookup="use_all_dns_ips"))
+    assert client.context is None
+    assert client.dns_lookup == "use_all_dns_ips"
