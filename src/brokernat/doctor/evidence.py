@@ -105,6 +105,8 @@ class Look:
     controller_id: int | None = None
     knows: tuple[tuple[str, int], ...] = ()
     canonical: tuple[str, ...] = ()
+    hosts_entry: str | None = None
+    """The line of the hosts file that decides the name."""
 
     @property
     def connected(self) -> bool:

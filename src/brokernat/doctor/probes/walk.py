@@ -14,6 +14,7 @@ from brokernat.doctor.probes.api_versions import is_controller, newest_known, ve
 from brokernat.doctor.probes.channel import Channel, ChannelError
 from brokernat.doctor.probes.dialling import connect, resolve
 from brokernat.doctor.probes.greeting import speaks, speaks_kafka
+from brokernat.doctor.probes.hosts_file import deciding_line
 from brokernat.doctor.probes.sasl import log_in
 from brokernat.doctor.probes.tls import shake_hands
 
@@ -35,7 +36,8 @@ class Walk:
     async def reach(self, endpoint: Endpoint) -> Streams | None:
         """A connection to the first address that takes one; all are tried."""
         addresses, error = await resolve(endpoint.host, endpoint.port, self.patience)
-        self.seen = replace(self.seen, addresses=addresses, dns_error=error)
+        line = deciding_line(endpoint.host, addresses)
+        self.seen = replace(self.seen, addresses=addresses, dns_error=error, hosts_entry=line)
         tried = await asyncio.gather(*(connect(address, endpoint.port, self.patience) for address in addresses))
         self.seen = replace(self.seen, attempts=tuple(attempt for attempt, _ in tried))
         kept = next((streams for _, streams in tried if streams is not None), None)
