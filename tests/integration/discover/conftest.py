@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-import queue
+import select
+import socket
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import cycle
+from socketserver import BaseRequestHandler, ThreadingTCPServer
 from typing import TYPE_CHECKING
 
 import pytest
@@ -40,46 +41,36 @@ def switch() -> Switch:
 
 @contextmanager
 def _switch(*targets: list[Endpoint]) -> Iterator[list[Endpoint]]:
-    started: queue.Queue[tuple[list[Endpoint], asyncio.AbstractEventLoop]] = queue.Queue()
-    stop = asyncio.Event()
-
-    async def serve() -> None:
-        servers = [await asyncio.start_server(_Turns(upstreams), "127.0.0.1", 0) for upstreams in targets]
-        ends = [Endpoint(*server.sockets[0].getsockname()[:2]) for server in servers]
-        started.put((ends, asyncio.get_running_loop()))
-        await stop.wait()
-
-    thread = threading.Thread(target=lambda: asyncio.run(serve()))
-    thread.start()
-    ends, loop = started.get(timeout=30)
-    try:
-        yield ends
-    finally:
-        loop.call_soon_threadsafe(stop.set)
-        thread.join()
+    with ExitStack() as stack:
+        servers = [stack.enter_context(_Server(upstreams)) for upstreams in targets]
+        for server in servers:
+            threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+            stack.callback(server.shutdown)
+        yield [Endpoint(*server.server_address) for server in servers]
 
 
-class _Turns:
+class _Server(ThreadingTCPServer):
     """Leads each connection to the next of its upstreams."""
 
+    daemon_threads = True
+
     def __init__(self, upstreams: list[Endpoint]) -> None:
-        self._turns = cycle(upstreams)
+        super().__init__(("127.0.0.1", 0), _Connection)
+        self.turns = cycle(upstreams)
 
-    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        upstream = next(self._turns)
-        far_reader, far_writer = await asyncio.open_connection(upstream.host, upstream.port)
-        try:
-            await asyncio.wait(
-                [asyncio.ensure_future(_pump(reader, far_writer)), asyncio.ensure_future(_pump(far_reader, writer))],
-                return_when=asyncio.FIRST_COMPLETED,
-            )
-        finally:
-            far_writer.transport.abort()
-            writer.transport.abort()
+    server_address: tuple[str, int]
 
 
-async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    with suppress(OSError):
-        while data := await reader.read(1 << 16):
-            writer.write(data)
-            await writer.drain()
+class _Connection(BaseRequestHandler):
+    server: _Server
+
+    def handle(self) -> None:
+        upstream = next(self.server.turns)
+        with suppress(OSError), socket.create_connection((upstream.host, upstream.port)) as far:
+            other = {self.request: far, far: self.request}
+            while True:
+                for end in select.select(list(other), [], [])[0]:
+                    data = end.recv(1 << 16)
+                    if not data:
+                        return
+                    other[end].sendall(data)

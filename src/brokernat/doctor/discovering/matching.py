@@ -196,7 +196,7 @@ def _set(look: Look) -> str:
 def _silence(look: Look) -> str:
     """The outcome that says most: somebody refuses before nobody answers."""
     if not look.complete:
-        return "not looked at in time"
+        return "not looked at in time (see --timeout)"
     if look.dns_error:
         return "name does not resolve"
     seen = {attempt.outcome for attempt in look.attempts}

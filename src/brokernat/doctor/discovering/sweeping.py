@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from brokernat.doctor.client_side import ClientSide
     from brokernat.doctor.evidence import Advertised
 
-_TOUCHES, _LOOKS = 128, 16
+_AT_ONCE, _LOOKS = 128, 16
 _STEP, _TOUCH = 5.0, 2.0
 
 
@@ -89,7 +89,7 @@ async def _sweep(
         )
     )
     late = Looker(client, step, start + timeout, looks)
-    quick = Looker(client, min(step, _TOUCH), start + timeout, asyncio.Semaphore(_TOUCHES))
+    quick = Looker(client, min(step, _TOUCH), start + timeout, asyncio.Semaphore(_AT_ONCE))
     first = next((look for look in bootstraps if look.answers), None)
     candidate = _Candidates(late, quick, first.brokers or () if first else (), progress)
     bootstraps = await asyncio.gather(*map(candidate.by_its_name, bootstraps))
@@ -119,16 +119,23 @@ class _Candidates:
     progress: Callable[[Progress], None]
 
     async def looks(self, endpoints: Sequence[Endpoint], known: Mapping[str, Look]) -> tuple[Look, ...]:
+        """A look for each, in their order; what the time does not suffice for is not begun."""
+        seen = [Look(str(endpoint), endpoint.host, complete=False) for endpoint in endpoints]
+        waiting = iter(enumerate(endpoints))
+        clock = asyncio.get_running_loop()
         done = answering = 0
 
-        async def one(endpoint: Endpoint) -> Look:
+        async def work() -> None:
             nonlocal done, answering
-            look = known.get(str(endpoint)) or await self._look(endpoint)
-            done, answering = done + 1, answering + look.answers
-            self.progress(Progress(done, len(endpoints), answering))
-            return look
+            for index, endpoint in waiting:
+                if clock.time() >= self.late.deadline:
+                    return
+                seen[index] = known.get(str(endpoint)) or await self._look(endpoint)
+                done, answering = done + 1, answering + seen[index].answers
+                self.progress(Progress(done, len(endpoints), answering))
 
-        return tuple(await asyncio.gather(*map(one, endpoints)))
+        await asyncio.gather(*(work() for _ in range(_AT_ONCE)))
+        return tuple(seen)
 
     async def by_its_name(self, look: Look) -> Look:
         """The same look, or another under the name of the broker that the certificate names."""

@@ -11,6 +11,8 @@ import asyncio
 import errno
 import socket
 import threading
+from contextlib import suppress
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 from brokernat.doctor.evidence import Attempt
@@ -29,6 +31,9 @@ _OUTCOMES: dict[int, Outcome] = {errno.ECONNREFUSED: "refused", errno.ETIMEDOUT:
 
 async def resolve(host: str, port: int, patience: float) -> tuple[tuple[str, ...], str | None]:
     """The addresses of a host, or why there are none."""
+    with suppress(ValueError):
+        # An address needs no look-up, and a thread for each of thousands would cost more than the connection.
+        return (str(ip_address(host)),), None
 
     def look_up() -> tuple[tuple[str, ...], str | None]:
         try:

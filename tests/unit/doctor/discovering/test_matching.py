@@ -133,7 +133,7 @@ def test_no_bootstrap_server_answers() -> None:
         (Look("a:1", "a", attempts=(Attempt("10.0.0.1", "timeout"),)), "no answer"),
         (Look("a:1", "a", attempts=(Attempt("10.0.0.1", "unreachable"),)), "no route"),
         (Look("a:1", "a", dns_error="unknown"), "name does not resolve"),
-        (Look("a:1", "a", complete=False), "not looked at in time"),
+        (Look("a:1", "a", complete=False), "not looked at in time (see --timeout)"),
     ],
 )
 def test_silent_candidates_are_counted(look: Look, words: str) -> None:
