@@ -73,7 +73,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check. `cause` is the sentence of the report when this is the root: `{subjects}` are those concerned."""
+    """One check. `cause` is the sentence of the report when this is the root.
+
+    In it `{subjects}` are those concerned, and `{reason}` is what is said of all of them alike, behind a colon.
+    """
 
     code: str
     title: str

@@ -85,6 +85,7 @@ _TLS = {
 }
 _LOGIN = {"mechanism-not-offered": "mechanism not offered", "rejected": "login refused", "closed": "login refused"}
 _SPEAKS = {
+    "controller": "a controller's listener",
     "tls": "speaks TLS",
     "http": "speaks HTTP",
     "ssh": "speaks SSH",

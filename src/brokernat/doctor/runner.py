@@ -119,5 +119,8 @@ def _cause(findings: Sequence[Finding], checks: Sequence[Check]) -> Cause | None
         if check.code in roots:
             subjects = list(dict.fromkeys(finding.subject for finding in errors if finding.code == check.code))
             more = f" and {len(subjects) - _SHOWN} more" if len(subjects) > _SHOWN else ""
-            return Cause(check.code, check.cause.format(subjects=", ".join(subjects[:_SHOWN]) + more))
+            reasons = {finding.message for finding in errors if finding.code == check.code}
+            reason = f": {reasons.pop()}" if len(reasons) == 1 else ""
+            sentence = check.cause.format(subjects=", ".join(subjects[:_SHOWN]) + more, reason=reason)
+            return Cause(check.code, sentence[0].upper() + sentence[1:])
     return None

@@ -33,6 +33,6 @@ def _find(evidence: Evidence) -> Iterator[Finding]:
 CHECK = Check(
     CODE,
     "A bootstrap server takes no connection",
-    "{subjects} cannot be reached from here.",
+    "{subjects} cannot be reached from here{reason}.",
     _find,
 )

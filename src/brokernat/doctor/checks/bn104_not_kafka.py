@@ -42,6 +42,6 @@ def _find(evidence: Evidence) -> Iterator[Finding]:
 CHECK = Check(
     CODE,
     "Something else than Kafka answers",
-    "{subjects} is not a Kafka broker.",
+    "{subjects} is not a Kafka broker{reason}.",
     _find,
 )

@@ -43,6 +43,6 @@ def _find(evidence: Evidence) -> Iterator[Finding]:
 CHECK = Check(
     CODE,
     "One side speaks TLS, the other does not",
-    "The client and {subjects} do not agree about TLS.",
+    "The client and {subjects} do not agree about TLS{reason}.",
     _find,
 )

@@ -16,28 +16,36 @@ if TYPE_CHECKING:
     from brokernat.doctor.evidence import Evidence
 
 CODE = "BN403"
+_SAID = {
+    "expired": (
+        "its time is over, or has not begun",
+        Remedy(("see that the clock of this machine is right",), ("renew the certificate",)),
+    ),
+    "untrusted": (
+        "no authority of the client's trust store signed it",
+        Remedy(
+            ("add the authority that signed it to the trust store, or the certificate itself",),
+            ("let an authority sign it that clients trust",),
+        ),
+    ),
+    "failed": (
+        "the TLS handshake fails",
+        Remedy(("compare `ssl.enabled.protocols` and `ssl.cipher.suites` with the brokers'",)),
+    ),
+}
 
 
 def _find(evidence: Evidence) -> Iterator[Finding]:
     for spot in spots(evidence):
         tls = spot.look.tls
-        if tls is not None and tls.outcome in ("expired", "untrusted", "failed"):
-            remedy = Remedy(
-                ("add the authority that signed it to the trust store",), ("renew the certificate if its time is over",)
-            )
-            yield Finding(
-                CODE,
-                Severity.ERROR,
-                spot.subject,
-                f"the TLS handshake fails: {tls.outcome}",
-                (tls.detail,),
-                remedy=remedy,
-            )
+        if tls is not None and tls.outcome in _SAID:
+            said, remedy = _SAID[tls.outcome]
+            yield Finding(CODE, Severity.ERROR, spot.subject, said, (tls.detail,), remedy=remedy)
 
 
 CHECK = Check(
     CODE,
     "The certificate is not trusted, or is not valid now",
-    "The client does not accept the certificate of {subjects}.",
+    "The client does not accept the certificate of {subjects}{reason}.",
     _find,
 )

@@ -48,6 +48,6 @@ def _find(evidence: Evidence) -> Iterator[Finding]:
 CHECK = Check(
     CODE,
     "The login fails",
-    "{subjects} refuses the client's login, or wants one.",
+    "The login fails at {subjects}{reason}.",
     _find,
 )

@@ -26,12 +26,11 @@ def _find(evidence: Evidence) -> Iterator[Finding]:
     names = {told: _name(evidence, looks) for told, looks in sets.items()}
     known = [name for name in names.values() if name]
     subject = f"listeners {', '.join(known)}" if len(set(known)) == len(sets) else f"{len(sets)} sets of brokers"
-    best = max(sets, key=len)
-    kept = ", ".join(look.endpoint for look in sets[best])
-    keep = f"keep the bootstrap servers of one listener only, as {kept}"
-    remedy = Remedy(
-        (f"{keep} ({names[best]}: {len(best)} brokers)" if names[best] else keep,), _define(names)
-    )
+    best = max(sets, key=lambda told: (_reached(evidence, told), len(told)))
+    servers = ", ".join(look.endpoint for look in sets[best])
+    brokers = f"{len(best)} broker{'s' if len(best) > 1 else ''}"
+    of_one = f" ({names[best]}: {brokers})" if names[best] else ""
+    remedy = Remedy((f"keep the bootstrap servers of one listener only, as {servers}{of_one}",), _define(names))
     seen = tuple(_side(told, looks, names[told]) for told, looks in sets.items())
     message = f"the bootstrap servers advertise {len(sets)} different sets of brokers"
     yield Finding(CODE, Severity.ERROR, subject, message, seen, ("BN501",), remedy)
@@ -40,6 +39,12 @@ def _find(evidence: Evidence) -> Iterator[Finding]:
 def _name(evidence: Evidence, looks: Sequence[Look]) -> str | None:
     found = {listener_of(evidence, look) for look in looks}
     return found.pop() if len(found) == 1 else None
+
+
+def _reached(evidence: Evidence, told: Sequence[str]) -> int:
+    """How many of these brokers can be worked with from here."""
+    answering = {path.broker.endpoint for path in evidence.paths if path.look is not None and path.look.answers}
+    return sum(each.split()[1] in answering for each in told)
 
 
 def _side(told: Sequence[str], looks: Sequence[Look], name: str | None) -> str:
@@ -61,8 +66,8 @@ def _define(names: Mapping[tuple[str, ...], str | None]) -> tuple[str, ...]:
 CHECK = Check(
     CODE,
     "Bootstrap servers belong to different listeners",
-    "The bootstrap servers came in on different listeners ({subjects}), so a client's brokers change with the server "
-    "that answers.",
+    "The bootstrap servers do not belong together ({subjects}): a client's brokers change with the server that "
+    "answers.",
     _find,
     (Need.METADATA,),
 )

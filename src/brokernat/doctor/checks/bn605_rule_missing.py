@@ -23,7 +23,7 @@ def _find(evidence: Evidence) -> Iterator[Finding]:
         if path.look is None and dialable(path.broker.host, path.broker.port):
             remedy = Remedy(rules=proven_line(evidence, path))
             message = "no rule of the address map names it, so clients refuse to dial it"
-            yield Finding(CODE, Severity.ERROR, node(path), message, because=("BN502", "BN609"), remedy=remedy)
+            yield Finding(CODE, Severity.ERROR, node(path), message, because=("BN501", "BN502", "BN609"), remedy=remedy)
 
 
 CHECK = Check(

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from brokernat.doctor.reach import Hop, State, answering, reach
+from brokernat.doctor.reach import Hop, State, reach
 from brokernat.doctor.reports.executors import executor_line
 from brokernat.doctor.reports.verdict import count
 from brokernat.doctor.routes import entrances, routes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from brokernat.doctor.evidence import ListenerSeen
     from brokernat.doctor.routes import Entrance, Route
@@ -39,7 +39,7 @@ def seen(diagnosis: Diagnosis) -> Iterator[Line]:
             ids = [route.node_id for route in members[shown:]]
             yield state, f"{len(ids)} more nodes, from {ids[0]} to {ids[-1]}: {words}"
     if diagnosis.cause is not None and not all(each.entered for each in diagnosis.evidence.listeners):
-        yield from map(_listener, diagnosis.evidence.listeners)
+        yield from _listeners(diagnosis.evidence.listeners)
     for executor in diagnosis.evidence.executors:
         well = executor.outcome == "answered" and all(node.reached for node in executor.nodes)
         yield State.OK if well else State.BROKEN, executor_line(executor)
@@ -64,15 +64,26 @@ def _names(who: str, brokers: int) -> str:
 def listener_hop(listener: ListenerSeen) -> Hop:
     """What this client meets where the listener sends it."""
     look = listener.look
-    return Hop(State.BROKEN, "no address") if look is None else reach(look, look.cluster_id)
+    if look is None:
+        return Hop(State.BROKEN, "not dialled")
+    # It has another protocol than the client, so nothing was said there.
+    touched = look.connected and look.speaks is None and look.tls is None
+    return Hop(State.OK, "takes connections") if touched else reach(look, look.cluster_id)
 
 
-def _listener(listener: ListenerSeen) -> Line:
-    look, hop = listener.look, listener_hop(listener)
-    met = hop.words if look is None or look.brokers is None else _names(answering(look), len(look.brokers))
-    here = " (the bootstrap servers came in here)" if listener.entered else ""
-    start = f"listener {listener.name} of node {listener.node_id} sends clients to {listener.endpoint}"
-    return hop.state, f"{start}: {met}{here}"
+def _listeners(listeners: Iterable[ListenerSeen]) -> Iterator[Line]:
+    """Those of one name that end alike stand together."""
+    alike: dict[tuple[str, State, str, bool], list[ListenerSeen]] = {}
+    for each in listeners:
+        look, hop = each.look, listener_hop(each)
+        met = hop.words if look is None or look.brokers is None else f"names {count(len(look.brokers), 'broker')}"
+        alike.setdefault((each.name, hop.state, met, bool(each.entered)), []).append(each)
+    for (name, state, met, entered), members in alike.items():
+        nodes = ", ".join(str(each.node_id) for each in members)
+        ends = ", ".join(each.endpoint for each in members)
+        here = " (the bootstrap servers came in here)" if entered else ""
+        start = f"listener {name} of node{'s' if len(members) > 1 else ''} {nodes} sends clients to {ends}"
+        yield state, f"{start}: {met}{here}"
 
 
 def _route(route: Route) -> str:

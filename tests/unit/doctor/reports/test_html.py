@@ -24,7 +24,8 @@ from brokernat.doctor.suppressing import Suppression
 
 HEALTHY = mapped({1: 1, 2: 2, 3: 3})
 MIXED = replace(
-    HEALTHY, bootstraps=(replace(reached(1, "172.10.1.40:9098"), brokers=()), *HEALTHY.bootstraps, refused("172.10.1.40:9099"))
+    HEALTHY,
+    bootstraps=(replace(reached(1, "172.10.1.40:9098"), brokers=()), *HEALTHY.bootstraps, refused("172.10.1.40:9099")),
 )
 NOTHING = replace(WITHOUT_MAP, bootstraps=(refused("172.10.1.40:9093"),), paths=(), replicas=None)
 WORLDS = {
@@ -103,8 +104,9 @@ def test_pictures_say_in_words_what_they_show() -> None:
 
 def test_the_root_comes_before_the_findings_and_both_sides_are_told() -> None:
     text = text_of(html_page(diagnose(WITHOUT_MAP)))
-    order = ["Root cause.", "What to do", "client’s side", "192.168.1.24:9092 = 172.10.1.40:9094", "brokers’ side"]
-    order += ["The way of a client", "Findings", "What was seen", "Skipped", "here is no address map", "Passed"]
+    order = ["Root cause.", "The way of a client", "What to do", "On the client’s side"]
+    order += ["192.168.1.24:9092 = 172.10.1.40:9094", "On the brokers’ side", "Findings", "What was seen"]
+    order += ["Not looked for", "here is no address map", "Looked for and not found"]
     places = [text.find(each) for each in order]
     assert -1 not in places
     assert places == sorted(places)

@@ -86,7 +86,7 @@ def test_listeners_and_files_are_told() -> None:
     assert [(each["name"], each["words"]) for each in listeners] == [
         ("BOB", "refused"),
         ("FRED", "ok"),
-        ("ALICE", "no address"),
+        ("ALICE", "not dialled"),
     ]
     (told,) = json_v1(diagnose(WITH_FILES))["listeners_in_files"]
     assert told["is_told"][0]["where"] == "anywhere"
