@@ -70,7 +70,9 @@ class Channel:
         except TimeoutError:
             raise ChannelError(f"no answer within {self.patience:.0f} s", seen) from None
         except OSError as error:
-            raise ChannelError(error.strerror or type(error).__name__, seen) from None
+            # OpenSSL's name of what happened; its own message ends with a line of Python's source.
+            words = getattr(error, "reason", None) or error.strerror or type(error).__name__
+            raise ChannelError(words, seen) from None
 
     async def close(self) -> None:
         """Whatever state it is in."""
