@@ -91,7 +91,7 @@ async def _sweep(
     late = Looker(client, step, start + timeout, looks)
     quick = Looker(client, min(step, _TOUCH), start + timeout, asyncio.Semaphore(_AT_ONCE))
     first = next((look for look in bootstraps if look.answers), None)
-    candidate = _Candidates(late, quick, first.brokers or () if first else (), progress)
+    candidate = Candidates(late, quick, first.brokers or () if first else (), progress)
     bootstraps = await asyncio.gather(*map(candidate.by_its_name, bootstraps))
     asked = Survey() if first is None else await survey(late, first, ())
     evidence = Evidence(
@@ -112,7 +112,9 @@ async def _sweep(
 
 
 @dataclass
-class _Candidates:
+class Candidates:
+    """Looks at candidates, with the names of the brokers that are advertised for certificates."""
+
     late: Looker
     quick: Looker
     brokers: tuple[Advertised, ...]

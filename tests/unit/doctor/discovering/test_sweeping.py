@@ -1,0 +1,65 @@
+"""Looks at candidates: all of them, in their order, and none that the time does not suffice for."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from typing import TYPE_CHECKING
+
+import pytest
+
+from brokernat.address import Endpoint
+from brokernat.config import Cluster
+from brokernat.doctor.client_side import ClientSide
+from brokernat.doctor.discovering.matching import match
+from brokernat.doctor.discovering.sweeping import Progress, Candidates, sweep
+from brokernat.doctor.probes.look import Looker
+from brokernat.testbed.simulated_serving import serving
+
+if TYPE_CHECKING:
+    from brokernat.doctor.evidence import Look
+
+TIMEOUT = 60
+PROVEN = {"apiversions": {}, "describeconfigs": {"newest_api_versions": 4}}
+LIKELY = {"listoffsets": {"newest_api_versions": 4, "describes_configs": False}}
+
+
+def closed() -> Endpoint:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return Endpoint(*taken.getsockname())
+
+
+@pytest.mark.parametrize(("method", "options"), [*PROVEN.items(), *LIKELY.items()])
+def test_every_candidate_is_looked_at_in_its_order(method: str, options: dict[str, int]) -> None:
+    told: list[Progress] = []
+    with serving(3, "127.0.77", **options) as served:
+        ends = [*served.reachable.values()]
+        given = [closed(), *reversed(ends)]
+        swept = sweep(Cluster("hq", (ends[1],)), given, TIMEOUT, told.append)
+    assert [look.endpoint for look in swept.candidates] == [str(end) for end in given]
+    assert (told[-1].done, told[-1].total, told[-1].answering) == (4, 4, 3)
+    found = match(swept)
+    assert {entry.node_id: entry.candidate for entry in found.entries} == {
+        node: str(end) for node, end in served.reachable.items()
+    }
+    assert {(entry.method, entry.confidence.value) for entry in found.entries} == {
+        (method, "proven" if method in PROVEN else "likely")
+    }
+    assert found.silent == {"refused": 1}
+
+
+def test_nothing_is_begun_after_the_end() -> None:
+    async def look() -> tuple[Look, ...]:
+        looker = Looker(ClientSide(), 1.0, asyncio.get_running_loop().time(), asyncio.Semaphore(1))
+        ends = [Endpoint("127.0.0.1", port) for port in range(1, 65536)]
+        return await Candidates(looker, looker, (), lambda _: None).looks(ends, {})
+
+    looks = asyncio.run(look())
+    assert len(looks) == 65535
+    assert not any(each.complete or each.attempts for each in looks)
+
+
+def test_candidates_wait_for_a_bootstrap_server_that_answers() -> None:
+    with serving(1) as served:
+        swept = sweep(Cluster("hq", (closed(),)), [*served.reachable.values()], TIMEOUT)
+    assert swept.candidates == ()
