@@ -12,7 +12,7 @@ from brokernat.address import Endpoint
 from brokernat.config import Cluster
 from brokernat.doctor.client_side import ClientSide
 from brokernat.doctor.discovering.matching import match
-from brokernat.doctor.discovering.sweeping import Progress, Candidates, sweep
+from brokernat.doctor.discovering.sweeping import Candidates, Progress, sweep
 from brokernat.doctor.probes.look import Looker
 from brokernat.testbed.simulated_serving import serving
 
