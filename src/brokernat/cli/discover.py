@@ -16,14 +16,15 @@ import click
 
 from brokernat.cli import console
 from brokernat.cli.cluster_choice import chosen_cluster
-from brokernat.cli.file_change import can_ask, change_file, read_text
+from brokernat.cli.discover_writing import may_write, rules_text, write_config, write_rules
+from brokernat.cli.file_change import can_ask
 from brokernat.cli.options import EXIT_FINDINGS, config_option, format_option
-from brokernat.errors import ConfigError, MissingToolError, NothingReachableError, Problem
+from brokernat.errors import MissingToolError, NothingReachableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from brokernat.address import AddressMap, Endpoint
+    from brokernat.address import Endpoint
     from brokernat.config import Cluster
     from brokernat.config.merging import ProvenRule
     from brokernat.doctor.discovering.matching import Discovery
@@ -90,13 +91,13 @@ def discover(
     _show(found, proven, looked_at if servers else None, file, output)
     if not found.nodes:
         return NothingReachableError.exit_code
-    if proven and (write or file) and _may_write(found, partial=partial):
+    if proven and (write or file) and may_write(found, partial=partial):
         if write:
-            _write_config(config_file, looked_at, found, proven, yes=yes)
+            write_config(config_file, looked_at.name, found, proven, yes=yes)
         elif file == _STDOUT:
-            console.data(_rules_text("", proven).removesuffix("\n"))
+            console.data(rules_text("", proven).removesuffix("\n"))
         elif file:
-            _write_rules(Path(file), found, proven, yes=yes)
+            write_rules(Path(file), found, proven, yes=yes)
     return 0 if found.whole else EXIT_FINDINGS
 
 
@@ -142,50 +143,6 @@ def _show(found: Discovery, proven: Sequence[ProvenRule], given: Cluster | None,
         console.json_data(as_json(found, proven))
         return
     width = max(_NARROWEST, min(shutil.get_terminal_size((80, 24)).columns, _WIDEST))
-    text = as_text(found, proven, width, given)
-    (console.note if file == _STDOUT else console.data)(text)
-
-
-def _may_write(found: Discovery, *, partial: bool) -> bool:
-    if found.whole or partial:
-        return True
-    console.report("nothing is written: not every node is proven\n\nhint: `--partial` writes what is")
-    return False
-
-
-def _write_config(file: Path, cluster: Cluster, found: Discovery, proven: Sequence[ProvenRule], *, yes: bool) -> None:
-    from brokernat.config import load
-    from brokernat.config.editing import with_address_map
-
-    before = read_text(file)
-    if before is None:
-        raise ConfigError([Problem("file-missing", f"there is no file `{file}` any more")])
-    change_file(file, before, with_address_map(before, cluster.name, proven, str(file)), yes=yes)
-    _note_unused(load(file, resolve_secrets=False).cluster(cluster.name).address_map, found)
-
-
-def _write_rules(file: Path, found: Discovery, proven: Sequence[ProvenRule], *, yes: bool) -> None:
-    from brokernat.config.rules_file import read_rules_file
-
-    before = read_text(file)
-    if before is not None:
-        # Also for its own words about a file that is something else.
-        _note_unused(read_rules_file(file), found)
-    change_file(file, before, _rules_text(before or "", proven), yes=yes)
-
-
-def _note_unused(address_map: AddressMap | None, found: Discovery) -> None:
-    """Rules stay that somebody wrote; those about brokers that are no more are told."""
-    from brokernat.address import Endpoint
-
-    advertised = [Endpoint.parse(entry.advertised) for entry in found.entries]
-    for rule in address_map.rules if address_map and found.whole else ():
-        if not any(map(rule.pattern.matches, advertised)):
-            console.note(f"the rule `{rule}` names no broker of this cluster: remove it if it is old [BN606]")
-
-
-def _rules_text(before: str, proven: Sequence[ProvenRule]) -> str:
-    from brokernat.config.editing import with_rules
-
-    title = "# Address map: advertised = reachable, the first match wins.\n"
-    return with_rules(before or title, proven)
+    to_stdout = file != _STDOUT
+    text = as_text(found, proven, width, given, with_rules=to_stdout)
+    (console.data if to_stdout else console.note)(text)

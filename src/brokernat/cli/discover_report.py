@@ -25,13 +25,17 @@ _COLUMNS = ("node", "advertised", "candidate", "method", "confidence")
 _SECTION = "  "
 
 
-def as_text(found: Discovery, proven: Sequence[ProvenRule], width: int, given: Cluster | None = None) -> str:
+def as_text(
+    found: Discovery, proven: Sequence[ProvenRule], width: int, given: Cluster | None = None, *, with_rules: bool = True
+) -> str:
     """The whole report; no line end at its end.
 
     Args:
         given: a cluster that no file has: the rules are shown as a section to start a file with.
+        with_rules: False where they go elsewhere.
     """
-    return "\n".join(_lines(found, proven, width, given))
+    lines = [*_seen(found, width), *(_outcome(found, proven, width, given) if with_rules else ())]
+    return "\n".join(lines).removesuffix("\n")
 
 
 def as_json(found: Discovery, proven: Sequence[ProvenRule]) -> dict[str, Any]:
@@ -60,7 +64,7 @@ def as_json(found: Discovery, proven: Sequence[ProvenRule]) -> dict[str, Any]:
     }
 
 
-def _lines(found: Discovery, proven: Sequence[ProvenRule], width: int, given: Cluster | None) -> Iterator[str]:
+def _seen(found: Discovery, width: int) -> Iterator[str]:
     if found.nodes:
         listener = f" on listener {found.listener}" if found.listener else ""
         number = "1 broker is" if len(found.nodes) == 1 else f"{len(found.nodes)} brokers are"
@@ -76,6 +80,9 @@ def _lines(found: Discovery, proven: Sequence[ProvenRule], width: int, given: Cl
         yield from _finding(finding, width)
     if found.findings and found.nodes:
         yield ""
+
+
+def _outcome(found: Discovery, proven: Sequence[ProvenRule], width: int, given: Cluster | None) -> Iterator[str]:
     if found.direct:
         yield "every broker can be dialled as it is advertised: no map is needed"
     elif proven:
