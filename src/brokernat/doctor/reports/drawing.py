@@ -52,7 +52,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """A straight line; `words` and `codes` stand beside its middle, `ends` tells whether it has a head."""
+    """A straight line; `words` and `code` stand beside its middle, `ends` tells whether it has a head."""
 
     x1: float
     y1: float
@@ -60,7 +60,7 @@ class Arrow:
     y2: float
     state: State = State.OK
     words: str = ""
-    codes: str = ""
+    code: str = ""
     ends: bool = True
 
     @property
@@ -78,12 +78,12 @@ class Arrow:
         """Line, x, y of its base line, and the anchor: above and below a level arrow, to the right of a steep one."""
         x, y = self.mark
         if self.x1 == self.x2:
-            beside = " ".join(filter(None, (self.words, self.codes)))
+            beside = " ".join(filter(None, (self.words, self.code)))
             return ((beside, x + 18, y + 4, "start"),) if beside else ()
         lines = _in_two(self.words)
         off = 14 if self.marked else 7
         above = [(line, x, y - off - 13 * (len(lines) - 1 - n), "middle") for n, line in enumerate(lines)]
-        return (*above, (self.codes, x, y + off + 10, "middle")) if self.codes else tuple(above)
+        return (*above, (self.code, x, y + off + 10, "middle")) if self.code else tuple(above)
 
 
 @dataclass(slots=True)

@@ -1,7 +1,7 @@
 """Findings as people read them: by code, and what is said of several subjects in the same words is said once.
 
-Two hundred brokers that share a fault are one paragraph. What follows from another finding names it, and needs no
-remedy of its own.
+Two hundred brokers that share a fault are one paragraph. The root cause's remedy leads the report, so it is not said
+again; what follows from another finding names it, and needs no remedy of its own.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class CodeGroup:
-    """All findings of a code and a severity. `follows` are the codes found that they follow from."""
+    """All findings of a code and a severity.
+
+    `remedy` is what has not been said before. `follows` are the codes found that they follow from.
+    """
 
     code: str
     title: str
@@ -40,13 +43,19 @@ class CodeGroup:
     follows: tuple[str, ...]
 
 
-def by_code(findings: Sequence[Finding]) -> tuple[CodeGroup, ...]:
-    """The groups in the order of their first findings."""
+def by_code(findings: Sequence[Finding], root: str | None = None) -> tuple[CodeGroup, ...]:
+    """The groups in the order of their first findings; `root` is the code of the root cause."""
     errors = {finding.code for finding in findings if finding.severity is Severity.ERROR}
     found: dict[tuple[str, Severity], list[Finding]] = {}
     for finding in findings:
         found.setdefault((finding.code, finding.severity), []).append(finding)
-    return tuple(_group(code, severity, members, errors) for (code, severity), members in found.items())
+    said = remedy_of(finding for finding in findings if finding.code == root)
+    groups = []
+    for members in found.values():
+        group = _group(members, errors, said)
+        said = _both(said, group.remedy)
+        groups.append(group)
+    return tuple(groups)
 
 
 def remedy_of(findings: Iterable[Finding]) -> Remedy:
@@ -59,17 +68,30 @@ def remedy_of(findings: Iterable[Finding]) -> Remedy:
     )
 
 
-def _group(code: str, severity: Severity, findings: list[Finding], errors: set[str]) -> CodeGroup:
-    said: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+def _group(findings: list[Finding], errors: set[str], said: Remedy) -> CodeGroup:
+    statements: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for finding in findings:
-        said.setdefault((finding.message, finding.evidence), []).append(finding.subject)
+        statements.setdefault((finding.message, finding.evidence), []).append(finding.subject)
     sure = all(finding.confidence is Confidence.PROVEN for finding in findings)
+    follows = tuple(sorted(errors.intersection(*(finding.because for finding in findings))))
     return CodeGroup(
-        code,
-        catalogue()[code].title,
-        severity,
+        findings[0].code,
+        catalogue()[findings[0].code].title,
+        findings[0].severity,
         Confidence.PROVEN if sure else Confidence.LIKELY,
-        tuple(Statement(tuple(subjects), message, seen) for (message, seen), subjects in said.items()),
-        remedy_of(findings),
-        tuple(sorted(errors.intersection(*(finding.because for finding in findings)))),
+        tuple(Statement(tuple(subjects), message, seen) for (message, seen), subjects in statements.items()),
+        Remedy() if follows else _without(remedy_of(findings), said),
+        follows,
+    )
+
+
+def _both(one: Remedy, other: Remedy) -> Remedy:
+    return Remedy(one.client + other.client, one.broker + other.broker, one.rules + other.rules)
+
+
+def _without(remedy: Remedy, said: Remedy) -> Remedy:
+    return Remedy(
+        tuple(line for line in remedy.client if line not in said.client),
+        tuple(line for line in remedy.broker if line not in said.broker),
+        tuple(line for line in remedy.rules if line not in said.rules),
     )

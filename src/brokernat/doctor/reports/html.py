@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from brokernat.doctor.runner import Diagnosis, Skipped
 
 _DESCRIBED = 12
+_SUBJECTS = 12
+_APART = {"BN501": "not one cluster", "BN502": "not one listener"}
 
 
 def html_page(diagnosis: Diagnosis) -> str:
@@ -40,6 +42,7 @@ def html_page(diagnosis: Diagnosis) -> str:
     cause, pages = diagnosis.cause, _pages()
     style = pages.get_template("page.css").render()
     drawn = groups(diagnosis)
+    apart = next(((_APART[each.code], each.code) for each in diagnosis.findings if each.code in _APART), None)
     return pages.get_template("page.html").render(
         version=brokernat.__version__,
         style_hash=b64encode(sha256(style.encode()).digest()).decode(),
@@ -51,16 +54,17 @@ def html_page(diagnosis: Diagnosis) -> str:
         cause=cause,
         remedy=remedy_of(each for each in diagnosis.findings if cause is not None and each.code == cause.code),
         entrances=diagnosis.evidence.bootstraps,
-        wide=wide(drawn),
-        tall=tall(drawn),
+        wide=wide(drawn, apart),
+        tall=tall(drawn, apart),
         description=_description(diagnosis),
-        groups=by_code(diagnosis.findings),
-        seen=tuple(seen(diagnosis)),
+        groups=by_code(diagnosis.findings, cause.code if cause else None),
+        seen=tuple(seen(diagnosis, every=True)),
         told=tuple(told_lines(diagnosis)),
         suppressed=by_code(diagnosis.suppressed),
         skipped=_by_reason(diagnosis.skipped),
         passed=sorted(diagnosis.passed),
         catalogue=catalogue(),
+        subjects=_SUBJECTS,
     )
 
 

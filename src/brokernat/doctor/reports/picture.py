@@ -1,7 +1,7 @@
 """The picture of the report: bootstrap servers, what they name, what a client dials, who answers; pure.
 
-`wide` reads from left to right; `tall` is the same for a narrow screen, from top to bottom. Bootstrap servers that are
-told the same brokers share a line to these, so that listeners which are mixed are two pictures below each other.
+`wide` reads from left to right; `tall` is the same for a narrow screen, from top to bottom. Bootstrap servers that name
+the same brokers share a line to these. Where they do not name the same ones, a broken line stands between the sets.
 """
 
 from __future__ import annotations
@@ -20,31 +20,41 @@ if TYPE_CHECKING:
 
 _GAP, _GROUP_GAP, _TOP = 16, 34, 32
 # x and width of the four columns; the room between them is for words beside arrows.
-_DOOR, _TOLD, _DIAL, _WHO = (0, 204), (258, 196), (544, 196), (856, 104)
+_DOOR, _TOLD, _DIAL, _WHO = (0, 204), (258, 196), (544, 196), (850, 110)
 _TALL, _STEP = 340, 44
 _SPINE = 22
 
 
-def wide(groups: Sequence[Group]) -> Picture:
-    """From left to right."""
+def wide(groups: Sequence[Group], apart: tuple[str, str] | None = None) -> Picture:
+    """From left to right; `apart` are words and code of a finding about sets that differ."""
     names = ("bootstrap servers", "what they name", "what clients dial", "who answers")
     picture = Picture(sum(_WHO))
     picture.headings = tuple((column[0], name) for column, name in zip((_DOOR, _TOLD, _DIAL, _WHO), names, strict=True))
     y: float = _TOP
-    for group in groups:
-        y = _wide_group(picture, doors(group), rows(group.routes), y) + _GROUP_GAP
-    picture.height = y - _GROUP_GAP
+    for number, group in enumerate(groups):
+        y = _between(picture, y, apart if group.routes else None) if number else y
+        y = _wide_group(picture, doors(group), rows(group.routes), y)
+    picture.height = y
     return picture
 
 
-def tall(groups: Sequence[Group]) -> Picture:
+def tall(groups: Sequence[Group], apart: tuple[str, str] | None = None) -> Picture:
     """From top to bottom."""
     picture = Picture(_TALL)
     y: float = 0
-    for group in groups:
-        y = _tall_group(picture, doors(group), rows(group.routes), y) + _GROUP_GAP
-    picture.height = y - _GROUP_GAP
+    for number, group in enumerate(groups):
+        y = _between(picture, y, apart if group.routes else None) if number else y
+        y = _tall_group(picture, doors(group), rows(group.routes), y)
+    picture.height = y
     return picture
+
+
+def _between(picture: Picture, y: float, apart: tuple[str, str] | None) -> float:
+    if apart is None:
+        return y + _GROUP_GAP
+    middle = y + _GROUP_GAP
+    picture.arrows.append(Arrow(0, middle, picture.width, middle, State.BROKEN, *apart, ends=False))
+    return middle + _GROUP_GAP
 
 
 def _wide_group(picture: Picture, entrances: Sequence[Door], ways: Sequence[Row], top: float) -> float:
@@ -83,17 +93,17 @@ def _wide_row(picture: Picture, way: Row, middle: float) -> None:
         box = Box(x, 0, width, head, folded(text, width), "", text or head, state)
         return Box(x, middle - box.height / 2, width, head, box.lines, "", box.title, state)
 
-    codes = " ".join(way.codes[:2])
+    code = "".join(way.codes[:1])
     picture.boxes.append(centred(_TOLD, way.head, way.advertised))
     if way.dialled is None:
         picture.arrows.append(
-            Arrow(sum(_TOLD), middle, _DIAL[0], middle, way.choice.state, way.choice.words, codes, ends=False)
+            Arrow(sum(_TOLD), middle, _DIAL[0], middle, way.choice.state, way.choice.words, code, ends=False)
         )
         return
     words = "" if way.reach.state is State.OK else way.reach.words
     picture.arrows += [
         Arrow(sum(_TOLD), middle, _DIAL[0], middle, way.choice.state, way.choice.words),
-        Arrow(sum(_DIAL), middle, _WHO[0], middle, way.reach.state, words, codes),
+        Arrow(sum(_DIAL), middle, _WHO[0], middle, way.reach.state, words, code),
     ]
     picture.boxes += [centred(_DIAL, "", way.dialled), centred(_WHO, way.answering, "", way.reach.state)]
 
@@ -103,25 +113,30 @@ def _tall_group(picture: Picture, entrances: Sequence[Door], ways: Sequence[Row]
     picture.boxes += left
     bottom = left[-1].y + left[-1].height
 
-    def down(head: str, text: str, state: State = State.OK, words: str = "", codes: str = "") -> None:
+    def down(head: str, text: str, state: State = State.OK, words: str = "", code: str = "") -> None:
         nonlocal bottom
         box = Box(0, bottom + _STEP, _TALL, head, folded(text, _TALL), "", text or head, state)
-        picture.arrows.append(Arrow(_SPINE, bottom, _SPINE, box.y, state, words, codes))
+        picture.arrows.append(Arrow(_SPINE, bottom, _SPINE, box.y, state, words, code))
         picture.boxes.append(box)
         bottom = box.y + box.height
 
-    for way in ways:
-        codes = " ".join(way.codes[:2])
-        down(f"{way.head} is named as", way.advertised)
+    for number, way in enumerate(ways):
+        code = "".join(way.codes[:1])
+        if number:
+            told = Box(0, bottom + _GROUP_GAP, _TALL, way.head, folded(way.advertised, _TALL), "", way.advertised)
+            picture.boxes.append(told)
+            bottom = told.y + told.height
+        else:
+            down(way.head, way.advertised)
         if way.dialled is None:
             picture.arrows.append(
-                Arrow(_SPINE, bottom, _SPINE, bottom + _STEP, way.choice.state, way.choice.words, codes, ends=False)
+                Arrow(_SPINE, bottom, _SPINE, bottom + _STEP, way.choice.state, way.choice.words, code, ends=False)
             )
             bottom += _STEP
         else:
-            down("dialled at", way.dialled, words=way.choice.words)
+            down("", way.dialled, words=way.choice.words)
             words = "" if way.reach.state is State.OK else way.reach.words
-            down(f"{way.answering} answers", "", way.reach.state, words, codes)
+            down(f"{way.answering} answers", "", way.reach.state, words, code)
     return bottom
 
 

@@ -72,14 +72,13 @@ def _kind(members: Sequence[Route]) -> list[Row]:
         return list(map(_row, members))
     first, rest = members[:named], members[named:]
     one = rest[0]
-    answering = "each its own" if one.state is State.OK else one.answering
     more = Row(
         f"{len(rest)} more nodes",
         f"{rest[0].node_id} to {rest[-1].node_id}",
         one.choice,
         None if one.dialled is None else "in the same way",
         one.reach,
-        answering if len({each.answering for each in rest}) > 1 or one.state is State.OK else one.answering,
+        "each itself" if one.state is State.OK else one.answering,
         one.codes,
     )
     return [*map(_row, first), more]

@@ -23,8 +23,8 @@ Line = tuple[State, str]
 _NAMED = {State.OK: 6, State.DOUBTFUL: 12, State.BROKEN: 12}
 
 
-def seen(diagnosis: Diagnosis) -> Iterator[Line]:
-    """Bootstrap servers, brokers, then what else was asked."""
+def seen(diagnosis: Diagnosis, *, every: bool = False) -> Iterator[Line]:
+    """Bootstrap servers, brokers, then what else was asked; `every` names every broker."""
     for entrance in entrances(diagnosis):
         yield entrance.reach.state, f"bootstrap {entrance.endpoint}: {_entrance(entrance)}"
     alike: dict[tuple[State, str], list[Route]] = {}
@@ -32,7 +32,7 @@ def seen(diagnosis: Diagnosis) -> Iterator[Line]:
         alike.setdefault((route.state, end(route).words), []).append(route)
     for (state, words), members in alike.items():
         # One more line than a line that counts them costs nothing.
-        shown = len(members) if len(members) <= _NAMED[state] + 1 else _NAMED[state]
+        shown = len(members) if every or len(members) <= _NAMED[state] + 1 else _NAMED[state]
         for route in members[:shown]:
             yield state, _route(route)
         if shown < len(members):

@@ -10,7 +10,7 @@ import textwrap
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from brokernat.doctor.finding import Remedy, Severity
+from brokernat.doctor.finding import Severity
 from brokernat.doctor.reach import State
 from brokernat.doctor.reports.grouping import by_code, remedy_of
 from brokernat.doctor.reports.printable import printable
@@ -82,22 +82,15 @@ def _told(diagnosis: Diagnosis, width: int) -> Iterator[str]:
 def _findings(diagnosis: Diagnosis, width: int) -> Iterator[str]:
     if diagnosis.findings:
         yield "findings"
-    said = set(_lines(remedy_of(each for each in diagnosis.findings if each.code == _root(diagnosis))))
-    for group in by_code(diagnosis.findings):
+    for group in by_code(diagnosis.findings, _root(diagnosis)):
         yield from _group(group, width)
-        if not group.follows and group.code != _root(diagnosis):
-            for line in _lines(group.remedy):
-                if line not in said:
-                    yield from _folded(line, width, " " * 6 + "> ", " " * 8)
-            said.update(_lines(group.remedy))
+        rules = (f"rule {rule}" for rule in group.remedy.rules)
+        for line in (*rules, *group.remedy.client, *group.remedy.broker):
+            yield from _folded(line, width, " " * 6 + "> ", " " * 8)
 
 
 def _root(diagnosis: Diagnosis) -> str | None:
     return diagnosis.cause.code if diagnosis.cause else None
-
-
-def _lines(remedy: Remedy) -> tuple[str, ...]:
-    return (*(f"rule {rule}" for rule in remedy.rules), *remedy.client, *remedy.broker)
 
 
 def _group(group: CodeGroup, width: int) -> Iterator[str]:
