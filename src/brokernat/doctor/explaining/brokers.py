@@ -71,7 +71,7 @@ SYMPTOMS: Final = (
         Family.BROKER,
         "a client's login or handshake failed",
         ("Failed authentication with ",),
-        r"Failed authentication with (?:(?P<host>[^/\s]*)/)(?P<ip>\S+) \((?:channelId=\S+\) \()?(?P<reason>[^)]+)\)",
+        r"\[SocketServer .*Failed authentication with [^/\s]*/(?P<ip>\S+) \((?:channelId=\S+\) \()?(?P<reason>[^)]+)\)",
         says("The broker refused a client at {ip}: {reason}.", "on the client: " + LOGIN, "BN404", "BN401"),
         Telling.FAULT,
     ),

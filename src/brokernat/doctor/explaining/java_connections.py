@@ -64,15 +64,16 @@ SYMPTOMS: Final = (
         "java-no-resolvable-bootstrap",
         Family.JAVA,
         "no bootstrap server's name resolves",
-        ("No resolvable bootstrap ",),
-        r"No resolvable bootstrap (?:urls given in bootstrap\.servers|server in provided urls)",
+        ("No resolvable bootstrap urls", "Failed to resolve bootstrap servers after "),
+        r"No resolvable bootstrap urls given in bootstrap\.servers|Failed to resolve bootstrap servers after \d+ms",
         says(
-            "None of the names in `bootstrap.servers` resolves here, so the client was not even made.",
-            "use addresses, or names that this machine's DNS or hosts file knows; the client reads them once, when it "
-            "is made",
+            "None of the names in `bootstrap.servers` resolves here.",
+            "use addresses, or names that this machine's DNS or hosts file knows; up to 4.3 they are looked up once, "
+            "when the client is made",
             "BN102",
         ),
         Telling.FAULT,
+        wordings="`No resolvable bootstrap urls` to 4.3, `Failed to resolve bootstrap servers` from 4.4",
     ),
     Symptom(
         "java-bootstrap-url",

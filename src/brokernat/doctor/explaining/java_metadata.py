@@ -63,10 +63,10 @@ SYMPTOMS: Final = (
         Family.JAVA,
         "a broker says that it is another one than the client took it for",
         ("Rebootstrap requested by server",),
-        r"Rebootstrap requested by server due to cluster metadata mismatch",
+        r"Rebootstrap requested by server due to cluster metadata mismatch for cluster \S+ and node (?P<node>-?\d+)",
         says(
-            "The client told the broker which cluster and node it takes it for, and the broker denied (KIP-1242). So "
-            "the endpoint of one broker leads to another one, or to another cluster: this is proof.",
+            "The client told node {node} which cluster and node it takes it for, and the broker denied (KIP-1242). So "
+            "that endpoint leads to another broker, or to another cluster: this is proof.",
             _WRONG_BROKER,
             "BN601",
             "BN501",
@@ -108,10 +108,11 @@ SYMPTOMS: Final = (
         "java-unknown-topic",
         Family.JAVA,
         "the topic is not there",
-        ("UNKNOWN_TOPIC_OR_PARTITION",),
-        r"(?:metadata (?:with|update)[^{}]*|listing )\{?(?P<topic>[\w.-]+)=UNKNOWN_TOPIC_OR_PARTITION",
+        ("=UNKNOWN_TOPIC_OR_PARTITION", "UnknownTopicOrPartitionException: "),
+        r"metadata (?:with|update)[^{}]*\{?[\w.-]+=UNKNOWN_TOPIC_OR_PARTITION|UnknownTopicOrPartitionException: This "
+        r"server does not host this topic-partition",
         says(
-            "The cluster that answered has no topic `{topic}`: a wrong name, or another cluster than one thinks.",
+            "The cluster that answered has no such topic: a wrong name, or another cluster than one thinks.",
             "list the topics; compare the cluster id with the one you expect",
             "BN501",
         ),
@@ -135,10 +136,11 @@ SYMPTOMS: Final = (
         "java-not-authorized",
         Family.JAVA,
         "the user may not do this",
-        ("Not authorized to access ",),
-        r"Not authorized to access (?P<what>topics|group): \[?(?P<name>[^\]]+?)\]?\s*$",
+        ("Not authorized to access ", "Topic authorization failed for topics "),
+        r"(?:Not authorized to access (?:topics|group): |Topic authorization failed for topics )"
+        r"\[?(?P<name>[^\]]+?)\]?\s*$",
         says(
-            "The login worked; its user has no right for {what} {name}.",
+            "The login worked; its user has no right to `{name}`.",
             "ask the cluster's people for the ACL (READ, WRITE, DESCRIBE on topics, READ on the group)",
             "BN003",
         ),
@@ -160,11 +162,11 @@ SYMPTOMS: Final = (
     Symptom(
         "java-cluster-not-authorized",
         Family.JAVA,
-        "the user has no right on the cluster",
-        ("Cluster authorization failed.",),
-        r"ClusterAuthorizationException: Cluster authorization failed\.",
+        "the user has no right on the cluster or its transactional id",
+        ("AuthorizationException: ",),
+        r"AuthorizationException: (?P<what>Cluster|Transactional Id) authorization failed\.",
         says(
-            "The login worked; its user lacks a right on the cluster itself.",
+            "The login worked; its user lacks a right ({what}).",
             "ask for it, or do without: an idempotent producer of a broker before 2.8 needs IDEMPOTENT_WRITE",
             "BN003",
         ),
@@ -174,8 +176,9 @@ SYMPTOMS: Final = (
         "java-controller",
         Family.JAVA,
         "the bootstrap server is a controller's port",
-        ("EndpointTypeException", "The node does not support METADATA"),
-        r"MismatchedEndpointTypeException|UnsupportedEndpointTypeException|The node does not support METADATA",
+        ("EndpointTypeException", " does not support "),
+        r"MismatchedEndpointTypeException|UnsupportedEndpointTypeException|The (?:broker|node) does not support "
+        r"(?:METADATA|PRODUCE|INIT_PRODUCER_ID|FIND_COORDINATOR)\b",
         says(
             "What answers is a KRaft controller: its port is for brokers and administration, not for clients.",
             "give the port of a broker's listener",

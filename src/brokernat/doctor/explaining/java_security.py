@@ -18,8 +18,9 @@ SYMPTOMS: Final = (
         Family.JAVA,
         "user or password is refused",
         ("Authentication failed",),
-        r"Authentication failed(?:: Invalid username or password| during authentication due to invalid credentials "
-        r"with SASL mechanism (?P<mechanism>[\w-]+))",
+        # Behind `) (` it is the broker's own line about that client.
+        r"(?<!\) \()Authentication failed(?:: Invalid username or password| during authentication due to invalid "
+        r"credentials with SASL mechanism (?P<mechanism>[\w-]+))",
         says("The broker understood the login and refused user or password.", LOGIN, "BN404"),
         Telling.FAULT,
     ),
@@ -28,7 +29,7 @@ SYMPTOMS: Final = (
         Family.JAVA,
         "the listener does not offer the client's SASL mechanism",
         ("not enabled in the server, enabled mechanisms are",),
-        r"Client SASL mechanism '(?P<mechanism>[\w-]+)' not enabled in the server, enabled mechanisms are "
+        r"(?<!\) \()Client SASL mechanism '(?P<mechanism>[\w-]+)' not enabled in the server, enabled mechanisms are "
         r"\[(?P<offered>[^\]]*)\]",
         says("The client logs in with {mechanism}, and this listener offers {offered}.", MECHANISM, "BN404"),
         Telling.FAULT,
@@ -38,7 +39,8 @@ SYMPTOMS: Final = (
         Family.JAVA,
         "a login at a listener that has none",
         ("Unexpected handshake request with client mechanism",),
-        r"Unexpected handshake request with client mechanism (?P<mechanism>[\w-]+), enabled mechanisms are \[\]",
+        r"(?<!\) \()Unexpected handshake request with client mechanism (?P<mechanism>[\w-]+), enabled mechanisms "
+        r"are \[\]",
         says(
             "The client logs in with {mechanism}, and the listener behind this port has no login (PLAINTEXT or SSL).",
             OTHER_PROTOCOL,
@@ -156,7 +158,8 @@ SYMPTOMS: Final = (
         Family.JAVA,
         "a TLS handshake failed; the reason stands in the lines below it",
         ("SSL handshake failed",),
-        r"failed authentication due to: SSL handshake failed|SslAuthenticationException: SSL handshake failed",
+        r"failed authentication due to: SSL handshake failed|SslAuthenticationException: SSL handshake failed|"
+        r"Failed authentication with \S+ \(SSL handshake failed\)",
         says(
             "The TLS handshake failed. The `Caused by:` below this line says whether it is the name, the chain, or a "
             "port without TLS.",

@@ -19,9 +19,9 @@ SYMPTOMS: Final = (
         Family.JAVA,
         "no broker could be used in time",
         ("Timed out waiting for a node assignment",),
-        r"Timed out waiting for a node assignment\. Call: (?P<call>\w+)",
+        r"Timed out waiting for a node assignment\.(?: Call: \w+)?",
         says(
-            "`{call}` found no broker that it could use: the advertised endpoints are dead from here, or TLS or login "
+            "A request found no broker that it could use: the advertised endpoints are dead from here, or TLS or login "
             "do not fit. Spark, Flink, Kafka Streams and most user interfaces end in this one.",
             _ABOVE,
             "BN302",
@@ -31,16 +31,15 @@ SYMPTOMS: Final = (
             "BN404",
         ),
         Telling.EFFECT,
-        wordings="from 2.3; `Call: …` names the request",
+        wordings="`Call: …` names the request from 2.5 on",
     ),
     Symptom(
         "java-call-unsent",
         Family.JAVA,
         "an administration request was never sent",
-        ("Call: ",),
-        r"(?:Timed out waiting to send the call\.|The AdminClient thread has exited\.|The AdminClient thread is not "
-        r"accepting new calls\.) Call: (?P<call>\w+)",
-        says("`{call}` was given up before any broker could take it.", _ABOVE, "BN302", "BN103"),
+        ("Timed out waiting to send the call.", "The AdminClient thread "),
+        r"Timed out waiting to send the call\.|The AdminClient thread (?:has exited|is not accepting new calls)\.",
+        says("A request was given up before any broker could take it.", _ABOVE, "BN302", "BN103"),
         Telling.EFFECT,
     ),
     Symptom(
@@ -102,9 +101,9 @@ SYMPTOMS: Final = (
         "java-no-producer-id",
         Family.JAVA,
         "the transaction's coordinator was not reached",
-        ("while awaiting InitProducerId", "while initializing transactional state"),
-        r"Timeout expired after \d+ms while awaiting InitProducerId|Timeout expired while initializing transactional "
-        r"state",
+        ("while awaiting InitProducerId", "while initializing transactional state", "InitTransactions timed out"),
+        r"Timeout expired after \d+ ?m(?:illiseconds|s) while awaiting InitProducerId|Timeout expired while "
+        r"initializing transactional state|InitTransactions timed out",
         says(
             "The producer reached no coordinator for its transactions. Its endpoint comes by another answer than the "
             "topics' leaders.",
@@ -178,13 +177,12 @@ SYMPTOMS: Final = (
     Symptom(
         "java-out-of-memory",
         Family.JAVA,
-        "a Kafka thread ran out of memory",
-        ("java.lang.OutOfMemoryError",),
-        r"thread '?kafka-(?:admin-client|producer-network|coordinator-heartbeat)-thread[^']*'?"
-        r".*java\.lang\.OutOfMemoryError",
+        "memory ran out while an answer was read",
+        ("MemoryPool$1.tryAllocate(",),
+        r"\bat org\.apache\.kafka\.common\.memory\.MemoryPool\$1\.tryAllocate\(",
         says(
-            "Kafka's own thread ran out of memory. Unless the heap is tiny, the client took the first bytes of "
-            "another protocol for a length: a TLS alert is 352518912 bytes, `HTTP` 1213486160.",
+            "Below an `OutOfMemoryError`: there was no memory for an answer. Unless the heap is tiny, the client took "
+            "the first bytes of another protocol for a length: a TLS alert is 352518912 bytes, `HTTP` 1213486160.",
             OTHER_PROTOCOL,
             "BN401",
             "BN104",

@@ -32,7 +32,7 @@ SYMPTOMS: Final = (
         Family.KAFKA_PYTHON,
         "no bootstrap server could be used",
         ("Unable to bootstrap from ",),
-        r"Unable to bootstrap from (?P<endpoint>[^\s'\"\[(]+)",
+        r"Unable to bootstrap from (?:\[')?(?P<endpoint>[\w.-]+:\d+)",
         says("None of the bootstrap servers could be used.", LOOK_AT_BOOTSTRAP, "BN103", "BN102", "BN401"),
         Telling.EFFECT,
     ),

@@ -1,6 +1,6 @@
 """Lines of librdkafka: of confluent-kafka in Python, Go and .NET, of kcat, of PHP, Ruby, Rust and C programs.
 
-The name of the thread says whose endpoint it is: `[thrd:host:port/bootstrap]` a bootstrap server, `/ID` a broker that
+The name of the broker says whose endpoint it is: `host:port/bootstrap` a bootstrap server, `host:port/ID` a broker that
 metadata named, `GroupCoordinator` the coordinator. What a program prints of an error (`KafkaError{code=…}`) has lost
 it: without a log handler or `log_level`, set `debug=broker`.
 """
@@ -12,7 +12,10 @@ from typing import Final
 from brokernat.doctor.explaining.readings import CUT_OFF, LOGIN, MECHANISM, OTHER_PROTOCOL, UNREACHABLE, UNRESOLVED
 from brokernat.doctor.explaining.symptom import Family, Symptom, Telling, says
 
-THREAD: Final = r"\[thrd:(?P<node>(?:[a-z_]+://)?(?:(?P<endpoint>[^\]/]+)/)?[^\]/]*)\]: .*?"
+# `127.0.0.1:9092/bootstrap: `, `sasl_ssl://kafka-1:9093/7: `, `GroupCoordinator: `
+BROKER: Final = (
+    r"(?P<node>(?:[a-z_]+://)?(?:(?P<endpoint>[^\s/\"]+:\d+)/)?(?:bootstrap|\d+|(?:Group|Txn)Coordinator)): .*?"
+)
 _LOG = "set `debug` to `broker,security` (kcat: `-d broker,security`) and explain those lines"
 
 SYMPTOMS: Final = (
@@ -21,7 +24,7 @@ SYMPTOMS: Final = (
         Family.LIBRDKAFKA,
         "no connection to a broker",
         ("Connect to ipv",),
-        rf"{THREAD}Connect to ipv[46]#(?P<ip>\S+):(?P<port>\d+) failed: (?P<reason>[\w ]+)",
+        rf"{BROKER}Connect to ipv[46]#(?P<ip>\S+):(?P<port>\d+) failed: (?P<reason>[\w ]+)",
         UNREACHABLE,
     ),
     Symptom(
@@ -29,7 +32,7 @@ SYMPTOMS: Final = (
         Family.LIBRDKAFKA,
         "a connection is neither taken nor refused, or nobody answers on it",
         ("Connection setup timed out in state",),
-        rf"{THREAD}Connection setup timed out in state (?P<state>\w+)",
+        rf"{BROKER}Connection setup timed out in state (?P<state>\w+)",
         UNREACHABLE,
     ),
     Symptom(
@@ -37,24 +40,15 @@ SYMPTOMS: Final = (
         Family.LIBRDKAFKA,
         "a broker's name does not resolve",
         ("Failed to resolve '",),
-        rf"{THREAD}Failed to resolve '(?P<host>\S+):(?P<port>\d+)'",
+        rf"{BROKER}Failed to resolve '(?P<host>\S+):(?P<port>\d+)'",
         UNRESOLVED,
-    ),
-    Symptom(
-        "rdkafka-plain-to-tls",
-        Family.LIBRDKAFKA,
-        "the broker closes when it is asked for its versions",
-        ("Disconnected while requesting ApiVersion",),
-        rf"{THREAD}Disconnected while requesting ApiVersion: might be caused by incorrect security\.protocol",
-        CUT_OFF,
     ),
     Symptom(
         "rdkafka-tls-to-plain",
         Family.LIBRDKAFKA,
         "TLS to a port without TLS",
-        ("SSL handshake failed",),
-        rf"{THREAD}SSL handshake failed: (?:[^\n]*(?:wrong version number|packet length too long|unexpected message)|"
-        r"Disconnected: connecting to a PLAINTEXT broker listener)",
+        ("wrong version number", "packet length too long"),
+        rf"{BROKER}SSL routines::(?:wrong version number|packet length too long)",
         says("The client speaks TLS, and what answers at {endpoint} does not.", OTHER_PROTOCOL, "BN401"),
         Telling.FAULT,
     ),
@@ -62,8 +56,8 @@ SYMPTOMS: Final = (
         "rdkafka-untrusted",
         Family.LIBRDKAFKA,
         "the broker's certificate is not trusted",
-        ("broker certificate could not be verified",),
-        rf"{THREAD}SSL handshake failed: .*broker certificate could not be verified",
+        ("certificate verify failed",),
+        rf"{BROKER}certificate verify failed(?!: (?:[Hh]ostname|IP address))",
         says(
             "The certificate at {endpoint} is signed by an authority that the client does not trust, or has expired.",
             "put the cluster's CA into `ssl.ca.location`",
@@ -75,8 +69,8 @@ SYMPTOMS: Final = (
         "rdkafka-certificate-name",
         Family.LIBRDKAFKA,
         "the certificate names another host than the one that was dialled",
-        ("ostname mismatch", "IP address mismatch"),
-        rf"{THREAD}SSL handshake failed: .*certificate verify failed: (?:[Hh]ostname|IP address) mismatch",
+        ("certificate verify failed: ",),
+        rf"{BROKER}certificate verify failed: (?:[Hh]ostname|IP address) mismatch",
         says(
             "The certificate at {endpoint} is of another name than the client knows the broker by. A gateway's or a "
             "hosts file's name is never in it; the plug-in keeps the broker's own name for this comparison.",
@@ -86,11 +80,46 @@ SYMPTOMS: Final = (
         Telling.FAULT,
     ),
     Symptom(
+        "rdkafka-no-common-tls",
+        Family.LIBRDKAFKA,
+        "the two sides have no TLS version or cipher in common",
+        ("alert handshake failure", "alert protocol version"),
+        rf"{BROKER}(?:sslv3|ssl/tls|tlsv1) alert (?:handshake failure|protocol version)",
+        says(
+            "The client and {endpoint} both speak TLS and share no version or cipher.",
+            "compare the TLS versions and `ssl.cipher.suites` of both sides",
+            "BN401",
+        ),
+        Telling.FAULT,
+    ),
+    Symptom(
+        "rdkafka-closed",
+        Family.LIBRDKAFKA,
+        "the other side ends the connection when it is asked for its versions",
+        ("in state APIVERSION_QUERY", "Disconnected while requesting ApiVersion"),
+        rf"{BROKER}Disconnected(?:: connection closed by peer.*in state APIVERSION_QUERY| while requesting ApiVersion)",
+        CUT_OFF,
+    ),
+    Symptom(
+        "rdkafka-tls-closed",
+        Family.LIBRDKAFKA,
+        "the other side ends the connection when TLS starts",
+        ("SSL connection closed by peer", "unexpected eof while reading"),
+        rf"{BROKER}(?:SSL routines::unexpected eof while reading|Disconnected: SSL connection closed by peer)",
+        says(
+            "The client speaks TLS to {endpoint}, and what is there ended the connection: a listener without TLS does "
+            "this, and so does a gateway with nothing behind it.",
+            OTHER_PROTOCOL + "; look whether something listens behind the gateway",
+            "BN401",
+            "BN103",
+        ),
+    ),
+    Symptom(
         "rdkafka-client-certificate",
         Family.LIBRDKAFKA,
         "the broker demands a certificate of the client",
         ("alert certificate required", "alert bad certificate"),
-        rf"{THREAD}.*(?:sslv3|tlsv13?) alert (?:certificate required|bad certificate)",
+        rf"{BROKER}(?:sslv3|ssl/tls|tlsv13?) alert (?:certificate required|bad certificate)",
         says(
             "The listener at {endpoint} demands a client certificate, and the client shows none or one that is not "
             "trusted.",
@@ -104,7 +133,7 @@ SYMPTOMS: Final = (
         Family.LIBRDKAFKA,
         "user or password is refused",
         ("SASL authentication error: ",),
-        rf"{THREAD}SASL authentication error: (?P<reason>Authentication failed[\w :-]*)",
+        rf"{BROKER}SASL authentication error: (?P<reason>Authentication failed[\w :-]*)",
         says("{endpoint} understood the login and refused user or password.", LOGIN, "BN404"),
         Telling.FAULT,
     ),
@@ -136,7 +165,7 @@ SYMPTOMS: Final = (
         Family.LIBRDKAFKA,
         "what answers is no Kafka: HTTP",
         ("Invalid response size 1213486160",),
-        rf"{THREAD}Invalid response size 1213486160 ",
+        rf"{BROKER}Invalid response size 1213486160 ",
         says(
             "{endpoint} answered `HTTP`: 1213486160 are these four letters, read as a length.",
             "give the port of a Kafka listener",
@@ -149,7 +178,7 @@ SYMPTOMS: Final = (
         Family.LIBRDKAFKA,
         "what answers is no Kafka: SSH",
         ("Invalid response size 1397966893",),
-        rf"{THREAD}Invalid response size 1397966893 ",
+        rf"{BROKER}Invalid response size 1397966893 ",
         says(
             "{endpoint} answered `SSH-`: 1397966893 are these four letters, read as a length.",
             "give the port of a Kafka listener",
@@ -189,8 +218,8 @@ SYMPTOMS: Final = (
         "rdkafka-error-unresolved",
         Family.LIBRDKAFKA,
         "a name does not resolve (the error without its line)",
-        ("Local: Host resolution failure", "KafkaError{code=_RESOLVE,"),
-        r"KafkaError\{code=_RESOLVE,|Local: Host resolution failure",
+        ("Local: Host resolution failure",),
+        r"Local: Host resolution failure(?!: )",
         says("The name of some broker does not resolve here.", _LOG, "BN301", "BN102"),
         Telling.EFFECT,
     ),
@@ -199,7 +228,7 @@ SYMPTOMS: Final = (
         Family.LIBRDKAFKA,
         "no broker answers (the error without its line)",
         ("Local: Broker transport failure",),
-        r"Local: Broker transport failure",
+        r"Local: Broker transport failure(?!: )",
         says(
             "No broker could be used, and the reason stands in a log that this program does not show.",
             _LOG,

@@ -17,8 +17,12 @@ from brokernat.doctor.explaining.table import SYMPTOMS
 if TYPE_CHECKING:
     from brokernat.doctor.explaining.symptom import Reading, Symptom
 
-_PLAIN = tuple(symptom for symptom in SYMPTOMS if symptom.telling is not Telling.WRAPPER)
-_WRAPPERS = tuple(symptom for symptom in SYMPTOMS if symptom.telling is Telling.WRAPPER)
+# Fragment by fragment and without a call for each row: nine lines of ten are told by this loop alone.
+_FRAGMENTS = tuple(
+    (fragment, symptom)
+    for symptom in sorted(SYMPTOMS, key=lambda symptom: symptom.telling is Telling.WRAPPER)
+    for fragment in symptom.holds
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +68,16 @@ class Recognised:
         return self.reading.then.format_map(self.named.words)
 
 
-def rows(line: str, among: tuple[Symptom, ...] = SYMPTOMS) -> list[Recognised]:
-    """Every row that knows the line, in the order of the table."""
-    found = ((symptom, symptom.match(line)) for symptom in among)
-    return [Recognised(symptom, named(match)) for symptom, match in found if match]
+def rows(line: str) -> list[Symptom]:
+    """Every row that knows the line; more than one is a fault of the table, wrappers aside."""
+    return [symptom for symptom in SYMPTOMS if symptom.match(line)]
 
 
 def recognise(line: str) -> Recognised | None:
     """The row that a line belongs to; None for lines of no row."""
-    for among in (_PLAIN, _WRAPPERS):
-        for symptom in among:
-            match = symptom.match(line)
+    for fragment, symptom in _FRAGMENTS:
+        if fragment in line:
+            match = symptom.compiled.search(line)
             if match:
                 return Recognised(symptom, named(match))
     return None

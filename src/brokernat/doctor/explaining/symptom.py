@@ -23,6 +23,7 @@ class Family(StrEnum):
 
     JAVA = "Java client"
     LIBRDKAFKA = "librdkafka"
+    PYTHON = "TLS in Python"
     KAFKA_PYTHON = "kafka-python"
     AIOKAFKA = "aiokafka"
     KAFKAJS = "kafkajs"
@@ -86,10 +87,7 @@ class Symptom:
 
     def match(self, line: str) -> re.Match[str] | None:
         """Where the line says this, None where it does not."""
-        for fragment in self.holds:
-            if fragment in line:
-                return self.compiled.search(line)
-        return None
+        return self.compiled.search(line) if any(fragment in line for fragment in self.holds) else None
 
 
 def says(means: str, do: str, *codes: str, then: str = DOCTOR) -> dict[Role, Reading]:

@@ -15,6 +15,7 @@ from brokernat.doctor.explaining import (
     kafkajs,
     librdkafka,
     own,
+    python_tls,
     spark,
     spring,
 )
@@ -28,6 +29,7 @@ SYMPTOMS: tuple[Symptom, ...] = (
     *java_metadata.SYMPTOMS,
     *java_work.SYMPTOMS,
     *librdkafka.SYMPTOMS,
+    *python_tls.SYMPTOMS,
     *kafka_python.SYMPTOMS,
     *aiokafka.SYMPTOMS,
     *kafkajs.SYMPTOMS,

@@ -22,6 +22,8 @@ import org.apache.kafka.common.serialization.StringSerializer;
  * the situation. Compiled once against kafka-clients 2.4.1.
  */
 public final class Provoke {
+  private static final long LAST_WORDS_MS = 5000;
+
   private Provoke() {}
 
   private interface Role {
@@ -41,9 +43,10 @@ public final class Provoke {
       threads.add(start(situation, "admin", Provoke::admin, properties, topic, end));
       threads.add(start(situation, "producer", Provoke::produce, properties, topic, end));
       threads.add(start(situation, "consumer", Provoke::consume, properties, topic, end));
+      threads.add(start(situation, "transactional", Provoke::begin, properties, topic, end));
     }
     for (Thread thread : threads) {
-      thread.join(TimeUnit.SECONDS.toMillis(30));
+      thread.join(Math.max(1, TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime()) + LAST_WORDS_MS));
     }
     // Clients that cannot be closed would keep the JVM.
     Runtime.getRuntime().halt(0);
@@ -96,6 +99,15 @@ public final class Provoke {
         }
         Thread.sleep(200);
       }
+    }
+  }
+
+  private static void begin(Properties properties, String topic, long end) {
+    properties.remove("enable.idempotence");
+    properties.put("transactional.id", properties.get("client.id"));
+    try (KafkaProducer<String, String> producer =
+        new KafkaProducer<>(properties, new StringSerializer(), new StringSerializer())) {
+      producer.initTransactions();
     }
   }
 

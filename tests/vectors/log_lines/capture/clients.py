@@ -7,9 +7,10 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from tests.integration.python_clients.libraries import LOCK, installed
 from tests.matrix.programs import kafka_clients
@@ -17,13 +18,13 @@ from tests.matrix.programs import kafka_clients
 from brokernat.jvm import agent_jar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from tests.vectors.log_lines.capture.stage import Situation
 
 HERE = Path(__file__).parent
 SECONDS = 9
-_TIMEOUT = 90
+_TIMEOUT, _SPARK_TIMEOUT, _PROGRAM_TIMEOUT = 90, 240, 30
 # Patience as in nobody's production: what a client says after a minute it says after seconds, too.
 _IMPATIENT = {
     "default.api.timeout.ms": "6000",
@@ -43,7 +44,7 @@ _JVM = (
     "-Dorg.slf4j.simpleLogger.showDateTime=true",
     "-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd HH:mm:ss,SSS",
 )
-_BELONGS = re.compile(r"([a-z][a-z0-9-]*)-(?:admin|producer|consumer)\b")
+_BELONGS = re.compile(r"(?<=[=\[ ])([a-z][a-z0-9-]*)-(?:admin|producer|consumer|transactional)\b")
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,12 @@ class Line:
     version: str
     situation: str
     text: str
+
+
+def compile_java(work: Path) -> None:
+    """`Provoke` against the oldest client, into `work/classes`."""
+    jars = ":".join(map(str, kafka_clients("2.4.1")))
+    subprocess.run(["javac", "--release", "11", "-cp", jars, "-d", work / "classes", HERE / "Provoke.java"], check=True)
 
 
 @dataclass(frozen=True)
@@ -72,24 +79,19 @@ class Java:
                 yield from self._run(group, work)
 
     def _run(self, situations: Sequence[Situation], work: Path) -> Iterator[Line]:
-        classes = work / "classes"
-        if not classes.exists():
-            jars = ":".join(map(str, kafka_clients("2.4.1")))
-            subprocess.run(["javac", "--release", "11", "-cp", jars, "-d", classes, HERE / "Provoke.java"], check=True)
         folder = work / f"java-{self.version}-{situations[0].name}"
         folder.mkdir(exist_ok=True)
         files = [self._file(each, folder) for each in situations]
         options = [*_JVM]
         if self.agent:
             options.append(f"-javaagent:{agent_jar()}")
-        path = ":".join(map(str, [classes, *kafka_clients(self.version)]))
+        path = ":".join(map(str, [work / "classes", *kafka_clients(self.version)]))
         output = _output([self.java, *options, "-cp", path, "Provoke", str(SECONDS), *files])
         known = {each.name for each in situations}
         current = situations[0].name if len(situations) == 1 else ""
         for text in output.splitlines():
-            match = re.match("<<<(.*)", text) or _BELONGS.search(text)
-            if match and match[1] in known:
-                current = match[1]
+            names = [text[3:]] if text.startswith("<<<") else _BELONGS.findall(text)
+            current = next((name for name in names if name in known), current)
             if current and not text.startswith(("<<<", ">>>")):
                 yield Line(self.name, self.version, current, text)
 
@@ -133,17 +135,33 @@ class Program:
     path: str = ""
 
     def run(self, situations: Sequence[Situation], work: Path) -> Iterator[Line]:
-        started = []
         environment = os.environ | {"PYTHONPATH": self.path, "NODE_PATH": self.path}
-        for each in situations:
-            process = subprocess.Popen(
-                self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment
-            )
-            assert process.stdin
-            process.stdin.write(json.dumps(each.as_json()).encode())
-            process.stdin.close()
-            started.append((each, process))
+        started = [(each, _start(self.command, json.dumps(each.as_json()), environment)) for each in situations]
         yield from _collected(self.name, self.version, started)
+
+
+@dataclass(frozen=True)
+class Spark:
+    """PySpark with its connector, or without."""
+
+    version: str
+    connector: bool = True
+    name: str = "Spark"
+
+    def run(self, situations: Sequence[Situation], work: Path) -> Iterator[Line]:
+        more = {"partitions": 6, "offsets": (0, 5)}
+        order = json.dumps([each.as_json() | more for each in situations])
+        command = [sys.executable, str(HERE / "spark_client.py"), *([] if self.connector else ["without-connector"])]
+        environment = os.environ | {"PYTHONUNBUFFERED": "1"}
+        done = subprocess.run(
+            command, input=order, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment,
+            timeout=_SPARK_TIMEOUT, check=False,
+        )  # fmt: skip
+        current = situations[0].name
+        for text in done.stdout.splitlines():
+            current = text[3:] if text.startswith("<<<") else current
+            if not text.startswith("<<<"):
+                yield Line(self.name, self.version, current, text)
 
 
 @dataclass(frozen=True)
@@ -168,10 +186,7 @@ class Kcat:
                 ["-G", each.name, each.topic],
             ):
                 command = ["timeout", "7", "kcat", "-b", each.servers, *options, *words]
-                process = subprocess.Popen(
-                    command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-                )
-                started.append((each, process))
+                started.append((each, _start(command)))
         yield from _collected(self.name, self.version, started)
 
 
@@ -190,14 +205,34 @@ def kafkajs(version: str, modules: str) -> Program:
     return Program("kafkajs", version, ("node", str(HERE / "kafkajs_client.js")), modules)
 
 
-def _collected(name: str, version: str, started: Iterable[tuple[Situation, subprocess.Popen[bytes]]]) -> Iterator[Line]:
-    for situation, process in started:
+@dataclass(frozen=True)
+class _Started:
+    """Its output goes into a file: a pipe that nobody reads yet would stop it."""
+
+    process: subprocess.Popen[bytes]
+    output: IO[bytes]
+
+
+def _start(command: Sequence[str], order: str = "", environment: Mapping[str, str] = os.environ) -> _Started:
+    output = tempfile.TemporaryFile()  # noqa: SIM115 - read when the process has ended
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=output, stderr=subprocess.STDOUT, env=dict(environment)
+    )
+    assert process.stdin
+    process.stdin.write(order.encode())
+    process.stdin.close()
+    return _Started(process, output)
+
+
+def _collected(name: str, version: str, started: Iterable[tuple[Situation, _Started]]) -> Iterator[Line]:
+    for situation, each in started:
         try:
-            output, _ = process.communicate(timeout=_TIMEOUT)
+            each.process.wait(_PROGRAM_TIMEOUT)
         except subprocess.TimeoutExpired:
-            process.kill()
-            output, _ = process.communicate()
-        for text in output.decode(errors="replace").splitlines():
+            each.process.kill()
+            each.process.wait()
+        each.output.seek(0)
+        for text in each.output.read().decode(errors="replace").splitlines():
             yield Line(name, version, situation.name, text)
 
 

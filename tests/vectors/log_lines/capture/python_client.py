@@ -93,7 +93,18 @@ def kafka_python_conf(it: dict[str, Any]) -> dict[str, Any]:
         conf["ssl_cafile"] = it["ca"]
     if not it["verify"]:
         conf["ssl_check_hostname"] = False
+    if it["map"]:
+        from brokernat.clients.kafka_python import configure
+
+        return configure(conf, mapped(it))
     return conf
+
+
+def mapped(it: dict[str, Any]) -> Any:
+    from brokernat.address import AddressMap, Endpoint
+    from brokernat.config import Cluster
+
+    return Cluster("hq", tuple(map(Endpoint.parse, it["servers"].split(","))), AddressMap.parse(it["map"]))
 
 
 def kafka_python_producer(it: dict[str, Any]) -> None:
@@ -117,12 +128,16 @@ def kafka_python_consumer(it: dict[str, Any]) -> None:
 
 
 def aiokafka_conf(it: dict[str, Any]) -> dict[str, Any]:
-    conf = kafka_python_conf(it)
+    conf = kafka_python_conf(it | {"map": ""})
     conf.pop("ssl_cafile", None)
     conf.pop("ssl_check_hostname", None)
     if it["protocol"].endswith("SSL"):
         conf["ssl_context"] = ssl.create_default_context(cafile=it["ca"] or None)
         conf["ssl_context"].check_hostname = it["verify"]
+    if it["map"]:
+        from brokernat.clients.aiokafka import configure
+
+        return configure(conf, mapped(it))
     return conf
 
 

@@ -12,7 +12,7 @@ import ssl
 import subprocess
 import sys
 import threading
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -51,7 +51,7 @@ class Situation:
     verify: bool = True
     """Whether the certificate must have the name that was dialled."""
     alone: bool = False
-    """Takes its JVM down with it."""
+    """Has a JVM of its own: because it takes that down, or because nothing else may be in its log."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -84,7 +84,7 @@ class Stage:
         gateway = ",".join(map(str, hq.reachable.values()))
         plain = str(local.bound[1])
         p12, ca = str(local.folder / TRUST_P12), str(local.folder / TRUST_PEM)
-        yield Situation("healthy", "nothing is wrong", plain)
+        yield Situation("healthy", "nothing is wrong", plain, alone=True)
         yield Situation("advertised-dead", "the brokers advertise endpoints where nobody listens", gateway)
         yield Situation("advertised-name", "the broker advertises a name that does not resolve", self._at("NAMES"))
         yield Situation("bootstrap-refused", "nobody listens at the bootstrap server", "127.0.0.1:1")
@@ -109,6 +109,9 @@ class Stage:
         yield replace(mutual, name="no-certificate", how="a listener that demands a certificate of the client")
         expired = replace(tls, p12=str(self.folder / "ca.p12"), ca=str(self.folder / "ca.pem"))
         yield replace(expired, name="expired", how="an expired certificate", servers=self._port("expired"))
+        plain_text = "TLS to a server that greets in plain text"
+        yield Situation("tls-to-ssh", plain_text, self._port("ssh"), "SSL", p12=p12, ca=ca)
+        yield replace(expired, name="no-cipher", how="a server without a common cipher", servers=self._port("psk"))
         yield Situation("http", "an HTTP server", self._port("http"), alone=True)
         yield Situation("ssh", "a server that greets as SSH does", self._port("ssh"), alone=True)
         yield Situation("silent", "a server that never answers", self._port("silent"))
@@ -220,10 +223,15 @@ def _sockets(folder: Path) -> Iterator[dict[str, int]]:
             "silent": _Server(("127.0.0.1", 0), _Silent),
             "closing": _Server(("127.0.0.1", 0), _Closing),
             "expired": _Server(("127.0.0.1", 0), _Silent),
+            "psk": _Server(("127.0.0.1", 0), _Silent),
         }
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(folder / "expired.pem")
-        servers["expired"].socket = context.wrap_socket(servers["expired"].socket, server_side=True)
+        for name, ciphers in (("expired", ""), ("psk", "PSK-AES128-CBC-SHA")):
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(folder / "expired.pem")
+            if ciphers:
+                context.maximum_version = ssl.TLSVersion.TLSv1_2
+                context.set_ciphers(ciphers)
+            servers[name].socket = context.wrap_socket(servers[name].socket, server_side=True)
         ports = {}
         for name, server in servers.items():
             stack.enter_context(server)
@@ -251,17 +259,16 @@ class _Http(BaseHTTPRequestHandler):
 
 class _Ssh(socketserver.BaseRequestHandler):
     def handle(self) -> None:
-        self.request.sendall(b"SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u3\r\n")
-        self.request.recv(4096)
+        with suppress(OSError):
+            self.request.sendall(b"SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u3\r\n")
+            self.request.recv(4096)
 
 
 class _Silent(socketserver.BaseRequestHandler):
     def handle(self) -> None:
-        try:
+        with suppress(OSError):
             while self.request.recv(4096):
                 pass
-        except OSError:
-            pass
 
 
 class _Closing(socketserver.BaseRequestHandler):
