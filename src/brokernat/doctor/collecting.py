@@ -56,7 +56,14 @@ def collect(
         *(Coordinator("group", group) for group in groups),
         *(Coordinator("transaction", each) for each in transactional_ids),
     )
-    return asyncio.run(_collect(cluster, client_side(cluster, token_command), timeout, wanted))
+    client, seen = client_side(cluster, token_command), []
+
+    async def look() -> None:
+        # Not as the result: asyncio's runner makes a text of its task in the end, and of all that is in it.
+        seen.append(await _collect(cluster, client, timeout, wanted))
+
+    asyncio.run(look())
+    return seen[0]
 
 
 async def _collect(

@@ -7,6 +7,7 @@ Remedy: advertise the listener on this broker as on the others.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from brokernat.doctor.finding import Check, Confidence, Finding, Need, Remedy, Severity
@@ -24,12 +25,14 @@ _FEWEST = 3
 
 def _find(evidence: Evidence) -> Iterator[Finding]:
     brokers = next(look.brokers for look in evidence.bootstraps if look.brokers is not None)
-    for broker in brokers:
-        peers = {(_kind(each.host), each.port) for each in brokers if each is not broker}
+    kinds = [(_kind(each.host), each.port) for each in brokers]
+    met = Counter(kinds)
+    for broker, own in zip(brokers, kinds, strict=True):
+        peers = [kind for kind, times in met.items() if times > (kind == own)]
         if len(brokers) < _FEWEST or len(peers) > 1:
             continue
-        kind, port = next(iter(peers))
-        if kind != _kind(broker.host) and port != broker.port:
+        kind, port = peers[0]
+        if kind != own[0] and port != broker.port:
             remedy = Remedy(broker=("advertise the same listener on this node as on its peers",))
             message = f"its peers all advertise {kind} and port {port}"
             subject = f"node {broker.node_id} at {broker.endpoint}"
