@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-BENCHES = ("bench.agent", "bench.plugin", "bench.pipelines", "bench.shipping")
+BENCHES = ("bench.agent", "bench.plugin", "bench.pipelines", "bench.shipping", "bench.doctor")
 
 
 def main() -> int:

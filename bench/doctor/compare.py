@@ -1,0 +1,139 @@
+"""Three tools on the worlds of the tests: `python -m bench.doctor.compare` writes docs/reference/doctor-compared.md.
+
+Whether a tool names the cause is decided by a pattern for each world, the same for all tools and printed beside the
+quotation, so that nobody's taste is in the table. What is quoted is the first line that the pattern finds, or else the
+last line that the tool printed.
+"""
+
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.doctor.compared import COMPARED
+from tests.integration.doctor.scene import Scene, scene
+
+from brokernat.config import Cluster, Secret
+from brokernat.doctor.collecting import collect
+from brokernat.doctor.reports.terminal import terminal
+from brokernat.doctor.runner import diagnose
+from brokernat.jvm import find_java, resolve
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "doctor-compared.md"
+TOOLS = "4.3.1"
+LIMIT = 90
+"""Seconds that a tool may take."""
+_LONGEST = 150
+_NOISE = re.compile(r"^(SLF4J|\s*at |Picked up|log4j)")
+_TELLING = re.compile(r"^(x BN|root cause)")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a tool printed, stdout and stderr."""
+
+    tool: str
+    text: str
+
+    def cell(self, said: str) -> str:
+        """Whether it names the cause, and its own words."""
+        lines = [line.strip() for line in self.text.splitlines() if line.strip() and not _NOISE.match(line)]
+        found = next((line for line in lines if re.search(said, line)), None)
+        quoted = found or (lines[-1] if lines else "(nothing)")
+        short = quoted if len(quoted) <= _LONGEST else f"{quoted[:_LONGEST]}…"
+        return f"{'**yes**' if found else 'no'}: `{short.replace('|', '¦').replace('`', chr(39))}`"
+
+
+def main() -> int:
+    """Run all tools in all worlds and write the page."""
+    rows = []
+    with scene() as place, tempfile.TemporaryDirectory() as directory:
+        for compared in COMPARED:
+            outcomes = list(_outcomes(compared.case.broken(place), place, Path(directory)))
+            cells = [_neutral(outcome.cell(compared.said)) for outcome in outcomes]
+            rows.append(f"| {compared.wrong} | {' | '.join(cells)} |")
+            sys.stderr.write(f"{rows[-1]}\n")
+    PAGE.write_text(_HEAD.format(kcat=_kcat_version(), tools=TOOLS) + "\n".join(rows) + "\n")
+    return 0
+
+
+def _outcomes(cluster: Cluster, place: Scene, folder: Path) -> Iterator[Outcome]:
+    yield Outcome("kcat", _run(["kcat", "-F", str(_kcat_file(cluster, place, folder)), "-L", "-m", "10"]))
+    servers = ",".join(map(str, cluster.bootstrap_servers))
+    jars = resolve([f"org.apache.kafka:kafka-tools:{TOOLS}", "org.slf4j:slf4j-simple:1.7.36"])
+    words = [
+        str(find_java().binary),
+        "-cp",
+        ":".join(map(str, jars)),
+        "org.apache.kafka.tools.BrokerApiVersionsCommand",
+    ]
+    config = ["--command-config", str(_java_file(cluster, folder))]
+    yield Outcome("kafka-broker-api-versions", _run([*words, "--bootstrap-server", servers, *config]))
+    # Folded nowhere, so that a quotation is a whole sentence.
+    yield Outcome("doctor", terminal(diagnose(collect(cluster, 15)), width=10_000))
+
+
+def _run(words: Sequence[str]) -> str:
+    try:
+        done = subprocess.run(
+            words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=LIMIT, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        said = error.stdout.decode() if isinstance(error.stdout, bytes) else ""
+        return f"{said}\n(stopped after {LIMIT} s)"
+    return done.stdout
+
+
+def _kcat_file(cluster: Cluster, place: Scene, folder: Path) -> Path:
+    """The cluster in librdkafka's names; the map is not among them: both tools know none."""
+    named = {"sasl.mechanism": "sasl.mechanisms"}
+    properties = {"bootstrap.servers": ",".join(map(str, cluster.bootstrap_servers))}
+    properties |= {
+        named.get(name, name): value.reveal() if isinstance(value, Secret) else value
+        for name, value in cluster.client.items()
+        if not name.startswith("ssl.")
+    }
+    if "ssl.truststore.location" in cluster.client:
+        properties["ssl.ca.location"] = str(place.local.folder / "trust.pem")
+    return _written(folder / "kcat.properties", properties)
+
+
+def _java_file(cluster: Cluster, folder: Path) -> Path:
+    properties = {**cluster.kafka_properties(), "default.api.timeout.ms": "10000", "request.timeout.ms": "8000"}
+    for name in ("bootstrap.servers", "brokernat.map", "brokernat.unmapped"):
+        properties.pop(name, None)
+    return _written(folder / "java.properties", properties)
+
+
+def _written(file: Path, properties: dict[str, str]) -> Path:
+    file.write_text("".join(f"{name}={value}\n" for name, value in properties.items()))
+    return file
+
+
+def _neutral(text: str) -> str:
+    """Addresses of whichever slot as those of one."""
+    return re.sub(r"127\.[1-9]\d*\.", "127.10.", text)
+
+
+def _kcat_version() -> str:
+    said = subprocess.run(["kcat", "-V"], capture_output=True, text=True, check=True).stdout
+    return next(line for line in said.splitlines() if line.startswith("Version")).removeprefix("Version ")
+
+
+_HEAD = """\
+# The doctor beside other tools
+
+Worlds of the tests, each on real brokers. Every tool gets the same bootstrap servers and the same login. **Yes** means
+that a line of its output names the cause; that line is quoted, otherwise its last one. What decides is a pattern for
+each world, the same for all tools, in `bench/doctor/compared.py`. Made by `python -m bench.doctor.compare` with kcat
+{kcat} and Kafka's tools {tools}; `kcat -L` and `kafka-broker-api-versions` have no address map, so no world needs one.
+
+| what is wrong | `kcat -L` | `kafka-broker-api-versions` | `brokernat doctor` |
+|---|---|---|---|
+"""
+
+if __name__ == "__main__":
+    sys.exit(main())
