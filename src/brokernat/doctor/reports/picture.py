@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from brokernat.doctor.reports.rows import Door, Row
     from brokernat.doctor.routes import Group
 
-_GAP, _GROUP_GAP, _TOP = 16, 34, 32
+_GAP, _GROUP_GAP, _TOP, _BELOW = 18, 34, 32, 8
 # x and width of the four columns; the room between them is for words beside arrows.
 _DOOR, _TOLD, _DIAL, _WHO = (0, 204), (258, 196), (544, 196), (850, 110)
 _TALL, _STEP = 340, 44
@@ -34,7 +34,7 @@ def wide(groups: Sequence[Group], apart: tuple[str, str] | None = None) -> Pictu
     for number, group in enumerate(groups):
         y = _between(picture, y, apart if group.routes else None) if number else y
         y = _wide_group(picture, doors(group), rows(group.routes), y)
-    picture.height = y
+    picture.height = y + _BELOW
     return picture
 
 
@@ -45,7 +45,7 @@ def tall(groups: Sequence[Group], apart: tuple[str, str] | None = None) -> Pictu
     for number, group in enumerate(groups):
         y = _between(picture, y, apart if group.routes else None) if number else y
         y = _tall_group(picture, doors(group), rows(group.routes), y)
-    picture.height = y
+    picture.height = y + _BELOW
     return picture
 
 
