@@ -62,6 +62,30 @@ def test_once_takes_what_is_there_and_says_what_is_left(ship: Ship, tmp_path: Pa
     assert messages(tmp_path / "spool") == ["one", "two", "and a rest"]
 
 
+SECTION = """
+clusters:
+  hq: {bootstrap_servers: "127.0.0.1:1"}
+shipping:
+  audit: {cluster: hq, topic: t, spool: spool, files: [app.log], from_beginning: true}
+"""
+
+
+def test_a_name_is_all_that_the_file_leaves_to_say(run: Run, folder: Path) -> None:
+    (folder / "audit.yaml").write_text(SECTION)
+    (folder / "app.log").write_text("one\ntwo\n")
+    said = run("ship", "audit", "--config", "audit.yaml", "--once", "--patience", "0")
+    assert said.startswith("exit 6\n")
+    assert messages(folder / "spool") == ["one", "two"]
+    assert run("ship", "--config", "audit.yaml", "audit", "--once", "--patience", "0").startswith("exit 6\n")
+    assert messages(folder / "spool") == ["one", "two"]
+
+
+@pytest.mark.parametrize("line", ["audits --config audit.yaml", "--topic t audit --config audit.yaml"])
+def test_a_name_said_wrong(run: Run, folder: Path, snapshot: SnapshotAssertion, line: str) -> None:
+    (folder / "audit.yaml").write_text(SECTION)
+    assert run("ship", *line.split()) == snapshot
+
+
 def test_a_pipe_is_shipped_to_its_end(ship: Ship, tmp_path: Path) -> None:
     process = ship("--stdin")
     process.communicate("\n".join(map(str, range(10_000))), timeout=120)

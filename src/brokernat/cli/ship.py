@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from brokernat.cli import console, exit_codes
 from brokernat.cli.options import config_option, format_option
+from brokernat.config.sizes import size_in_bytes
 
 if TYPE_CHECKING:
     from types import FrameType
 
     from brokernat.shipping.shipment import Shipment
-
-_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
 class _Size(click.ParamType[int]):
@@ -29,10 +29,8 @@ class _Size(click.ParamType[int]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         if isinstance(value, int):
             return value
-        text = value.strip().lower().removesuffix("b").removesuffix("i").strip()
-        number, unit = (text[:-1], text[-1]) if text and text[-1] in _UNITS else (text, "")
         try:
-            size = int(float(number) * _UNITS[unit])
+            size = size_in_bytes(value)
         except ValueError:
             self.fail(f"`{value}` is not a size; write for example 512M or 2G", param, ctx)
         if size < 1 << 20:
@@ -40,7 +38,14 @@ class _Size(click.ParamType[int]):
         return size
 
 
-@click.group(invoke_without_command=True)
+class _ShipGroup(click.Group):
+    """A word that is no command is the name of a shipment in the file."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return super().get_command(ctx, cmd_name) or _named(cmd_name)
+
+
+@click.group(cls=_ShipGroup, invoke_without_command=True, subcommand_metavar="[NAME | status]")
 @config_option
 @click.option("--cluster", "cluster_name", metavar="NAME", help="The cluster to ship to.")
 @click.option("--topic", help="The topic to ship to.")
@@ -59,12 +64,51 @@ def ship(ctx: click.Context, /, **options: Any) -> int | None:
     Each line becomes a JSON record with a sequence number. Records wait in a spool on disk until the brokers have
     acknowledged them. Files are followed through rotation; a restart goes on where the last run was. Without --file and
     --stdin only what the spool holds is sent. Ends with 6 when records are left in the spool.
+
+    With NAME all of this comes from `shipping:` in the file.
     """
     if ctx.invoked_subcommand is not None:
         return None
     if missing := [name for name in ("cluster_name", "topic", "spool") if not options[name]]:
         raise click.UsageError(f"missing option: --{missing[0].removesuffix('_name')}", ctx)
     return _ship(**options)
+
+
+def _named(name: str) -> click.Command:
+    @click.command(name, short_help="What the file's `shipping:` section says.")
+    @config_option
+    @click.option("--stdin", is_flag=True, help="Ship the lines of standard input as well.")
+    @click.option("--once", is_flag=True, help="Ship what is there now, then end.")
+    @click.option("--patience", type=float, default=30.0, show_default=True, help="Seconds for the brokers at the end.")
+    @click.pass_context
+    def shipment(ctx: click.Context, /, config_file: Path, **options: Any) -> int:
+        """Ship what `shipping:` in the file has under this name."""
+        from brokernat.config import load
+
+        file = (ctx.parent and _file_of_group(ctx.parent)) or config_file
+        section = load(file).shipment(name)
+        return _ship(
+            config_file=file,
+            cluster_name=section.cluster,
+            topic=section.topic,
+            spool=Path(section.spool),
+            max_spool=section.max_spool,
+            files=section.files,
+            from_beginning=section.from_beginning,
+            durable=section.durable,
+            **options,
+        )
+
+    return shipment
+
+
+def _file_of_group(group: click.Context) -> Path | None:
+    """`--config` in front of the name; no other option may stand there."""
+    given = {name for name in group.params if group.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+    if others := sorted(given - {"config_file"}):
+        option = others[0].removesuffix("_name").removesuffix("s").replace("_", "-")
+        raise click.UsageError(f"`--{option}` stands in the file where a name is given", group)
+    return group.params["config_file"] if given else None
 
 
 @ship.command()

@@ -50,6 +50,9 @@ def _clusters_exist(document: Document) -> Iterator[Problem]:
         for end in ("source", "sink"):
             path = ("pipelines", name, end, "cluster")
             yield from _exists(document, path, document.section(*path[:-1]).get("cluster"), known, "cluster")
+    for name in document.section("shipping"):
+        section = document.section("shipping", name)
+        yield from _exists(document, ("shipping", name, "cluster"), section.get("cluster"), known, "cluster")
 
 
 def _references_exist(document: Document) -> Iterator[Problem]:

@@ -15,12 +15,14 @@ from pydantic import AfterValidator, BeforeValidator, PlainValidator, Validation
 from brokernat.address import Endpoint, Rule, parse_rule
 from brokernat.address.rules import needs_node_id
 from brokernat.config.problems import Fault, faults
+from brokernat.config.sizes import size_in_bytes
 from brokernat.errors import ConfigError, Problem
 
 _TOPIC = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}", re.ASCII)  # org.apache.kafka.common.internals.Topic
 _FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 _INTERVAL = re.compile(r"[1-9][0-9]* (milliseconds?|seconds?|minutes?|hours?)", re.ASCII)
 _AGE = re.compile(r"[1-9][0-9]* (seconds?|minutes?|hours?|days?|weeks?)", re.ASCII)
+_SMALLEST = 1 << 20
 _RULE_IN_QUOTES = "write `- advertised = reachable`, in quotes where it starts with `*` or `[`"
 _RULE_PER_ENTRY = "one rule for each entry of the list: `- advertised = reachable`"
 
@@ -76,6 +78,19 @@ def _located(value: str, info: ValidationInfo) -> str:
     """A path without a scheme is relative to the folder of the file."""
     folder: Path | None = (info.context or {}).get("folder")
     return value if folder is None or "://" in value else str(folder / Path(value).expanduser())
+
+
+def _size(value: object) -> object:
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return value
+    hint = "write for example `512M` or `2G`"
+    try:
+        size = size_in_bytes(str(value))
+    except ValueError:
+        raise faults([Fault(Problem("bad-size", f"`{value}` is not a size", hint))]) from None
+    if size < _SMALLEST:
+        raise faults([Fault(Problem("bad-size", f"`{value}` is less than 1M", hint))])
+    return size
 
 
 def _shaped(pattern: re.Pattern[str], kind: str, what: str, hint: str) -> AfterValidator:
@@ -134,5 +149,10 @@ Age = Annotated[
     str,
     _shaped(_AGE, "bad-age", "an age", "write a number and a unit, for example `1 day`"),
     WithJsonSchema({"type": "string", "examples": ["1 day"]}),
+]
+Size = Annotated[
+    int,
+    BeforeValidator(_size),
+    WithJsonSchema({"type": ["string", "integer"], "examples": ["512M", "2G"]}),
 ]
 OptionText = Annotated[str, BeforeValidator(_option), WithJsonSchema({"type": ["string", "number", "boolean"]})]

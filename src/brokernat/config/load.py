@@ -18,7 +18,7 @@ from brokernat.address import AddressMap, Unmapped, pair
 from brokernat.config.checks import check
 from brokernat.config.cluster import Cluster
 from brokernat.config.document import Document, parse_document
-from brokernat.config.model import ClusterSection, ConfigFile, Pipeline
+from brokernat.config.model import ClusterSection, ConfigFile, Pipeline, ShippingSection
 from brokernat.config.problems import did_you_mean, translate
 from brokernat.config.secrets import References
 from brokernat.errors import ConfigError, Location, Problem
@@ -38,6 +38,7 @@ class Config:
     path: Path
     clusters: Mapping[str, Cluster]
     pipelines: Mapping[str, Pipeline]
+    shipping: Mapping[str, ShippingSection]
 
     def cluster(self, name: str) -> Cluster:
         """Raises ConfigError with the names that there are."""
@@ -46,6 +47,10 @@ class Config:
     def pipeline(self, name: str) -> Pipeline:
         """Raises ConfigError with the names that there are."""
         return _named(self.pipelines, name, "pipeline", self.path)
+
+    def shipment(self, name: str) -> ShippingSection:
+        """Raises ConfigError with the names that there are."""
+        return _named(self.shipping, name, "shipment", self.path)
 
 
 def load(
@@ -76,6 +81,7 @@ def load(
         Path(path).absolute(),
         MappingProxyType({name: _cluster(name, section) for name, section in file.clusters.items()}),
         MappingProxyType({name: Pipeline(name=name, **dict(section)) for name, section in file.pipelines.items()}),
+        MappingProxyType(dict(file.shipping)),
     )
 
 

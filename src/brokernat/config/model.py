@@ -21,6 +21,7 @@ from brokernat.config.fields import (
     MaybeEmpty,
     OptionText,
     RuleField,
+    Size,
     Topic,
 )
 from brokernat.config.problems import Fault, faults
@@ -139,12 +140,31 @@ class PipelineSection(Section):
     )
 
 
+class ShippingSection(Section):
+    """Lines of files to a topic: what `brokernat ship NAME` does."""
+
+    cluster: str = Field(description="The name of a cluster of this file.")
+    topic: Topic = Field(description="The topic to ship to.")
+    spool: DataPath = Field(
+        min_length=1, description="A folder where records wait, on a local disk, relative to this file."
+    )
+    max_spool: Size = Field(1 << 30, description="Records that the spool may hold: bytes, or `512M`, `2G`.")
+    files: tuple[DataPath, ...] = Field(
+        (), description="Files, folders or patterns, relative to this file; without any the spool alone is sent."
+    )
+    from_beginning: bool = Field(False, description="At the very first start read files from their beginning.")
+    durable: bool = Field(False, description="What is taken survives a power cut, for an fsync a block.")
+
+
 class ConfigFile(Section):
     """The whole file."""
 
     clusters: Mapping[str, ClusterSection] = Field(min_length=1, description="Kafka clusters by name.")
     pipelines: Annotated[Mapping[str, PipelineSection], MaybeEmpty] = Field(
         default_factory=dict, description="Spark pipelines by name."
+    )
+    shipping: Annotated[Mapping[str, ShippingSection], MaybeEmpty] = Field(
+        default_factory=dict, description="What `brokernat ship` sends, by name."
     )
 
 

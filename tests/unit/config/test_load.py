@@ -111,3 +111,15 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         load(tmp_path)
     assert caught.value.problems[0].kind == "file-unreadable"
+
+
+def test_a_shipment_has_its_paths_beside_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "brokernat.yaml"
+    section = "{cluster: hq, topic: audit, spool: spool/audit, max_spool: 512M, files: [logs/*.log, /var/log/app]}"
+    file.write_text(f"clusters: {{hq: {{bootstrap_servers: 'gw:1'}}}}\nshipping: {{audit: {section}}}\n")
+    found = load(file).shipment("audit")
+    assert (found.cluster, found.topic, found.max_spool) == ("hq", "audit", 512 << 20)
+    assert found.spool == str(tmp_path / "spool/audit")
+    assert found.files == (str(tmp_path / "logs/*.log"), "/var/log/app")
+    with pytest.raises(ConfigError, match="there is no shipment `audits`"):
+        load(file).shipment("audits")
