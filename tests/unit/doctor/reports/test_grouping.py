@@ -1,0 +1,47 @@
+"""Findings as people read them: said once, with what they follow from."""
+
+from tests.unit.doctor.conftest import WITHOUT_MAP
+
+from brokernat.doctor.finding import Confidence, Finding, Remedy, Severity
+from brokernat.doctor.reports.grouping import by_code, remedy_of
+from brokernat.doctor.runner import diagnose
+
+
+def finding(code: str, subject: str, message: str = "no", because: tuple[str, ...] = (), **remedy: str) -> Finding:
+    lines = Remedy(**{side: (line,) for side, line in remedy.items()})
+    return Finding(code, Severity.ERROR, subject, message, because=because, remedy=lines)
+
+
+def test_the_same_words_are_said_once() -> None:
+    (group,) = by_code([finding("BN302", "a"), finding("BN302", "b"), finding("BN302", "c", "timeout")])
+    assert [(each.subjects, each.message) for each in group.statements] == [(("a", "b"), "no"), (("c",), "timeout")]
+    assert group.title == "An advertised endpoint takes no connection"
+
+
+def test_what_follows_names_what_it_follows_from_and_has_no_remedy() -> None:
+    first, second = by_code([finding("BN201", "a", client="x"), finding("BN302", "a", because=("BN201",), client="y")])
+    assert first.follows == ()
+    assert second.follows == ("BN201",)
+    assert second.remedy == Remedy()
+
+
+def test_one_finding_that_does_not_follow_keeps_the_remedy() -> None:
+    _, group = by_code(
+        [finding("BN201", "a"), finding("BN302", "a", because=("BN201",)), finding("BN302", "b", client="y")]
+    )
+    assert group.follows == ()
+    assert group.remedy.client == ("y",)
+
+
+def test_a_remedy_is_said_once_and_the_root_s_is_said_above() -> None:
+    findings = [finding("BN302", "a", rules="1"), finding("BN302", "b", rules="2"), finding("BN305", "a", rules="2")]
+    groups = by_code(findings)
+    assert [group.remedy.rules for group in groups] == [("1", "2"), ()]
+    assert [group.remedy.rules for group in by_code(findings, "BN302")] == [(), ()]
+    assert remedy_of(findings).rules == ("1", "2")
+
+
+def test_likely_is_said() -> None:
+    groups = by_code(diagnose(WITHOUT_MAP).findings)
+    sure = {group.code: group.confidence for group in groups}
+    assert sure == {"BN302": Confidence.PROVEN, "BN202": Confidence.LIKELY}
