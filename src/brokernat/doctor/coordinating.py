@@ -26,8 +26,8 @@ def coordinators_out_of_reach(evidence: Evidence, kind: str, code: str) -> Itera
         reason = _barred(evidence, each.broker)
         if reason is not None:
             message = f"its coordinator is node {each.broker.node_id} at {each.broker.endpoint}: {reason}"
-            remedy = Remedy(("see what is said about this node",))
-            yield Finding(code, Severity.ERROR, f"{kind} {each.key}", message, because=_BECAUSE, remedy=remedy)
+            remedy = Remedy(broker=(f"let clients reach node {each.broker.node_id} as they reach the others",))
+            yield Finding(code, Severity.ERROR, each.subject, message, because=_BECAUSE, remedy=remedy)
 
 
 def _barred(evidence: Evidence, broker: Advertised) -> str | None:

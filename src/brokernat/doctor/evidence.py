@@ -151,6 +151,11 @@ class Coordinator:
     error: str = ""
 
     @property
+    def subject(self) -> str:
+        """As a report calls it."""
+        return f"{'group' if self.kind == 'group' else 'transactional id'} {self.key}"
+
+    @property
     def topic(self) -> str:
         """Where the coordinator keeps its state."""
         return "__consumer_offsets" if self.kind == "group" else "__transaction_state"

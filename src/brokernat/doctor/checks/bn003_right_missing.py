@@ -30,7 +30,7 @@ def _find(evidence: Evidence) -> Iterator[Finding]:
             message = "its coordinator is told only to users with the right to DESCRIBE it"
             seen = (f"the broker says: {each.error}",)
             remedy = Remedy(broker=(right,))
-            yield Finding(CODE, Severity.WARNING, f"{each.kind} {each.key}", message, seen, remedy=remedy)
+            yield Finding(CODE, Severity.WARNING, each.subject, message, seen, remedy=remedy)
 
 
 CHECK = Check(

@@ -24,8 +24,7 @@ def _find(evidence: Evidence) -> Iterator[Finding]:
         remedy = Remedy(broker=(f"see that every partition of `{each.topic}` has a leader with this listener",))
         seen = (f"the broker says: {each.error}",)
         message = f"no node coordinates it; its state is in `{each.topic}`"
-        subject = f"{each.kind} {each.key}"
-        yield Finding(CODE, Severity.ERROR, subject, message, seen, ("BN503", "BN504"), remedy)
+        yield Finding(CODE, Severity.ERROR, each.subject, message, seen, ("BN503", "BN504"), remedy)
 
 
 CHECK = Check(

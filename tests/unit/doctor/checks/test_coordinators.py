@@ -9,6 +9,7 @@ from brokernat.doctor.evidence import Advertised, Coordinator, Evidence, Identit
 from brokernat.doctor.runner import diagnose
 
 HEALTHY = mapped({1: 1, 2: 2, 3: 3})
+NAMES = {"group": "group app", "transaction": "transactional id app"}
 KINDS = [("group", "BN701"), ("transaction", "BN702")]
 
 
@@ -42,7 +43,7 @@ def test_a_coordinator_is_a_node_to_reach(
     assert (found.cause.code if found.cause else None) == (root or (code if fails else None))
     if fails:
         finding = next(each for each in found.findings if each.code == code)
-        assert finding.subject == f"{kind} app"
+        assert finding.subject == NAMES[kind]
         assert f"node {broker.node_id} at {broker.endpoint}" in finding.message
 
 
@@ -50,7 +51,7 @@ def test_a_coordinator_is_a_node_to_reach(
 @pytest.mark.parametrize("error", ["COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS"])
 def test_nobody_coordinates(kind: str, _code: str, error: str) -> None:
     found = diagnose(asked(kind, error=error))
-    assert [(each.code, each.subject) for each in found.findings] == [("BN703", f"{kind} app")]
+    assert [(each.code, each.subject) for each in found.findings] == [("BN703", NAMES[kind])]
 
 
 @pytest.mark.parametrize(
