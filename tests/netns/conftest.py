@@ -31,6 +31,13 @@ def nat_world() -> Iterator[NetnsWorld]:
         yield world
 
 
+@pytest.fixture(scope="session")
+def tls_world() -> Iterator[NetnsWorld]:
+    """The first with TLS and a login; each broker's certificate is for what it advertises and nothing else."""
+    with NetnsWorld(hq=ClusterOptions(brokers=2, protocol=Protocol.SASL_SSL), local=None) as world:
+        yield world
+
+
 @pytest.fixture
 def topic_name(request: pytest.FixtureRequest) -> str:
     """A topic name that no other test uses; it says whose it is."""

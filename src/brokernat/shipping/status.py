@@ -71,6 +71,8 @@ def _read(file: Path) -> Status:
             (kept,) = spool.execute("SELECT coalesce(sum(length(record) + 1), 0) FROM rejected").fetchone()
     except sqlite3.Error as error:
         raise SpoolDamagedError(file.parent, str(error)) from None
+    if "source" not in meta:
+        raise SpoolDamagedError(file.parent, "it has not been opened yet")
     counts = json.loads(meta.get("counts", "{}"))
     return Status(
         directory=file.parent,

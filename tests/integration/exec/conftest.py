@@ -65,11 +65,16 @@ def orders(loopback_world: LoopbackWorld, topic_name: str) -> str:
     return topic_name
 
 
-@pytest.fixture(scope="session")
-def kafka_environ() -> dict[str, str]:
+def distribution() -> dict[str, str]:
     """What Kafka's scripts find in a distribution: its jars, and a Java."""
     jars = resolve(["org.apache.kafka:kafka-tools:4.3.1", "org.slf4j:slf4j-simple:1.7.36"])
     return {"CLASSPATH": os.pathsep.join(map(str, jars)), "JAVA": str(find_java().binary)}
+
+
+@pytest.fixture(scope="session")
+def kafka_environ() -> dict[str, str]:
+    """The variables of `distribution`."""
+    return distribution()
 
 
 def bootstrap(world: LoopbackWorld) -> str:
