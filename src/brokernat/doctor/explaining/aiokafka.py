@@ -15,8 +15,8 @@ SYMPTOMS: Final = (
         Family.AIOKAFKA,
         "a bootstrap server takes no connection",
         ('Unable connect to "',),
-        r"Unable connect to \"(?P<endpoint>[^\"]+)\": (?P<reason>.+)",
-        says("The bootstrap server {endpoint} cannot be used: {reason}", LOOK_AT_BOOTSTRAP, "BN103", "BN102", "BN401"),
+        r"Unable connect to \"(?P<endpoint>[^\"]+)\": (?!\[SSL: )",
+        says("The bootstrap server {endpoint} cannot be used.", LOOK_AT_BOOTSTRAP, "BN103", "BN102", "BN401"),
     ),
     Symptom(
         "aiokafka-node",

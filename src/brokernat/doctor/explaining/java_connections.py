@@ -135,7 +135,7 @@ SYMPTOMS: Final = (
         ),
     ),
     Symptom(
-        "java-connection-to-bootstrap-lost",
+        "java-rebootstrapping",
         Family.JAVA,
         "the brokers that metadata named are all gone; the client starts over",
         ("Rebootstrapping with ",),

@@ -21,8 +21,9 @@ SYMPTOMS: Final = (
         Family.JAVA,
         "the broker that answered does not lead the partition",
         ("NotLeader",),
-        r"(?P<what>produce|fetch)?[^{}]*\borg\.apache\.kafka\.common\.errors\.NotLeader(?:OrFollower|ForPartition)"
-        r"Exception",
+        r"due to org\.apache\.kafka\.common\.errors\.NotLeader(?:OrFollower|ForPartition)Exception|"
+        r"NotLeaderOrFollowerException: For requests intended only for the leader|"
+        r"NotLeaderForPartitionException: This server is not the leader for that topic-partition",
         says(
             "The client asked the partition's leader and somebody else answered. Repeated, the endpoint of one broker "
             "leads to another one: exchanged rules or ports, or a balancer.",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from brokernat.doctor.explaining.readings import MAP_RULE, UNREACHABLE, UNRESOLVED
+from brokernat.doctor.explaining.readings import MAP_RULE, OTHER_PROTOCOL, UNREACHABLE, UNRESOLVED
 from brokernat.doctor.explaining.symptom import Family, Symptom, Telling, says
 
 _SEED = r"(?:Failed to connect to (?P<node>seed broker), [^:]*: )?"
@@ -40,6 +40,20 @@ SYMPTOMS: Final = (
             MAP_RULE,
             "BN302",
             "BN103",
+        ),
+    ),
+    Symptom(
+        "kafkajs-silent",
+        Family.KAFKAJS,
+        "a broker takes requests and does not answer",
+        (") timed out",),
+        r"Request (?P<request>\w+)\(key: \d+, version: \d+\) timed out",
+        says(
+            "A broker took the connection and did not answer {request}: another service, a gateway with nothing behind "
+            "it, or a TLS port that waits for a hello.",
+            "look what really listens there; " + OTHER_PROTOCOL,
+            "BN104",
+            "BN401",
         ),
     ),
     Symptom(

@@ -16,8 +16,8 @@ VECTORS = vectors()
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: f"{vector.row} {vector.client}")
 def test_a_line_belongs_to_its_row_alone(vector: Vector) -> None:
     found = rows(vector.line)
-    plain = [each.symptom.key for each in found if each.symptom.telling is not Telling.WRAPPER]
-    wrappers = [each.symptom.key for each in found if each.symptom.telling is Telling.WRAPPER]
+    plain = [each.key for each in found if each.telling is not Telling.WRAPPER]
+    wrappers = [each.key for each in found if each.telling is Telling.WRAPPER]
     assert (plain or wrappers) == [vector.row]
     recognised = recognise(vector.line)
     assert recognised is not None
