@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _BLANKS = " \t\f"
 _LINE_END = re.compile(r"\r\n|\r|\n")
+# A backslash alone there is an empty line to Java, and an entry.
+_LAST_OF_ALL = re.compile(r"(?:\A|[\r\n])[ \t\f]*\\[\r\n]?\Z")
 _ESCAPED = re.compile(r"\\(u[0-9a-fA-F]{4}|u|.)", re.DOTALL)
 _CONTROL = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
@@ -49,7 +51,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
         if joined:
             yield first, joined
         joined = ""
-    if joined:
+    if joined or _LAST_OF_ALL.search(text):
         yield first, joined
 
 

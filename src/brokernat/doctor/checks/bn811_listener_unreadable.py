@@ -29,6 +29,12 @@ def _find(evidence: Evidence) -> Iterator[Finding]:
             remedy = Remedy(broker=(f"in `{each.setting}` write {_FORMS.get(each.setting, _LISTENER)}",))
             message = f"Kafka cannot read `{each.entry}` in `{each.setting}`"
             yield Finding(CODE, Severity.ERROR, broker.name, message, remedy=remedy)
+        for setting in ("listeners", "advertised.listeners"):
+            value = broker.settings.get(setting, "")
+            if value and not all(entry.strip() for entry in value.split(",")):
+                remedy = Remedy(broker=(f"take the comma out of `{setting}`",))
+                message = f"`{setting}` has a comma too many: Kafka 4.4 refuses to start"
+                yield Finding(CODE, Severity.WARNING, broker.name, message, (value,), remedy=remedy)
         if not broker.listeners and not broker.unreadable:
             remedy = Remedy(broker=(f"in `listeners` write {_LISTENER}",))
             yield Finding(CODE, Severity.ERROR, broker.name, "`listeners` is set, and holds none", remedy=remedy)

@@ -1,6 +1,7 @@
 """What: a listener's name has no security protocol.
 Why: names that are no protocols themselves need an entry in `listener.security.protocol.map`; once the map is set, all
-names do, PLAINTEXT too. Without one the broker does not start.
+names do, PLAINTEXT too. The controllers' listener is PLAINTEXT by default only where no other protocol is in use.
+Without a protocol the broker does not start.
 Remedy: an entry `NAME:PROTOCOL` in the map.
 """
 
@@ -22,8 +23,10 @@ _SETTING = "listener.security.protocol.map"
 
 def _find(evidence: Evidence) -> Iterator[Finding]:
     for broker in all_listeners(evidence):
-        names = dict.fromkeys(each.name for each in (*broker.listeners, *(broker.advertised_setting or ())))
-        missing = [name for name in names if name not in broker.protocols]
+        names = [each.name for each in (*broker.listeners, *(broker.advertised_setting or ()))]
+        # A mere broker does not bind the controllers' listener, and dials it.
+        names += [name.upper() for name in broker.controllers if broker.is_kraft]
+        missing = [name for name in dict.fromkeys(names) if name not in broker.protocols]
         if missing:
             given = broker.settings.get(_SETTING)
             seen = (f"{_SETTING}={given}",) if given is not None else (f"{_SETTING} is not set",)

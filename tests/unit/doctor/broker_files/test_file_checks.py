@@ -50,6 +50,12 @@ BOTH = "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,B:PLAINTEXT"
         (files(SITUATION_1), "BN813", {"BN813", "BN816"}),
         (files(kraft(listeners="PLAINTEXT:9092,CONTROLLER://:9093")), "BN811", {"BN811", "BN815"}),
         (files(kraft(listeners=" ")), "BN811", {"BN811", "BN815", "BN823"}),
+        (files(kraft(listeners="PLAINTEXT://:9092,,CONTROLLER://:9093")), None, {"BN811"}),
+        (
+            files(kraft(process_roles="broker", listeners="SSL://:1", advertised_listeners="SSL://a.example:1")),
+            "BN814",
+            {"BN814", "BN819"},
+        ),
         (files(KRAFT + "node.id=1"), None, {"BN812"}),
         (files(kraft(listeners="PLAINTEXT://:9092,plaintext://:9094,CONTROLLER://:9093")), "BN812", {"BN812"}),
         (

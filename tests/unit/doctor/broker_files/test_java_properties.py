@@ -26,6 +26,7 @@ from brokernat.errors import ConfigError
         ("# comment \\\na=b", [("a", "b")]),
         ("a=b\\\\\nc=d", [("a", "b\\"), ("c", "d")]),
         ("a=b\\", [("a", "b")]),
+        ("a\n\\", [("a", ""), ("", "")]),
         ("a\\ b\\=c=d", [("a b=c", "d")]),
         ("a=\\u0041\\t\\q", [("a", "A\tq")]),
         ("a=1\r\nb=2\rc=3", [("a", "1"), ("b", "2"), ("c", "3")]),
