@@ -50,6 +50,8 @@ def explain(what: tuple[str, ...], output: str) -> int:
         return _told(_account(sys.stdin.buffer), output)
     if len(what) == 1 and "\n" not in text and len(text) < 1024 and Path(text).is_file():
         return _told(_read(Path(text)), output)
+    if not any(map(str.isspace, text)):
+        raise ConfigError([Problem("file-missing", f"there is no file `{text}`, and it is no code and no log line")])
     return _told(account(f"{line}\n" for line in text.splitlines()), output)
 
 
