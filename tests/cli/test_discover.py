@@ -71,6 +71,25 @@ def test_a_file_is_updated_with_its_difference_shown(
     assert "nothing to change" in run("discover", "--cluster", "hq", "--write", "--yes")
 
 
+def test_a_link_stays_one(run: Run, folder: Path, seeing: Seeing) -> None:
+    seeing(RIGHT)
+    (folder / "brokernat.yaml").rename(folder / "real.yaml")
+    (folder / "brokernat.yaml").symlink_to("real.yaml")
+    assert run("discover", "--cluster", "hq", "--write", "--yes").startswith("exit 0\n")
+    assert (folder / "brokernat.yaml").is_symlink()
+    assert "192.168.1.25" in (folder / "real.yaml").read_text()
+    assert sorted(file.name for file in folder.iterdir()) == ["brokernat.yaml", "password", "real.yaml"]
+
+
+def test_what_cannot_be_edited_in_place_is_there_to_be_pasted(run: Run, folder: Path, seeing: Seeing) -> None:
+    seeing(RIGHT)
+    (folder / "brokernat.yaml").write_text('{"clusters": {"hq": {"bootstrap_servers": "172.10.1.40:9093"}}}')
+    said = run("discover", "--write", "--yes")
+    assert said.startswith("exit 2\n")
+    assert "  - 192.168.1.25:9092 = 172.10.1.40:9095  #" in said
+    assert "paste the lines" in said
+
+
 def test_part_of_a_map_on_request(run: Run, folder: Path, seeing: Seeing) -> None:
     seeing(RIGHT[:2])
     said = run("discover", "--cluster", "hq", "--output", "rules", "--partial")
