@@ -45,6 +45,16 @@ class Need(StrEnum):
     EXECUTORS = "no Spark was asked (`--on-executors`)"
 
 
+UNASKED = {
+    Need.COORDINATORS.value: ("--group", "--transactional-id"),
+    Need.GROUPS.value: ("--group",),
+    Need.TRANSACTIONS.value: ("--transactional-id",),
+    Need.EXECUTORS.value: ("--on-executors",),
+    Need.FILES.value: ("--server-properties",),
+}
+"""Reasons that are nobody's fault, with the options that ask: a report says them in one line."""
+
+
 @dataclass(frozen=True, slots=True)
 class Remedy:
     """What helps, on either side; one side is enough. `rules` are lines for the client's address map, to copy."""

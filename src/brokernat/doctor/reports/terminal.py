@@ -10,7 +10,7 @@ import textwrap
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from brokernat.doctor.finding import Severity
+from brokernat.doctor.finding import UNASKED, Severity
 from brokernat.doctor.reach import State
 from brokernat.doctor.reports.grouping import by_code, remedy_of
 from brokernat.doctor.reports.printable import printable
@@ -123,11 +123,17 @@ def _suppressed(diagnosis: Diagnosis, width: int) -> Iterator[str]:
 def _skipped(diagnosis: Diagnosis, width: int) -> Iterator[str]:
     if diagnosis.skipped:
         yield "skipped"
-        for reason in dict.fromkeys(each.reason for each in diagnosis.skipped):
-            codes = sorted(each.code for each in diagnosis.skipped if each.reason == reason)
-            few = len(codes) <= _CODES
-            named = ", ".join(codes) if few else f"{len(codes)} checks, {codes[0]} to {codes[-1]}"
-            yield from _folded(f"{named}: {reason}", width, "  ", "    ")
+    reasons = dict.fromkeys(each.reason for each in diagnosis.skipped)
+    for reason in (each for each in reasons if each not in UNASKED):
+        codes = sorted(each.code for each in diagnosis.skipped if each.reason == reason)
+        few = len(codes) <= _CODES
+        named = ", ".join(codes) if few else f"{len(codes)} checks, {codes[0]} to {codes[-1]}"
+        yield from _folded(f"{named}: {reason}", width, "  ", "    ")
+    if unasked := [each for each in diagnosis.skipped if each.reason in UNASKED]:
+        options = dict.fromkeys(option for each in unasked for option in UNASKED[each.reason])
+        yield from _folded(
+            f"not asked for: {count(len(unasked), 'check')} ({', '.join(sorted(options))})", width, "  ", "    "
+        )
 
 
 def _closing(diagnosis: Diagnosis, width: int) -> Iterator[str]:
