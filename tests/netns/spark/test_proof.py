@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 from tests.netns.spark.pipeline_file import cluster_section, write_file
-from tests.netns.spark.prover import Prover, running_prover
+from tests.netns.spark.prover import Answer, Prover, running_prover
 from tests.netns.spark.spark_place import WORKER_MARK, SparkPlace
 
+from brokernat.clients.spark import Outcome, Proof, ProofRow
+from brokernat.doctor.in_spark import findings
 from brokernat.testbed import NetnsWorld
 
 pytestmark = pytest.mark.netns
@@ -97,7 +99,16 @@ def test_the_one_executor_that_cannot_reach_a_leader_is_named(
     assert "refused" in row["cause"]
     assert answer.message is not None
     assert HOSTS[1] in answer.message
+    (finding,) = findings(proof_of(answer), world.hq.cluster)
+    assert (finding.code, finding.message) == ("BN613", "does not reach node 2, which the driver reaches")
+    assert finding.subject.startswith(f"executor {executor} on ")
+    assert PORTS[1] in finding.remedy.client[0]
     assert_holds(prover, world, tmp_path)
+
+
+def proof_of(answer: Answer) -> Proof:
+    """The proof that the session had."""
+    return Proof(tuple(ProofRow(**{**row, "outcome": Outcome(row["outcome"])}) for row in answer.rows), answer.missing)
 
 
 @contextmanager
