@@ -1,150 +1,91 @@
 """The doctor against real brokers: each world gives exactly its own findings, and none once it is healed.
 
-The shared world holds everything that needs no login; the secured one has a broker with SCRAM and one with TLS.
+The report of each is a snapshot, made of evidence that is the same on every machine (normal.py).
 """
 
 from __future__ import annotations
 
-import socket
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.integration.doctor.cases import CASES, Case, client
+from tests.integration.doctor.normal import normal
 
-from brokernat.address import AddressMap, Endpoint
+from brokernat.address import AddressMap
 from brokernat.config import Cluster, Secret
 from brokernat.doctor.collecting import collect
-from brokernat.doctor.evidence import from_json, to_json
+from brokernat.doctor.evidence import Evidence, from_json, to_json
 from brokernat.doctor.finding import Severity
+from brokernat.doctor.reports.terminal import terminal
 from brokernat.doctor.runner import diagnose
-from brokernat.testbed import ClusterOptions, LoopbackWorld, Mechanism, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from syrupy.assertion import SnapshotAssertion
+    from tests.integration.doctor.scene import Scene
 
-    from brokernat.doctor.runner import Diagnosis
-    from brokernat.testbed.running_cluster import RunningCluster
+    from brokernat.testbed import LoopbackWorld, RunningCluster
 
 pytestmark = pytest.mark.integration
 
 TIMEOUT = 60
-CANARY = "canary-5c1d"
 
 
-@pytest.fixture(scope="module")
-def secured_world() -> Iterator[LoopbackWorld]:
-    scram = ClusterOptions(brokers=1, protocol=Protocol.SASL_PLAINTEXT, mechanism=Mechanism.SCRAM_SHA_256)
-    tls = ClusterOptions(brokers=1, version="4.4.0", protocol=Protocol.SASL_SSL)
-    with LoopbackWorld(hq=scram, second_hq=tls, local=None) as world:
-        yield world
-
-
-def examined(cluster: Cluster) -> Diagnosis:
-    """Also through a file, which holds no secret."""
+def looked_at(cluster: Cluster) -> Evidence:
+    """Through a file, which holds no secret."""
     saved = to_json(collect(cluster, TIMEOUT))
-    assert not any(each.reveal() in saved for each in cluster.client.values() if isinstance(each, Secret))
-    return diagnose(from_json(saved, "saved"))
+    secrets = (each.reveal() for each in cluster.client.values() if isinstance(each, Secret))
+    assert not any(secret in saved for secret in secrets if secret != "testbed")
+    return from_json(saved, "saved")
 
 
-def problems(cluster: Cluster) -> set[str]:
-    return {each.code for each in examined(cluster).findings if each.severity is not Severity.INFO}
+def problems(evidence: Evidence) -> set[str]:
+    return {each.code for each in diagnose(evidence).findings if each.severity is not Severity.INFO}
 
 
-def led(hq: RunningCluster, leads: Mapping[int, int]) -> Cluster:
-    """Headquarters with a map that leads each node to the forward of another."""
-    rules = ",".join(f"{hq.advertised[node]}={hq.reachable[to]}" for node, to in leads.items())
-    return Cluster("hq", hq.cluster.bootstrap_servers, AddressMap.parse(rules))
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_exactly_its_own_findings_and_none_when_healed(
+    case: Case, doctor_scene: Scene, snapshot: SnapshotAssertion
+) -> None:
+    broken = looked_at(case.broken(doctor_scene))
+    assert problems(broken) == case.codes
+    found = diagnose(normal(broken, doctor_scene))
+    assert found.cause is not None
+    assert found.cause.code == case.cause
+    assert terminal(found) == snapshot
+    assert problems(looked_at(case.healed(doctor_scene))) == set()
 
 
-def changed(hq: RunningCluster, **client: str | Secret) -> Cluster:
-    properties = {name.replace("_", "."): value for name, value in client.items()}
-    return Cluster("hq", hq.cluster.bootstrap_servers, hq.cluster.address_map, {**hq.cluster.client, **properties})
+@pytest.mark.parametrize("name", ["hq", "hq2"])
+def test_the_printed_rules_heal_a_nat(name: str, doctor_scene: Scene) -> None:
+    assert_rules_heal(doctor_scene.world.clusters[name])
 
 
-def test_without_a_map_the_root_is_named_with_the_lines_that_heal_it(loopback_world: LoopbackWorld) -> None:
-    hq = loopback_world.hq
-    found = examined(Cluster("hq", hq.cluster.bootstrap_servers))
+def test_three_brokers_of_the_usual_version(loopback_world: LoopbackWorld) -> None:
+    assert_rules_heal(loopback_world.hq)
+    assert problems(looked_at(loopback_world.local.cluster)) == set()
+
+
+def assert_rules_heal(cluster: RunningCluster) -> None:
+    servers = cluster.cluster.bootstrap_servers
+    found = diagnose(looked_at(Cluster("hq", servers)))
     assert {each.code for each in found.findings} == {"BN302"}
-    assert found.cause is not None
-    assert str(hq.advertised[1]) in found.cause.sentence
     lines = [line for each in found.findings for line in each.remedy.rules]
-    assert sorted(lines) == sorted(f"{hq.advertised[node]} = {hq.reachable[node]}" for node in hq.nodes)
-    assert problems(Cluster("hq", hq.cluster.bootstrap_servers, AddressMap.parse("\n".join(lines)))) == set()
-
-
-def test_exchanged_and_missing_rules(loopback_world: LoopbackWorld) -> None:
-    hq = loopback_world.hq
-    found = examined(led(hq, {1: 2, 2: 1, 3: 3}))
-    assert found.cause is not None
-    assert found.cause.code == "BN601"
-    lines = [line for each in found.findings if each.code == "BN601" for line in each.remedy.rules]
-    assert sorted(lines) == sorted(f"{hq.advertised[node]} = {hq.reachable[node]}" for node in (1, 2))
-    assert problems(led(hq, {1: 1, 2: 2})) == {"BN605"}
-    assert problems(led(hq, {1: 1, 2: 2, 3: 3})) == set()
-
-
-def test_another_cluster_among_the_bootstrap_servers(loopback_world: LoopbackWorld) -> None:
-    hq, local = loopback_world.hq.cluster, loopback_world.local.cluster
-    mixed = Cluster("hq", (*hq.bootstrap_servers, *local.bootstrap_servers), hq.address_map)
-    found = examined(mixed)
-    assert found.cause is not None
-    assert found.cause.code == "BN501"
-    assert problems(local) == set()
-
-
-def test_tls_to_a_plain_port(loopback_world: LoopbackWorld) -> None:
-    assert problems(changed(loopback_world.hq, security_protocol="SSL")) == {"BN401"}
-
-
-def test_nothing_is_left_behind(loopback_world: LoopbackWorld) -> None:
-    """One line about broker -1 for each node and run, as the page says; no topic of Kafka's own is made."""
-    hq = loopback_world.hq
-    before = {node: hq.log(node).read_text().count("Unexpected broker id") for node in hq.nodes}
-    assert problems(hq.cluster) == set()
-    after = {node: hq.log(node).read_text().count("Unexpected broker id") for node in hq.nodes}
-    assert all(after[node] - before[node] <= 1 for node in hq.nodes)
-
-
-def test_logins(secured_world: LoopbackWorld) -> None:
-    hq = secured_world.hq
-    assert problems(hq.cluster) == set()
-    assert problems(changed(hq, sasl_password=Secret(CANARY))) == {"BN404"}
-    assert problems(changed(hq, sasl_mechanism="PLAIN")) == {"BN404"}
-    assert problems(Cluster("hq", hq.cluster.bootstrap_servers, hq.cluster.address_map)) == {"BN404"}
-
-
-def test_certificates(secured_world: LoopbackWorld) -> None:
-    hq = secured_world.hq2
-    assert problems(Cluster("hq", hq.cluster.bootstrap_servers, hq.cluster.address_map)) == {"BN401"}
-    # The brokers' certificates hold their advertised names, not the gateway's.
-    assert problems(hq.cluster) == {"BN402"}
-    healed = changed(hq, ssl_endpoint_identification_algorithm="")
-    assert problems(healed) == set()
-    trusts_nobody = {name: value for name, value in healed.client.items() if "truststore" not in name}
-    assert problems(Cluster("hq", healed.bootstrap_servers, healed.address_map, trusts_nobody)) == {"BN403"}
+    assert sorted(lines) == sorted(f"{cluster.advertised[node]} = {cluster.reachable[node]}" for node in cluster.nodes)
+    assert problems(looked_at(Cluster("hq", servers, AddressMap.parse("\n".join(lines))))) == set()
 
 
 @pytest.mark.parametrize(
-    ("endpoint", "code"), [(Endpoint("127.0.0.1", 1), "BN103"), (Endpoint("kafka.invalid", 9092), "BN102")]
+    ("listener", "told", "works"),
+    [("BOB", "kafka0", False), ("FRED", "localhost", True), ("ALICE", "alice.kafka.invalid", False)],
 )
-def test_nothing_there(endpoint: Endpoint, code: str) -> None:
-    assert problems(Cluster("hq", (endpoint,))) == {code}
-
-
-def test_an_http_server() -> None:
-    class Quiet(BaseHTTPRequestHandler):
-        def log_message(self, *arguments: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Quiet) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            assert problems(Cluster("hq", (Endpoint("127.0.0.1", server.server_port),))) == {"BN104"}
-        finally:
-            server.shutdown()
-
-
-def test_a_port_that_never_speaks() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        assert problems(Cluster("hq", (Endpoint("127.0.0.1", server.getsockname()[1]),))) == {"BN104"}
+def test_what_a_client_is_told_depends_on_the_port_that_it_came_in_on(
+    listener: str, told: str, works: bool, doctor_scene: Scene
+) -> None:
+    """From whichever listener one looks, all three are seen, and whether they work from here."""
+    for entered in ("BOB", "FRED", "ALICE"):
+        seen = looked_at(client(doctor_scene.at(entered))).listeners
+        (mine,) = (each for each in seen if each.name == listener)
+        assert mine.endpoint == f"{told}:{doctor_scene.at(listener).port}"
+        assert mine.look is not None
+        assert mine.look.answers == works
+        assert bool(mine.entered) == (entered == listener)

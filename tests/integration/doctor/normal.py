@@ -1,0 +1,42 @@
+"""Evidence as it would be on every machine: the addresses, ports and ids of one slot become those of another.
+
+What is written down is replaced before it is judged, not the report afterwards: a report is folded, so a longer port
+would move its line ends.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from brokernat.doctor.evidence import Evidence, from_json, to_json
+
+if TYPE_CHECKING:
+    from tests.integration.doctor.scene import Scene
+
+_SLOT = re.compile(r"127\.([1-9]\d*)\.")
+_TIME = re.compile(r'("taken_at": )"[^"]*"')
+_NAME_SERVER = re.compile(r'("dns_error": )"[^"]*"')
+# OpenSSL's names of one alert differ with its version, and Python adds the line of its own source.
+_ALERT = re.compile(r'("outcome": "client-certificate",[^}]*"detail": )"[^"]*"')
+_FIRST_LOCAL_PORT, _FIRST_OTHER_PORT = 12001, 12101
+
+
+def normal(evidence: Evidence, scene: Scene) -> Evidence:
+    """The evidence, of slot 10 and with words of its own for what only this machine says."""
+    text = to_json(evidence)
+    others = (scene.http, scene.ssh, scene.silent)
+    for number, endpoint in enumerate(others, _FIRST_OTHER_PORT):
+        text = text.replace(str(endpoint), f"127.0.0.1:{number}")
+    for cluster in scene.world.clusters.values():
+        text = text.replace(cluster.cluster_id, f"{cluster.name}-cluster")
+        for broker in cluster.plan.brokers:
+            # 9092, unless something of this machine has that port.
+            text = re.sub(rf"(127\.\d+\.[125]\.\d+:|\"port\": ){broker.bound.port}\b", r"\g<1>9092", text)
+            local = [each.bound.port for each in broker.more if each.bound.host == "127.0.0.1"]
+            for number, port in enumerate(local, _FIRST_LOCAL_PORT):
+                text = re.sub(rf"\b{port}\b", str(number), text)
+    text = _TIME.sub(r'\1"2026-11-21T12:00:00+00:00"', text)
+    text = _NAME_SERVER.sub(r'\1"Name or service not known"', text)
+    text = _ALERT.sub(r'\1"an alert of TLS"', text)
+    return from_json(_SLOT.sub("127.10.", text), "normal")
