@@ -185,7 +185,7 @@ def test_for_programs(run: Run, seeing: Seeing) -> None:
         "confidence": "proven",
     }
     assert [finding["code"] for finding in told["findings"]] == ["BN605"]
-    assert told["silent_candidates"] == {"refused": 1}
+    assert told["other_candidates"] == {"refused": 1}
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def test_three_brokers_behind_one_host(nginx_world: NetnsWorld, tmp_path: Path) 
         "192.168.1.24:9092=172.10.1.40:9094",
         "192.168.1.25:9092=172.10.1.40:9095",
     ]
-    assert found["silent_candidates"] == {"refused": 8}
+    assert found["other_candidates"] == {"refused": 8}
     assert load(file).cluster("hq").address_map == nginx_world.hq.cluster.address_map
 
 
@@ -63,7 +63,7 @@ def test_host_to_host(nat_world: NetnsWorld, tmp_path: Path) -> None:
         "192.168.1.24=10.99.1.24",
         "192.168.1.25=10.99.1.25",
     ]
-    assert sum(found["silent_candidates"].values()) == 11
+    assert sum(found["other_candidates"].values()) == 11
     assert len((tmp_path / "rules").read_text().splitlines()) == 4
 
 

@@ -59,7 +59,7 @@ def as_json(found: Discovery, proven: Sequence[ProvenRule]) -> dict[str, Any]:
         ],
         "missing": [{"node_id": node.node_id, "advertised": node.endpoint} for node in found.missing],
         "rules": [{"rule": str(new.rule), "comment": new.comment} for new in proven],
-        "silent_candidates": dict(found.silent),
+        "other_candidates": dict(found.silent),
         "findings": [finding_v1(finding) for finding in found.findings],
     }
 
@@ -74,7 +74,7 @@ def _seen(found: Discovery, width: int) -> Iterator[str]:
         yield ""
     if found.silent:
         told = ", ".join(f"{number} {what}" for what, number in sorted(found.silent.items()))
-        yield from _folded(f"candidates without a connection: {told}", width, "", "  ")
+        yield from _folded(f"other candidates: {told}", width, "", "  ")
         yield ""
     for finding in found.findings:
         yield from _finding(finding, width)

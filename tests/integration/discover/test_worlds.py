@@ -80,7 +80,7 @@ def test_the_right_map_from_a_range(kinds_world: LoopbackWorld, tmp_path: Path, 
     assert answer["findings"] == []
     assert answer["listener"] == "CLIENT"
     assert answer["cluster_id"] == hq.cluster_id
-    assert answer["silent_candidates"] == {"refused": 11 - len(hq.nodes)}
+    assert answer["other_candidates"] == {"refused": 11 - len(hq.nodes)}
     # At most one line in a broker's log for each look: the bootstrap server is one of the candidates.
     assert all(hq.log(node).read_text().count("Unexpected broker id") <= lines[node] + 1 for node in hq.nodes)
     assert hq.cluster_id in (tmp_path / "rules").read_text()

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 # The families of checks that a bootstrap server alone can fail, and those after which nobody knows all nodes.
 _ABOUT_SERVERS = ("BN1", "BN4", "BN5")
+_NO_KAFKA = "BN104"
 _ABOUT_THE_SET = ("BN501", "BN502", "BN503")
 
 
@@ -40,9 +41,11 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """`nodes` are those that `listener` advertises, for which the map is; `entries` has at most one for each. `silent`
-    counts candidates without a connection by what became of the attempt. All but `findings` is empty where no bootstrap
-    server answers."""
+    """What is proven for the nodes that `listener` advertises.
+
+    `entries` has at most one for each node. `silent` counts candidates behind which no Kafka was seen, by what was there
+    instead. All but `findings` is empty where no bootstrap server answers.
+    """
 
     cluster: str
     cluster_id: str | None
@@ -99,6 +102,10 @@ def match(swept: Swept) -> Discovery:
         findings += missing
         if not missing:
             entries.append(_entry(node, looks[0]))
+    if len(entries) == len(nodes):
+        # A web server among a host's ports is no news, unless a broker is missed that should be there.
+        silent["no Kafka"] = sum(each.code == _NO_KAFKA for each in doubts)
+        doubts = [each for each in doubts if each.code != _NO_KAFKA]
     return Discovery(
         evidence.cluster,
         home.cluster_id,
@@ -107,7 +114,7 @@ def match(swept: Swept) -> Discovery:
         nodes,
         tuple(entries),
         (*findings, *doubts),
-        dict(silent),
+        dict(+silent),
     )
 
 
@@ -124,7 +131,7 @@ def _reasons(look: Look, home: Look, evidence: Evidence) -> Iterator[Finding]:
         yield _doubt(look, "BN004", "the time ran out before it was known what answers")
     elif not look.answers:
         for found in _about_servers(replace(evidence, bootstraps=(look,), replicas=None)) or [
-            _doubt(look, "BN104", "it takes connections, and no Kafka answers")
+            _doubt(look, _NO_KAFKA, "it takes connections, and no Kafka answers")
         ]:
             yield replace(found, severity=Severity.WARNING, subject=f"candidate {look.endpoint}")
     elif look.cluster_id != home.cluster_id:

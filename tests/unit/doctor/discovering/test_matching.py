@@ -76,6 +76,13 @@ def test_strangers_among_the_candidates_do_not_matter_once_all_nodes_are_found()
     assert codes(found) == ["BN501"]
 
 
+def test_a_web_server_is_counted_where_no_broker_is_missed() -> None:
+    web = replace(RIGHT[0], endpoint="172.10.1.40:80", speaks="http", brokers=None, identity=None, cluster_id=None)
+    found = discovered(*RIGHT, web)
+    assert found.findings == ()
+    assert found.silent == {"no Kafka": 1}
+
+
 def test_two_candidates_for_a_node_are_not_guessed() -> None:
     found = discovered(*RIGHT, at("172.10.1.41:9093", RIGHT[0]))
     assert sorted(led(found)) == [2, 3]
