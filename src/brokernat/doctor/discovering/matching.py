@@ -43,8 +43,8 @@ class Entry:
 class Discovery:
     """What is proven for the nodes that `listener` advertises.
 
-    `entries` has at most one for each node. `silent` counts candidates behind which no Kafka was seen, by what was there
-    instead. All but `findings` is empty where no bootstrap server answers.
+    `entries` has at most one for each node. `silent` counts candidates behind which no Kafka was seen, by what was
+    there instead. All but `findings` is empty where no bootstrap server answers.
     """
 
     cluster: str
