@@ -25,4 +25,19 @@ SYMPTOMS: Final = (
         ),
         Telling.WRAPPER,
     ),
+    Symptom(
+        "spring-topics-failed",
+        Family.SPRING,
+        "topics could not be looked up or made at the start",
+        ("KafkaAdmin - Failed to create topics", "Could not configure topics"),
+        r"KafkaAdmin - Failed to create topics|IllegalStateException: Could not configure topics",
+        says(
+            "Spring's `KafkaAdmin` reached no broker that it could use when the application started; this line only "
+            "says so.",
+            _BELOW,
+            "BN302",
+            "BN103",
+        ),
+        Telling.WRAPPER,
+    ),
 )

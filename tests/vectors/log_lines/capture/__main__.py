@@ -22,6 +22,7 @@ from tests.vectors.log_lines.capture.clients import (
     Kcat,
     Line,
     Spark,
+    Spring,
     compile_java,
     kafka_python_2,
     kafkajs,
@@ -101,6 +102,7 @@ def _plan(it: Stage, phase: str, work: Path) -> Iterator[tuple[Any, list[Situati
     chosen = {"advertised-dead", "no-topic", "bootstrap-refused", "too-large", "tls-to-plain", "partly-0", "swapped"}
     yield Spark("4.3.0"), [each for each in situations if each.name in chosen]
     if phase == "dead":
+        yield Spring("2.8.11"), [each for each in situations if each.name == "bootstrap-refused"]
         yield Spark("4.3.0", connector=False), [replace(situations[0], name="no-connector", how="no connector")]
     alive = [each for each in situations if each.name != "bootstrap-url"]
     yield python("confluent-kafka", "2.16.1"), alive

@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING
 from tests.integration.python_clients.libraries import LOCK, installed
 from tests.matrix.programs import kafka_clients
 
-from brokernat.jvm import agent_jar
+from brokernat.jvm import agent_jar, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -37,6 +37,7 @@ _IMPATIENT = {
     "reconnect.backoff.max.ms": "500",
     "auto.offset.reset": "earliest",
 }
+_LOGGER = "org.slf4j:slf4j-simple:1.7.36"
 _JVM = (
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
@@ -162,6 +163,23 @@ class Spark:
             current = text[3:] if text.startswith("<<<") else current
             if not text.startswith("<<<"):
                 yield Line(self.name, self.version, current, text)
+
+
+@dataclass(frozen=True)
+class Spring:
+    """spring-kafka of a version, which brings its client."""
+
+    version: str
+    name: str = "spring-kafka"
+
+    def run(self, situations: Sequence[Situation], work: Path) -> Iterator[Line]:
+        jars = ":".join(map(str, resolve([f"org.springframework.kafka:spring-kafka:{self.version}", _LOGGER])))
+        classes = work / "spring"
+        subprocess.run(["javac", "-cp", jars, "-d", classes, HERE / "SpringClient.java"], check=True)
+        for each in situations:
+            command = ["java", *_JVM, "-cp", f"{jars}:{classes}", "SpringClient", each.servers]
+            for text in _output(command).splitlines():
+                yield Line(self.name, self.version, each.name, text)
 
 
 @dataclass(frozen=True)
