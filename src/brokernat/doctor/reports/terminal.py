@@ -16,7 +16,7 @@ from brokernat.doctor.reports.grouping import by_code, remedy_of
 from brokernat.doctor.reports.printable import printable
 from brokernat.doctor.reports.seen import seen
 from brokernat.doctor.reports.told import told_lines
-from brokernat.doctor.reports.verdict import count, verdict
+from brokernat.doctor.reports.verdict import count, verdict, worst
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -142,7 +142,7 @@ def _closing(diagnosis: Diagnosis, width: int) -> Iterator[str]:
     checks = f"{len(diagnosis.passed)} checks passed, {len(diagnosis.skipped)} skipped"
     hidden = f", {count(len(diagnosis.suppressed), 'finding')} suppressed" if diagnosis.suppressed else ""
     yield from _folded(f"{found}; {checks}{hidden}", width, "", "  ")
-    if diagnosis.findings:
+    if worst(diagnosis) is not None:
         code = _root(diagnosis) or diagnosis.findings[0].code
         yield from _folded(f"`brokernat explain {code}` says more", width, "", "  ")
 
