@@ -72,12 +72,9 @@ class Sender:
         self._tell_at = 0.0
         self._faults: dict[bytes, KafkaFault] = {}
         self._producer: Any = None
+        self.ident: int | None = None
+        """The thread's; plain, because every call of the handler looks at it."""
         self._thread = threading.Thread(target=self._run, name="brokernat-sender", daemon=True)
-
-    @property
-    def ident(self) -> int | None:
-        """The thread's."""
-        return self._thread.ident
 
     def start(self) -> None:
         """Begin with the oldest block of the spool.
@@ -99,6 +96,7 @@ class Sender:
         return self._producer
 
     def _run(self) -> None:
+        self.ident = threading.get_ident()
         pause = 0.0
         while not self._stop.wait(pause):
             try:

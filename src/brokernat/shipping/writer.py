@@ -38,16 +38,13 @@ class Writer:
         self._spool = spool
         self._stop = threading.Event()
         self._give_up = 0.0
+        self.ident: int | None = None
+        """The thread's; plain, because every call of the handler looks at it."""
         self._thread = threading.Thread(target=self._run, name="brokernat-spool", daemon=True)
         self._stored = threading.Condition()
         self._stored_count = 0
         self._reported = self._noted = 0
         self._report_at = 0.0
-
-    @property
-    def ident(self) -> int | None:
-        """The thread's."""
-        return self._thread.ident
 
     def start(self) -> None:
         """From here on the spool is written by this thread only."""
@@ -72,6 +69,7 @@ class Writer:
         self._thread.join()
 
     def _run(self) -> None:
+        self.ident = threading.get_ident()
         try:
             while True:
                 stopping = self._stop.is_set()
