@@ -11,12 +11,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from brokernat.doctor.finding import Check, Finding, Remedy, Severity
-from brokernat.doctor.reading import spots, unreachable
+from brokernat.doctor.reading import proven_line, spots, unreachable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from brokernat.doctor.evidence import Evidence
+    from brokernat.doctor.evidence import Evidence, Path
 
 CODE = "BN306"
 
@@ -25,19 +25,21 @@ def _find(evidence: Evidence) -> Iterator[Finding]:
     for spot in spots(evidence):
         line = spot.look.hosts_entry
         if line is not None:
-            instead = (
-                "give an address, or a name that the name server knows, as bootstrap server"
-                if spot.path is None
-                else f"take the line out, and give the map a rule `{spot.look.endpoint} = HOST:PORT`"
-            )
             yield Finding(
                 CODE,
                 Severity.WARNING if unreachable(spot.look) else Severity.INFO,
                 spot.subject,
                 "a line of this machine's hosts file decides where the name leads",
                 (f"/etc/hosts: {line}",),
-                remedy=Remedy((instead,), ("advertise a name that the clients' name server knows",)),
+                remedy=_remedy(evidence, spot.path),
             )
+
+
+def _remedy(evidence: Evidence, path: Path | None) -> Remedy:
+    broker = ("advertise a name that the clients' name server knows",)
+    if path is None:
+        return Remedy(("give an address, or a name that the name server knows, as bootstrap server",), broker)
+    return Remedy(("give the map the rule, and take the line out",), broker, proven_line(evidence, path))
 
 
 CHECK = Check(

@@ -28,7 +28,7 @@ def _find(evidence: Evidence) -> Iterator[Finding]:
         for each in broker.advertised:
             if inside_name(each.host):
                 remedy = Remedy(
-                    client=("a rule of the address map for it",),
+                    rules=(f"{each.endpoint} = HOST:PORT that can be dialled from there",),
                     broker=("add a listener that advertises a name which resolves for clients elsewhere",),
                 )
                 yield Finding(

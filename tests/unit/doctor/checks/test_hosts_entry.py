@@ -1,0 +1,44 @@
+"""A hosts file's line that decides a name: an info while it leads somewhere, a warning where it leads nowhere."""
+
+from dataclasses import replace
+
+import pytest
+from tests.unit.doctor.conftest import WITHOUT_MAP, mapped, refused
+
+from brokernat.doctor.evidence import Advertised, Evidence, Path
+from brokernat.doctor.finding import Finding, Severity
+from brokernat.doctor.runner import diagnose
+
+HEALTHY = mapped({1: 1, 2: 2, 3: 3})
+LINE = "10.9.0.1 kafka-1.hq.internal"
+FIRST = HEALTHY.bootstraps[0]
+
+
+def told(evidence: Evidence) -> list[Finding]:
+    return [each for each in diagnose(evidence).findings if each.code == "BN306"]
+
+
+def test_of_a_bootstrap_server() -> None:
+    evidence = replace(HEALTHY, bootstraps=(replace(FIRST, hosts_entry=LINE), *HEALTHY.bootstraps[1:]))
+    (found,) = told(evidence)
+    assert (found.severity, found.subject, found.evidence) == (
+        Severity.INFO,
+        f"bootstrap {FIRST.endpoint}",
+        (f"/etc/hosts: {LINE}",),
+    )
+    assert "as bootstrap server" in found.remedy.client[0]
+    assert found.remedy.rules == ()
+
+
+@pytest.mark.parametrize(("answers", "severity"), [(True, Severity.INFO), (False, Severity.WARNING)])
+def test_of_a_broker(answers: bool, severity: Severity) -> None:
+    there = replace(FIRST, endpoint="kafka-1:9092") if answers else refused("10.9.0.1:9092")
+    look = replace(there, endpoint="kafka-1:9092", hosts_entry=LINE)
+    evidence = replace(WITHOUT_MAP, paths=(Path(Advertised(1, "kafka-1", 9092), look),))
+    (found,) = told(evidence)
+    assert (found.severity, found.subject) == (severity, "node 1 at kafka-1:9092")
+    assert found.remedy.rules[0].startswith("kafka-1:9092 = ")
+
+
+def test_no_line_is_no_finding() -> None:
+    assert told(HEALTHY) == []
