@@ -1,8 +1,8 @@
 """Three tools on the worlds of the tests: `python -m bench.doctor.compare` writes docs/reference/doctor-compared.md.
 
-Whether a tool names the cause is decided by a pattern for each world, the same for all tools and printed beside the
-quotation, so that nobody's taste is in the table. What is quoted is the first line that the pattern finds, or else the
-last line that the tool printed.
+Whether a tool names the cause is decided by a pattern for each world (compared.py), the same for all tools, so that
+nobody's taste is in the table. What is quoted is the first line that the pattern finds, or else the first that tells of
+an error or a broker.
 """
 
 import re
@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,23 +27,24 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "doctor-compared.md"
 TOOLS = "4.3.1"
 LIMIT = 90
 """Seconds that a tool may take."""
-_LONGEST = 150
-_NOISE = re.compile(r"^(SLF4J|\s*at |Picked up|log4j)")
-_TELLING = re.compile(r"^(x BN|root cause)")
+_LONGEST = 200
+_TELLING = re.compile(r"(?i)error|exception|fail|broker \d+ at|\(id: \d+")
+# What librdkafka and log4j write in front of every line.
+_PREFIX = re.compile(r"^(%\d\|[^]]*\]: |\[main\] \w+ [\w.]+ - |Caused by: )")
 
 
 @dataclass(frozen=True)
 class Outcome:
     """What a tool printed, stdout and stderr."""
 
-    tool: str
     text: str
 
     def cell(self, said: str) -> str:
         """Whether it names the cause, and its own words."""
-        lines = [line.strip() for line in self.text.splitlines() if line.strip() and not _NOISE.match(line)]
+        lines = [_PREFIX.sub("", line.strip()) for line in self.text.splitlines() if line.strip()]
         found = next((line for line in lines if re.search(said, line)), None)
-        quoted = found or (lines[-1] if lines else "(nothing)")
+        telling = [line for line in lines if _TELLING.search(line)]
+        quoted = found or next(iter((*telling[:1], *lines[-1:])), "(nothing)")
         short = quoted if len(quoted) <= _LONGEST else f"{quoted[:_LONGEST]}…"
         return f"{'**yes**' if found else 'no'}: `{short.replace('|', '¦').replace('`', chr(39))}`"
 
@@ -61,19 +63,18 @@ def main() -> int:
 
 
 def _outcomes(cluster: Cluster, place: Scene, folder: Path) -> Iterator[Outcome]:
-    yield Outcome("kcat", _run(["kcat", "-F", str(_kcat_file(cluster, place, folder)), "-L", "-m", "10"]))
     servers = ",".join(map(str, cluster.bootstrap_servers))
-    jars = resolve([f"org.apache.kafka:kafka-tools:{TOOLS}", "org.slf4j:slf4j-simple:1.7.36"])
-    words = [
-        str(find_java().binary),
-        "-cp",
-        ":".join(map(str, jars)),
-        "org.apache.kafka.tools.BrokerApiVersionsCommand",
-    ]
+    jars = ":".join(map(str, resolve([f"org.apache.kafka:kafka-tools:{TOOLS}", "org.slf4j:slf4j-simple:1.7.36"])))
+    java = [str(find_java().binary), "-cp", jars, "org.apache.kafka.tools.BrokerApiVersionsCommand"]
     config = ["--command-config", str(_java_file(cluster, folder))]
-    yield Outcome("kafka-broker-api-versions", _run([*words, "--bootstrap-server", servers, *config]))
+    commands = (
+        ["kcat", "-F", str(_kcat_file(cluster, place, folder)), "-L", "-m", "6"],
+        [*java, "--bootstrap-server", servers, *config],
+    )
+    with ThreadPoolExecutor() as pool:
+        yield from map(Outcome, pool.map(_run, commands))
     # Folded nowhere, so that a quotation is a whole sentence.
-    yield Outcome("doctor", terminal(diagnose(collect(cluster, 15)), width=10_000))
+    yield Outcome(terminal(diagnose(collect(cluster, 15)), width=10_000))
 
 
 def _run(words: Sequence[str]) -> str:
@@ -102,7 +103,7 @@ def _kcat_file(cluster: Cluster, place: Scene, folder: Path) -> Path:
 
 
 def _java_file(cluster: Cluster, folder: Path) -> Path:
-    properties = {**cluster.kafka_properties(), "default.api.timeout.ms": "10000", "request.timeout.ms": "8000"}
+    properties = {**cluster.kafka_properties(), "default.api.timeout.ms": "6000", "request.timeout.ms": "5000"}
     for name in ("bootstrap.servers", "brokernat.map", "brokernat.unmapped"):
         properties.pop(name, None)
     return _written(folder / "java.properties", properties)
@@ -114,8 +115,8 @@ def _written(file: Path, properties: dict[str, str]) -> Path:
 
 
 def _neutral(text: str) -> str:
-    """Addresses of whichever slot as those of one."""
-    return re.sub(r"127\.[1-9]\d*\.", "127.10.", text)
+    """Addresses of whichever slot as those of one, and the ports that the machine chose."""
+    return re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:9092", re.sub(r"127\.[1-9]\d*\.", "127.10.", text))
 
 
 def _kcat_version() -> str:
@@ -127,9 +128,9 @@ _HEAD = """\
 # The doctor beside other tools
 
 Worlds of the tests, each on real brokers. Every tool gets the same bootstrap servers and the same login. **Yes** means
-that a line of its output names the cause; that line is quoted, otherwise its last one. What decides is a pattern for
-each world, the same for all tools, in `bench/doctor/compared.py`. Made by `python -m bench.doctor.compare` with kcat
-{kcat} and Kafka's tools {tools}; `kcat -L` and `kafka-broker-api-versions` have no address map, so no world needs one.
+that a line of its output names the cause; that line is quoted, otherwise the first about an error or a broker. What
+decides is a pattern for each world, the same for all tools, in `bench/doctor/compared.py`. Made by `python -m
+bench.doctor.compare` with kcat {kcat} and Kafka's tools {tools}, which know no address map, so no world needs one.
 
 | what is wrong | `kcat -L` | `kafka-broker-api-versions` | `brokernat doctor` |
 |---|---|---|---|

@@ -189,6 +189,6 @@ _INSIDE = (".svc", ".internal", ".local", ".lan", ".intern", ".docker", ".cluste
 _TRIED = {
     "refused": "refused the connection",
     "timeout": "did not answer",
-    "unreachable": "has no route from here",
+    "unreachable": "cannot be routed to from here",
     "connected": "connected",
 }

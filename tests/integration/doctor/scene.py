@@ -40,8 +40,8 @@ LOCAL = ClusterOptions(
         Listener("FRED", Protocol.PLAINTEXT, advertised="localhost"),
         Listener("ALICE", Protocol.PLAINTEXT, advertised="alice.kafka.invalid"),
         Listener("TLS", Protocol.SSL, advertised="kafka-1.hq.invalid"),
-        Listener("EXPIRED", Protocol.SSL, advertised="kafka-1.hq.invalid", certificate=Certificate.EXPIRED),
-        Listener("MUTUAL", Protocol.SSL, advertised="kafka-1.hq.invalid", demands_certificate=True),
+        Listener("EXPIRED", Protocol.SSL, certificate=Certificate.EXPIRED),
+        Listener("MUTUAL", Protocol.SSL, demands_certificate=True),
         Listener("LOGIN", Protocol.SASL_PLAINTEXT),
     ),
 )

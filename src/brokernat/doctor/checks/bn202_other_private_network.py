@@ -28,7 +28,7 @@ def _find(evidence: Evidence) -> Iterator[Finding]:
         if str(network(path.broker.host)) not in outside:
             remedy = Remedy(
                 rules=proven_line(evidence, path),
-                broker=("add a listener that advertises an address which is reached from here",),
+                broker=("add a listener that advertises an endpoint which is reached from here",),
             )
             message = f"a private address of another network than the bootstrap servers ({', '.join(sorted(outside))})"
             yield Finding(CODE, Severity.WARNING, node(path), message, remedy=remedy, confidence=Confidence.LIKELY)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from brokernat.doctor.evidence import Evidence
+    from brokernat.doctor.reading import Spot
 
 CODE = "BN402"
 
@@ -24,11 +25,25 @@ def _find(evidence: Evidence) -> Iterator[Finding]:
         if spot.look.tls is not None and spot.look.tls.outcome == "name-mismatch":
             seen = (f"names of the certificate: {', '.join(spot.look.tls.names) or 'none'}",)
             remedy = Remedy(
-                ("use a name that the certificate holds",),
-                (f"add `{spot.look.name}` to the certificate's alternative names",),
+                (_by_its_name(spot),), (f"add `{spot.look.name}` to the certificate's alternative names",), _rules(spot)
             )
             message = f"the certificate does not hold `{spot.look.name}`"
             yield Finding(CODE, Severity.ERROR, spot.subject, message, seen, remedy=remedy)
+
+
+def _by_its_name(spot: Spot) -> str:
+    named = _rules(spot)
+    if not named:
+        return "use a name that the certificate holds"
+    return f"bootstrap by the name that the certificate holds: {named[0].partition(' = ')[0]}"
+
+
+def _rules(spot: Spot) -> tuple[str, ...]:
+    """A client that comes in by the name needs a rule for it, and need not switch verification off."""
+    whole = [name for name in spot.look.tls.names if not name.startswith("*")] if spot.look.tls else []
+    if spot.path is not None or not whole:
+        return ()
+    return (f"{whole[0]}:{spot.look.endpoint.rpartition(':')[2]} = {spot.look.endpoint}",)
 
 
 CHECK = Check(

@@ -20,19 +20,15 @@ CODE = "BN503"
 
 def _find(evidence: Evidence) -> Iterator[Finding]:
     first = next(look for look in evidence.bootstraps if look.brokers is not None)
-    for node_id, reason in sorted(_expected(evidence, first).items()):
+    for node_id, known in sorted(_expected(evidence, first).items()):
         lacking = [look for look in evidence.bootstraps if _lacks(look, node_id, first)]
         if not lacking:
             continue
         names = {name for look in lacking if (name := listener_of(evidence, look))}
         here = f"listener {', '.join(sorted(names))}" if names else "this listener"
-        remedy = Remedy(
-            ("use bootstrap servers of a listener that all brokers have",),
-            (f"define {here} on this broker, or start it",),
-        )
+        remedy = Remedy((_way_in(evidence, first),), (f"define {here} on every broker, or start those that are down",))
         told = tuple(f"not told by bootstrap {look.endpoint}" for look in lacking)
-        message = f"not among the brokers of {here}, and {reason}"
-        yield Finding(CODE, Severity.ERROR, f"node {node_id}", message, told, ("BN502",), remedy)
+        yield Finding(CODE, Severity.ERROR, f"node {node_id}", f"not on {here}", (known, *told), ("BN502",), remedy)
 
 
 def _expected(evidence: Evidence, first: Look) -> dict[int, str]:
@@ -45,6 +41,17 @@ def _expected(evidence: Evidence, first: Look) -> dict[int, str]:
     return found
 
 
+def _way_in(evidence: Evidence, first: Look) -> str:
+    """A listener that works from here and knows the most; the brokers' own only where there is no other."""
+    inner = dict(first.settings).get("inter.broker.listener.name")
+    ways = [each for each in evidence.listeners if each.look is not None and each.look.brokers and not each.entered]
+    best = max(
+        ways, key=lambda each: (len(each.look.brokers or ()) if each.look else 0, each.name != inner), default=None
+    )
+    instead = f", as {best.name} at {best.endpoint}" if best is not None else ""
+    return f"use bootstrap servers of a listener that all brokers have{instead}"
+
+
 def _lacks(look: Look, node_id: int, first: Look) -> bool:
     if look.brokers is None or look.cluster_id != first.cluster_id:
         return False
@@ -54,7 +61,8 @@ def _lacks(look: Look, node_id: int, first: Look) -> bool:
 CHECK = Check(
     CODE,
     "Brokers are missing on this listener",
-    "The bootstrap servers do not know all brokers, because a listener is missing or a broker is down: {subjects}.",
+    "The bootstrap servers do not name all brokers, because a listener is missing or a broker is down: "
+    "{subjects}{reason}.",
     _find,
     (Need.METADATA,),
 )
