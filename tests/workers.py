@@ -52,7 +52,7 @@ SECONDS: Mapping[str, int] = {
     "tests/netns": 260,
     "tests/netns/situation2": 130,
     "tests/netns/spark": 420,
-    "tests/property/test_python_equals_c.py": 60,
+    "tests/property/test_python_equals_c.py": 30,
     "tests/unit/pipelines": 60,
 }
 """Folders that stay together and files that take long: seconds with two processes on two cores, roughly. The progress
