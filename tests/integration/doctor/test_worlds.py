@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.integration.doctor.cases import CASES, Case, client
 from tests.integration.doctor.normal import normal
+from tests.integration.doctor.telling import assert_told_whole
 
 from brokernat.address import AddressMap
 from brokernat.config import Cluster, Secret

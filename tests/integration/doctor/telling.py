@@ -1,0 +1,24 @@
+"""A diagnosis of real brokers in every form but the one that is a snapshot."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+from jsonschema import Draft202012Validator
+
+from brokernat.doctor.reports.html import html_page
+from brokernat.doctor.reports.json_v1 import json_v1
+from brokernat.doctor.reports.shape_v1 import schema_v1
+
+if TYPE_CHECKING:
+    from brokernat.doctor.runner import Diagnosis
+
+
+def assert_told_whole(diagnosis: Diagnosis) -> None:
+    """The JSON is as its schema says, and the page is well-formed and names the root cause."""
+    Draft202012Validator(json.loads(schema_v1())).validate(json_v1(diagnosis))
+    text = "".join(ET.fromstring(html_page(diagnosis)).itertext())
+    assert diagnosis.cause is not None
+    assert diagnosis.cause.sentence.replace("`", "") in text
