@@ -55,6 +55,7 @@ def test_exactly_its_own_findings_and_none_when_healed(
     assert found.cause is not None
     assert found.cause.code == case.cause
     assert terminal(found).partition(_BEHIND)[0] == snapshot
+    assert_told_whole(found)
     assert problems(looked_at(case.healed(doctor_scene))) == set()
 
 
