@@ -84,6 +84,11 @@ def problems(evidence: Evidence) -> list[Finding]:
     return [each for each in diagnose(evidence).findings if each.severity is not Severity.INFO]
 
 
+def of_the_files(evidence: Evidence) -> list[Finding]:
+    """That all of this runs on one machine is no news."""
+    return [each for each in problems(evidence) if each.code != "BN825"]
+
+
 def told(evidence: Evidence) -> list[set[str]]:
     return [{f"{each.node_id} {each.endpoint}" for each in look.brokers or ()} for look in evidence.bootstraps]
 
@@ -130,12 +135,11 @@ def test_files_and_running_brokers(running: Scene) -> None:
     cluster = running.three_places
     files = [cluster.file(node) for node in cluster.nodes]
     evidence = seen(each.advertised for each in cluster.listener("EXTERNAL").values())
-    beside = replace(evidence, files=read_broker_files(files))
-    assert problems(beside) == []
+    assert of_the_files(replace(evidence, files=read_broker_files(files))) == []
     other = cluster.folder / "edited.properties"
     other.write_text(cluster.file(2).read_text().replace("EXTERNAL://127.", "EXTERNAL://10."))
     files[1] = other
-    (found,) = problems(replace(evidence, files=read_broker_files(files)))
+    (found,) = of_the_files(replace(evidence, files=read_broker_files(files)))
     assert (found.code, found.subject) == ("BN828", f"node 2 ({other})")
     assert any(line.startswith("advertised.listeners: the file has ") for line in found.evidence)
     assert any("which the file does not advertise" in line for line in found.evidence)
