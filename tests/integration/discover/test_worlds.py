@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.integration.spark.standalone import SHORT_LIVED
 
 from brokernat.address import AddressMap
 from brokernat.config import load
@@ -112,8 +113,9 @@ def test_exchanged_ports_in_the_file_are_put_right_and_the_pipeline_runs(
     local.create_topics([Topic(TAGS, 1, 1), Topic(DEAD_LETTERS, 1, 1)])
     hq.write(ORDERS, [Record(value=value.encode(), key=key.encode()) for key, value in orders.records])
     try:
-        spark = ("--master", "local[2,4]", "--conf", "spark.sql.shuffle.partitions=2")
-        run("pipeline", "run", PIPELINE, "--once", *spark, folder=tmp_path)
+        settings = {"spark.sql.shuffle.partitions": "2", **SHORT_LIVED}
+        spark = [word for item in settings.items() for word in ("--conf", "=".join(item))]
+        run("pipeline", "run", PIPELINE, "--once", "--master", "local[2,4]", *spark, folder=tmp_path)
         assert len(local.read(TAGS)) == orders.expected_tags
         assert len(local.read(DEAD_LETTERS)) == orders.expected_dead_letters
     finally:
