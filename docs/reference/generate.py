@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import sys
+from functools import cache
 from inspect import isfunction
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 from brokernat.address import lint
@@ -23,6 +26,8 @@ from brokernat.doctor.registry import CHECKS
 from brokernat.doctor.reports.shape_v1 import schema_v1
 
 FOLDER = Path(__file__).parent
+WORLDS = FOLDER.parents[1] / "tests" / "integration" / "doctor" / "__snapshots__" / "test_worlds.ambr"
+EXAMPLE = "\n## In a report\n\n"
 MADE = "<!-- Made by generate.py. Change the code instead. -->\n\n"
 AREAS = (
     ("BN001", "BN099", "The run itself"),
@@ -75,7 +80,7 @@ def _code(check: Check, entry: Entry) -> str:
         f"**What.** {_sentence(entry.what)}\n\n"
         f"**Why.** {_sentence(entry.why)}\n\n"
         f"**Remedy.** {_sentence(entry.remedy)}\n\n"
-        f"As a root cause it reads: *{check.cause.format(subjects='…')}*\n{skipped}"
+        f"As a root cause it reads: *{check.cause.format(subjects='…', reason='')}*\n{skipped}"
     )
 
 
