@@ -63,13 +63,14 @@ def _failure(look: Look) -> str | None:
 
 
 def answering(look: Look | None) -> str:
-    """Who is there: `node 2`, `a broker` that did not say which one, `something else`, `nobody`."""
+    """Who is there: `node 2`, `node 2 (likely)`, `a broker` that nobody can name, `something else`, `nobody`."""
     if look is None:
         return "nobody"
     identity = look.identity
     if identity is not None and identity.node_id is not None:
         ids = sorted({identity.node_id, *identity.others})
-        return f"node{'s' if len(ids) > 1 else ''} {', '.join(map(str, ids))}"
+        sure = "" if identity.confidence == "proven" else " (likely)"
+        return f"node{'s' if len(ids) > 1 else ''} {', '.join(map(str, ids))}{sure}"
     if look.answers or look.speaks == "kafka":
         return "a broker"
     return "something else" if look.connected else "nobody"

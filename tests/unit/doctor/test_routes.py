@@ -85,6 +85,7 @@ def test_sets_that_differ_stand_side_by_side() -> None:
         (replace(OPEN, speaks="kafka", sasl=SaslSeen("rejected")), "login refused", "a broker"),
         (replace(OPEN, speaks="kafka"), "no metadata", "a broker"),
         (replace(reached(1, "gw:1"), identity=Identity(1, "apiversions", others=(3,))), "ok", "nodes 1, 3"),
+        (replace(reached(1, "gw:1"), identity=Identity(1, "listoffsets")), "ok", "node 1 (likely)"),
     ],
 )
 def test_words(look: Look, words: str, who: str) -> None:
