@@ -25,16 +25,18 @@ _SLOWEST = 12
 
 @dataclass(frozen=True)
 class Figure:
-    """Of several runs: seconds in the middle, at least and at most; the most memory of any."""
+    """Of several runs: seconds in the middle, least, most; how long they kept a processor busy; the most memory."""
 
     seconds: float
     least: float
     most: float
+    busy: float
     megabytes: float
 
     def show(self) -> str:
-        """`median s (least to most), memory`."""
-        return f"{self.seconds:.2f} s ({self.least:.2f} to {self.most:.2f}), {self.megabytes:.0f} MB"
+        """`median s (least to most), busy for so long, memory`."""
+        spread = f"{self.seconds:.2f} s ({self.least:.2f} to {self.most:.2f})"
+        return f"{spread}, processor {self.busy:.2f} s, {self.megabytes:.0f} MB"
 
 
 def healthy(folder: Path, rounds: int) -> Figure:
@@ -79,11 +81,12 @@ def _measured(file: Path, rounds: int) -> Figure:
     words = [*_DOCTOR, "--config", str(file), "--fail-on", "warning"]
     taken = [_run(words) for _ in range(rounds + 1)][1:]
     seconds = [each[0] for each in taken]
-    return Figure(median(seconds), min(seconds), max(seconds), max(each[1] for each in taken))
+    busy, megabytes = median(each[1] for each in taken), max(each[2] for each in taken)
+    return Figure(median(seconds), min(seconds), max(seconds), busy, megabytes)
 
 
-def _run(words: Sequence[str]) -> tuple[float, float]:
-    """Seconds and megabytes of one run, which must find nothing."""
+def _run(words: Sequence[str]) -> tuple[float, float, float]:
+    """Seconds by the clock and of a processor, and megabytes, of one run, which must find nothing."""
     began = time.perf_counter()
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)
@@ -91,7 +94,7 @@ def _run(words: Sequence[str]) -> tuple[float, float]:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
         raise RuntimeError(f"`{' '.join(words)}` ended with {process.returncode}")
-    return took, used.ru_maxrss / 1024
+    return took, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
 
 def _seconds(words: Sequence[str], rounds: int) -> float:
