@@ -6,42 +6,20 @@ doctor), so a page cannot be older than the program; `tests/cli/test_reference.p
 
 from __future__ import annotations
 
-import ast
 import json
-import re
-import sys
-from functools import cache
-from inspect import isfunction
 from pathlib import Path
-from textwrap import dedent
 from typing import Any
+
+import code_pages
 
 from brokernat.address import lint
 from brokernat.address.faults import HINTS
 from brokernat.cli.exit_codes import TABLE
 from brokernat.config.schema import json_schema
-from brokernat.doctor.catalogue import Entry, catalogue
-from brokernat.doctor.finding import Check, Severity
-from brokernat.doctor.registry import CHECKS
 from brokernat.doctor.reports.shape_v1 import schema_v1
 
 FOLDER = Path(__file__).parent
-WORLDS = FOLDER.parents[1] / "tests" / "integration" / "doctor" / "__snapshots__" / "test_worlds.ambr"
-EXAMPLE = "\n## In a report\n\n"
 MADE = "<!-- Made by generate.py. Change the code instead. -->\n\n"
-AREAS = (
-    ("BN001", "BN099", "The run itself"),
-    ("BN101", "BN199", "Bootstrap servers"),
-    ("BN201", "BN299", "What brokers advertise"),
-    ("BN301", "BN399", "Reaching what is advertised"),
-    ("BN401", "BN499", "TLS and login"),
-    ("BN501", "BN599", "One cluster, one listener"),
-    ("BN601", "BN612", "The address map, and which node answers"),
-    ("BN613", "BN699", "Spark's executors"),
-    ("BN701", "BN799", "Coordinators"),
-    ("BN801", "BN810", "Clients"),
-    ("BN811", "BN899", "The brokers' files"),
-)
 
 
 def pages() -> dict[str, str]:
@@ -52,49 +30,8 @@ def pages() -> dict[str, str]:
         "address-map.md": _address_map(),
         "exit-codes.md": _exit_codes(),
         "doctor-v1.schema.json": schema_v1(),
-        "codes/README.md": _codes(),
-        **{f"codes/{check.code}.md": _code(check, catalogue()[check.code]) for check in CHECKS},
+        **{f"codes/{name}": MADE + text for name, text in code_pages.pages().items()},
     }
-
-
-def _codes() -> str:
-    head = (
-        f"{MADE}# Codes of `brokernat doctor`\n\n"
-        "A code is never used for something else. `brokernat explain BN302` says the same where there is no network,\n"
-        "`--suppress BN302` keeps a finding from counting, and [`--format json`](../doctor-v1.schema.json) names the\n"
-        "code of each finding.\n"
-    )
-    severities = {check.code: _severities(check) for check in CHECKS}
-    for first, last, heading in AREAS:
-        mine = [entry for entry in catalogue().values() if first <= entry.code <= last]
-        rows = "".join(f"| [{each.code}]({each.code}.md) | {each.title} | {severities[each.code]} |\n" for each in mine)
-        head += f"\n## {heading}\n\n| code | | severity |\n|---|---|---|\n{rows}" if mine else ""
-    return head
-
-
-def _code(check: Check, entry: Entry) -> str:
-    skipped = "".join(f"\nSkipped where {need.value}.\n" for need in entry.needs)
-    return (
-        f"{MADE}# {entry.code}: {entry.title}\n\n"
-        f"Severity: {_severities(check)}. [All codes](README.md).\n\n"
-        f"**What.** {_sentence(entry.what)}\n\n"
-        f"**Why.** {_sentence(entry.why)}\n\n"
-        f"**Remedy.** {_sentence(entry.remedy)}\n\n"
-        f"As a root cause it reads: *{check.cause.format(subjects='…', reason='')}*\n{skipped}"
-    )
-
-
-def _sentence(text: str) -> str:
-    return text[0].upper() + text[1:]
-
-
-def _severities(check: Check) -> str:
-    """Those that the check's source names, or that of the functions it is made of; the gravest first."""
-    module = sys.modules[check.find.__module__]
-    modules = {module} | {sys.modules[each.__module__] for each in vars(module).values() if isfunction(each)}
-    trees = [ast.parse(Path(each.__file__ or "").read_text("utf-8")) for each in modules]
-    named = {node.attr for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    return ", ".join(severity.value for severity in Severity if severity.name in named)
 
 
 def _exit_codes() -> str:
@@ -189,8 +126,9 @@ def _default(value: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    for stale in (FOLDER / "codes").glob("*.md"):
-        stale.unlink()
-    for file, content in pages().items():
-        (FOLDER / file).parent.mkdir(exist_ok=True)
+    made = pages()
+    for file, content in made.items():
         (FOLDER / file).write_text(content, "utf-8")
+    for page in (FOLDER / "codes").glob("*.md"):
+        if f"codes/{page.name}" not in made:
+            page.unlink()

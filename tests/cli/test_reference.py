@@ -1,6 +1,7 @@
 """The pages of docs/reference are what the code says."""
 
 import importlib.util
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,10 +17,16 @@ def pages() -> dict[str, str]:
     spec = importlib.util.spec_from_file_location("generate", FOLDER / "generate.py")
     assert spec is not None
     assert spec.loader is not None
+    # As when it runs as a program, it finds its neighbour.
+    sys.path.append(str(FOLDER))
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     made: dict[str, str] = module.pages()
     return made
+
+
+def committed_page(name: str) -> str:
+    return (FOLDER / name).read_text("utf-8")
 
 
 PAGES = pages()
@@ -27,7 +34,9 @@ PAGES = pages()
 
 @pytest.mark.parametrize("name", PAGES)
 def test_the_committed_page_is_that_of_the_code(name: str) -> None:
-    assert (FOLDER / name).read_text("utf-8") == PAGES[name], "run: .venv/bin/python docs/reference/generate.py"
+    # The report at the end of a code's page is a snapshot of other tests.
+    committed, made = (page.partition("\n## In a report\n")[0] for page in (committed_page(name), PAGES[name]))
+    assert committed == made, "run: .venv/bin/python docs/reference/generate.py"
 
 
 def test_every_code_has_one_page_and_is_in_the_index() -> None:
