@@ -33,7 +33,8 @@ LISTENER_SETTINGS = (
     "inter.broker.listener.name",
 )
 _BROKER = i8(4)
-_EXPECTED = re.compile(r"expected (\d+)|broker id -?\d+ expected (\d+)")
+# An id has ten digits at most; what a stranger writes may have thousands.
+_EXPECTED = re.compile(r"expected (\d{1,10})(?!\d)")
 _NONE, _REBOOTSTRAP_REQUIRED = 0, 129
 # The length of a compact string is a varint, of one byte up to here; a cluster id has 22 letters.
 _ONE_BYTE = 127
@@ -88,7 +89,7 @@ async def _by_settings(channel: Channel) -> Identity:
 
 def _named(result: DescribeConfigsResult) -> int | None:
     found = _EXPECTED.search(result.error_message or "")
-    return int(found[1] or found[2]) if found else None
+    return int(found[1]) if found else None
 
 
 async def listener_settings(channel: Channel, node_id: int) -> tuple[tuple[str, str], ...]:
