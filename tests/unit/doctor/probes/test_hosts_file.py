@@ -1,7 +1,14 @@
 """Which line of a hosts file decides a name."""
 
+import asyncio
+from pathlib import Path
+
 import pytest
 
+from brokernat.address import Endpoint
+from brokernat.doctor.client_side import ClientSide
+from brokernat.doctor.evidence import Look
+from brokernat.doctor.probes import hosts_file, walk
 from brokernat.doctor.probes.hosts_file import HOSTS, deciding_line, line_for
 
 TEXT = """
@@ -33,3 +40,16 @@ def test_line(host: str, address: str, line: str | None) -> None:
 def test_this_machine() -> None:
     assert HOSTS.is_file()
     assert deciding_line("no-such-name.invalid", ()) is None
+
+
+def test_a_look_keeps_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def resolved(host: str, port: int, patience: float) -> tuple[tuple[str, ...], None]:
+        return ("127.0.0.1",), None
+
+    (tmp_path / "hosts").write_text("127.0.0.1 kafka-1.hq.invalid\n")
+    monkeypatch.setattr(hosts_file, "HOSTS", tmp_path / "hosts")
+    monkeypatch.setattr(walk, "resolve", resolved)
+    one = walk.Walk(ClientSide(), 5, Look("kafka-1.hq.invalid:1", "kafka-1.hq.invalid"))
+    asyncio.run(one.reach(Endpoint("kafka-1.hq.invalid", 1)))
+    assert one.seen.hosts_entry == "127.0.0.1 kafka-1.hq.invalid"
+    assert one.seen.attempts[0].outcome == "refused"
