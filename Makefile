@@ -8,8 +8,9 @@ AGENT := src/brokernat/jvm/_native/brokernat-agent.jar
 AGENT_SOURCES := native/jvm-agent/pom.xml $(shell find native/jvm-agent/src/main -type f)
 PLUGIN := src/brokernat/clients/librdkafka/_native/libbrokernat-rdkafka.so
 PLUGIN_SOURCES := $(wildcard native/librdkafka-plugin/src/*)
-# Random inputs are the same in each run of a target; `SEED=...` draws others.
-PYTEST = $(BIN)/python -m pytest --hypothesis-seed=$(SEED)
+# Random inputs are the same in each run of a target, and the order of sets in each of its processes, or they would
+# not agree on the list of tests; `SEED=...` draws others.
+PYTEST = PYTHONHASHSEED=$(SEED) $(BIN)/python -m pytest --hypothesis-seed=$(SEED)
 JOBS ?= 2
 SOAK_SECONDS ?= 3600
 SEED ?= 0
