@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 import brokernat
 from brokernat.doctor.catalogue import catalogue
+from brokernat.doctor.finding import UNASKED
 from brokernat.doctor.reach import State
 from brokernat.doctor.reports.grouping import by_code, remedy_of
 from brokernat.doctor.reports.picture import tall, wide
@@ -119,8 +120,13 @@ def _description(diagnosis: Diagnosis) -> str:
 
 
 def _by_reason(skipped: tuple[Skipped, ...]) -> list[tuple[str, list[Skipped]]]:
-    reasons = dict.fromkeys(each.reason for each in skipped)
-    return [(reason, [each for each in skipped if each.reason == reason]) for reason in reasons]
+    """Checks by what they would have needed; what nobody asked for is one entry, the last."""
+    options = {option for each in skipped for option in UNASKED.get(each.reason, ())}
+    unasked = f"nobody asked for it: {', '.join(f'`{option}`' for option in sorted(options))}"
+    found: dict[str, list[Skipped]] = {}
+    for each in sorted(skipped, key=lambda each: each.reason in UNASKED):
+        found.setdefault(unasked if each.reason in UNASKED else each.reason, []).append(each)
+    return list(found.items())
 
 
 def _when(taken_at: str) -> str:
