@@ -27,10 +27,7 @@ def described(message: str | None, error: int = INVALID_REQUEST) -> DescribeConf
     ("message", "node_id"),
     [
         ("Unexpected broker id, expected 1, but received -1", 1),
-        (
-            "Unexpected broker id, expected 1 or empty string, but received ConfigResource(type=BROKER, name='-1').name",
-            1,
-        ),
+        ("Unexpected broker id, expected 1 or empty string, but received ConfigResource(name='-1').name", 1),
         ("Unexpected broker id, expected 1001 or empty string, but received -1", 1001),
         ("Unexpected broker id -1 expected 7", 7),
         ("Broker id must be an integer, but it is: x", None),
