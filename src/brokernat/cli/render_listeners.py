@@ -134,7 +134,8 @@ def _plan(
     controller: str | None,
     quorum: str = "combined",
 ) -> ListenersPlan:
-    from brokernat.render.listeners_plan import Quorum, Wanted, named, plan_listeners
+    from brokernat.render.listeners_plan import Quorum
+    from brokernat.render.listeners_wanted import Wanted, named, plan_listeners
 
     wanted = Wanted(
         named(advertised, "--listener"),

@@ -53,7 +53,7 @@ def parse_compose(text: str, source: str) -> tuple[BrokerFile, ...]:
 def _services(text: str, source: str) -> dict[str, dict[str, Any]]:
     try:
         document = YAML(typ="safe", pure=True).load(text)
-    except YAMLError as error:
+    except (YAMLError, ValueError, RecursionError) as error:
         # The words of ruamel.yaml may quote what they found, which may be a password.
         mark = error.problem_mark if isinstance(error, MarkedYAMLError) else None
         location = Location(source) if mark is None else Location(source, mark.line + 1, mark.column + 1)
@@ -100,7 +100,7 @@ def _interpolated(text: str) -> str | None:
         return "$" if found[1] else found[2] or ""
 
     result = _VARIABLE.sub(filled, text)
-    return None if unknown or "${" in result else result
+    return None if unknown or "${" in _VARIABLE.sub("", text) else result
 
 
 def _of_the_image(image: str, settings: dict[str, str]) -> tuple[tuple[str, str], ...]:

@@ -16,7 +16,7 @@ services:
     environment:
       <<: *common
       KAFKA_NODE_ID: 1
-      KAFKA_ADVERTISED_LISTENERS: A://${HOST:-localhost}:29092,B://$$x:1
+      KAFKA_ADVERTISED_LISTENERS: A://${HOST:-localhost}:29092,B://$${x}:1
   zookeeper:
     image: zookeeper
 """
@@ -28,7 +28,7 @@ def test_mapping_form() -> None:
     assert dict(broker.settings) == {
         "node.id": "1",
         "controller.listener.names": "CONTROLLER",
-        "advertised.listeners": "A://localhost:29092,B://$x:1",
+        "advertised.listeners": "A://localhost:29092,B://${x}:1",
     }
     assert broker.published == ((9092, 29092), (9999, 9999), (9093, 29093), (8000, 7000), (8001, 7001))
 
@@ -61,6 +61,8 @@ def test_the_hosts_own_network_publishes_nothing() -> None:
     [
         ("services: [", "it is no YAML that compose could read: c line 1"),
         ("services: {a: 1, a: canary}", "it is no YAML that compose could read: c line 1"),
+        ("services: 2001-99-99", "it is no YAML that compose could read: c"),
+        ("[" * 5000, "it is no YAML that compose could read: c"),
         ("a: 1", "`c` has no `services`"),
         ("", "`c` has no `services`"),
         ("services: []", "`c` has no `services`"),
