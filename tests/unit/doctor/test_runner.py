@@ -30,6 +30,12 @@ def dialled(look: Look) -> Evidence:
     return replace(HEALTHY, paths=(replace(HEALTHY.paths[0], look=look), *HEALTHY.paths[1:]))
 
 
+def beside(look: Look) -> Evidence:
+    """A bootstrap server among others that answer."""
+    return replace(WITHOUT_MAP, bootstraps=(look, *WITHOUT_MAP.bootstraps))
+
+
+AWAY = refused("172.10.1.40:9099")
 AT = refused("gw:9093")
 OPEN = replace(AT, attempts=(Attempt("gw", "connected"),))
 TLS = replace(WITHOUT_MAP, security_protocol="SSL", bootstraps=(replace(OPEN, tls=TlsSeen("not-tls")),), paths=())
@@ -46,6 +52,8 @@ TWO_ON_ONE = (Advertised(1, "a.hq", 9092), Advertised(2, "a.hq", 9092))
         (replace(HEALTHY, rules=(*(HEALTHY.rules or ()), "a=b")), None, {"BN606"}),
         (bootstrap(replace(AT, attempts=(), dns_error="unknown")), "BN102", {"BN102"}),
         (bootstrap(AT), "BN103", {"BN103"}),
+        (beside(AWAY), "BN302", {"BN103", "BN302", "BN202"}),
+        (beside(replace(AWAY, attempts=(), dns_error="unknown")), "BN302", {"BN102", "BN302", "BN202"}),
         (bootstrap(replace(OPEN, speaks="http")), "BN104", {"BN104"}),
         (bootstrap(replace(OPEN, speaks="kafka", sasl=SaslSeen("ok"))), "BN104", {"BN104"}),
         (bootstrap(replace(OPEN, speaks="tls")), "BN401", {"BN401"}),

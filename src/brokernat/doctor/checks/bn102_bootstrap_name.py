@@ -1,5 +1,6 @@
 """What: the resolver of this machine knows no address for the host of a bootstrap server.
-Why: a typing error, a name of another network, or a missing search domain. Clients drop such an entry.
+Why: a typing error, a name of another network, or a missing search domain. Clients drop such an entry:
+where another server answers they go on with that one, so this is a warning.
 Remedy: correct the name, or use an address.
 """
 
@@ -18,13 +19,14 @@ CODE = "BN102"
 
 
 def _find(evidence: Evidence) -> Iterator[Finding]:
+    severity = Severity.WARNING if any(look.answers for look in evidence.bootstraps) else Severity.ERROR
     for look in evidence.bootstraps:
         if look.dns_error:
             remedy = Remedy(
                 client=("correct the name in `bootstrap_servers`, or write an address that is reached from here",)
             )
             message = "the name does not resolve on this machine"
-            yield Finding(CODE, Severity.ERROR, f"bootstrap {look.endpoint}", message, (look.dns_error,), remedy=remedy)
+            yield Finding(CODE, severity, f"bootstrap {look.endpoint}", message, (look.dns_error,), remedy=remedy)
 
 
 CHECK = Check(

@@ -1,6 +1,7 @@
 """What: no address of a bootstrap server takes a TCP connection. Refused: the host is there and nothing listens at the
 port. No answer: a firewall drops the packets, or there is no such host. No route: this machine knows no way.
-Why: a wrong port, a broker or gateway that is down, a firewall.
+Why: a wrong port, a broker or gateway that is down, a firewall. Where another server answers, clients go on with that
+one, so this is a warning.
 Remedy: correct the endpoint, start what should listen there, or have the port opened.
 """
 
@@ -20,6 +21,7 @@ CODE = "BN103"
 
 
 def _find(evidence: Evidence) -> Iterator[Finding]:
+    severity = Severity.WARNING if any(look.answers for look in evidence.bootstraps) else Severity.ERROR
     for look in evidence.bootstraps:
         reason = unreachable(look)
         if reason and not look.dns_error:
@@ -27,7 +29,7 @@ def _find(evidence: Evidence) -> Iterator[Finding]:
                 client=("correct the endpoint in `bootstrap_servers`, or have the port opened from here",),
                 broker=("see that the broker or the gateway runs and listens at this port",),
             )
-            yield Finding(CODE, Severity.ERROR, f"bootstrap {look.endpoint}", reason, remedy=remedy)
+            yield Finding(CODE, severity, f"bootstrap {look.endpoint}", reason, remedy=remedy)
 
 
 CHECK = Check(
