@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 SECONDS: Mapping[str, int] = {
     "tests/integration/discover": 90,
+    "tests/integration/discover": 60,
     "tests/integration/doctor": 100,
     "tests/integration/exec/test_kafka_tools.py": 40,
     "tests/integration/exec/test_python.py": 60,
@@ -49,9 +50,13 @@ SECONDS: Mapping[str, int] = {
     "tests/integration/testbed/test_lifetime.py": 60,
     "tests/integration/testbed/test_variants.py": 90,
     "tests/matrix": 400,
-    "tests/netns": 260,
+    "tests/netns": 300,
     "tests/netns/situation2": 130,
-    "tests/netns/spark": 420,
+    "tests/netns/spark": 480,
+    "tests/netns/test_bundle.py": 110,
+    "tests/netns/test_doctor_page.py": 30,
+    "tests/netns/test_render_ipv6.py": 10,
+    "tests/netns/test_render_nat.py": 20,
     "tests/property/test_python_equals_c.py": 30,
     "tests/unit/pipelines": 60,
 }
