@@ -16,6 +16,7 @@ LIBRARY = Path("/opt/brokernat/libbrokernat-preload.so")
 def _surroundings(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Programs of a few bytes on the PATH, our own files at known places, and an environment of our own."""
     monkeypatch.setattr("brokernat.jvm.agent.agent_jar", lambda: JAR)
+    monkeypatch.setattr("brokernat.clients.launch.spark_additions.agent_jar", lambda: JAR)
     monkeypatch.setattr("brokernat.clients.librdkafka.preload_library", lambda: LIBRARY)
     monkeypatch.setattr("brokernat.clients.launch.environment.HOOK_FOLDER", Path("/opt/brokernat/_python"))
     for name in (
@@ -50,6 +51,7 @@ def _surroundings(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "--with-client-properties -- kafka-topics.sh --list",
         "--agent-path /agents/a.jar -- spark-submit --master spark://h:7077 job.py",
         "--agent-path /agents/a.jar -- python3 job.py",
+        "-- spark-submit --master yarn --jars mine.jar job.py",
         "--cluster local -- java -version",
         "--with-client-properties --format json -- kafka-topics.sh --list",
     ],
@@ -76,7 +78,7 @@ def test_what_the_user_has_is_kept_and_not_shown(
         "--cluster hg --dry-run -- java",
         "--cluster local --dry-run -- java",
         "--cluster hq --format json -- java",
-        "--cluster hq --dry-run -- spark-submit --master yarn job.py",
+        "--cluster hq --dry-run -- spark-submit --master yarn --deploy-mode cluster job.py",
         "--cluster hq --dry-run --with-client-properties -- java -jar app.jar",
         "--help",
     ],

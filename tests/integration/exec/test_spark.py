@@ -105,19 +105,21 @@ def test_in_one_jvm(job: Job, starter: str) -> None:
     assert done.stdout == "copied by local[2] for driver\n", "what the launchers say goes to stderr"
 
 
-@pytest.mark.parametrize("starter", [pytest.param("python", marks=pytest.mark.soak), "spark-submit"])
-def test_on_two_workers(job: Job, cluster: StandaloneCluster, starter: str) -> None:
+@pytest.mark.parametrize(
+    ("starter", "options"),
+    [
+        ("spark-submit", ()),
+        pytest.param("python", (), marks=pytest.mark.soak),
+        # In the namespaces the agent is on every host.
+        pytest.param("spark-submit", ("--agent-path", str(agent_jar())), marks=pytest.mark.soak),
+    ],
+)
+def test_on_two_workers(job: Job, cluster: StandaloneCluster, starter: str, options: tuple[str, ...]) -> None:
     before = cluster.executor_logs().keys()
-    done = job.with_map(starter, cluster.url, "--agent-path", str(agent_jar()))
+    done = job.with_map(starter, cluster.url, *options)
     assert done.returncode == 0, done.stderr[-4000:]
     assert job.written() == VALUES
     logs = {name: log for name, log in cluster.executor_logs().items() if name not in before}
     assert len(logs) == 2
     assert any("translated" in log for log in logs.values()), logs
     assert all('"-Downer=executor"' in log for log in logs.values()), "what the owner set is still there"
-
-
-def test_workers_without_a_path_are_refused(job: Job) -> None:
-    done = job.with_map("spark-submit", "spark://elsewhere:7077")
-    assert done.returncode == 125
-    assert "--agent-path" in done.stderr

@@ -156,7 +156,7 @@ def _for_executors(
         return command, [], []
     in_command = spark.submit_args == base.get(SUBMIT_ARGS)
     where = "the command" if in_command else SUBMIT_ARGS
-    note = Note(f"Spark's executors load the agent from {agent_path}: --conf in {where}")
+    note = Note(f"Spark's executors {spark.means} (words in {where})")
     return spark.command, [] if in_command else [Change(SUBMIT_ARGS, spark.submit_args, spark.added)], [note]
 
 

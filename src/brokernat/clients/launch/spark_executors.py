@@ -7,24 +7,26 @@ spark-submit, and `PYSPARK_SUBMIT_ARGS` for a Python program that starts its JVM
 so ours stands behind the user's and holds the user's value.
 
 An executor whose `-javaagent` names a missing jar dies at once and is started again for ever, so the jar's path on
-the hosts is asked for (`--agent-path`) and never guessed. A job that is seen to run elsewhere without it is refused.
+the hosts is never guessed: with `--agent-path` the executors start with the agent. Without it Spark ships the jar
+(`--jars`), its plugin loads the agent before the first task, and the rules stand in the executor's environment. That
+fails where nothing is shipped in time: a driver that a worker starts, and a job that sets `spark.jars` or
+`spark.plugins` in its code, which takes ours away. Both are refused.
 """
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from brokernat.clients.launch.environment import without_agent
 from brokernat.clients.launch.kinds import Kind
+from brokernat.clients.launch.spark_additions import by_path, shipped, theirs
 from brokernat.clients.spark.environment import launch_settings
 from brokernat.clients.spark.loader import runs_on_this_machine
-from brokernat.clients.spark.settings import DRIVER_OPTIONS, EXECUTOR_OPTIONS, joined
 from brokernat.errors import ConfigError, Problem
-from brokernat.jvm import agent_argument
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,6 +36,11 @@ if TYPE_CHECKING:
 SUBMIT_ARGS: Final = "PYSPARK_SUBMIT_ARGS"
 # What PySpark takes where the variable is not set; it always ends in this word.
 _NO_SUBMIT_ARGS = "pyspark-shell"
+_DEPLOY_MODE: Final = "spark.submit.deployMode"
+_SET_IN_CODE = re.compile(r"""["'](spark\.(?:jars|plugins))["']""")
+_GIVE_A_PATH: Final = (
+    "copy it to every host (brokernat agent --copy-to DIR) and pass --agent-path /DIR/brokernat-agent.jar"
+)
 # The options of spark-submit that have no value (SparkSubmitOptionParser.switches).
 _SWITCHES = frozenset({"--verbose", "-v", "--supervise", "--help", "-h", "--usage-error", "--version"})
 
@@ -46,6 +53,8 @@ class SparkWords:
     submit_args: str | None
     added: str
     """Our words; empty where there are none."""
+    means: str = ""
+    """By what the executors get the agent."""
 
 
 def with_executors(
@@ -56,7 +65,7 @@ def with_executors(
     address_map: AddressMap,
     jar: str | None,
 ) -> SparkWords:
-    """The words of a Spark job whose executors load the agent from `jar`.
+    """The words of a Spark job whose executors load the agent.
 
     Args:
         kind: SPARK for Spark's own scripts, else a program that may use PySpark.
@@ -67,41 +76,60 @@ def with_executors(
         jar: the agent's absolute path on every host; None where nobody vouches for one.
 
     Raises:
-        ConfigError: a relative path, or a job that runs on other hosts and no path.
+        ConfigError: a relative path, or a job on other hosts that only a path can serve.
+        MissingToolError: there is no agent jar to ship.
     """
     submit_args = environ.get(SUBMIT_ARGS)
     is_submit = kind is Kind.SPARK
     own, rest = _split(command[1:] if is_submit else shlex.split(submit_args or _NO_SUBMIT_ARGS))
     present = _settings(own, environ, program.resolve().parent.parent if is_submit else None)
-    if jar is None:
-        _refuse_other_hosts(present.get("spark.master", ""))
+    if jar is not None:
+        if not PurePosixPath(jar).is_absolute():
+            raise _refused("agent-path-relative", f"the agent's path `{jar}` is relative", "pass an absolute path")
+        # In cluster mode the driver is started by a worker, too.
+        in_cluster_mode = present.get(_DEPLOY_MODE) == "cluster"
+        additions, means = by_path(jar, address_map, driver=in_cluster_mode), f"load the agent from {jar}"
+    elif _elsewhere(present):
+        _refuse_what_only_a_path_serves(present, rest if is_submit else command[1:])
+        additions, means = shipped(address_map), "get the agent from Spark, by --jars and a plugin"
+    else:
         return SparkWords(tuple(command), submit_args, "")
-    if not PurePosixPath(jar).is_absolute():
-        raise _refused("agent-path-relative", f"the agent's path `{jar}` is relative", "pass an absolute path")
-    option = f"-javaagent:{jar}={agent_argument(address_map)}"
-    # In cluster mode the driver is started by a worker, too.
-    names = [EXECUTOR_OPTIONS, *([DRIVER_OPTIONS] if present.get("spark.submit.deployMode") == "cluster" else [])]
-    values = [f"{name}={joined(without_agent(present.get(name, '')), [option], ' ')}" for name in names]
-    words = [word for value in values for word in ("--conf", value)]
-    added = shlex.join(word for name in names for word in ("--conf", f"{name}={option}"))
+    words = [word for one in additions for word in one.words(present)]
+    added = shlex.join(word for one in additions for word in one.words({}))
     if is_submit:
-        return SparkWords((command[0], *own, *words, *rest), submit_args, added)
-    return SparkWords(tuple(command), shlex.join([*own, *words, *rest]), added)
+        return SparkWords((command[0], *own, *words, *rest), submit_args, added, means)
+    return SparkWords(tuple(command), shlex.join([*own, *words, *rest]), added, means)
+
+
+def _elsewhere(present: Mapping[str, str]) -> bool:
+    """Whether executors are seen to run on other hosts; a master in the job's code is not seen."""
+    master = present.get("spark.master", "")
+    return bool(master) and not runs_on_this_machine(master)
+
+
+def _refuse_what_only_a_path_serves(present: Mapping[str, str], words: Sequence[str]) -> None:
+    if present.get(_DEPLOY_MODE) == "cluster":
+        message = "in cluster mode the driver is started by a worker, before Spark ships any jar"
+        raise _refused("agent-path-unknown", message, _GIVE_A_PATH)
+    for word in words:
+        file = Path(word)
+        code = file.read_text("utf-8", "replace") if file.suffix == ".py" and file.is_file() else ""
+        if set_ := _SET_IN_CODE.search(code):
+            message = f"`{word}` sets {set_[1]} in its code, which takes the agent that Spark would ship out again"
+            raise _refused("agent-path-unknown", message, _GIVE_A_PATH)
 
 
 def without_ours(environ: Mapping[str, str]) -> dict[str, str]:
     """The environment without what an outer `exec` had put into `PYSPARK_SUBMIT_ARGS`."""
     words = shlex.split(environ.get(SUBMIT_ARGS, ""))
     kept: list[str] = []
-    for word in words:
-        name, is_setting, value = word.partition("=")
-        rest = without_agent(value) if is_setting and name in (EXECUTOR_OPTIONS, DRIVER_OPTIONS) else value
-        if rest:
-            kept.append(f"{name}={rest}")
-        elif value:
-            kept.pop()
-        else:
-            kept.append(word)
+    left = iter(words)
+    for option in left:
+        value = next(left, None) if option in ("--conf", "--jars") else None
+        if value is None:
+            kept.append(option)
+        elif rest := theirs(option, value):
+            kept += [option, rest]
     if kept == words:
         return dict(environ)
     others = {name: value for name, value in environ.items() if name != SUBMIT_ARGS}
@@ -114,7 +142,7 @@ def _settings(own: Sequence[str], environ: Mapping[str, str], home: Path | None)
     known = {SUBMIT_ARGS: shlex.join(own), "SPARK_CONF_DIR": environ.get("SPARK_CONF_DIR", "")}
     settings = launch_settings({}, known, spark_home or Path("/nonexistent"))
     mode = [word for option, word in pairwise(own) if option == "--deploy-mode"]
-    return settings | ({"spark.submit.deployMode": mode[-1]} if mode else {})
+    return settings | ({_DEPLOY_MODE: mode[-1]} if mode else {})
 
 
 def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -124,15 +152,6 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
         takes_value = words[position] not in _SWITCHES and "=" not in words[position]
         position += 2 if takes_value else 1
     return list(words[:position]), list(words[position:])
-
-
-def _refuse_other_hosts(master: str) -> None:
-    if master and not runs_on_this_machine(master):
-        raise _refused(
-            "agent-path-unknown",
-            f"the executors of {master} may run on other hosts, and where the agent's jar is there is not known",
-            "copy it to every host (brokernat agent --copy-to DIR) and pass --agent-path /DIR/brokernat-agent.jar",
-        )
 
 
 def _refused(kind: str, message: str, hint: str) -> ConfigError:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from brokernat.address import AddressMap
+from brokernat.clients.launch import spark_additions
 from brokernat.clients.launch.kinds import Kind
 from brokernat.clients.launch.spark_executors import with_executors, without_ours
 from brokernat.errors import ConfigError
@@ -15,6 +16,15 @@ JAR = "/agents/brokernat-agent.jar"
 OPTION = f"-javaagent:{JAR}=a:1=b:2;unmapped=fail"
 EXECUTOR = f"spark.executor.defaultJavaOptions={OPTION}"
 SUBMIT = Path("/opt/spark/bin/spark-submit")
+PLUGIN = "io.brokernat.agent.spark.MapPlugin"
+
+
+@pytest.fixture
+def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The jar of an installation."""
+    jar = tmp_path / "brokernat-agent.jar"
+    monkeypatch.setattr(spark_additions, "agent_jar", lambda: jar)
+    return jar
 
 
 def submit(line: str, environ: dict[str, str] | None = None, jar: str | None = JAR) -> tuple[str, ...]:
@@ -67,13 +77,49 @@ def test_a_second_time_says_the_same_once() -> None:
     assert twice[-2] == EXECUTOR
 
 
-@pytest.mark.parametrize("line", ["spark-submit --master yarn job.py", "spark-submit --master=k8s://h job.py"])
-def test_other_hosts_without_a_path_are_refused(line: str) -> None:
-    with pytest.raises(ConfigError, match="may run on other hosts") as caught:
-        submit(line, jar=None)
+@pytest.mark.parametrize("master", ["--master yarn", "--master=k8s://h", "--conf spark.master=spark://h:7077"])
+def test_other_hosts_without_a_path_get_the_agent_from_spark(master: str, agent: Path) -> None:
+    found = submit(f"spark-submit {master} --jars a.jar,b.jar --conf spark.plugins=x.Y job.py", jar=None)
+    assert found[-11:] == (
+        "--jars", f"a.jar,b.jar,{agent}", "--conf", f"spark.plugins=x.Y,{PLUGIN}", "--conf",
+        "spark.executorEnv.BROKERNAT_MAP=a:1=b:2", "--conf", "spark.executorEnv.BROKERNAT_UNMAPPED=fail", "--conf",
+        "spark.executor.defaultJavaOptions=-XX:+EnableDynamicAgentLoading", "job.py",
+    )  # fmt: skip
+
+
+def test_a_python_program_on_other_hosts_gets_it_by_the_variable(agent: Path) -> None:
+    words = shlex.split(python("--master spark://h:7077 pyspark-shell", jar=None) or "")
+    assert words[:4] == ["--master", "spark://h:7077", "--jars", str(agent)]
+    assert words[-1] == "pyspark-shell"
+    assert f"spark.plugins={PLUGIN}" in words
+
+
+@pytest.mark.usefixtures("agent")
+def test_what_was_shipped_by_an_outer_exec_is_taken_out() -> None:
+    theirs = "--master spark://h:7077 --jars a.jar --conf spark.plugins=x.Y pyspark-shell"
+    after = without_ours({"PYSPARK_SUBMIT_ARGS": python(theirs, jar=None) or ""})["PYSPARK_SUBMIT_ARGS"]
+    assert "brokernat" not in after.lower()
+    assert "--jars a.jar" in after
+    assert "spark.plugins=x.Y" in after
+
+
+@pytest.mark.usefixtures("agent")
+def test_a_driver_that_a_worker_starts_needs_a_path() -> None:
+    with pytest.raises(ConfigError, match="the driver is started by a worker") as caught:
+        submit("spark-submit --master yarn --deploy-mode cluster job.py", jar=None)
     assert "--agent-path" in str(caught.value.hint)
-    with pytest.raises(ConfigError, match="may run on other hosts"):
-        python("--master spark://h:7077 pyspark-shell", jar=None)
+
+
+@pytest.mark.usefixtures("agent")
+@pytest.mark.parametrize("setting", ["spark.jars", "spark.plugins"])
+def test_a_job_that_takes_the_shipped_agent_out_again_needs_a_path(tmp_path: Path, setting: str) -> None:
+    job = tmp_path / "job.py"
+    job.write_text(f"builder.config('{setting}', 'x')")
+    with pytest.raises(ConfigError, match=f"sets {setting} in its code") as caught:
+        submit(f"spark-submit --master yarn {job}", jar=None)
+    assert "--agent-path" in str(caught.value.hint)
+    job.write_text(f"builder.config('{setting}.packages', 'x')")
+    assert submit(f"spark-submit --master yarn {job}", jar=None)[-1] == str(job)
 
 
 def test_nothing_is_changed_without_a_path() -> None:

@@ -20,19 +20,27 @@ public final class SelfAttach {
 
     /** @throws IllegalStateException where this JVM lets nobody attach; says what to do instead */
     public static void ensureRunning() {
+        ensureRunning("");
+    }
+
+    /**
+     * @param argument as for {@code -javaagent}; not used where an agent runs already
+     * @throws IllegalStateException where this JVM lets nobody attach; says what to do instead
+     */
+    public static void ensureRunning(String argument) {
         // One lock for all copies of this class: strings are interned per JVM.
         synchronized ("io.brokernat.agent.SelfAttach".intern()) {
             if (System.getProperty(Agent.VERSION) == null) {
-                attach();
+                attach(argument);
             }
         }
     }
 
-    private static void attach() {
+    private static void attach(String argument) {
         File jar = jar();
         try {
             loadProof(jar);
-            ByteBuddyAgent.attach(jar, Long.toString(ProcessHandle.current().pid()));
+            ByteBuddyAgent.attach(jar, Long.toString(ProcessHandle.current().pid()), argument);
         } catch (IOException | ReflectiveOperationException | RuntimeException | LinkageError e) {
             throw new IllegalStateException(
                     "the brokernat agent cannot be loaded into this running JVM (" + e

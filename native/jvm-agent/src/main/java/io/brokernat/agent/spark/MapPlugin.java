@@ -1,0 +1,45 @@
+package io.brokernat.agent.spark;
+
+import io.brokernat.agent.SelfAttach;
+import java.util.Map;
+import org.apache.spark.api.plugin.DriverPlugin;
+import org.apache.spark.api.plugin.ExecutorPlugin;
+import org.apache.spark.api.plugin.PluginContext;
+import org.apache.spark.api.plugin.SparkPlugin;
+
+/**
+ * Loads the agent into each executor of a job that knows nothing of it, with the map in the executor's environment (set by
+ * {@code spark.executorEnv}). Spark makes its plugins before the first task, from the jars that it has shipped. The driver is started
+ * by {@code brokernat exec} with the agent already.
+ */
+public final class MapPlugin implements SparkPlugin {
+    static final String MAP = "BROKERNAT_MAP";
+    static final String UNMAPPED = "BROKERNAT_UNMAPPED";
+
+    @Override
+    public DriverPlugin driverPlugin() {
+        return null;
+    }
+
+    @Override
+    public ExecutorPlugin executorPlugin() {
+        return new AtStart();
+    }
+
+    private static final class AtStart implements ExecutorPlugin {
+        @Override
+        public void init(PluginContext context, Map<String, String> settings) {
+            String map = System.getenv(MAP);
+            String unmapped = System.getenv(UNMAPPED);
+            if (map == null) {
+                return;
+            }
+            try {
+                SelfAttach.ensureRunning(unmapped == null ? map : map + ";unmapped=" + unmapped);
+            } catch (IllegalStateException e) {
+                // An executor whose plugin throws dies at its start and is started again, for ever.
+                System.err.println("[brokernat] nothing is translated in this executor: " + e.getMessage());
+            }
+        }
+    }
+}
