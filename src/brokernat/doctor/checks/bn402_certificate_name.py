@@ -35,7 +35,7 @@ def _by_its_name(spot: Spot) -> str:
     named = _rules(spot)
     if not named:
         return "use a name that the certificate holds"
-    return f"bootstrap by the name that the certificate holds: {named[0].partition(' = ')[0]}"
+    return f"with this rule, bootstrap by the name that the certificate holds: {named[0].partition(' = ')[0]}"
 
 
 def _rules(spot: Spot) -> tuple[str, ...]:

@@ -1,0 +1,96 @@
+"""A full run changes nothing on the cluster: topics, groups, settings and rights are what they were, and a broker's log
+has one line more at most."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+from confluent_kafka import admin as untyped
+
+from brokernat.doctor.collecting import collect
+from brokernat.testbed import Allow, Operation, Topic
+
+if TYPE_CHECKING:
+    from tests.integration.doctor.scene import Scene
+
+    from brokernat.testbed import RunningCluster
+
+pytestmark = pytest.mark.integration
+
+# What it exports it declares nowhere.
+kafka: Any = untyped
+TIMEOUT = 60
+_DATED = re.compile(r"^\d\d:\d\d:\d\d,\d{3} .*$", re.MULTILINE)
+_OUR_DOING = ("Unexpected broker id", "InvalidRequestException")
+
+
+def state(cluster: RunningCluster, *, with_rights: bool) -> dict[str, Any]:
+    """All that an administrator sees, past everything under test."""
+    servers = ",".join(map(str, cluster.direct.bootstrap_servers))
+    admin = kafka.AdminClient({"bootstrap.servers": servers})
+    topics = admin.list_topics(timeout=TIMEOUT).topics
+    resources = [kafka.ConfigResource(kafka.ConfigResource.Type.TOPIC, name) for name in topics]
+    resources += [kafka.ConfigResource(kafka.ConfigResource.Type.BROKER, str(node)) for node in cluster.nodes]
+    settings: dict[Any, Any] = {}
+    for wanted in resources:
+        # One at a time: no more than one broker is allowed in a request.
+        for resource, answer in admin.describe_configs([wanted]).items():
+            told = answer.result(TIMEOUT)
+            settings[resource.restype, resource.name] = {name: entry.value for name, entry in told.items()}
+    seen: dict[str, Any] = {
+        "topics": {name: sorted(topic.partitions) for name, topic in topics.items()},
+        "groups": sorted((group.group_id, group.state) for group in admin.list_consumer_groups().result(TIMEOUT).valid),
+        "settings": settings,
+        "ends": {name: cluster.end_offsets(name) for name in topics},
+    }
+    if with_rights:
+        everything = kafka.AclBindingFilter(
+            kafka.ResourceType.ANY,
+            None,
+            kafka.ResourcePatternType.ANY,
+            None,
+            None,
+            kafka.AclOperation.ANY,
+            kafka.AclPermissionType.ANY,
+        )
+        seen["rights"] = sorted(map(str, admin.describe_acls(everything).result(TIMEOUT)))
+    return seen
+
+
+def log_lines(cluster: RunningCluster) -> dict[int, list[str]]:
+    """Of each node, without what follows a line in a trace."""
+    return {node: _DATED.findall(cluster.log(node).read_text(errors="replace")) for node in cluster.nodes}
+
+
+def test_an_older_cluster_with_topics_groups_and_rights_is_as_before(doctor_scene: Scene) -> None:
+    hq = doctor_scene.hq2
+    hq.create_topics([Topic("orders", partitions=4, replicas=2, configs={"retention.ms": "3600000"})])
+    hq.allow(Allow(Operation.READ, name="orders"))
+    admin = kafka.AdminClient({"bootstrap.servers": ",".join(map(str, hq.direct.bootstrap_servers))})
+    offsets = [ConsumerGroupTopicPartitions("auditors", [TopicPartition("orders", 0, 0)])]
+    next(iter(admin.alter_consumer_group_offsets(offsets).values())).result(TIMEOUT)
+    before, lines = state(hq, with_rights=True), log_lines(hq)
+    assert before["groups"]
+    assert before["rights"]
+
+    evidence = collect(hq.cluster, TIMEOUT)
+
+    assert all(look.answers and look.identity and look.identity.node_id for look in evidence.bootstraps)
+    assert state(hq, with_rights=True) == before
+    for node, after in log_lines(hq).items():
+        ours = [line for line in after[len(lines[node]) :] if any(word in line for word in _OUR_DOING)]
+        assert len(ours) == 1, "brokers before 4.4 tell who they are by one line of their log"
+
+
+def test_a_new_cluster_keeps_its_log_clean_and_gets_no_topic_of_kafka_s_own(doctor_scene: Scene) -> None:
+    hq = doctor_scene.hq
+    before, lines = state(hq, with_rights=False), log_lines(hq)
+    collect(hq.cluster, TIMEOUT)
+    after = state(hq, with_rights=False)
+    assert after == before
+    assert not any(name.startswith("__") for name in after["topics"])
+    for node, now in log_lines(hq).items():
+        assert not [line for line in now[len(lines[node]) :] if any(word in line for word in _OUR_DOING)]
