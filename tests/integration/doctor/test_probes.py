@@ -65,10 +65,11 @@ def strict() -> Iterator[RunningCluster]:
         mechanism=Mechanism.SCRAM_SHA_512,
         password=PASSWORD,
         authorize=True,
-        listeners=(Listener("PART", Protocol.PLAINTEXT, nodes=(1,)),),
+        listeners=(Listener("PART", Protocol.PLAINTEXT, nodes=(1,)), Listener("TLS", Protocol.SASL_SSL)),
         broker_properties={
             "sasl.enabled.mechanisms": "SCRAM-SHA-512,OAUTHBEARER",
             "listener.name.client.oauthbearer.sasl.jaas.config": _BEARER,
+            "listener.name.tls.oauthbearer.sasl.jaas.config": _BEARER,
         },
     )
     with LoopbackWorld(hq=options, local=None) as world:
@@ -124,10 +125,10 @@ def test_exchanged_forwards_are_found_by_leadership(strict: RunningCluster) -> N
     }
 
 
-def bearer(lifetime: int) -> str:
+def bearer(lifetime: int, user: str = "app") -> str:
     """An unsecured token (RFC 7519, 6), which the brokers' own validator takes."""
     now = int(time.time())
-    parts = {"alg": "none"}, {"sub": "app", "iat": now - 60, "exp": now + lifetime}
+    parts = {"alg": "none"}, {"sub": user, "iat": now - 60, "exp": now + lifetime}
     return ".".join(base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts) + "."
 
 
@@ -151,6 +152,20 @@ def test_a_token_comes_from_a_command_or_a_file(strict: RunningCluster, tmp_path
     assert "--token-command" in untried.findings[0].message
     with pytest.raises(ConfigError, match="ended with status 1"):
         seen(by_token, token_command="false")
+
+
+def test_a_user_without_any_right_is_left_with_certificates(strict: RunningCluster) -> None:
+    guest = f"echo {bearer(3600, 'guest')}"
+    by_token = {"sasl.mechanism": "OAUTHBEARER"}
+    by_certificate = seen(changed(strict.through("TLS"), by_token), token_command=guest)
+    assert problems(by_certificate) == set()
+    found = {node: look.identity for node, look in nodes(by_certificate).items()}
+    assert {node: identity and (identity.node_id, identity.method) for node, identity in found.items()} == {
+        node: (node, "certificate") for node in strict.nodes
+    }
+    plain = diagnose(seen(changed(strict.cluster, by_token), token_command=guest))
+    assert [each.code for each in plain.findings if each.severity is Severity.WARNING] == ["BN604", "BN604"]
+    assert "--operation DescribeConfigs --cluster" in plain.findings[0].remedy.broker[0]
 
 
 def test_kerberos_is_said_not_to_be_tried(strict: RunningCluster) -> None:
