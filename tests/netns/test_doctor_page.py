@@ -98,7 +98,7 @@ def browser() -> Iterator[Browser]:
     assert chromium is not None, "install the Debian package chromium"
     with sync_playwright() as playwright:
         # Chromium refuses its sandbox to root; the page is ours and loads nothing.
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-dev-shm-usage"])
         yield browser
         browser.close()
 
