@@ -10,6 +10,7 @@ from brokernat.doctor.probes.api_versions import is_controller, newest_known
     [
         ({0: 11, 1: 17, 3: 12, 18: 4}, False),
         ({1: 17, 18: 4, 52: 1, 55: 2, 60: 1, 62: 4, 63: 1}, True),
+        ({3: 12, 18: 4, 62: 4}, False),
         ({18: 4}, False),
         ({}, False),
     ],
