@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def doctor_scene() -> Iterator[Scene]:
     """Six brokers and three servers that are no Kafka; tests change nothing there."""
     with scene() as place:
