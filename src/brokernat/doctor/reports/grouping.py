@@ -71,7 +71,9 @@ def remedy_of(findings: Iterable[Finding]) -> Remedy:
 def _group(findings: list[Finding], errors: set[str], said: Remedy) -> CodeGroup:
     statements: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for finding in findings:
-        statements.setdefault((finding.message, finding.evidence), []).append(finding.subject)
+        # Nothing is wrong with an info, so nobody needs the proof of it; the JSON has it.
+        seen = () if finding.severity is Severity.INFO else finding.evidence
+        statements.setdefault((finding.message, seen), []).append(finding.subject)
     sure = all(finding.confidence is Confidence.PROVEN for finding in findings)
     follows = tuple(sorted(errors.intersection(*(finding.because for finding in findings))))
     return CodeGroup(

@@ -61,8 +61,8 @@ def doors(group: Group) -> tuple[Door, ...]:
     shown = all_of_them if len(all_of_them) <= _ENTRANCES else all_of_them[: _ENTRANCES - 1]
     found = [Door(each.endpoint, _words(each), each.reach.state) for each in shown]
     if rest := all_of_them[len(shown) :]:
-        worst = max((each.reach.state for each in rest), key=lambda state: -list(_NAMED).index(state))
-        found.append(Door(f"{len(rest)} more", "see the table", worst))
+        worst = min((each.reach.state for each in rest), key=list(_NAMED).index)
+        found.append(Door(f"{len(rest)} more", "listed below", worst))
     return tuple(found)
 
 

@@ -1,5 +1,7 @@
 """Findings as people read them: said once, with what they follow from."""
 
+from dataclasses import replace
+
 from tests.unit.doctor.conftest import WITHOUT_MAP
 
 from brokernat.doctor.finding import Confidence, Finding, Remedy, Severity
@@ -45,3 +47,9 @@ def test_likely_is_said() -> None:
     groups = by_code(diagnose(WITHOUT_MAP).findings)
     sure = {group.code: group.confidence for group in groups}
     assert sure == {"BN302": Confidence.PROVEN, "BN202": Confidence.LIKELY}
+
+
+def test_an_info_is_said_without_its_proof() -> None:
+    found = [replace(finding("BN304", subject), severity=Severity.INFO, evidence=(subject,)) for subject in "ab"]
+    (group,) = by_code(found)
+    assert [(each.subjects, each.evidence) for each in group.statements] == [(("a", "b"), ())]
