@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 SECONDS: Mapping[str, int] = {
     "tests/integration/discover": 90,
-    "tests/integration/discover": 60,
     "tests/integration/doctor": 100,
     "tests/integration/exec/test_kafka_tools.py": 40,
     "tests/integration/exec/test_python.py": 60,
