@@ -44,7 +44,7 @@ def _find(evidence: Evidence) -> Iterator[Finding]:
 CHECK = Check(
     CODE,
     "Another node answers",
-    "Behind the endpoints dialled for {subjects} answer other nodes.",
+    "Another node answers behind what is dialled for {subjects}.",
     _find,
     (Need.METADATA,),
 )
