@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from brokernat.address import Endpoint
 from brokernat.doctor.broker_files.java_properties import parse_properties
 from brokernat.doctor.broker_files.listeners import broker_listeners
 from brokernat.doctor.broker_files.opening import without_network
@@ -24,6 +25,11 @@ from brokernat.doctor.finding import Severity
 from brokernat.doctor.runner import diagnose
 from brokernat.errors import ConfigError
 from brokernat.jvm import find_java
+from brokernat.render import Forward
+from brokernat.render.listeners import listeners
+from brokernat.render.listeners_behind_nat import plan_behind_nat
+from brokernat.render.listeners_plan import Quorum
+from brokernat.render.listeners_wanted import Wanted, plan_listeners
 from brokernat.testbed.versions import BrokerVersion
 
 if TYPE_CHECKING:
@@ -169,6 +175,39 @@ def test_kafka_reads_the_same_listeners(version: str, tmp_path: Path) -> None:
         if bool(stops) != answer.refused or (not stops and file_advertises(text) and list(answer.words[1:]) != told):
             wrong.append((text, stops, told, answer.words))
     assert wrong == []
+
+
+RENDERED = [
+    plan_listeners(
+        Wanted(
+            {"BOB": "kafka{id}:29092", "FRED": "localhost:{9092+id}", "OUT": "out-{id}.example:9092"},
+            {"OUT": "39092"},
+            {"OUT": "SASL_SSL"},
+            quorum=quorum,
+        ),
+        [1, 2],
+    )
+    for quorum in Quorum
+]
+RENDERED.append(
+    plan_behind_nat([Forward(Endpoint("172.10.1.40", 9093 + n), Endpoint(f"192.168.1.{n}", 9092)) for n in (1, 2)])
+)
+
+
+@pytest.mark.parametrize("version", ["3.9.2", "4.3.1"])
+def test_kafka_takes_what_is_rendered(version: str, tmp_path: Path) -> None:
+    texts, planned = [], []
+    for plan in RENDERED:
+        if plan.quorum is Quorum.ZOOKEEPER and version >= "4":
+            continue
+        quorum = (
+            "zookeeper.connect=h:1" if plan.quorum is Quorum.ZOOKEEPER else "controller.quorum.bootstrap.servers=h:1"
+        )
+        for broker in plan.brokers:
+            texts.append(f"{listeners(plan, 'x', broker.node_id)}{BASE}{quorum}\n".encode())
+            planned.append([f"{each.name} {each.advertised.host} {each.advertised.port}" for each in broker.listeners])
+    jars = ":".join(map(str, BrokerVersion(version).jars()))
+    assert [answer.words for answer in ask("kafka", texts, tmp_path / "x", jars)] == [("ok", *each) for each in planned]
 
 
 def file_advertises(text: str) -> bool:
