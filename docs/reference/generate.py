@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import code_pages
+import log_lines
 
 from brokernat.address import lint
 from brokernat.address.faults import HINTS
@@ -30,6 +31,7 @@ def pages() -> dict[str, str]:
         "address-map.md": _address_map(),
         "exit-codes.md": _exit_codes(),
         "doctor-v1.schema.json": schema_v1(),
+        "log-lines.md": MADE + log_lines.page(),
         **{f"codes/{name}": MADE + text for name, text in code_pages.pages().items()},
     }
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from brokernat.doctor.explaining.readings import CUT_OFF, LOOK_AT_BOOTSTRAP, UNREACHABLE
+from brokernat.doctor.explaining.readings import CUT_OFF, LOGIN, LOOK_AT_BOOTSTRAP, UNREACHABLE
 from brokernat.doctor.explaining.symptom import Family, Role, Symptom, Telling, says
 
 SYMPTOMS: Final = (
@@ -15,8 +15,17 @@ SYMPTOMS: Final = (
         Family.AIOKAFKA,
         "a bootstrap server takes no connection",
         ('Unable connect to "',),
-        r"Unable connect to \"(?P<endpoint>[^\"]+)\": (?!\[SSL: )",
+        r"Unable connect to \"(?P<endpoint>[^\"]+)\": (?!\[SSL: |\[Error \d+\] \w*Sasl)",
         says("The bootstrap server {endpoint} cannot be used.", LOOK_AT_BOOTSTRAP, "BN103", "BN102", "BN401"),
+    ),
+    Symptom(
+        "aiokafka-login",
+        Family.AIOKAFKA,
+        "user, password or mechanism is refused",
+        ('Unable connect to "',),
+        r"Unable connect to \"(?P<endpoint>[^\"]+)\": \[Error (?!34\])\d+\] \w*Sasl",
+        says("{endpoint} refused the login.", LOGIN + "; compare the mechanism, too", "BN404"),
+        Telling.FAULT,
     ),
     Symptom(
         "aiokafka-node",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from brokernat.doctor.explaining.readings import CUT_OFF, LOOK_AT_BOOTSTRAP, UNREACHABLE, UNRESOLVED
+from brokernat.doctor.explaining.readings import LOOK_AT_BOOTSTRAP, OTHER_PROTOCOL, UNREACHABLE, UNRESOLVED
 from brokernat.doctor.explaining.symptom import Family, Symptom, Telling, says
 
 # `2 (name/10.0.0.1:9092)`, `2 (/10.0.0.1:9092)`, `2 (name/<unresolved>:9092)`; before 1.1 the id alone.
@@ -33,16 +33,38 @@ SYMPTOMS: Final = (
         "a bootstrap server ended the connection, or took none",
         ("Bootstrap broker ",),
         rf"Bootstrap broker {NODE_TEXT}.*\) disconnected",
-        CUT_OFF,
+        says(
+            "The connection to the bootstrap server {endpoint} is gone. Where another line says that it could not be "
+            "established, that is why; else it was taken and ended without an answer that the client understands: a "
+            "gateway with nothing behind it, a port of TLS or of another service.",
+            OTHER_PROTOCOL + "; look whether something listens behind the gateway",
+            "BN103",
+            "BN401",
+            "BN104",
+        ),
         Telling.EFFECT,
     ),
     Symptom(
         "java-error-connecting",
         Family.JAVA,
-        "a node cannot be dialled, mostly because its name does not resolve",
+        "the name of a node does not resolve",
         ("Error connecting to node ",),
-        rf"Error connecting to node {NODE_TEXT}",
+        # An address is never looked up: then it is something else.
+        rf"Error connecting to node (?!\d+\.\d+\.\d+\.\d+:|\[){NODE_TEXT}",
         UNRESOLVED,
+    ),
+    Symptom(
+        "java-error-before-connecting",
+        Family.JAVA,
+        "a connection could not even be tried",
+        ("Error connecting to node ",),
+        rf"Error connecting to node (?=\d+\.\d+\.\d+\.\d+:|\[){NODE_TEXT}",
+        says(
+            "The client failed before it could dial {endpoint}: its own settings for TLS or login, or its Java.",
+            "explain the exception below it",
+            "BN404",
+        ),
+        Telling.EFFECT,
     ),
     Symptom(
         "java-unknown-host",

@@ -8,12 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from brokernat.doctor.explaining.readings import LOOK_WHO_ANSWERS, WRONG_BROKER
 from brokernat.doctor.explaining.symptom import Family, Symptom, Telling, says
-
-_WRONG_BROKER = (
-    "compare where each advertised endpoint leads with who answers there: rules of the map, ports of the gateway, a "
-    "balancer in between; once in a while it is only a leader that moved"
-)
 
 SYMPTOMS: Final = (
     Symptom(
@@ -24,13 +20,7 @@ SYMPTOMS: Final = (
         r"due to org\.apache\.kafka\.common\.errors\.NotLeader(?:OrFollower|ForPartition)Exception|"
         r"NotLeaderOrFollowerException: For requests intended only for the leader|"
         r"NotLeaderForPartitionException: This server is not the leader for that topic-partition",
-        says(
-            "The client asked the partition's leader and somebody else answered. Repeated, the endpoint of one broker "
-            "leads to another one: exchanged rules or ports, or a balancer.",
-            _WRONG_BROKER,
-            "BN601",
-            "BN602",
-        ),
+        says(WRONG_BROKER, LOOK_WHO_ANSWERS, "BN601", "BN602"),
     ),
     Symptom(
         "java-produce-error-not-leader",
@@ -41,7 +31,7 @@ SYMPTOMS: Final = (
         says(
             "A write to {partition} reached a broker that does not lead it. Repeated, the endpoint of one broker leads "
             "to another one: exchanged rules or ports, or a balancer.",
-            _WRONG_BROKER,
+            LOOK_WHO_ANSWERS,
             "BN601",
             "BN602",
         ),
@@ -68,7 +58,7 @@ SYMPTOMS: Final = (
         says(
             "The client told node {node} which cluster and node it takes it for, and the broker denied (KIP-1242). So "
             "that endpoint leads to another broker, or to another cluster: this is proof.",
-            _WRONG_BROKER,
+            LOOK_WHO_ANSWERS,
             "BN601",
             "BN501",
         ),
@@ -110,7 +100,7 @@ SYMPTOMS: Final = (
         Family.JAVA,
         "the topic is not there",
         ("=UNKNOWN_TOPIC_OR_PARTITION", "UnknownTopicOrPartitionException: "),
-        r"metadata (?:with|update)[^{}]*\{?[\w.-]+=UNKNOWN_TOPIC_OR_PARTITION|UnknownTopicOrPartitionException: This "
+        r"\bmetadata\b[^{}]*\{[^{}]*=UNKNOWN_TOPIC_OR_PARTITION|UnknownTopicOrPartitionException: This "
         r"server does not host this topic-partition",
         says(
             "The cluster that answered has no such topic: a wrong name, or another cluster than one thinks.",
@@ -124,7 +114,7 @@ SYMPTOMS: Final = (
         Family.JAVA,
         "a partition has no leader for this listener",
         ("LEADER_NOT_AVAILABLE",),
-        r"metadata (?:with|update)[^{}]*\{?(?P<topic>[\w.-]+)=LEADER_NOT_AVAILABLE",
+        r"\bmetadata\b[^{}]*\{[^{}]*?(?P<topic>[\w.-]+)=LEADER_NOT_AVAILABLE",
         says(
             "A partition of `{topic}` has no leader that this listener may tell of: just made, its broker is down, or "
             "its broker lacks the listener (old clients say it so).",
@@ -152,7 +142,7 @@ SYMPTOMS: Final = (
         Family.JAVA,
         "the user may not see the topic",
         ("TOPIC_AUTHORIZATION_FAILED",),
-        r"metadata (?:with|update)[^{}]*\{?(?P<topic>[\w.-]+)=TOPIC_AUTHORIZATION_FAILED",
+        r"\bmetadata\b[^{}]*\{[^{}]*?(?P<topic>[\w.-]+)=TOPIC_AUTHORIZATION_FAILED",
         says(
             "The login worked; its user has no right to `{topic}`.",
             "ask the cluster's people for the ACL (DESCRIBE comes with READ or WRITE)",

@@ -18,9 +18,9 @@ SYMPTOMS: Final = (
         Family.JAVA,
         "user or password is refused",
         ("Authentication failed",),
-        # Behind `) (` it is the broker's own line about that client.
-        r"(?<!\) \()Authentication failed(?:: Invalid username or password| during authentication due to invalid "
-        r"credentials with SASL mechanism (?P<mechanism>[\w-]+))",
+        # The words are the broker's, so other clients and the broker's own log have them, too.
+        r"(?:due to: |SaslAuthenticationException: |Failed authentication with [^()]+ \()Authentication failed"
+        r"(?:: Invalid username or password| during authentication due to invalid credentials with SASL mechanism)",
         says("The broker understood the login and refused user or password.", LOGIN, "BN404"),
         Telling.FAULT,
     ),

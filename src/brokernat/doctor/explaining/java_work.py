@@ -146,20 +146,6 @@ SYMPTOMS: Final = (
         ),
     ),
     Symptom(
-        "java-not-coordinator",
-        Family.JAVA,
-        "the broker that answered does not coordinate the group",
-        ("This is not the correct coordinator",),
-        r"This is not the correct coordinator",
-        says(
-            "The client asked the group's coordinator and somebody else answered: the endpoint of one broker leads to "
-            "another one, or the coordinator has just moved.",
-            "compare where each advertised endpoint leads with who answers there",
-            "BN601",
-            "BN701",
-        ),
-    ),
-    Symptom(
         "java-record-too-large",
         Family.JAVA,
         "a record is larger than a limit",
@@ -170,7 +156,7 @@ SYMPTOMS: Final = (
             "A record is larger than a limit: `max.request.size` of the producer, or `max.message.bytes` of the topic. "
             "Addresses are not the matter.",
             "raise the limit on the side that the line names, or make records smaller",
-            then="brokernat pipeline check",
+            then="brokernat pipeline check NAME",
         ),
         Telling.FAULT,
     ),

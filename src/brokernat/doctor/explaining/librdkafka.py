@@ -53,28 +53,17 @@ SYMPTOMS: Final = (
         Telling.FAULT,
     ),
     Symptom(
-        "rdkafka-untrusted",
+        "rdkafka-certificate",
         Family.LIBRDKAFKA,
-        "the broker's certificate is not trusted",
+        "the broker's certificate does not pass",
         ("certificate verify failed",),
-        rf"{BROKER}certificate verify failed(?!: (?:[Hh]ostname|IP address))",
+        rf"{BROKER}certificate verify failed",
         says(
-            "The certificate at {endpoint} is signed by an authority that the client does not trust, or has expired.",
-            "put the cluster's CA into `ssl.ca.location`",
+            "The certificate at {endpoint} does not pass: its authority is not trusted, it has expired, or it is of "
+            "another name than the client knows the broker by. librdkafka says the same for all three.",
+            "put the cluster's CA into `ssl.ca.location`; look at the dates and names of the certificate; a gateway's "
+            "or a hosts file's name is never in it, the plug-in keeps the broker's own",
             "BN403",
-        ),
-        Telling.FAULT,
-    ),
-    Symptom(
-        "rdkafka-certificate-name",
-        Family.LIBRDKAFKA,
-        "the certificate names another host than the one that was dialled",
-        ("certificate verify failed: ",),
-        rf"{BROKER}certificate verify failed: (?:[Hh]ostname|IP address) mismatch",
-        says(
-            "The certificate at {endpoint} is of another name than the client knows the broker by. A gateway's or a "
-            "hosts file's name is never in it; the plug-in keeps the broker's own name for this comparison.",
-            "bootstrap by a name that the certificate has and let the map lead it; do not switch the verification off",
             "BN402",
         ),
         Telling.FAULT,
@@ -104,8 +93,9 @@ SYMPTOMS: Final = (
         "rdkafka-tls-closed",
         Family.LIBRDKAFKA,
         "the other side ends the connection when TLS starts",
-        ("SSL connection closed by peer", "unexpected eof while reading"),
-        rf"{BROKER}(?:SSL routines::unexpected eof while reading|Disconnected: SSL connection closed by peer)",
+        ("SSL connection closed by peer", "unexpected eof while reading", "connecting to a PLAINTEXT broker listener"),
+        rf"{BROKER}(?:SSL routines::unexpected eof while reading|Disconnected: (?:SSL connection closed by peer|"
+        r"connecting to a PLAINTEXT broker listener))",
         says(
             "The client speaks TLS to {endpoint}, and what is there ended the connection: a listener without TLS does "
             "this, and so does a gateway with nothing behind it.",
@@ -157,6 +147,73 @@ SYMPTOMS: Final = (
             "The client logs in with {mechanism}, and the listener behind this port has no login (PLAINTEXT or SSL).",
             OTHER_PROTOCOL,
             "BN404",
+        ),
+        Telling.FAULT,
+    ),
+    Symptom(
+        "rdkafka-plain-to-login",
+        Family.LIBRDKAFKA,
+        "no login at a listener that demands one",
+        ("broker might require SASL authentication",),
+        rf"{BROKER}Disconnected: verify that security\.protocol is correctly configured, broker might require SASL",
+        says(
+            "{endpoint} ended the connection: it may demand a login, and the client has none.", OTHER_PROTOCOL, "BN404"
+        ),
+        wordings="`Disconnected: connection closed by peer` in state UP from 2.1",
+    ),
+    Symptom(
+        "rdkafka-disconnected",
+        Family.LIBRDKAFKA,
+        "the other side ended the connection",
+        (" in state UP",),
+        rf"{BROKER}Disconnected: connection closed by peer.* in state UP",
+        says(
+            "{endpoint} ended the connection. At once and again and again, the listener demands a login that the "
+            "client does not make; once in a while, it is a broker that restarts or a gateway's time-out.",
+            OTHER_PROTOCOL + "; look at `proxy_timeout` and the like in between",
+            "BN404",
+            "BN302",
+        ),
+        Telling.EFFECT,
+    ),
+    Symptom(
+        "rdkafka-no-provider",
+        Family.LIBRDKAFKA,
+        "SASL without a mechanism",
+        ("No provider for SASL mechanism GSSAPI", "Invalid sasl.kerberos.kinit.cmd"),
+        r"No provider for SASL mechanism GSSAPI|Invalid sasl\.kerberos\.kinit\.cmd",
+        says(
+            "`security.protocol` asks for a login, and without `sasl.mechanism` that is Kerberos (GSSAPI).",
+            "set `sasl.mechanism`, `sasl.username` and `sasl.password`",
+            "BN404",
+            then="brokernat config check",
+        ),
+        Telling.FAULT,
+    ),
+    Symptom(
+        "rdkafka-controller",
+        Family.LIBRDKAFKA,
+        "the bootstrap server is a controller's port",
+        ("Local: Required feature not supported by broker",),
+        r"metadata.*: Local: Required feature not supported by broker",
+        says(
+            "What answers knows no question for metadata: a KRaft controller, whose port is not for clients.",
+            "give the port of a broker's listener",
+            "BN105",
+        ),
+        Telling.FAULT,
+    ),
+    Symptom(
+        "rdkafka-too-large",
+        Family.LIBRDKAFKA,
+        "a record is larger than a limit",
+        ("Broker: Message size too large",),
+        r"Broker: Message size too large",
+        says(
+            "A record is larger than `message.max.bytes` of the client or `max.message.bytes` of the topic. Addresses "
+            "are not the matter.",
+            "raise the limit on that side, or make records smaller",
+            then="brokernat pipeline check NAME",
         ),
         Telling.FAULT,
     ),
@@ -279,7 +336,7 @@ SYMPTOMS: Final = (
         Family.LIBRDKAFKA,
         "the user may not do this",
         ("authorization failed",),
-        r"Broker: (?P<what>Topic|Group|Cluster) authorization failed",
+        r"(?:Broker: |response error: )(?P<what>Topic|Group|Cluster) authorization failed",
         says("The login worked; its user lacks a right ({what}).", "ask the cluster's people for the ACL", "BN003"),
         Telling.FAULT,
     ),

@@ -41,10 +41,10 @@ SYMPTOMS: Final = (
         "brokernat-map-unusable",
         Family.BROKERNAT,
         "the address map of a client cannot be read",
-        ("refused: the address map of ",),
-        r"refused: the address map of (?P<client>.+?) cannot be used: (?P<reason>.+)",
+        ("refused: the address map of ", "brokernat.map: line "),
+        r"(?:refused: the address map of .+? cannot be used|brokernat\.map): (?P<reason>[^\"]+)",
         says(
-            "The map of {client} has a fault, so nothing is dialled for it. {reason}.",
+            "The map of a client has a fault, so nothing is dialled for it. {reason}.",
             "correct the rule; `brokernat map check` says every fault at once",
             then=_CHECK,
         ),

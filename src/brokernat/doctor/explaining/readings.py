@@ -18,6 +18,15 @@ LOGIN = "compare user and password with what the cluster's people gave; a secret
 MECHANISM = "set `sasl.mechanism` to one that the listener has, or give the port of the listener that has this one"
 OTHER_PROTOCOL = "set `security.protocol` to the listener's, or give the port of the listener that speaks this one"
 
+WRONG_BROKER = (
+    "The client asked the leader or the coordinator, and somebody else answered. Repeated, the endpoint of one broker "
+    "leads to another one: exchanged rules or ports, or a balancer."
+)
+LOOK_WHO_ANSWERS = (
+    "compare where each advertised endpoint leads with who answers there: rules of the map, ports of the gateway, a "
+    "balancer in between; once in a while it is only a leader that moved"
+)
+
 UNREACHABLE: Final = {
     Role.BOOTSTRAP: Reading(
         "The bootstrap server {endpoint} takes no connection from here.", LOOK_AT_BOOTSTRAP, ("BN103",)

@@ -23,7 +23,7 @@ class Family(StrEnum):
 
     JAVA = "Java client"
     LIBRDKAFKA = "librdkafka"
-    PYTHON = "TLS in Python"
+    PYTHON = "Python client"
     KAFKA_PYTHON = "kafka-python"
     AIOKAFKA = "aiokafka"
     KAFKAJS = "kafkajs"

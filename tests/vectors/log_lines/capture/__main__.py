@@ -70,6 +70,7 @@ def _write(file: Path, it: Stage, phase: str, chosen: set[str]) -> None:
             for line in done.result():
                 output.write(json.dumps(asdict(line) | {"how": hows[line.situation]}) + "\n")
             sys.stderr.write(f"{phase}: {client.name} {client.version}\n")
+        it.visit()
         for cluster in (it.world.hq, it.world.local):
             for node in cluster.nodes:
                 for text in cluster.log(node).read_text().splitlines():

@@ -16,20 +16,25 @@ from typing import Any
 from brokernat.doctor.explaining.recognising import recognise
 
 VECTORS = Path(__file__).parents[1]
-_MOST, _LONGEST, _HEALTHY = 6, 700, 60
+_MOST, _LONGEST, _HEALTHY = 6, 900, 60
+_FAILED = re.compile(r" (?:WARN|ERROR) .*clientId=|due to request timeout|Exception")
+_ROLE = re.compile(r"healthy-(?:admin|producer|consumer|transactional)")
+# Where things lie on the machine that captured them.
+_PATHS = re.compile(r"/(?:work|tmp|root|home)/")
 
 
 def main(work: Path) -> None:
     chosen: dict[str, list[dict[str, Any]]] = defaultdict(list)
     wordings: set[tuple[str, str]] = set()
     per_row: dict[str, int] = defaultdict(int)
-    healthy: dict[str, dict[str, str]] = defaultdict(dict)
+    healthy: dict[str, dict[str, dict[str, str]]] = defaultdict(dict)
     for record in _records(work):
         line, version = record["text"].rstrip(), record["version"]
         if record["situation"] == "healthy":
-            healthy[f"{record['client']}-{version}"].setdefault(_wording(line), line)
+            role = _ROLE.search(line)
+            healthy[f"{record['client']}-{version}"].setdefault(role[0] if role else "", {})[_wording(line)] = line
             continue
-        found = recognise(line) if len(line) < _LONGEST else None
+        found = recognise(line) if len(line) < _LONGEST and not _PATHS.search(line) else None
         if found is None:
             continue
         row = found.symptom.key
@@ -44,9 +49,19 @@ def main(work: Path) -> None:
     for family, rows in chosen.items():
         rows.sort(key=lambda each: each["row"])
         (VECTORS / f"{family}.json").write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
-    for client, lines in healthy.items():
-        text = "".join(f"{line}\n" for line in list(lines.values())[:_HEALTHY] if line.strip())
-        (VECTORS / "healthy" / f"{client}.log").write_text(text)
+    for client, roles in healthy.items():
+        text = "".join(f"{line}\n" for lines in roles.values() for line in _of_a_success(list(lines.values())))
+        if text:
+            (VECTORS / "healthy" / f"{client}.log").write_text(text)
+
+
+def _of_a_success(lines: list[str]) -> list[str]:
+    """What one client logged, nothing where it failed: a machine that is too busy makes time-outs of its own."""
+    if any(_FAILED.search(line) for line in lines if "INFO" in line or "clientId=" in line):
+        return []
+    # What is indented belongs to the dump of a configuration or to a stack.
+    plain = [line for line in lines if "INFO" in line and not line[0].isspace() and not _PATHS.search(line)]
+    return plain[:_HEALTHY]
 
 
 def _records(work: Path) -> list[dict[str, Any]]:

@@ -37,6 +37,7 @@ def confluent_conf(it: dict[str, Any]) -> dict[str, Any]:
         "security.protocol": it["protocol"], "sasl.mechanism": it["mechanism"], "sasl.username": it["user"],
         "sasl.password": it["password"], "ssl.ca.location": it["ca"], "plugin.library.paths": it["plugin"],
         "brokernat.map": it["map"],
+        "socket.connection.setup.timeout.ms": "2000",
         "ssl.endpoint.identification.algorithm": "" if it["verify"] else "none",
     }  # fmt: skip
     return {"bootstrap.servers": it["servers"], **{name: value for name, value in names.items() if value}}

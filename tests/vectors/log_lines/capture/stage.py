@@ -14,7 +14,6 @@ import sys
 import threading
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +66,15 @@ class Stage:
         """What there is to provoke while this phase is on."""
         return list(getattr(self, f"_{phase}")())
 
+    def visit(self) -> None:
+        """What comes to a broker's port and is no client of Kafka's: a health check by HTTP, a TLS alert."""
+        for greeting in (b"GET / HTTP/1.1\r\nHost: kafka\r\n\r\n", b"\x15\x03\x03\x00\x02\x02\x28"):
+            with socket.create_connection((self.world.local.bound[1].host, self.world.local.bound[1].port)) as visitor:
+                visitor.sendall(greeting)
+                visitor.settimeout(5)
+                with suppress(OSError):
+                    visitor.recv(1)
+
     def forwards(self, phase: str) -> dict[Endpoint, Endpoint]:
         """What stands at headquarters' advertised endpoints in a phase."""
         hq, local = self.world.hq, self.world.local
@@ -104,11 +112,11 @@ class Stage:
         yield Situation("plain-to-login", "PLAINTEXT to a SASL listener", self._at("LOGIN"))
         tls = Situation("", "", self._at("TLS"), "SSL")
         yield replace(tls, name="untrusted", how="a certificate that no CA of the client has signed")
-        yield replace(tls, name="wrong-name", how="a certificate of another name", p12=p12, ca=ca)
         mutual = replace(tls, servers=self._at("MUTUAL"), verify=False, p12=p12, ca=ca)
         yield replace(mutual, name="no-certificate", how="a listener that demands a certificate of the client")
         expired = replace(tls, p12=str(self.folder / "ca.p12"), ca=str(self.folder / "ca.pem"))
         yield replace(expired, name="expired", how="an expired certificate", servers=self._port("expired"))
+        yield replace(expired, name="wrong-name", how="a certificate of another name", servers=self._port("misnamed"))
         plain_text = "TLS to a server that greets in plain text"
         yield Situation("tls-to-ssh", plain_text, self._port("ssh"), "SSL", p12=p12, ca=ca)
         yield replace(expired, name="no-cipher", how="a server without a common cipher", servers=self._port("psk"))
@@ -172,7 +180,7 @@ def stage(folder: Path) -> Iterator[Stage]:
         world.hq.create_topic(TOPIC, partitions=6)
         world.local.create_topic(TOPIC, partitions=3)
         world.local.create_topic("narrow", partitions=1, configs={"max.message.bytes": "1000"})
-        make_expired(folder)
+        make_certificates(folder)
         sockets = stack.enter_context(_sockets(folder))
         yield Stage(world, sockets, folder)
 
@@ -194,40 +202,51 @@ def forwarding(pairs: Mapping[Endpoint, Endpoint]) -> Iterator[None]:
         process.communicate()
 
 
-def make_expired(folder: Path) -> None:
-    """A CA of our own, and a certificate of it that ended a week ago: `ca.p12`, `ca.pem`, `expired.pem`."""
-    store = ["-storetype", "PKCS12", "-storepass", "testbed", "-keyalg", "EC", "-groupname", "secp256r1"]
-    steps = [
-        ["-genkeypair", "-alias", "ca", "-dname", "CN=test CA", "-ext", "bc:c", "-keystore", "ca-key.p12", *store],
-        ["-genkeypair", "-alias", "broker", "-dname", "CN=127.0.0.1", "-keystore", "expired.p12", *store],
-        ["-certreq", "-alias", "broker", "-keystore", "expired.p12", "-storepass", "testbed", "-file", "broker.csr"],
-        ["-gencert", "-alias", "ca", "-keystore", "ca-key.p12", "-storepass", "testbed", "-infile", "broker.csr",
-         "-outfile", "broker.pem", "-rfc", "-startdate", "-30d", "-validity", "20", "-ext", "san=ip:127.0.0.1"],
-        ["-exportcert", "-rfc", "-alias", "ca", "-keystore", "ca-key.p12", "-storepass", "testbed", "-file", "ca.pem"],
-        ["-importcert", "-noprompt", "-alias", "ca", "-keystore", "ca.p12", "-storetype", "PKCS12", "-storepass",
-         "testbed", "-file", "ca.pem"],
-    ]  # fmt: skip
-    for step in steps:
-        subprocess.run(["keytool", *step], cwd=folder, check=True, capture_output=True, timeout=60)
-    key = ["openssl", "pkcs12", "-in", "expired.p12", "-nodes", "-nocerts", "-passin", "pass:testbed"]
-    done = subprocess.run(key, cwd=folder, check=True, capture_output=True, timeout=60)
-    (folder / "expired.pem").write_bytes(done.stdout + (folder / "broker.pem").read_bytes())
+def make_certificates(folder: Path) -> None:
+    """A CA of our own (`ca.p12`, `ca.pem`), and certificates of it: one that has ended, one of another name."""
+    store = ["-storetype", "PKCS12", "-storepass", "testbed"]
+    key = ["-keyalg", "EC", "-groupname", "secp256r1"]
+    ca = ["-keystore", "ca-key.p12", *store, "-alias", "ca"]
+    _keytool(folder, "-genkeypair", *ca, *key, "-dname", "CN=test CA", "-ext", "bc:c")
+    _keytool(folder, "-exportcert", "-rfc", *ca, "-file", "ca.pem")
+    _keytool(folder, "-importcert", "-noprompt", "-alias", "ca", "-keystore", "ca.p12", *store, "-file", "ca.pem")
+    kinds = {
+        "expired": ["-startdate", "-30d", "-validity", "20", "-ext", "san=ip:127.0.0.1"],
+        "misnamed": ["-ext", "san=dns:kafka-1.hq.invalid"],
+    }
+    for name, what in kinds.items():
+        mine = ["-keystore", f"{name}.p12", *store, "-alias", "broker"]
+        _keytool(folder, "-genkeypair", *mine, *key, "-dname", "CN=broker")
+        _keytool(folder, "-certreq", *mine, "-file", f"{name}.csr")
+        _keytool(folder, "-gencert", *ca, "-infile", f"{name}.csr", "-outfile", f"{name}.crt", "-rfc", *what)
+        words = ["openssl", "pkcs12", "-in", f"{name}.p12", "-nodes", "-nocerts", "-passin", "pass:testbed"]
+        done = subprocess.run(words, cwd=folder, check=True, capture_output=True, timeout=60)
+        (folder / f"{name}.pem").write_bytes(done.stdout + (folder / f"{name}.crt").read_bytes())
+
+
+def _keytool(folder: Path, *words: str) -> None:
+    subprocess.run(["keytool", *words], cwd=folder, check=True, capture_output=True, timeout=60)
 
 
 @contextmanager
 def _sockets(folder: Path) -> Iterator[dict[str, int]]:
     with ExitStack() as stack:
         servers: dict[str, socketserver.TCPServer] = {
-            "http": ThreadingHTTPServer(("127.0.0.1", 0), _Http),
+            "http": _Server(("127.0.0.1", 0), _Http),
             "ssh": _Server(("127.0.0.1", 0), _Ssh),
             "silent": _Server(("127.0.0.1", 0), _Silent),
             "closing": _Server(("127.0.0.1", 0), _Closing),
             "expired": _Server(("127.0.0.1", 0), _Silent),
+            "misnamed": _Server(("127.0.0.1", 0), _Silent),
             "psk": _Server(("127.0.0.1", 0), _Silent),
         }
-        for name, ciphers in (("expired", ""), ("psk", "PSK-AES128-CBC-SHA")):
+        for name, certificate, ciphers in (
+            ("expired", "expired.pem", ""),
+            ("misnamed", "misnamed.pem", ""),
+            ("psk", "misnamed.pem", "PSK-AES128-CBC-SHA"),
+        ):
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(folder / "expired.pem")
+            context.load_cert_chain(folder / certificate)
             if ciphers:
                 context.maximum_version = ssl.TLSVersion.TLSv1_2
                 context.set_ciphers(ciphers)
@@ -252,9 +271,13 @@ class _Server(socketserver.ThreadingTCPServer):
     daemon_threads = True
 
 
-class _Http(BaseHTTPRequestHandler):
-    def log_message(self, *arguments: object) -> None:
-        pass
+class _Http(socketserver.BaseRequestHandler):
+    """Refuses what is no HTTP as soon as it comes, as nginx does."""
+
+    def handle(self) -> None:
+        with suppress(OSError):
+            self.request.recv(4096)
+            self.request.sendall(b"HTTP/1.1 400 Bad Request\r\nServer: nginx\r\nConnection: close\r\n\r\n")
 
 
 class _Ssh(socketserver.BaseRequestHandler):
