@@ -40,8 +40,22 @@ SYMPTOMS: Final = (
         Family.LIBRDKAFKA,
         "a broker's name does not resolve",
         ("Failed to resolve '",),
-        rf"{BROKER}Failed to resolve '(?P<host>\S+):(?P<port>\d+)'",
+        rf"{BROKER}Failed to resolve '(?P<host>\S+):(?P<port>\d+)'(?!: Destination address required)",
         UNRESOLVED,
+    ),
+    Symptom(
+        "rdkafka-refused-by-map",
+        Family.LIBRDKAFKA,
+        "brokernat's plug-in refused an endpoint",
+        ("': Destination address required",),
+        r"Failed to resolve '(?P<endpoint>\S+)': Destination address required",
+        says(
+            "The address map of this client names no {endpoint} (or cannot be read) and `unmapped` is `fail`: "
+            "librdkafka knows no other words for a refusal of the plug-in.",
+            "the `BROKERNAT` line above it has the rule to add",
+            "BN605",
+        ),
+        Telling.EFFECT,
     ),
     Symptom(
         "rdkafka-tls-to-plain",

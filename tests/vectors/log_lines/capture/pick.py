@@ -11,12 +11,15 @@ import re
 import sys
 from collections import defaultdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from brokernat.doctor.explaining.recognising import recognise
 
+if TYPE_CHECKING:
+    from brokernat.doctor.explaining.symptom import Role
+
 VECTORS = Path(__file__).parents[1]
-_MOST, _LONGEST, _HEALTHY = 6, 900, 60
+_MOST, _LONGEST, _HEALTHY = 5, 900, 60
 _FAILED = re.compile(r" (?:WARN|ERROR) .*clientId=|due to request timeout|Exception")
 _ROLE = re.compile(r"healthy-(?:admin|producer|consumer|transactional)")
 # Where things lie on the machine that captured them.
@@ -26,7 +29,7 @@ _PATHS = re.compile(r"/(?:work|tmp|root|home)/")
 def main(work: Path) -> None:
     chosen: dict[str, list[dict[str, Any]]] = defaultdict(list)
     wordings: set[tuple[str, str]] = set()
-    per_row: dict[str, int] = defaultdict(int)
+    per_row: dict[tuple[str, Role], int] = defaultdict(int)
     healthy: dict[str, dict[str, dict[str, str]]] = defaultdict(dict)
     for record in _records(work):
         line, version = record["text"].rstrip(), record["version"]
@@ -39,10 +42,10 @@ def main(work: Path) -> None:
             continue
         row = found.symptom.key
         wording = f"{record['client']} {version.split('.')[0]} {_wording(line)}"
-        if (row, wording) in wordings or per_row[row] >= _MOST:
+        if (row, wording) in wordings or per_row[row, found.named.role] >= _MOST:
             continue
         wordings.add((row, wording))
-        per_row[row] += 1
+        per_row[row, found.named.role] += 1
         chosen[found.symptom.family.name.lower()].append(
             {"row": row, "client": f"{record['client']} {version}", "how": record["how"], "line": line}
         )
