@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import random
 import threading
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.integration
 
 KILLS = 8
+SPOOL = 1 << 20
 
 
 def may_write(cluster: RunningCluster, topic: str) -> None:
@@ -45,63 +47,92 @@ def test_nothing_is_lost_whatever_is_killed(disturbed: RunningCluster, topic_nam
     assert [message for message, count in found.messages.items() if count > 1] == []
 
 
-@pytest.mark.parametrize(("audit", "on_full"), [(False, "drop"), (True, "block"), (True, "raise")])
-def test_a_full_spool_while_the_brokers_are_away(
-    disturbed: RunningCluster, topic_name: str, tmp_path: Path, audit: bool, on_full: str
-) -> None:
-    may_write(disturbed, topic_name)
-    log = logging.getLogger(topic_name)
-    log.propagate = False
-    log.setLevel(logging.INFO)
-    handler = KafkaHandler(
-        disturbed.cluster, topic_name, tmp_path, audit=audit, on_full=on_full, max_spool=1 << 20, close_timeout=120
-    )
-    log.addHandler(handler)
-    returned: list[str] = []
-    raised: list[str] = []
-    over = threading.Event()
+@dataclass
+class Worker:
+    """A program that logs all the time, its spool small; what each call came to, by its number."""
 
-    def work() -> None:
-        while not over.is_set():
-            message = f"{len(returned) + len(raised)} " + "x" * 20_000
+    cluster: RunningCluster
+    topic: str
+    audit: bool
+    on_full: str
+    handler: KafkaHandler
+    over: threading.Event = field(default_factory=threading.Event)
+    returned: list[str] = field(default_factory=list)
+    raised: list[str] = field(default_factory=list)
+
+    def start(self) -> threading.Thread:
+        thread = threading.Thread(target=self._work, daemon=True)
+        thread.start()
+        return thread
+
+    def _work(self) -> None:
+        log = logging.getLogger(self.topic)
+        log.propagate = False
+        log.setLevel(logging.INFO)
+        log.addHandler(self.handler)
+        while not self.over.wait(0.001):
+            number = str(len(self.returned) + len(self.raised))
             try:
-                log.info(message)
-                returned.append(message)
+                log.info("%s %s", number, "x" * 20_000)
+                self.returned.append(number)
             except NotShippedError:
-                raised.append(message)
-                over.wait(0.01)
+                self.raised.append(number)
+        log.removeHandler(self.handler)
+
+    def wait_until_full(self) -> None:
+        if self.on_full == "block":
+            wait_until(lambda: self.handler.status().room < 100_000, "a full spool", timeout=60)
+        else:
+            wait_until(lambda: self.handler.status().refused > 20, "refusals", timeout=60)
+        assert self.handler.status().held <= SPOOL
+
+    def wait_for_deliveries(self, acknowledged: int) -> None:
+        wait_until(lambda: self.handler.status().acknowledged > acknowledged + 100, "deliveries", timeout=120)
+
+    def end(self, thread: threading.Thread) -> None:
+        """Everything that was accepted has arrived once, and everything else was refused."""
+        self.over.set()
+        thread.join(60)
+        assert self.handler.flush(120)
+        status = self.handler.status()
+        self.handler.close()
+        found = arrived(self.cluster, self.topic)
+        assert found.gaps() == {}
+        assert sum(found.messages.values()) == status.accepted == status.acknowledged
+        assert status.accepted + status.refused == len(self.returned) + len(self.raised)
+        if self.audit:
+            assert {message.partition(" ")[0] for message in found.messages} == set(self.returned)
+        assert bool(status.refused) is (self.on_full != "block")
+
+
+def test_a_full_spool_while_the_brokers_are_away(disturbed: RunningCluster, topic_name: str, tmp_path: Path) -> None:
+    """Three programs and one outage: each way to have it when the spool is full."""
+    workers = []
+    for audit, on_full in ((False, "drop"), (True, "block"), (True, "raise")):
+        may_write(disturbed, topic := f"{topic_name}-{on_full}")
+        handler = KafkaHandler(
+            disturbed.cluster, topic, tmp_path / on_full, audit=audit, on_full=on_full, max_spool=SPOOL,
+            close_timeout=120,
+        )  # fmt: skip
+        workers.append(Worker(disturbed, topic, audit, on_full, handler))
 
     for node in disturbed.nodes:
         disturbed.kill(node)
-    worker = threading.Thread(target=work, daemon=True)
-    worker.start()
+    threads = [worker.start() for worker in workers]
     try:
-        if on_full == "block":
-            wait_until(lambda: handler.status().room < 100_000, "a full spool", timeout=60)
-        else:
-            wait_until(lambda: handler.status().refused > 20, "refusals", timeout=60)
-        assert handler.status().held <= 1 << 20
+        for worker in workers:
+            worker.wait_until_full()
     finally:
         restart = [threading.Thread(target=disturbed.start, args=(node,)) for node in disturbed.nodes]
         for thread in restart:
             thread.start()
         for thread in restart:
             thread.join()
-    before = handler.status().acknowledged
-    wait_until(lambda: handler.status().acknowledged > before + 100, "deliveries", timeout=120)
-    over.set()
-    worker.join(60)
-    assert handler.flush(120)
-    status = handler.status()
-    handler.close()
-    log.removeHandler(handler)
-    found = arrived(disturbed, topic_name)
-    assert found.gaps() == {}
-    assert sum(found.messages.values()) == status.accepted == status.acknowledged
-    assert status.accepted + status.refused == len(returned) + len(raised)
-    if audit:
-        assert set(found.messages) == set(returned)
-    assert bool(status.refused) is (on_full != "block")
+    before = [worker.handler.status().acknowledged for worker in workers]
+    for worker, acknowledged in zip(workers, before, strict=True):
+        worker.wait_for_deliveries(acknowledged)
+    for worker, thread in zip(workers, threads, strict=True):
+        worker.end(thread)
 
 
 def test_records_wait_for_rights_and_are_not_rejected(
