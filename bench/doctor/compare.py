@@ -121,7 +121,8 @@ def _neutral(text: str) -> str:
 
 def _kcat_version() -> str:
     said = subprocess.run(["kcat", "-V"], capture_output=True, text=True, check=True).stdout
-    return next(line for line in said.splitlines() if line.startswith("Version")).removeprefix("Version ")
+    versions = re.search(r"Version (\S+) .*librdkafka (\S+)", said)
+    return f"{versions[1]} (librdkafka {versions[2]})" if versions else "of an unknown version"
 
 
 _HEAD = """\
