@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _COORDINATORS = 2**31 - 1
 # Nobody numbers brokers as high as a coordinator's connection is numbered.
 _LOWEST_COORDINATOR = _COORDINATORS - 10_000_000
+_IPV4 = re.compile(r"\d+\.\d+\.\d+\.\d+")
 _NUMBER = re.compile(r"-?\d+")
 _BOOTSTRAP = re.compile(r"bootstrap|seed broker")
 _COORDINATOR = re.compile(r"[Cc]oordinator(?:-(?P<id>\d+))?")
@@ -28,12 +29,16 @@ UNSAID: Final = {"endpoint": "an endpoint that the line does not name", "node": 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """`node` is the cluster's number of it, also for a coordinator; `words` are all groups, for the sentences."""
+    """`node` is the cluster's number of it, also for a coordinator; `words` are all groups, for the sentences.
+
+    `dialled` is where the connection went, when the line shows that it is not the address that was named.
+    """
 
     role: Role
     node: int | None
     endpoint: str | None
     words: Mapping[str, str]
+    dialled: str | None = None
 
     @property
     def host(self) -> str | None:
@@ -51,7 +56,7 @@ def named(match: re.Match[str]) -> Named:
         groups.setdefault("host", endpoint.rpartition(":")[0].strip("[]"))
     if node is not None:
         groups["node"] = str(node)
-    return Named(role, node, endpoint, UNSAID | groups)
+    return Named(role, node, endpoint, UNSAID | groups, _dialled(groups))
 
 
 def _node(text: str) -> tuple[Role, int | None]:
@@ -69,6 +74,12 @@ def _node(text: str) -> tuple[Role, int | None]:
     if coordinator:
         return Role.COORDINATOR, int(coordinator["id"]) if coordinator["id"] else None
     return Role.UNNAMED, None
+
+
+def _dialled(groups: Mapping[str, str]) -> str | None:
+    # `10.0.0.1/10.9.0.1:9092`: nothing resolves an address to another one, so somebody translated it.
+    host, ip = groups.get("host", ""), groups.get("ip", "")
+    return f"{ip}:{groups['port']}" if _IPV4.fullmatch(host) and _IPV4.fullmatch(ip) and host != ip else None
 
 
 def _endpoint(groups: Mapping[str, str]) -> str | None:

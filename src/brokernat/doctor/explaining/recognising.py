@@ -24,6 +24,9 @@ _FRAGMENTS = tuple(
     for fragment in symptom.holds
 )
 
+# The checks that look where no rule leads elsewhere.
+_WITHOUT_MAP = frozenset({"BN301", "BN302"})
+
 
 @dataclass(frozen=True, slots=True)
 class Recognised:
@@ -41,8 +44,10 @@ class Recognised:
     @property
     def means(self) -> str:
         """What is wrong, in sentences that name the line's node and endpoint."""
-        told = told_by_host(self.named)
         said = self.reading.means.format_map(self.named.words)
+        if self.named.dialled:
+            return f"{said} It was dialled at {self.named.dialled}, so an address map is in force."
+        told = self._told_by_host
         return f"{said} {told[1]}" if told else said
 
     @property
@@ -53,19 +58,29 @@ class Recognised:
     @property
     def codes(self) -> tuple[str, ...]:
         """The checks that would prove it, the likeliest first."""
-        told = told_by_host(self.named)
+        if self.named.dialled:
+            return tuple(code for code in self.reading.codes if code not in _WITHOUT_MAP) or self.reading.codes
+        told = self._told_by_host
         return (*self.reading.codes, told[0]) if told else self.reading.codes
 
     @property
     def rule(self) -> str | None:
         """The rule of an address map to fill in; None where no advertised endpoint is named."""
-        advertised = self.named.role in (Role.ADVERTISED, Role.COORDINATOR)
-        return f"{self.named.endpoint} = HOST:PORT" if advertised and self.named.endpoint else None
+        return f"{self.named.endpoint} = HOST:PORT" if self._lacks_rule and self.named.endpoint else None
 
     @property
     def then(self) -> str:
         """The command to run next."""
         return self.reading.then.format_map(self.named.words)
+
+    @property
+    def _lacks_rule(self) -> bool:
+        advertised = self.named.role in (Role.ADVERTISED, Role.COORDINATOR)
+        return advertised and not self.named.dialled and not _WITHOUT_MAP.isdisjoint(self.reading.codes[:2])
+
+    @property
+    def _told_by_host(self) -> tuple[str, str] | None:
+        return told_by_host(self.named) if self._lacks_rule else None
 
 
 def rows(line: str) -> list[Symptom]:

@@ -95,3 +95,26 @@ def test_what_an_advertised_host_gives_away(host: str, code: str | None) -> None
     bootstrap = recognise(line.replace("node 1", "node -1"))
     assert bootstrap is not None
     assert bootstrap.codes == ("BN103",)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Connection to node 2 (192.168.1.23/172.10.1.40:9093) could not be established. Node may not be available.",
+        "[thrd:192.168.1.23:9092/2]: 192.168.1.23:9092/2: Connect to ipv4#172.10.1.40:9093 failed: Connection refused",
+    ],
+)
+def test_an_address_that_was_dialled_elsewhere_has_its_rule(line: str) -> None:
+    found = recognise(line)
+    assert found is not None
+    assert found.named.dialled == "172.10.1.40:9093"
+    assert "dialled at 172.10.1.40:9093" in found.means
+    assert (found.codes, found.rule) == (("BN305",), None)
+
+
+def test_a_rule_is_proposed_only_where_one_is_missing() -> None:
+    dead = "Connection to node 2 (/10.0.0.1:9092) could not be established. Node may not be available."
+    assert [found.rule for found in map(recognise, (dead, dead.replace("node 2", "node -1"))) if found] == [
+        "10.0.0.1:9092 = HOST:PORT",
+        None,
+    ]
