@@ -22,14 +22,8 @@ def test_a_line_belongs_to_its_row_alone(vector: Vector) -> None:
     recognised = recognise(vector.line)
     assert recognised is not None
     assert recognised.symptom.key == vector.row
-
-
-@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: f"{vector.row} {vector.client}")
-def test_all_its_sentences_can_be_said(vector: Vector) -> None:
-    found = recognise(vector.line)
-    assert found is not None
-    assert "node ?" not in found.means
-    assert all((found.means, found.do, found.then))
+    assert "node ?" not in recognised.means
+    assert all((recognised.means, recognised.do, recognised.then))
 
 
 def test_every_row_has_a_line() -> None:
