@@ -20,7 +20,8 @@ _HEAD = """\
 # Log lines
 
 What `brokernat explain` knows: {count} kinds of lines. Each example was written by the client that stands below it
-and provoked as it says there; the few that were read in a source say so. [the guide](../guides/explain.md) shows how to ask.
+and provoked as it says there; the few that were read in a source say so.
+[The guide](../guides/explain.md) shows how to ask.
 """
 
 
