@@ -206,3 +206,13 @@ def test_for_programs(run: Run, seeing: Seeing) -> None:
 )
 def test_said_wrong(run: Run, snapshot: SnapshotAssertion, arguments: list[str]) -> None:
     assert run("discover", *arguments) == snapshot
+
+
+def test_a_login_by_token_takes_a_command(run: Run, folder: Path) -> None:
+    (folder / "token.yaml").write_text(
+        "clusters:\n  hq:\n    bootstrap_servers: 127.0.0.1:1\n"
+        "    client: {security.protocol: SASL_PLAINTEXT, sasl.mechanism: OAUTHBEARER}\n"
+    )
+    said = run("discover", "--config", "token.yaml", "--token-command", "false")
+    assert said.startswith("exit 2\n")
+    assert "`--token-command` ended with status 1" in said

@@ -18,7 +18,7 @@ from brokernat.cli import console
 from brokernat.cli.cluster_choice import chosen_cluster
 from brokernat.cli.discover_writing import may_write, rules_text, write_config, write_rules
 from brokernat.cli.file_change import can_ask
-from brokernat.cli.options import EXIT_FINDINGS, config_option, format_option
+from brokernat.cli.options import EXIT_FINDINGS, config_option, format_option, token_command_option
 from brokernat.errors import MissingToolError, NothingReachableError
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ _STDOUT = "-"
     metavar="HOST",
     help="What the bootstrap servers' certificates are held against, where they name brokers and not the gateway.",
 )
+@token_command_option
 @click.option("--timeout", type=click.FloatRange(1, 600), default=30, show_default=True, help="Seconds for everything.")
 @click.option("--port-rules", is_flag=True, help="Host and port in every rule, also where hosts alone would do.")
 @click.option("--write", is_flag=True, help="Update the cluster's map in the file; shows the difference and asks.")
@@ -69,6 +70,7 @@ def discover(
     candidates: tuple[str, ...],
     scans: tuple[str, ...],
     server_name: str | None,
+    token_command: str | None,
     timeout: float,
     file: str | None,
     output: str,
@@ -86,7 +88,7 @@ def discover(
     looked_at = chosen_cluster(config_file, cluster, servers)
     scanned = (endpoint for text in scans for endpoint in parse_scan(text))
     endpoints = tuple(dict.fromkeys((*parse_candidates(candidates), *scanned)))
-    found = _found(looked_at, endpoints, timeout, server_name)
+    found = _found(looked_at, endpoints, timeout, server_name, token_command)
     proven = () if found.direct else propose(found, hosts=not port_rules)
     _show(found, proven, looked_at if servers else None, file, output)
     if not found.nodes:
@@ -113,7 +115,9 @@ def _require_sense(servers: Sequence[str], file: str | None, output: str, *, wri
         raise click.UsageError("nobody is there to agree to a change of a file: say `--yes`, or leave out `--write`")
 
 
-def _found(cluster: Cluster, candidates: Sequence[Endpoint], timeout: float, server_name: str | None) -> Discovery:
+def _found(
+    cluster: Cluster, candidates: Sequence[Endpoint], timeout: float, server_name: str | None, token_command: str | None
+) -> Discovery:
     try:
         from brokernat.doctor.discovering.matching import match
         from brokernat.doctor.discovering.sweeping import sweep
@@ -122,7 +126,7 @@ def _found(cluster: Cluster, candidates: Sequence[Endpoint], timeout: float, ser
             raise
         raise MissingToolError("discover needs kio", hint="pip install 'brokernat[doctor]'") from None
     with _moving_line() as progress:
-        return match(sweep(cluster, candidates, timeout, progress, server_name))
+        return match(sweep(cluster, candidates, timeout, progress, server_name, token_command))
 
 
 @contextmanager

@@ -16,7 +16,7 @@ import click
 from brokernat.cli.cluster_choice import chosen_cluster
 from brokernat.cli.doctor_report import listed_checks, report, report_options
 from brokernat.cli.executor_findings import spark_options, with_executors
-from brokernat.cli.options import config_option, fail_on_option, format_option
+from brokernat.cli.options import config_option, fail_on_option, format_option, token_command_option
 from brokernat.cli.saved_evidence import read_evidence, write_evidence
 from brokernat.cli.spark_options import with_spark
 from brokernat.errors import MissingToolError
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 )
 @click.option("--group", "groups", metavar="GROUP", multiple=True, help="Also ask who coordinates it; repeatable.")
 @click.option("--transactional-id", "transactional_ids", metavar="ID", multiple=True, help="Likewise.")
-@click.option("--token-command", metavar="COMMAND", help="Prints a token to log in with, for OAUTHBEARER.")
+@token_command_option
 @click.option("--on-executors", is_flag=True, help="Also ask the driver and every executor of a Spark application.")
 @with_spark
 @report_options

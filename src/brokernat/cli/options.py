@@ -40,6 +40,9 @@ fail_on_option = click.option(
     show_default=True,
     help="The least severity that ends with a code other than 0.",
 )
+token_command_option = click.option(
+    "--token-command", metavar="COMMAND", help="Prints a token to log in with, for OAUTHBEARER."
+)
 
 
 def findings_code(severities: Iterable[StrEnum], fail_on: str) -> int:

@@ -56,6 +56,7 @@ def sweep(
     timeout: float,
     progress: Callable[[Progress], None] = lambda _: None,
     server_name: str | None = None,
+    token_command: str | None = None,
 ) -> Swept:
     """Look at the bootstrap servers and the candidates as a client of this cluster.
 
@@ -63,11 +64,12 @@ def sweep(
         candidates: what may lead to brokers; the bootstrap servers where it is empty.
         timeout: of the whole, in seconds; the bootstrap servers may use half of it.
         server_name: what TLS and SASL are told at the bootstrap servers, instead of their own hosts.
+        token_command: prints a token for OAUTHBEARER.
 
     Raises:
-        ConfigError: the client's section cannot be read.
+        ConfigError: the client's section cannot be read, or the command gives no token.
     """
-    return asyncio.run(_sweep(cluster, client_side(cluster), candidates, timeout, progress, server_name))
+    return asyncio.run(_sweep(cluster, client_side(cluster, token_command), candidates, timeout, progress, server_name))
 
 
 async def _sweep(
