@@ -11,6 +11,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.AdminClient;
 import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -71,6 +72,11 @@ public final class Throughput {
           nodes.stream().collect(Collectors.toMap(nodes::indexOf, List::of));
       NewTopic wanted = new NewTopic(topic, placed).configs(Map.of("file.delete.delay.ms", "1000", "min.insync.replicas", "1"));
       admin.createTopics(List.of(wanted)).all().get(30, TimeUnit.SECONDS);
+      // Only leaders answer this. A producer that comes before a leader knows its partition waits and asks again, and
+      // now and then leaves one batch behind until it expires.
+      Map<TopicPartition, OffsetSpec> ends =
+          placed.keySet().stream().collect(Collectors.toMap(each -> new TopicPartition(topic, each), each -> OffsetSpec.latest()));
+      admin.listOffsets(ends).all().get(30, TimeUnit.SECONDS);
     }
   }
 
