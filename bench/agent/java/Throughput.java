@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
@@ -76,7 +77,17 @@ public final class Throughput {
       // now and then leaves one batch behind until it expires.
       Map<TopicPartition, OffsetSpec> ends =
           placed.keySet().stream().collect(Collectors.toMap(each -> new TopicPartition(topic, each), each -> OffsetSpec.latest()));
-      admin.listOffsets(ends).all().get(30, TimeUnit.SECONDS);
+      long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+      while (true) {
+        try {
+          admin.listOffsets(ends).all().get(30, TimeUnit.SECONDS);
+          return;
+        } catch (ExecutionException unknownYet) {
+          if (System.nanoTime() > deadline) {
+            throw unknownYet;
+          }
+        }
+      }
     }
   }
 
