@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+_NARROWEST, _WIDEST = 40, 100
 
 
 class ReaderGoneError(Exception):
@@ -34,6 +37,11 @@ def table(headings: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
     rows = [tuple(headings), *(tuple(map(str, line)) for line in lines)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+
+
+def width() -> int:
+    """Columns that a report may take: those of the terminal, as far as one reads sentences well."""
+    return max(_NARROWEST, min(shutil.get_terminal_size((80, 24)).columns, _WIDEST))
 
 
 def note(text: str) -> None:

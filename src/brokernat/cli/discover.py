@@ -6,7 +6,6 @@ difference was shown, and only by somebody who agreed: at the terminal, or befor
 
 from __future__ import annotations
 
-import shutil
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from brokernat.doctor.discovering.matching import Discovery
     from brokernat.doctor.discovering.sweeping import Progress
 
-_NARROWEST, _WIDEST = 40, 100
 _STDOUT = "-"
 
 
@@ -146,7 +144,6 @@ def _show(found: Discovery, proven: Sequence[ProvenRule], given: Cluster | None,
     if output == "json":
         console.json_data(as_json(found, proven))
         return
-    width = max(_NARROWEST, min(shutil.get_terminal_size((80, 24)).columns, _WIDEST))
     to_stdout = file != _STDOUT
-    text = as_text(found, proven, width, given, with_rules=to_stdout)
+    text = as_text(found, proven, console.width(), given, with_rules=to_stdout)
     (console.data if to_stdout else console.note)(text)

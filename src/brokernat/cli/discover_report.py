@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING, Any
 
 from brokernat.cli import console
 from brokernat.config.editing import address_map_lines
 from brokernat.doctor.discovering.proposing import host_to_host, network_rule
 from brokernat.doctor.finding import Severity
+from brokernat.doctor.reports.folding import folded
 from brokernat.doctor.reports.json_v1 import finding_v1
 from brokernat.doctor.reports.printable import printable
 
@@ -74,7 +74,7 @@ def _seen(found: Discovery, width: int) -> Iterator[str]:
         yield ""
     if found.silent:
         told = ", ".join(f"{number} {what}" for what, number in sorted(found.silent.items()))
-        yield from _folded(f"other candidates: {told}", width, "", "  ")
+        yield from folded(f"other candidates: {told}", width, "", "  ")
         yield ""
     for finding in found.findings:
         yield from _finding(finding, width)
@@ -103,18 +103,18 @@ def _rows(found: Discovery) -> Iterator[tuple[object, ...]]:
 
 def _finding(finding: Finding, width: int) -> Iterator[str]:
     sign = f"{_SIGNS[finding.severity]} {finding.code} "
-    yield from _folded(f"{finding.subject}: {finding.message}", width, sign, " " * len(sign))
+    yield from folded(f"{finding.subject}: {finding.message}", width, sign, " " * len(sign))
     for line in (*finding.evidence, *finding.remedy.client, *finding.remedy.broker):
-        yield from _folded(line, width, " " * (len(sign) + 2), " " * (len(sign) + 4))
+        yield from folded(line, width, " " * (len(sign) + 2), " " * (len(sign) + 4))
 
 
 def _rules(found: Discovery, proven: Sequence[ProvenRule], width: int, given: Cluster | None) -> Iterator[str]:
     if host_to_host(found.entries) and len(str(proven[0].rule).split(":")) == 1:
-        yield from _folded("every port is kept, so the rules are for hosts; --port-rules names ports", width, "", "  ")
+        yield from folded("every port is kept, so the rules are for hosts; --port-rules names ports", width, "", "  ")
         network = network_rule(found.entries)
         if network is not None:
             words = f"`{network}` would say the same of these hosts, and of others that were not looked at"
-            yield from _folded(words, width, "", "  ")
+            yield from folded(words, width, "", "  ")
         yield ""
     if given is None:
         yield "rules to copy"
@@ -126,14 +126,3 @@ def _rules(found: Discovery, proven: Sequence[ProvenRule], width: int, given: Cl
     yield f"{_SECTION}hq:"
     yield f"{_SECTION * 2}bootstrap_servers: {','.join(map(str, given.bootstrap_servers))}"
     yield from address_map_lines(proven, _SECTION * 2)
-
-
-def _folded(text: str, width: int, first: str, then: str) -> list[str]:
-    return textwrap.wrap(
-        printable(text),
-        width,
-        initial_indent=first,
-        subsequent_indent=then,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )

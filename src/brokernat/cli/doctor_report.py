@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
 
     from brokernat.doctor.evidence import Evidence
     from brokernat.doctor.suppressing import Suppression
-
-_NARROWEST, _WIDEST = 40, 100
 
 
 def report_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -91,8 +88,7 @@ def report(evidence: Evidence, *, output: str, html: Path | None, suppress: Sequ
     if output == "json":
         console.json_data(json_v1(diagnosis))
     else:
-        columns = shutil.get_terminal_size((80, 24)).columns
-        text = terminal(diagnosis, max(_NARROWEST, min(columns, _WIDEST)))
+        text = terminal(diagnosis, console.width())
         console.data(painted(text) if wanted(sys.stdout, os.environ) else text)
     if evidence.bootstraps and not any(look.answers for look in evidence.bootstraps):
         return NothingReachableError.exit_code

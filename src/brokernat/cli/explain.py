@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import shutil
 import sys
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
@@ -22,7 +21,6 @@ from brokernat.errors import ConfigError, Problem
 if TYPE_CHECKING:
     from brokernat.doctor.explaining.log import Account
 
-_NARROWEST, _WIDEST = 40, 100
 _STDIN = "-"
 
 
@@ -44,7 +42,7 @@ def explain(what: tuple[str, ...], output: str) -> int:
         if output == "json":
             console.json_data({"version": 1, "codes": codes_json(entries)})
         else:
-            console.data(codes_text(entries, _width()))
+            console.data(codes_text(entries, console.width()))
         return 0
     if not what or text == _STDIN:
         return _told(_account(sys.stdin.buffer), output)
@@ -61,7 +59,7 @@ def _told(found: Account, output: str) -> int:
     if output == "json":
         console.json_data(account_json(found))
     elif found.entries:
-        console.data(account_text(found, _width()))
+        console.data(account_text(found, console.width()))
     if not found.entries:
         console.report(
             f"nothing recognised in {_lines(found.lines)}\n\n"
@@ -101,7 +99,3 @@ def _account(binary: IO[bytes]) -> Account:
 
 def _lines(count: int) -> str:
     return f"{count} line{'' if count == 1 else 's'}"
-
-
-def _width() -> int:
-    return max(_NARROWEST, min(shutil.get_terminal_size((80, 24)).columns, _WIDEST))

@@ -6,14 +6,13 @@ whole. What has been said once, a remedy above all, is not said again.
 
 from __future__ import annotations
 
-import textwrap
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from brokernat.doctor.finding import UNASKED, Severity
 from brokernat.doctor.reach import State
+from brokernat.doctor.reports.folding import folded
 from brokernat.doctor.reports.grouping import by_code, remedy_of
-from brokernat.doctor.reports.printable import printable
 from brokernat.doctor.reports.seen import seen
 from brokernat.doctor.reports.told import told_lines
 from brokernat.doctor.reports.verdict import count, verdict, worst
@@ -39,10 +38,10 @@ def terminal(diagnosis: Diagnosis, width: int = 80) -> str:
 
 
 def _head(diagnosis: Diagnosis, width: int) -> Iterator[str]:
-    yield from _folded(f"{diagnosis.evidence.cluster}: {verdict(diagnosis)}", width, "", "  ")
+    yield from folded(f"{diagnosis.evidence.cluster}: {verdict(diagnosis)}", width, "", "  ")
     if diagnosis.cause is not None:
         yield ""
-        yield from _folded(f"{diagnosis.cause.sentence} [{diagnosis.cause.code}]", width, "root cause: ", "  ")
+        yield from folded(f"{diagnosis.cause.sentence} [{diagnosis.cause.code}]", width, "root cause: ", "  ")
 
 
 def _what_to_do(diagnosis: Diagnosis, width: int) -> Iterator[str]:
@@ -58,7 +57,7 @@ def _what_to_do(diagnosis: Diagnosis, width: int) -> Iterator[str]:
             if lines:
                 yield f"{before}{side}"
                 for line in lines:
-                    yield from _folded(line, width, "  ", "    ")
+                    yield from folded(line, width, "  ", "    ")
                 before = "or "
 
 
@@ -67,7 +66,7 @@ def _seen(diagnosis: Diagnosis, width: int) -> Iterator[str]:
     if lines:
         yield "seen"
     for state, line in lines:
-        yield from _folded(line, width, f"  {_STATES[state]} ", " " * 7)
+        yield from folded(line, width, f"  {_STATES[state]} ", " " * 7)
 
 
 def _told(diagnosis: Diagnosis, width: int) -> Iterator[str]:
@@ -76,7 +75,7 @@ def _told(diagnosis: Diagnosis, width: int) -> Iterator[str]:
         yield "what the brokers' files tell clients"
     for depth, line in lines:
         indent = "  " * (depth + 1)
-        yield from _folded(line, width, indent, f"{indent}    ")
+        yield from folded(line, width, indent, f"{indent}    ")
 
 
 def _findings(diagnosis: Diagnosis, width: int) -> Iterator[str]:
@@ -86,7 +85,7 @@ def _findings(diagnosis: Diagnosis, width: int) -> Iterator[str]:
         yield from _group(group, width)
         rules = (f"rule {rule}" for rule in group.remedy.rules)
         for line in (*rules, *group.remedy.client, *group.remedy.broker):
-            yield from _folded(line, width, " " * 6 + "> ", " " * 8)
+            yield from folded(line, width, " " * 6 + "> ", " " * 8)
 
 
 def _root(diagnosis: Diagnosis) -> str | None:
@@ -97,11 +96,11 @@ def _group(group: CodeGroup, width: int) -> Iterator[str]:
     sure = "" if group.confidence == "proven" else f", {group.confidence}"
     why = f" (follows from {', '.join(group.follows)})" if group.follows else ""
     title = f"{group.severity}{sure}: {group.title}{why}"
-    yield from _folded(title, width, f"  {_SIGNS[group.severity]} {group.code} ", " " * 10)
+    yield from folded(title, width, f"  {_SIGNS[group.severity]} {group.code} ", " " * 10)
     for statement in group.statements[:_STATEMENTS]:
-        yield from _folded(_said(statement), width, " " * 6, " " * 8)
+        yield from folded(_said(statement), width, " " * 6, " " * 8)
         for line in statement.evidence:
-            yield from _folded(line, width, " " * 8, " " * 10)
+            yield from folded(line, width, " " * 8, " " * 10)
     if len(group.statements) > _STATEMENTS:
         yield f"      and {len(group.statements) - _STATEMENTS} more (all of them: --format json)"
 
@@ -117,7 +116,7 @@ def _suppressed(diagnosis: Diagnosis, width: int) -> Iterator[str]:
         yield "suppressed"
         for code, members in groupby(diagnosis.suppressed, lambda finding: finding.code):
             subjects = ", ".join(finding.subject for finding in members)
-            yield from _folded(f"{code}: {subjects}", width, "  ", "    ")
+            yield from folded(f"{code}: {subjects}", width, "  ", "    ")
 
 
 def _skipped(diagnosis: Diagnosis, width: int) -> Iterator[str]:
@@ -128,10 +127,10 @@ def _skipped(diagnosis: Diagnosis, width: int) -> Iterator[str]:
         codes = sorted(each.code for each in diagnosis.skipped if each.reason == reason)
         few = len(codes) <= _CODES
         named = ", ".join(codes) if few else f"{len(codes)} checks, {codes[0]} to {codes[-1]}"
-        yield from _folded(f"{named}: {reason}", width, "  ", "    ")
+        yield from folded(f"{named}: {reason}", width, "  ", "    ")
     if unasked := [each for each in diagnosis.skipped if each.reason in UNASKED]:
         options = dict.fromkeys(option for each in unasked for option in UNASKED[each.reason])
-        yield from _folded(
+        yield from folded(
             f"not asked for: {count(len(unasked), 'check')} ({', '.join(sorted(options))})", width, "  ", "    "
         )
 
@@ -141,18 +140,7 @@ def _closing(diagnosis: Diagnosis, width: int) -> Iterator[str]:
     found = ", ".join(count(severities.count(each), each) for each in (Severity.ERROR, Severity.WARNING))
     checks = f"{len(diagnosis.passed)} checks passed, {len(diagnosis.skipped)} skipped"
     hidden = f", {count(len(diagnosis.suppressed), 'finding')} suppressed" if diagnosis.suppressed else ""
-    yield from _folded(f"{found}; {checks}{hidden}", width, "", "  ")
+    yield from folded(f"{found}; {checks}{hidden}", width, "", "  ")
     if worst(diagnosis) is not None:
         code = _root(diagnosis) or diagnosis.findings[0].code
-        yield from _folded(f"`brokernat explain {code}` says more", width, "", "  ")
-
-
-def _folded(text: str, width: int, first: str, then: str) -> list[str]:
-    return textwrap.wrap(
-        printable(text),
-        width,
-        initial_indent=first,
-        subsequent_indent=then,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+        yield from folded(f"`brokernat explain {code}` says more", width, "", "  ")
