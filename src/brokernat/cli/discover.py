@@ -16,9 +16,10 @@ import click
 from brokernat.cli import console
 from brokernat.cli.cluster_choice import chosen_cluster
 from brokernat.cli.discover_writing import may_write, rules_text, write_config, write_rules
+from brokernat.cli.extras import needing_kio
 from brokernat.cli.file_change import can_ask
 from brokernat.cli.options import EXIT_FINDINGS, config_option, format_option, token_command_option
-from brokernat.errors import MissingToolError, NothingReachableError
+from brokernat.errors import NothingReachableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -116,13 +117,9 @@ def _require_sense(servers: Sequence[str], file: str | None, output: str, *, wri
 def _found(
     cluster: Cluster, candidates: Sequence[Endpoint], timeout: float, server_name: str | None, token_command: str | None
 ) -> Discovery:
-    try:
+    with needing_kio("discover"):
         from brokernat.doctor.discovering.matching import match
         from brokernat.doctor.discovering.sweeping import sweep
-    except ModuleNotFoundError as error:
-        if not (error.name or "").startswith("kio"):
-            raise
-        raise MissingToolError("discover needs kio", hint="pip install 'brokernat[doctor]'") from None
     with _moving_line() as progress:
         return match(sweep(cluster, candidates, timeout, progress, server_name, token_command))
 

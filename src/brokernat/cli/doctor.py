@@ -16,10 +16,10 @@ import click
 from brokernat.cli.cluster_choice import chosen_cluster
 from brokernat.cli.doctor_report import listed_checks, report, report_options
 from brokernat.cli.executor_findings import spark_options, with_executors
+from brokernat.cli.extras import needing_kio
 from brokernat.cli.options import config_option, fail_on_option, format_option, token_command_option
 from brokernat.cli.saved_evidence import read_evidence, write_evidence
 from brokernat.cli.spark_options import with_spark
-from brokernat.errors import MissingToolError
 
 if TYPE_CHECKING:
     from brokernat.config import Cluster
@@ -102,10 +102,6 @@ def doctor(
 
 
 def _collected(cluster: Cluster, timeout: float, **asked: Any) -> Evidence:
-    try:
+    with needing_kio("the doctor"):
         from brokernat.doctor.collecting import collect
-    except ModuleNotFoundError as error:
-        if not (error.name or "").startswith("kio"):
-            raise
-        raise MissingToolError("the doctor needs kio", hint="pip install 'brokernat[doctor]'") from None
     return collect(cluster, timeout, **asked)
