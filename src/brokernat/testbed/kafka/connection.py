@@ -24,6 +24,7 @@ class Api(IntEnum):
     API_VERSIONS = 18
     CREATE_TOPICS = 19
     DELETE_TOPICS = 20
+    DESCRIBE_ACLS = 29
     CREATE_ACLS = 30
 
 
@@ -36,6 +37,7 @@ _VERSIONS = {
     Api.API_VERSIONS: 0,
     Api.CREATE_TOPICS: 2,
     Api.DELETE_TOPICS: 1,
+    Api.DESCRIBE_ACLS: 1,
     Api.CREATE_ACLS: 1,
 }
 

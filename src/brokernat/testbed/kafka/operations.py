@@ -11,12 +11,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from brokernat.errors import BrokernatError
+from brokernat.testbed.kafka import answers
 from brokernat.testbed.kafka.connection import Api, Connection
-from brokernat.testbed.kafka.primitives import Reader, array, int8, int16, int32, int64, sized, string
+from brokernat.testbed.kafka.primitives import array, int8, int16, int32, int64, sized, string
 from brokernat.testbed.kafka.records import Record, decode_batches, encode_batch, placed
+from brokernat.testbed.polling import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from brokernat.testbed.kafka.primitives import Reader
 
 _TIMEOUT_MS = 30_000
 _FETCH_BYTES = 8 << 20
@@ -46,16 +50,6 @@ class Topic:
     configs: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Metadata:
-    """What one broker knows of its cluster. `leaders` is partition -> node id, -1 without one, for each topic."""
-
-    cluster_id: str
-    controller: int
-    nodes: frozenset[int]
-    leaders: Mapping[str, Mapping[int, int]]
-
-
 @dataclass(frozen=True)
 class Operations:
     """The operations of one cluster; `connect(node)` opens a connection to a node."""
@@ -63,17 +57,17 @@ class Operations:
     nodes: tuple[int, ...]
     connect: Callable[[int], Connection]
 
-    def metadata(self, node: int, topics: Sequence[str] | None = ()) -> Metadata:
+    def metadata(self, node: int, topics: Sequence[str] | None = ()) -> answers.Metadata:
         """What `node` knows; topics None asks for all, an empty list for none.
 
         Raises:
             OSError: it does not answer.
         """
         with self.connect(node) as connection:
-            return _metadata(connection.ask(Api.METADATA, _names(topics), timeout=5))
+            return answers.metadata(connection.ask(Api.METADATA, _names(topics), timeout=5))
 
     def create_topics(self, topics: Sequence[Topic]) -> None:
-        """Create topics and wait until every partition has a leader; what exists is left as it is.
+        """Create topics and wait until every broker knows a leader of each partition; what exists is left as it is.
 
         Raises:
             KafkaError: a broker refused.
@@ -84,10 +78,15 @@ class Operations:
             for topic in topics
         )  # fmt: skip
         self._controller_request(
-            Api.CREATE_TOPICS, wanted + int32(_TIMEOUT_MS) + int8(0), _creation_errors, "create topics"
+            Api.CREATE_TOPICS, wanted + int32(_TIMEOUT_MS) + int8(0), answers.creation_errors, "create topics"
         )
-        for topic in topics:
-            self.leaders(topic.name)
+        names = [topic.name for topic in topics]
+
+        def led(connection: Connection) -> bool:
+            found = answers.metadata(connection.ask(Api.METADATA, _names(names), timeout=5)).leaders
+            return all(_all_led(found.get(name, {})) for name in names)
+
+        self._known_everywhere(led, f"leaders of {', '.join(names)}")
 
     def delete_topics(self, names: Sequence[str]) -> None:
         """Delete topics.
@@ -96,15 +95,21 @@ class Operations:
             KafkaError: a broker refused.
         """
         body = array(string(name) for name in names) + int32(_TIMEOUT_MS)
-        self._controller_request(Api.DELETE_TOPICS, body, _deletion_errors, "delete topics")
+        self._controller_request(Api.DELETE_TOPICS, body, answers.deletion_errors, "delete topics")
 
     def create_acls(self, acls: Sequence[bytes]) -> None:
-        """Give rights; the bytes are encoded creations (acls.py).
+        """Give rights and wait until every broker acts on them; the bytes are encoded creations (acls.py).
 
         Raises:
             KafkaError: a broker refused.
         """
-        self._controller_request(Api.CREATE_ACLS, array(acls), _acl_errors, "give rights")
+        self._controller_request(Api.CREATE_ACLS, array(acls), answers.acl_errors, "give rights")
+
+        # As a filter the bytes of a creation mean just that right.
+        def in_force(connection: Connection) -> bool:
+            return all(answers.has_acls(connection.ask(Api.DESCRIBE_ACLS, acl, timeout=5)) for acl in acls)
+
+        self._known_everywhere(in_force, "rights in force")
 
     def leaders(self, topic: str, timeout: float = 30) -> Mapping[int, int]:
         """The leader of each partition, as soon as all have one.
@@ -119,7 +124,7 @@ class Operations:
                     found = self.metadata(node, [topic]).leaders.get(topic, {})
                 except OSError:
                     continue
-                if found and all(leader >= 0 for leader in found.values()):
+                if _all_led(found):
                     return found
             if time.monotonic() > deadline:
                 raise BrokernatError(f"topic {topic}: not every partition has a leader within {timeout:.0f} s")
@@ -140,7 +145,7 @@ class Operations:
                 batch = encode_batch(mine[start : start + _BATCH_RECORDS], now)
                 part = array([int32(partition) + sized(batch)])
                 body = string(None) + int16(-1) + int32(_TIMEOUT_MS) + array([string(topic) + part])
-                self._leader_request(topic, partition, Api.PRODUCE, body, _produce_error)
+                self._leader_request(topic, partition, Api.PRODUCE, body, answers.produce_error)
         return len(records)
 
     def end_offsets(self, topic: str) -> dict[int, int]:
@@ -161,14 +166,14 @@ class Operations:
     def _offset(self, topic: str, partition: int, when: int) -> int:
         part = array([int32(partition) + int64(when)])
         body = int32(-1) + array([string(topic) + part])
-        return self._leader_request(topic, partition, Api.LIST_OFFSETS, body, _listed_offset)
+        return self._leader_request(topic, partition, Api.LIST_OFFSETS, body, answers.listed_offset)
 
     def _fetch(self, topic: str, partition: int, offset: int) -> bytes:
         part = array([int32(partition) + int64(offset) + int32(_FETCH_BYTES)])
         limits = int32(-1) + int32(500) + int32(1) + int32(_FETCH_BYTES) + int8(0)
         body = limits + array([string(topic) + part])
         pieces: list[bytes] = []
-        self._leader_request(topic, partition, Api.FETCH, body, lambda answer: _fetched(answer, pieces))
+        self._leader_request(topic, partition, Api.FETCH, body, lambda answer: answers.fetched(answer, pieces))
         return b"".join(pieces)
 
     def _leader_request(
@@ -190,6 +195,21 @@ class Operations:
             return (refused[0][1], f"{refused[0][0]}: {refused[0][2]}", 0) if refused else (0, None, 0)
 
         _insist(doing, attempt)
+
+    def _known_everywhere(self, known: Callable[[Connection], bool], what: str) -> None:
+        """Wait for all that run: one broker answers a request before the others have heard of what it changed."""
+        for node in self.nodes:
+
+            def asked(node: int = node) -> bool:
+                try:
+                    with self.connect(node) as connection:
+                        return known(connection)
+                except ConnectionRefusedError:
+                    return True
+                except OSError:
+                    return False
+
+            wait_until(asked, f"{what} on node {node}", timeout=_TIMEOUT_MS / 1000)
 
     def _connection(self, node: int) -> Connection:
         try:
@@ -227,85 +247,9 @@ def _insist(doing: str, attempt: Callable[[], tuple[int, str | None, int]]) -> i
         time.sleep(0.1)
 
 
+def _all_led(leaders: Mapping[int, int]) -> bool:
+    return bool(leaders) and all(leader >= 0 for leader in leaders.values())
+
+
 def _names(topics: Sequence[str] | None) -> bytes:
     return int32(-1) if topics is None else array(string(name) for name in topics)
-
-
-def _metadata(answer: Reader) -> Metadata:
-    nodes = frozenset(answer.array(_node))
-    cluster_id, controller = answer.name(), answer.int32()
-    return Metadata(cluster_id, controller, nodes, dict(answer.array(_topic)))
-
-
-def _node(answer: Reader) -> int:
-    node = answer.int32()
-    answer.string()
-    answer.int32()
-    answer.string()
-    return node
-
-
-def _topic(answer: Reader) -> tuple[str, Mapping[int, int]]:
-    answer.int16()
-    name = answer.name()
-    answer.int8()
-    return name, dict(answer.array(_partition))
-
-
-def _partition(answer: Reader) -> tuple[int, int]:
-    answer.int16()
-    partition, leader = answer.int32(), answer.int32()
-    answer.array(Reader.int32)
-    answer.array(Reader.int32)
-    return partition, leader
-
-
-def _creation_errors(answer: Reader) -> list[tuple[str, int, str | None]]:
-    answer.int32()
-    return answer.array(lambda one: (one.name(), one.int16(), one.string()))
-
-
-def _deletion_errors(answer: Reader) -> list[tuple[str, int, str | None]]:
-    answer.int32()
-    return answer.array(lambda one: (one.name(), one.int16(), None))
-
-
-def _acl_errors(answer: Reader) -> list[tuple[str, int, str | None]]:
-    answer.int32()
-    return answer.array(lambda one: ("", one.int16(), one.string()))
-
-
-def _single(answer: Reader, read: Callable[[Reader], tuple[int, int]]) -> tuple[int, int]:
-    """The one partition of the one topic that was asked about."""
-    answer.int32()
-    answer.string()
-    answer.int32()
-    answer.int32()
-    return read(answer)
-
-
-def _produce_error(answer: Reader) -> tuple[int, int]:
-    return _single(answer, lambda one: (one.int16(), one.int64()))
-
-
-def _listed_offset(answer: Reader) -> tuple[int, int]:
-    def offset(one: Reader) -> tuple[int, int]:
-        code = one.int16()
-        one.int64()
-        return code, one.int64()
-
-    return _single(answer, offset)
-
-
-def _fetched(answer: Reader, pieces: list[bytes]) -> tuple[int, int]:
-    answer.int32()
-
-    def piece(one: Reader) -> tuple[int, int]:
-        code = one.int16()
-        one.int64()
-        one.int64()
-        one.array(lambda aborted: (aborted.int64(), aborted.int64()))
-        pieces.append(one.sized())
-        return code, 0
-
-    return _single(answer, piece)
