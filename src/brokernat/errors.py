@@ -6,6 +6,7 @@
     ├── NothingReachableError   3
     ├── UnmappedEndpointError   5   carries the rule to add
     ├── ProofFailedError        5
+    ├── DamagedBundleError      5   names every file that is not as it was collected
     ├── NotExpressibleError     5   names every rule that a target has no words for
     ├── IncompleteError         6
     ├── NotExecutableError    126   of `exec`
@@ -145,6 +146,12 @@ class UnmappedEndpointError(BrokernatError):
 
 class ProofFailedError(BrokernatError):
     """A client could not show that it holds the map and reaches every leader."""
+
+    exit_code = 5
+
+
+class DamagedBundleError(BrokernatError):
+    """Files of a bundle are not those that were collected: nothing of it may be installed."""
 
     exit_code = 5
 

@@ -85,3 +85,13 @@ def test_what_the_user_has_is_kept_and_not_shown(
 )
 def test_refusals_and_help(run: Run, snapshot: SnapshotAssertion, line: str) -> None:
     assert run("exec", *line.split()) == snapshot
+
+
+def test_a_bug_of_ours_is_told_from_the_code_of_the_program(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def bug(*_: object, **__: object) -> None:
+        raise RuntimeError("the password is canary")
+
+    monkeypatch.setattr("brokernat.clients.launch.plan", bug)
+    text = run("exec", "--cluster", "hq", "--", "java")
+    assert text.startswith("exit 125\n--- stdout\n--- stderr\nerror: internal error, RuntimeError")
+    assert "issue tracker" in text

@@ -7,6 +7,7 @@ import pytest
 from brokernat.errors import (
     BrokernatError,
     ConfigError,
+    DamagedBundleError,
     IncompleteError,
     Location,
     MissingToolError,
@@ -27,6 +28,7 @@ from brokernat.errors import (
         (NothingReachableError("m"), 3),
         (UnmappedEndpointError("a:1", "a:1 = HOST:PORT"), 5),
         (ProofFailedError("m"), 5),
+        (DamagedBundleError("m"), 5),
         (NotExpressibleError("m"), 5),
         (IncompleteError("m"), 6),
     ],

@@ -51,10 +51,20 @@ class Description:
 
     @classmethod
     def read(cls, folder: Path) -> Description:
-        """What stands in a bundle; `manifest.verify` comes first."""
-        known = json.loads((folder / DESCRIPTION).read_text())
-        connector = known["connector"] and tuple(known["connector"])
-        return cls(**known | {"extras": tuple(known["extras"]), "connector": connector})
+        """What stands in a bundle; `manifest.verify` comes first.
+
+        Raises:
+            ConfigError: nothing that this version understands.
+        """
+        try:
+            known = json.loads((folder / DESCRIPTION).read_text("utf-8"))
+            connector = known["connector"] and tuple(known["connector"])
+            return cls(**known | {"extras": tuple(known["extras"]), "connector": connector})
+        except (OSError, ValueError, KeyError, TypeError):
+            message = (
+                f"`{folder / DESCRIPTION}` does not describe a bundle that brokernat {brokernat.__version__} knows"
+            )
+            raise ConfigError([Problem("not-a-bundle", message, "`brokernat bundle DIR` makes one")]) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +84,14 @@ def collect(folder: Path, extras: Sequence[str] | None = None) -> Collected:
         extras: brokernat's extras to take along; None for all that are installed here.
 
     Raises:
-        ConfigError: the folder is there, an extra is not, a package was changed since it was installed.
+        ConfigError: the folder is there or cannot be made, an extra is not, a package was changed since it was
+            installed.
         MissingToolError: no jars to be had, no agent, no plug-in.
     """
     if folder.exists():
         message = f"`{folder}` is there already"
         raise ConfigError([Problem("file-exists", message, "name a new folder; a bundle is never changed")])
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    work = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    work = _folder_beside(folder)
     try:
         description = _fill(work, tuple(installed_extras() if extras is None else extras))
         files = manifest.write(work)
@@ -90,6 +100,14 @@ def collect(folder: Path, extras: Sequence[str] | None = None) -> Collected:
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return Collected(folder, description, files)
+
+
+def _folder_beside(folder: Path) -> Path:
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    except OSError as error:
+        raise ConfigError([Problem("file-unwritable", f"`{folder}` cannot be made: {error.strerror}")]) from None
 
 
 def _fill(work: Path, extras: tuple[str, ...]) -> Description:

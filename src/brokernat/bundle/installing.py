@@ -32,12 +32,14 @@ def install(folder: Path) -> Installed:
     """Verify a bundle and put its jars into this user's cache; what is there already stays.
 
     Raises:
-        ConfigError: it is no bundle, or not as it was made.
+        ConfigError: it is no bundle of this version.
+        DamagedBundleError: it is not as it was collected.
     """
     manifest.verify(folder)
     made = Description.read(folder)
     target = cache_dir() / "artifacts"
-    names = sorted(directory.name for directory in (folder / "artifacts").iterdir())
+    # A bundle without Spark has none, and an empty folder may get lost on the way.
+    names = sorted(directory.name for directory in (folder / "artifacts").glob("*"))
     for name in names:
         if not (target / name).is_dir():
             create_directory(target / name, partial(_copy, folder / "artifacts" / name))

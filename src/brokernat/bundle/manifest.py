@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, DamagedBundleError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,29 +28,38 @@ def verify(folder: Path) -> dict[str, str]:
     """The SHA-256 of every file by name, once all of them are found to be as listed.
 
     Raises:
-        ConfigError: a file is missing, changed or not listed; names all of them.
+        ConfigError: `folder` is no bundle.
+        DamagedBundleError: a file is missing, changed, not listed or cannot be read; names all of them.
     """
     try:
-        text = (folder / NAME).read_text()
+        text = (folder / NAME).read_text("utf-8", errors="replace")
     except OSError as error:
         message = f"`{folder / NAME}` cannot be read: {error.strerror}"
         raise ConfigError([Problem("not-a-bundle", message, "`brokernat bundle DIR` makes one")]) from None
     listed = {name: digest for digest, _, name in (line.partition("  ") for line in text.splitlines())}
     found = _sums(folder)
     if wrong := differences(listed, found):
-        message, hint = f"`{folder}` is not as it was collected", "install nothing from it; carry it over again"
-        raise ConfigError([Problem("damaged-bundle", message, hint, details=wrong)])
+        message = "\n".join((f"`{folder}` is not as it was collected", *wrong))
+        raise DamagedBundleError(message, hint="install nothing from it; carry it over again")
     return found
 
 
 def differences(listed: Mapping[str, str], found: Mapping[str, str]) -> tuple[str, ...]:
     """What is wrong with which file, by name; pure."""
-    kinds = {
-        name: "is missing" if name not in found else "is not listed" if name not in listed else "was changed"
-        for name in sorted(listed.keys() | found.keys())
-        if listed.get(name) != found.get(name)
-    }
-    return tuple(f"`{name}` {what}" for name, what in kinds.items())
+    wrong = (name for name in sorted(listed.keys() | found.keys()) if not _agree(listed.get(name), found.get(name)))
+    return tuple(f"`{name}` {_fault(name, listed, found)}" for name in wrong)
+
+
+def _agree(listed: str | None, found: str | None) -> bool:
+    return bool(found) and listed == found
+
+
+def _fault(name: str, listed: Mapping[str, str], found: Mapping[str, str]) -> str:
+    if name not in found:
+        return "is missing"
+    if name not in listed:
+        return "is not listed"
+    return "was changed" if found[name] else "cannot be read"
 
 
 def _sums(folder: Path) -> dict[str, str]:
@@ -59,5 +68,9 @@ def _sums(folder: Path) -> dict[str, str]:
 
 
 def _sum(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    """Nothing for a file that cannot be read, as on a medium that has suffered."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""

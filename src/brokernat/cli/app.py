@@ -8,7 +8,6 @@ turns errors into words and codes.
 from __future__ import annotations
 
 import sys
-import traceback
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ import click
 
 import brokernat
 from brokernat.cli import console, exit_codes
+from brokernat.cli.ending import internal_report, usage_report
 from brokernat.errors import BrokernatError
 
 if TYPE_CHECKING:
@@ -75,8 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         console.report(error.format_message())
         return exit_codes.USAGE
     except click.UsageError as error:
-        path = error.ctx.command_path if error.ctx else "brokernat"
-        console.report(f"error: {error.format_message()}\n\nhint: `{path} --help` shows what there is")
+        console.report(usage_report(error))
         return exit_codes.USAGE
     except click.ClickException as error:
         console.report(f"error: {error.format_message()}")
@@ -87,22 +86,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except console.ReaderGoneError:
         return exit_codes.READER_GONE
     except Exception as error:  # noqa: BLE001 - the last resort of the program
-        console.report(_internal_error(error))
+        console.report(internal_report(error))
         return exit_codes.INTERNAL
     return result if isinstance(result, int) else 0
-
-
-def _internal_error(error: Exception) -> str:
-    """Type and places, never the message nor values: they may hold a secret."""
-    places = [f"  {frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(error.__traceback__)]
-    return "\n".join(
-        (
-            f"error: internal error, {type(error).__name__} in brokernat {brokernat.__version__}: this is a bug",
-            *places,
-            "",
-            "hint: report these lines, which hold no secrets, and what you did, to brokernat's issue tracker",
-        )
-    )
 
 
 if __name__ == "__main__":

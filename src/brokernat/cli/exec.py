@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from brokernat.cli import console, exit_codes
+from brokernat.cli.ending import internal_report, usage_report
 from brokernat.cli.options import config_option, format_option
 from brokernat.errors import BrokernatError, NotExecutableError, ProgramNotFoundError
 
@@ -24,14 +25,30 @@ if TYPE_CHECKING:
 
 
 class _ExecCommand(click.Command):
-    """Ends with 125 where another command would end with 2: the child's codes begin at 0."""
+    """Ends with 125 where another command would end with 1 or 2: the child's codes begin at 0."""
 
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:
         try:
             return super().make_context(*arguments, **options)
         except click.UsageError as error:
-            console.report(f"error: {error.format_message()}\n\nhint: `brokernat exec --help` shows what there is")
+            console.report(usage_report(error))
             raise click.exceptions.Exit(exit_codes.EXEC_FAILED) from None
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (ProgramNotFoundError, NotExecutableError) as error:
+            console.report(error.report())
+            return error.exit_code
+        except BrokernatError as error:
+            console.report(error.report())
+        except click.UsageError as error:
+            console.report(usage_report(error))
+        except (click.exceptions.Exit, click.Abort, console.ReaderGoneError):
+            raise
+        except Exception as error:  # noqa: BLE001 - the last resort, as in `main`
+            console.report(internal_report(error))
+        return exit_codes.EXEC_FAILED
 
 
 @click.command(
@@ -65,38 +82,29 @@ def exec_(
     quiet: bool,
     output: str,
     command: tuple[str, ...],
-) -> int:
+) -> None:
     """Run a JVM, librdkafka or Python program of Kafka's with the address map in force."""
     from brokernat.address import Unmapped
     from brokernat.clients.launch import plan, replace_process
 
-    try:
-        if output == "json" and not dry_run:
-            raise click.UsageError("`--format json` is for `--dry-run`: stdout is the program's")
-        clusters = _clusters(config_file, names, secrets=with_client_properties)
-        launch = plan(
-            command,
-            clusters,
-            os.environ,
-            unmapped=Unmapped(unmapped) if unmapped else None,
-            agent_path=agent_path,
-            with_client_properties=with_client_properties,
-        )
-        if dry_run:
-            _show(launch, output)
-            return 0
-        for note in launch.notes:
-            if note.warning or not quiet:
-                console.note(f"[brokernat] {note}")
-        replace_process(launch)
-    except click.UsageError as error:
-        console.report(f"error: {error.format_message()}")
-    except (ProgramNotFoundError, NotExecutableError) as error:
-        console.report(error.report())
-        return error.exit_code
-    except BrokernatError as error:
-        console.report(error.report())
-    return exit_codes.EXEC_FAILED
+    if output == "json" and not dry_run:
+        raise click.UsageError("`--format json` is for `--dry-run`: stdout is the program's")
+    clusters = _clusters(config_file, names, secrets=with_client_properties)
+    launch = plan(
+        command,
+        clusters,
+        os.environ,
+        unmapped=Unmapped(unmapped) if unmapped else None,
+        agent_path=agent_path,
+        with_client_properties=with_client_properties,
+    )
+    if dry_run:
+        _show(launch, output)
+        return
+    for note in launch.notes:
+        if note.warning or not quiet:
+            console.note(f"[brokernat] {note}")
+    replace_process(launch)
 
 
 def _clusters(config_file: Path, names: tuple[str, ...], *, secrets: bool) -> list[Cluster]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from brokernat.bundle import manifest
 from brokernat.bundle.collecting import DESCRIPTION, Description
 from brokernat.bundle.installing import install
 from brokernat.clients.spark.connector import candidates
-from brokernat.errors import ConfigError
+from brokernat.errors import ConfigError, DamagedBundleError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,7 +56,7 @@ def test_what_its_maker_could_not_get_is_never_asked_for(bundle: Path, cache: Pa
 
 def test_of_a_damaged_bundle_nothing_is_installed(bundle: Path, cache: Path) -> None:
     (bundle / "artifacts" / "token-4.0.0-key" / "a.jar").write_bytes(b"another")
-    with pytest.raises(ConfigError, match="was changed"):
+    with pytest.raises(DamagedBundleError, match="was changed"):
         install(bundle)
     assert not cache.exists()
 
@@ -63,3 +64,19 @@ def test_of_a_damaged_bundle_nothing_is_installed(bundle: Path, cache: Path) -> 
 def test_a_description_survives_being_written(bundle: Path) -> None:
     made = Description.read(bundle)
     assert (made.extras, made.connector) == (("spark",), (KNOWN.connector, KNOWN.token_provider))
+
+
+def test_a_bundle_without_jars_is_installed_when_its_empty_folder_was_lost(bundle: Path, cache: Path) -> None:
+    shutil.rmtree(bundle / "artifacts")
+    manifest.write(bundle)
+    assert install(bundle).artifacts == ()
+
+
+@pytest.mark.parametrize("description", [None, "{", "[]", '{"extras": []}'])
+def test_a_folder_with_sums_and_nothing_else_is_no_bundle(bundle: Path, cache: Path, description: str | None) -> None:
+    (bundle / DESCRIPTION).unlink()
+    if description is not None:
+        (bundle / DESCRIPTION).write_text(description)
+    manifest.write(bundle)
+    with pytest.raises(ConfigError, match="does not describe a bundle"):
+        install(bundle)
