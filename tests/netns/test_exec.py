@@ -54,9 +54,9 @@ def test_kcat_writes_and_reads_through_nginx(
     lines = [f"{name}={value.reveal() if isinstance(value, Secret) else value}" for name, value in client.items()]
     servers = ",".join(map(str, nginx_world.hq.cluster.bootstrap_servers))
     login.write_text("\n".join([f"bootstrap.servers={servers}", *lines, ""]))
-    produce = ["-P", "-t", topic_name, "-X", "message.timeout.ms=8000"]
+    produce = ["-P", "-t", topic_name]
 
-    failed = run("kcat", "-F", str(login), *produce, stdin="lost")
+    failed = run("kcat", "-F", str(login), *produce, "-X", "message.timeout.ms=8000", stdin="lost")
     assert failed.returncode != 0
     assert nginx_world.hq.read(topic_name) == []
 

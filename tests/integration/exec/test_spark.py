@@ -24,6 +24,10 @@ DEFAULTS = {
     "spark.driver.host": "127.0.0.1",
     "spark.executor.instances": "2",
     "spark.executor.cores": "1",
+    # Both executors are there before a task is: on a busy machine one of them could do all the work.
+    "spark.cores.max": "2",
+    "spark.scheduler.minRegisteredResourcesRatio": "1",
+    "spark.scheduler.maxRegisteredResourcesWaitingTime": "180s",
     # The job's owner has options of their own for every executor, and for every driver.
     "spark.executor.defaultJavaOptions": f"-Downer=executor {C1}",
     "spark.driver.extraJavaOptions": f"-Downer=driver {C1}",

@@ -14,6 +14,7 @@ from tests.integration.librdkafka.releases import RELEASES
 
 from brokernat.address import AddressMap, Unmapped
 from brokernat.clients.confluent import configure
+from brokernat.testbed.polling import wait_until
 
 if TYPE_CHECKING:
     from brokernat.config import Cluster
@@ -120,10 +121,10 @@ def test_nothing_acknowledged_is_lost_when_leaders_move_and_a_broker_restarts(
     program = Program.start(release, "traffic", [order(hq, topic_name)])
     try:
         advance(program)
-        before = dict(hq.leaders(topic_name))
+        assert 2 in hq.leaders(topic_name).values()
         hq.kill(2)
+        wait_until(lambda: 2 not in hq.leaders(topic_name).values(), "leaders elsewhere", timeout=TIMEOUT)
         advance(program)
-        assert before != dict(hq.leaders(topic_name))
         hq.start(2)
         advance(program)
         program.tell("stop")

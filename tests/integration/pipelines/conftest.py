@@ -174,7 +174,7 @@ def sources(records: Sequence[Record]) -> list[str]:
     return [(record.header("brokernat-src") or b"").decode() for record in records]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def standalone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandaloneCluster]:
     """A master and one worker with one core."""
     with standalone_cluster(tmp_path_factory.mktemp("standalone"), workers=1) as running:

@@ -81,19 +81,19 @@ class Worker:
 
     def wait_until_full(self) -> None:
         if self.on_full == "block":
-            wait_until(lambda: self.handler.status().room < 100_000, "a full spool", timeout=60)
+            wait_until(lambda: self.handler.status().room < 100_000, "a full spool", timeout=240)
         else:
-            wait_until(lambda: self.handler.status().refused > 20, "refusals", timeout=60)
+            wait_until(lambda: self.handler.status().refused > 20, "refusals", timeout=240)
         assert self.handler.status().held <= SPOOL
 
     def wait_for_deliveries(self, acknowledged: int) -> None:
-        wait_until(lambda: self.handler.status().acknowledged > acknowledged + 100, "deliveries", timeout=120)
+        wait_until(lambda: self.handler.status().acknowledged > acknowledged + 100, "deliveries", timeout=240)
 
     def end(self, thread: threading.Thread) -> None:
         """Everything that was accepted has arrived once, and everything else was refused."""
         self.over.set()
         thread.join(60)
-        assert self.handler.flush(120)
+        assert self.handler.flush(240)
         status = self.handler.status()
         self.handler.close()
         found = arrived(self.cluster, self.topic)
@@ -141,9 +141,9 @@ def test_records_wait_for_rights_and_are_not_rejected(
     disturbed.create_topic(topic_name)
     handler = KafkaHandler(disturbed.cluster, topic_name, tmp_path, close_timeout=60)
     handler.handle(logging.makeLogRecord({"msg": "audit"}))
-    wait_until(lambda: "AUTHORIZATION" in handler.status().trouble, "the refusal", timeout=60)
+    wait_until(lambda: "AUTHORIZATION" in handler.status().trouble, "the refusal", timeout=240)
     assert (handler.status().pending, handler.status().rejected) == (1, 0)
     may_write(disturbed, topic_name)
-    assert handler.flush(120)
+    assert handler.flush(240)
     handler.close()
     assert arrived(disturbed, topic_name).messages == {"audit": 1}

@@ -21,7 +21,7 @@ RULES = {
     "hosts": [f"192.168.1.{host} = 10.99.1.{host}" for host in (23, 24, 25)],
     "network": ["192.168.1.0/24 = 10.99.1.0/24"],
 }
-IMPATIENT = {"default.api.timeout.ms": "20000", "request.timeout.ms": "5000"}
+IMPATIENT = {"default.api.timeout.ms": "60000", "request.timeout.ms": "5000"}
 
 
 @pytest.mark.parametrize("rules", RULES.values(), ids=RULES)

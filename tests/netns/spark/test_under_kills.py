@@ -4,6 +4,7 @@ import os
 import random
 import signal
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,8 @@ class KilledGateway:
                 ["ip", "netns", "pids", self._world.namespace(host).name], capture_output=True, text=True, check=True
             )
             for pid in map(int, pids.stdout.split()):
-                os.kill(pid, signal.SIGKILL)
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
         until(lambda: not self._world.gateway.running(), "the end of nginx")
 
     def start(self) -> None:
