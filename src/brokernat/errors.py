@@ -3,6 +3,7 @@
     BrokernatError              1   never raised itself
     ├── ConfigError             2   every problem of a file or of a text at once
     ├── MissingToolError        2   names what is missing and the package to install
+    ├── WorldError              2   a world of the testbed cannot be made, or does not run
     ├── NothingReachableError   3
     ├── UnmappedEndpointError   5   carries the rule to add
     ├── ProofFailedError        5
@@ -115,6 +116,12 @@ class ConfigError(BrokernatError):
 
 class MissingToolError(BrokernatError):
     """A program, a jar or a library that this machine lacks; the hint names the package to install."""
+
+    exit_code = 2
+
+
+class WorldError(BrokernatError):
+    """A world of the testbed that this machine does not let be made, or that does not run."""
 
     exit_code = 2
 

@@ -73,6 +73,12 @@ def test_a_file_that_holds_something_else_is_left_as_it_is(run: Run, folder: Pat
     assert (folder / "kafka.conf").read_text() == first
 
 
+def test_a_dash_is_stdout(run: Run, folder: Path) -> None:
+    command = ("render", "nginx", "--cluster", "hq")
+    assert run(*command, "--output", "-") == run(*command)
+    assert not (folder / "-").exists()
+
+
 def test_the_command_in_the_header_makes_the_text_again(run: Run, file: Path) -> None:
     file.rename(file.with_name("other name.yaml"))
     text = run("render", "spring", "--config", "other name.yaml", "--cluster", "hq", "--syntax", "properties", *AGENT)

@@ -16,6 +16,7 @@ from brokernat.errors import (
     Problem,
     ProofFailedError,
     UnmappedEndpointError,
+    WorldError,
 )
 
 
@@ -25,6 +26,7 @@ from brokernat.errors import (
         (BrokernatError("m"), 1),
         (ConfigError([Problem("k", "m")]), 2),
         (MissingToolError("m"), 2),
+        (WorldError("m"), 2),
         (NothingReachableError("m"), 3),
         (UnmappedEndpointError("a:1", "a:1 = HOST:PORT"), 5),
         (ProofFailedError("m"), 5),

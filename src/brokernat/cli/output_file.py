@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +21,25 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
         command
     )
     return click.option(
-        "--output", "file", metavar="FILE", type=click.Path(path_type=Path), help="Write here, not to stdout."
+        "--output",
+        "file",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        callback=_none_for_stdout,
+        help="Write here, not to stdout (`-`).",
     )(command)
+
+
+def require_writable(file: Path, *, replace: bool) -> None:
+    """For what takes long to make: says beforehand what `write_file` would say in the end.
+
+    Raises:
+        ConfigError: there is such a file and `replace` was not said, or none can be written there.
+    """
+    if file.exists() and not replace:
+        raise _exists(file)
+    if not os.access(file if file.exists() else file.parent, os.W_OK):
+        raise _unwritable(file, os.strerror(errno.EACCES if file.parent.is_dir() else errno.ENOENT))
 
 
 def write_file(file: Path, text: str, *, replace: bool) -> None:
@@ -31,9 +50,20 @@ def write_file(file: Path, text: str, *, replace: bool) -> None:
     """
     try:
         if not replace and file.exists() and file.read_bytes() != text.encode():
-            hint = "name another file, or say `--replace`"
-            raise ConfigError([Problem("file-exists", f"`{file}` exists and is left as it is", hint)])
+            raise _exists(file)
         file.write_bytes(text.encode())
     except OSError as error:
-        message = f"`{file}` cannot be written: {error.strerror}"
-        raise ConfigError([Problem("file-unwritable", message)]) from None
+        raise _unwritable(file, error.strerror) from None
+
+
+def _none_for_stdout(_: click.Context, __: click.Parameter, file: Path | None) -> Path | None:
+    return None if file == Path("-") else file
+
+
+def _exists(file: Path) -> ConfigError:
+    hint = "name another file, or say `--replace`"
+    return ConfigError([Problem("file-exists", f"`{file}` exists and is left as it is", hint)])
+
+
+def _unwritable(file: Path, why: str | None) -> ConfigError:
+    return ConfigError([Problem("file-unwritable", f"`{file}` cannot be written: {why}")])

@@ -1,22 +1,24 @@
 """`brokernat testbed`: worlds to try things in, outliving the command that made them.
 
-`up` prints what a client needs and, with `--write FILE`, writes it as a ready `brokernat.yaml`, whose password stands
-in a file of the world's own. `down` ends worlds and says which.
+`up` prints what a client needs and a ready `brokernat.yaml`, or writes that to `--output FILE`; a password in it stands
+in a file of the world's own. Whether the file can be written is asked before the brokers are started, which takes a
+while. `down` ends worlds and says which.
 """
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from brokernat.cli import console
 from brokernat.cli.options import format_option
-from brokernat.errors import BrokernatError, ConfigError, Problem
+from brokernat.cli.output_file import output_options, require_writable, write_file
+from brokernat.errors import WorldError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from brokernat.testbed.worlds import Summary
 
 _PROTOCOLS = ["PLAINTEXT", "SASL_PLAINTEXT", "SSL", "SASL_SSL"]
@@ -47,18 +49,18 @@ def testbed() -> None:
 @click.option("--broker-version", help="Of headquarters, as on Maven Central.  [default: the newest tried]")
 @click.option("--brokers", type=click.IntRange(1, 9), default=3, show_default=True, help="Of headquarters.")
 @click.option("--two", is_flag=True, help="A second headquarters that advertises the same addresses.")
-@click.option("--write", metavar="FILE", type=click.Path(path_type=Path), help="Write a brokernat.yaml for it.")
+@output_options
 @format_option
 def up(
     kind: str, between: str, protocol: str | None, broker_version: str | None, brokers: int, two: bool,
-    write: Path | None, output: str,
+    file: Path | None, output: str, *, replace: bool,
 ) -> None:  # fmt: skip
     """Start a world; it runs until `brokernat testbed down`."""
     from brokernat.testbed import Between, ClusterOptions, LoopbackWorld, NetnsWorld, Protocol, World, worlds
     from brokernat.testbed.config_file import config_text
 
-    if write is not None and write.exists():
-        raise ConfigError([Problem("file-exists", f"`{write}` exists already", "name another file")])
+    if file is not None:
+        require_writable(file, replace=replace)
     chosen: dict[str, Any] = {"brokers": brokers}
     if broker_version:
         chosen["version"] = broker_version
@@ -73,15 +75,17 @@ def up(
     console.note(f"starting brokers for a {kind} world …")
     world.up()
     text = config_text(list(world.clusters.values()))
-    if write is not None:
-        write.write_text(text)
+    if file is not None:
+        write_file(file, text, replace=True)
     found = next(one for one in worlds.living() if one.name == world.plan.name)
     if output == "json":
         console.json_data({"version": 1, "world": _as_json(found)})
     else:
         _show(found)
-        if write is None:
-            console.data(f"\n# brokernat.yaml\n{text}")
+        if file is None:
+            console.data(f"\n# brokernat.yaml\n{text.rstrip()}")
+        else:
+            console.note(f"{file}: the clusters of this world; try `brokernat doctor --config {file} --cluster hq`")
 
 
 @testbed.command()
@@ -109,7 +113,7 @@ def down(names: tuple[str, ...], output: str) -> None:
 
     living = {one.name: one for one in worlds.living()}
     if unknown := [name for name in names if name not in living]:
-        raise BrokernatError(f"no world `{unknown[0]}` runs", hint="`brokernat testbed status` lists them")
+        raise WorldError(f"no world `{unknown[0]}` runs", hint="`brokernat testbed status` lists them")
     chosen = [one for one in living.values() if (one.name in names if names else one.detached)]
     for one in chosen:
         worlds.remove(worlds.root() / one.name)
@@ -118,7 +122,6 @@ def down(names: tuple[str, ...], output: str) -> None:
         console.json_data({"version": 1, "ended": [one.name for one in chosen]})
     else:
         console.data("\n".join(f"ended {one.name}" for one in chosen) or "nothing to end")
-    sys.stdout.flush()
 
 
 def _show(summary: Summary) -> None:

@@ -13,7 +13,7 @@ import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from brokernat.errors import BrokernatError
+from brokernat.errors import WorldError
 from brokernat.testbed.scram import scram_argument
 from brokernat.testbed.server_properties import server_properties
 from brokernat.testbed.topology import BrokerPlan, ClusterPlan, Mechanism
@@ -130,8 +130,8 @@ def format_all(brokers: Sequence[BrokerProcess], cluster_id: str) -> None:
     """Format the storage of all brokers side by side.
 
     Raises:
-        BrokernatError: one of them could not be formatted; with what it said.
+        WorldError: one of them could not be formatted; with what it said.
     """
     for broker, process in [(broker, broker.format(cluster_id)) for broker in brokers]:
         if process.wait(_FORMAT_TIMEOUT) != 0:
-            raise BrokernatError(f"cannot format node {broker.plan.node_id}: {broker.last_words()}")
+            raise WorldError(f"cannot format node {broker.plan.node_id}: {broker.last_words()}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from typing import TYPE_CHECKING
 
-from brokernat.errors import BrokernatError
+from brokernat.errors import WorldError
 from brokernat.testbed.place import Launcher, Place, script
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class ForwarderGateway:
         """Start it and return when every port listens; nothing happens when it runs.
 
         Raises:
-            BrokernatError: a port cannot be had.
+            WorldError: a port cannot be had.
         """
         if self.running() or not self._forwards:
             return
@@ -40,7 +40,7 @@ class ForwarderGateway:
             ready = output.readline()
         if ready != b"ready\n":
             self.stop()
-            raise BrokernatError(f"the gateway does not start: {self._log.read_text(errors='replace').strip()[-500:]}")
+            raise WorldError(f"the gateway does not start: {self._log.read_text(errors='replace').strip()[-500:]}")
 
     def stop(self) -> None:
         """End it at once: every connection through it is reset, every port refuses."""

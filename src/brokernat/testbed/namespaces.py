@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from brokernat.errors import BrokernatError, MissingToolError
+from brokernat.errors import MissingToolError, WorldError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,12 +51,12 @@ class Namespace:
         """Run a command there to its end; `text` is its standard input; the result is its standard output.
 
         Raises:
-            BrokernatError: it failed; with what it said.
+            WorldError: it failed; with what it said.
             subprocess.TimeoutExpired: it did not end.
         """
         return run(*self.command(words), text=text, timeout=timeout, environment=environment)
 
-    def dial(self, endpoint: Endpoint, timeout: float = 3.0) -> socket.socket:
+    def dial(self, endpoint: Endpoint, timeout: float = 15.0) -> socket.socket:
         """A TCP connection from there.
 
         Raises:
@@ -142,14 +142,14 @@ def run(
     """Run a command to its end and return its standard output.
 
     Raises:
-        BrokernatError: it failed; with what it said.
+        WorldError: it failed; with what it said.
         subprocess.TimeoutExpired: it did not end.
     """
     done = subprocess.run(
         words, input=text, capture_output=True, text=True, timeout=timeout, env=environment, check=False
     )
     if done.returncode != 0:
-        raise BrokernatError(f"`{' '.join(words)}` failed: {(done.stderr or done.stdout).strip()}")
+        raise WorldError(f"`{' '.join(words)}` failed: {(done.stderr or done.stdout).strip()}")
     return done.stdout
 
 

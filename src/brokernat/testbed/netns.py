@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, ClassVar
 
-from brokernat.errors import BrokernatError
+from brokernat.errors import WorldError
 from brokernat.testbed.faults import Faults
 from brokernat.testbed.namespaces import Namespace, join, tool
 from brokernat.testbed.netns_gateways import Gateways, NatGateway, NginxGateway
@@ -66,10 +66,10 @@ class NetnsWorld(World):
         """Start everything and prove the plan, as every world does.
 
         Raises:
-            BrokernatError: not root, besides what every world raises.
+            WorldError: not root, besides what every world raises.
         """
         if os.geteuid() != 0:
-            raise BrokernatError("the netns world needs root", hint="the loopback world does not")
+            raise WorldError("the netns world needs root", hint="the loopback world does not")
         super().up()
 
     @property

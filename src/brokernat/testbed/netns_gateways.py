@@ -28,7 +28,7 @@ worker_processes 1;
 events {{ worker_connections 4096; }}
 include {folder}/stream.conf;
 """
-_TIMEOUT = 20
+_TIMEOUT = 90
 
 
 class NginxGateway:
@@ -47,7 +47,7 @@ class NginxGateway:
 
         Raises:
             MissingToolError: nginx is not installed.
-            BrokernatError: it does not start; with what it said.
+            WorldError: it does not start; with what it said.
         """
         if self.running():
             return

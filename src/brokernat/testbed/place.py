@@ -29,7 +29,7 @@ class Place(Protocol):
         """The command line that runs `words` in this place."""
         ...
 
-    def dial(self, endpoint: Endpoint, timeout: float = 3.0) -> socket.socket:
+    def dial(self, endpoint: Endpoint, timeout: float = 15.0) -> socket.socket:
         """A TCP connection from this place.
 
         Raises:
@@ -45,7 +45,7 @@ class Here:
         """`words` as they are."""
         return list(words)
 
-    def dial(self, endpoint: Endpoint, timeout: float = 3.0) -> socket.socket:
+    def dial(self, endpoint: Endpoint, timeout: float = 15.0) -> socket.socket:
         """A TCP connection from here."""
         return socket.create_connection((endpoint.host, endpoint.port), timeout=timeout)
 

@@ -9,7 +9,7 @@ import ssl
 from functools import partial
 from typing import TYPE_CHECKING
 
-from brokernat.errors import BrokernatError
+from brokernat.errors import WorldError
 from brokernat.testbed.kafka.connection import Connection
 from brokernat.testbed.polling import wait_until
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from brokernat.testbed.topology import WorldPlan
 
 _DEAD_TIMEOUT = 1.0
-_ALIVE_TIMEOUT = 60.0
+_ALIVE_TIMEOUT = 180.0
 
 
 def prove(plan: WorldPlan, client: Place) -> None:
     """Hold the plan against the network.
 
     Raises:
-        BrokernatError: an advertised endpoint answers.
+        WorldError: an advertised endpoint answers.
         NothingReachableError: a reachable one does not.
     """
     for endpoint in plan.dead():
         if connects(endpoint, client):
-            raise BrokernatError(
+            raise WorldError(
                 f"{endpoint} is advertised by a broker that hides, and it answers",
                 hint="does a server of this machine listen on 0.0.0.0 or on [::]?",
             )

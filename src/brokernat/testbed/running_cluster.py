@@ -129,7 +129,7 @@ class RunningCluster:
 
         Raises:
             MissingToolError: no Java, or the jars cannot be had.
-            BrokernatError: the storage cannot be formatted.
+            WorldError: the storage cannot be formatted.
         """
         java = find_java(minimum_java(self._version))
         runtime = Runtime(java, self._version.jars()[0].parent, self.plan.options.jvm_options)
@@ -263,7 +263,7 @@ def launch_all(clusters: Sequence[RunningCluster]) -> None:
     """Start several clusters side by side and wait for all.
 
     Raises:
-        BrokernatError: one of them does not come up.
+        WorldError: one of them does not come up.
     """
     for cluster in clusters:
         cluster.launch()

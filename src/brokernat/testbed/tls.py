@@ -11,7 +11,7 @@ import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from brokernat.errors import BrokernatError, MissingToolError
+from brokernat.errors import MissingToolError, WorldError
 from brokernat.testbed.listeners import Certificate
 from brokernat.testbed.server_properties import CLIENTS_P12, STORE_PASSWORD
 
@@ -55,7 +55,7 @@ def make_stores(cluster: ClusterPlan, folder: Path, java: Java) -> None:
 
     Raises:
         MissingToolError: this Java has no keytool.
-        BrokernatError: keytool failed; with what it said.
+        WorldError: keytool failed; with what it said.
     """
     keytool = java.home / "bin" / "keytool"
     if not keytool.exists():
@@ -103,4 +103,4 @@ def _run_all(commands: Sequence[Sequence[str]]) -> None:
     for process in started:
         said, _ = process.communicate(timeout=_TIMEOUT)
         if process.returncode != 0:
-            raise BrokernatError(f"keytool failed: {said.strip()}")
+            raise WorldError(f"keytool failed: {said.strip()}")

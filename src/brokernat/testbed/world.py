@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, ClassVar, Protocol, Self
 
-from brokernat.errors import BrokernatError
+from brokernat.errors import WorldError
 from brokernat.testbed import worlds
 from brokernat.testbed.place import Launcher, Place
 from brokernat.testbed.proof import prove
@@ -96,10 +96,10 @@ class World(ABC):
 
         Raises:
             MissingToolError: something to run it with is not there; named with its package.
-            BrokernatError: it does not come up, or the proof failed; nothing is left running.
+            WorldError: it does not come up, or the proof failed; nothing is left running.
         """
         if sys.platform != "linux":
-            raise BrokernatError(f"the {self.kind} world needs Linux")
+            raise WorldError(f"the {self.kind} world needs Linux")
         worlds.remove_stale()
         with ExitStack() as undo:
             self.plan, self._claims = self._claim_slot()
@@ -168,4 +168,4 @@ class World(ABC):
                 return plan, claims
             for held in claims:
                 held.close()
-        raise BrokernatError(f"no free slot for a {self.kind} world", hint="brokernat testbed down")
+        raise WorldError(f"no free slot for a {self.kind} world", hint="brokernat testbed down")

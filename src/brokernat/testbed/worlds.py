@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from brokernat.errors import BrokernatError
+from brokernat.errors import WorldError
 from brokernat.testbed import keeper
 from brokernat.testbed.place import script
 
@@ -60,7 +60,7 @@ def root() -> Path:
     path = Path(tempfile.gettempdir()) / f"brokernat-testbed-{os.getuid()}"
     path.mkdir(mode=0o700, exist_ok=True)
     if path.is_symlink() or path.stat().st_uid != os.getuid():
-        raise BrokernatError(f"{path} belongs to somebody else", hint="set TMPDIR to a directory of your own")
+        raise WorldError(f"{path} belongs to somebody else", hint="set TMPDIR to a directory of your own")
     return path
 
 

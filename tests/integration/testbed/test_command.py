@@ -32,7 +32,7 @@ def brokernat(*words: str, expect: int = 0) -> subprocess.CompletedProcess[str]:
 
 def test_up_status_down(tmp_path: Path) -> None:
     file = tmp_path / "brokernat.yaml"
-    up = brokernat("up", "--brokers", "1", "--protocol", "SASL_PLAINTEXT", "--write", str(file), "--format", "json")
+    up = brokernat("up", "--brokers", "1", "--protocol", "SASL_PLAINTEXT", "--output", str(file), "--format", "json")
     world = json.loads(up.stdout)["world"]
     state = worlds.root() / world["name"]
     try:
@@ -49,8 +49,8 @@ def test_up_status_down(tmp_path: Path) -> None:
 
         names = [one["name"] for one in json.loads(brokernat("status", "--format", "json").stdout)["worlds"]]
         assert world["name"] in names
-        refused = brokernat("up", "--write", str(file), expect=2)
-        assert "exists already" in refused.stderr
+        refused = brokernat("up", "--output", str(file), expect=2)
+        assert "exists and is left as it is" in refused.stderr
     finally:
         down = brokernat("down", world["name"])
     assert down.stdout == f"ended {world['name']}\n"
@@ -59,6 +59,6 @@ def test_up_status_down(tmp_path: Path) -> None:
 
 
 def test_down_of_an_unknown_world_says_where_to_look() -> None:
-    refused = brokernat("down", "loopback-0", expect=1)
+    refused = brokernat("down", "loopback-0", expect=2)
     assert "no world `loopback-0` runs" in refused.stderr
     assert "brokernat testbed status" in refused.stderr

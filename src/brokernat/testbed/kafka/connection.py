@@ -71,7 +71,7 @@ class Connection:
         Raises:
             OSError: no broker is there.
         """
-        self.ask(Api.API_VERSIONS, b"", timeout=5)
+        self.ask(Api.API_VERSIONS, b"", timeout=15)
 
     def close(self) -> None:
         self.socket.close()

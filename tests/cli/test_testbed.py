@@ -1,0 +1,23 @@
+"""What `testbed` refuses before it starts anything; worlds that run are in tests/integration/testbed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@pytest.mark.parametrize(
+    ("file", "why"),
+    [("brokernat.yaml", "exists and is left as it is"), ("nowhere/b.yaml", "No such file or directory")],
+)
+def test_a_file_that_cannot_be_written_is_told_before_brokers_start(
+    run: Callable[..., str], monkeypatch: pytest.MonkeyPatch, file: str, why: str
+) -> None:
+    monkeypatch.setattr("brokernat.testbed.LoopbackWorld.up", lambda _: pytest.fail("brokers were started"))
+    text = run("testbed", "up", "--output", file)
+    assert text.startswith("exit 2\n")
+    assert why in text
