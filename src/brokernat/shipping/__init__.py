@@ -3,7 +3,8 @@
 from brokernat.shipping.block import SEQUENCE_HEADER
 from brokernat.shipping.faults import NotShippedError, SpoolBusyError, SpoolDamagedError, SpoolFullError
 from brokernat.shipping.handler import KafkaHandler
-from brokernat.shipping.spool import Rejection, Spool
+from brokernat.shipping.ledger import Rejection
+from brokernat.shipping.spool import Spool
 from brokernat.shipping.status import Status, read_status
 
 __all__ = [

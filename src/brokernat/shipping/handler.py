@@ -31,7 +31,7 @@ from brokernat.shipping.writer import Writer
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from brokernat.shipping.spool import Rejection
+    from brokernat.shipping.ledger import Rejection
 
 EXCLUDED: Final = ("brokernat.shipping", "confluent_kafka", "kafka", "aiokafka")
 _POLL: Final = 0.02

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import select
 
+from brokernat.shipping.batch import Batch
 from brokernat.shipping.lines import LineEncoder, cut
-from brokernat.shipping.tail import Batch
 
 _READ = 64 << 10
 _WAIT = 0.2

@@ -20,8 +20,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from brokernat.shipping.block import SEQUENCE_HEADER
+from brokernat.shipping.ledger import Rejection
 from brokernat.shipping.producer import KafkaFault, describe, rejects
-from brokernat.shipping.spool import Rejection
 from brokernat.shipping.telling import tell
 
 if TYPE_CHECKING:

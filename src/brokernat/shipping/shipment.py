@@ -15,10 +15,11 @@ from brokernat.shipping.faults import SpoolFullError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from brokernat.shipping.batch import Batch
     from brokernat.shipping.pipe import Pipe
     from brokernat.shipping.sender import Sender
     from brokernat.shipping.spool import Spool
-    from brokernat.shipping.tail import Batch, Tail
+    from brokernat.shipping.tail import Tail
 
 _LOG = logging.getLogger("brokernat.shipping")
 _PAUSE: Final = 0.2

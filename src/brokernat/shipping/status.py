@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from brokernat.shipping.faults import SpoolDamagedError
 from brokernat.shipping.lock import held
-from brokernat.shipping.spool import FILE
+from brokernat.shipping.spool_file import FILE, read_contents
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,42 +47,34 @@ def read_status(directory: Path) -> list[Status]:
     Raises:
         SpoolDamagedError: one cannot be read, or there is none.
     """
-    numbered = sorted((path for path in directory.glob("*/" + FILE) if path.parent.name.isdigit()), key=_number)
-    files = [file for file in (directory / FILE, *numbered) if file.exists()]
-    if not files:
+    numbered = sorted((folder for folder in directory.glob("*") if folder.name.isdigit()), key=_number)
+    folders = [folder for folder in (directory, *numbered) if (folder / FILE).exists()]
+    if not folders:
         raise SpoolDamagedError(directory, "there is no spool")
-    return [_read(file) for file in files]
+    return [_read(folder) for folder in folders]
 
 
-def _number(file: Path) -> int:
-    return int(file.parent.name)
+def _number(folder: Path) -> int:
+    return int(folder.name)
 
 
-def _read(file: Path) -> Status:
-    try:
-        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, timeout=5)) as spool:
-            spool.execute("BEGIN")
-            meta = dict(spool.execute("SELECT name, value FROM meta"))
-            pending, size = spool.execute(
-                "SELECT coalesce(sum(count), 0), coalesce(sum(length(payload) + 1), 0) FROM blocks"
-            ).fetchone()
-            (kept,) = spool.execute("SELECT coalesce(sum(length(record) + 1), 0) FROM rejected").fetchone()
-    except sqlite3.Error as error:
-        raise SpoolDamagedError(file.parent, str(error)) from None
-    if "source" not in meta:
-        raise SpoolDamagedError(file.parent, "it has not been opened yet")
-    counts = json.loads(meta.get("counts", "{}"))
+def _read(folder: Path) -> Status:
+    contents = read_contents(folder)
+    noted, pending = contents.noted, contents.pending
+    if "source" not in noted:
+        raise SpoolDamagedError(folder, "it has not been opened yet")
+    counts = json.loads(noted.get("counts", "{}"))
     return Status(
-        directory=file.parent,
-        source=meta["source"],
-        in_use=held(file.parent),
+        directory=folder,
+        source=noted["source"],
+        in_use=held(folder),
         accepted=counts["accepted"],
         acknowledged=counts["acknowledged"],
         rejected=counts["rejected"],
         pending=pending,
         refused=counts["refused"],
         queued=0,
-        held=size + kept,
-        limit=meta["limit"],
-        trouble=meta["trouble"] if pending else "",
+        held=contents.held,
+        limit=noted["limit"],
+        trouble=noted["trouble"] if pending else "",
     )

@@ -10,12 +10,14 @@ import pytest
 
 from brokernat.shipping.producer import REJECTING
 from brokernat.shipping.sender import Sender
-from brokernat.shipping.spool import Rejection, Spool
+from brokernat.shipping.spool import Spool
 from brokernat.testbed.polling import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from brokernat.shipping.ledger import Rejection
 
 
 class Fault:
@@ -122,7 +124,7 @@ def test_a_rejected_record_is_kept_counted_and_never_acknowledged(spool: Spool, 
     assert (spool.counts["acknowledged"], spool.counts["rejected"]) == (2, 1)
     (rejection,) = rejections
     assert (rejection.sequence, rejection.reason) == (2, f"{name}: what {name} means")
-    ((kept,),) = spool._writer.execute("SELECT record FROM rejected")
+    ((kept,),) = spool._file._writer.execute("SELECT record FROM rejected")
     assert json.loads(kept)["message"] == "bad"
 
 

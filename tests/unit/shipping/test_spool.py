@@ -11,7 +11,10 @@ import pytest
 
 from brokernat.shipping import spool as module
 from brokernat.shipping.faults import SpoolBusyError, SpoolDamagedError, SpoolFullError
-from brokernat.shipping.spool import FILE, Position, Rejection, Spool, open_numbered
+from brokernat.shipping.ledger import Rejection
+from brokernat.shipping.position import Position
+from brokernat.shipping.spool import Spool, open_numbered
+from brokernat.shipping.spool_file import FILE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -105,7 +108,7 @@ def test_room_comes_back_exactly_however_often_it_runs_full(tmp_path: Path) -> N
                 position = block.block_id
         assert 0 <= spool.held <= spool.limit
     spool.settle()
-    kept = spool._writer.execute("SELECT sum(length(record) + 1) FROM rejected").fetchone()[0]
+    kept = spool._file._writer.execute("SELECT sum(length(record) + 1) FROM rejected").fetchone()[0]
     assert spool.held == kept
     assert spool.pending == 0
 
@@ -113,11 +116,11 @@ def test_room_comes_back_exactly_however_often_it_runs_full(tmp_path: Path) -> N
 def test_a_disk_that_takes_no_more_is_a_full_spool_and_no_crash(tmp_path: Path) -> None:
     spool = Spool(tmp_path / "spool")
     spool.append(tails("before"))
-    pages = spool._writer.execute("PRAGMA page_count").fetchone()[0]
-    spool._writer.execute(f"PRAGMA max_page_count={pages}")
+    pages = spool._file._writer.execute("PRAGMA page_count").fetchone()[0]
+    spool._file._writer.execute(f"PRAGMA max_page_count={pages}")
     with pytest.raises(SpoolFullError, match="database or disk is full"):
         spool.append(tails("x" * 100_000))
-    spool._writer.execute("PRAGMA max_page_count=1000000")
+    spool._file._writer.execute("PRAGMA max_page_count=1000000")
     spool.append(tails("after"))
     assert messages(spool.blocks_after(0, EVERYTHING)) == ["before", "after"]
     assert [block.first for block in spool.blocks_after(0, EVERYTHING)] == [1, 2]
@@ -163,7 +166,7 @@ def test_numbers_are_not_given_again_after_a_power_cut(
     spool = Spool(tmp_path / "spool", durable=durable)
     spool.append(tails("sent before the power went"))
     folder = crash(spool, tmp_path / "cut")
-    monkeypatch.setattr(module, "_boot", lambda: "another start of the machine")
+    monkeypatch.setattr(module, "boot_id", lambda: "another start of the machine")
     again = Spool(folder, durable=durable)
     assert (again.source == spool.source) is durable
     block = again.append(tails("new"))
@@ -179,7 +182,7 @@ def test_a_spool_that_was_closed_goes_on_after_a_restart_of_the_machine(
     spool = Spool(tmp_path / "spool")
     spool.append(tails("a"))
     spool.close()
-    monkeypatch.setattr(module, "_boot", lambda: "another start of the machine")
+    monkeypatch.setattr(module, "boot_id", lambda: "another start of the machine")
     assert Spool(tmp_path / "spool").source == spool.source
 
 
@@ -199,7 +202,7 @@ def test_positions_are_of_the_same_transaction_as_their_records(tmp_path: Path) 
 def test_a_sender_that_keeps_up_reads_no_disk(tmp_path: Path) -> None:
     spool = Spool(tmp_path / "spool")
     spool.append(tails("a"))
-    spool._reader.close()
+    spool._file._reader.close()
     assert messages(spool.blocks_after(0, EVERYTHING)) == ["a"]
 
 
@@ -207,7 +210,7 @@ def test_new_blocks_in_memory_are_bounded_and_the_rest_comes_from_the_disk(tmp_p
     spool = Spool(tmp_path / "spool")
     for number in range(40):
         spool.append(tails(str(number) + "x" * 500_000))
-    assert spool._fresh_in - spool._fresh_out <= 8 << 20
+    assert spool._fresh.held <= 8 << 20
     position, found = 0, []
     while blocks := spool.blocks_after(position, 3 << 20):
         position = blocks[-1].block_id
@@ -245,7 +248,7 @@ def test_a_damaged_spool_is_said_and_left_as_it_is(tmp_path: Path, content: byte
 
 def test_a_newer_format_is_refused(tmp_path: Path) -> None:
     spool = Spool(tmp_path)
-    spool._writer.execute("PRAGMA user_version=99")
+    spool._file._writer.execute("PRAGMA user_version=99")
     spool.close()
     with pytest.raises(SpoolDamagedError, match="format 99, this version reads 1"):
         Spool(tmp_path)

@@ -14,7 +14,8 @@ from brokernat.shipping.tail import Tail
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from brokernat.shipping.spool import Position
+    from brokernat.shipping.batch import Batch
+    from brokernat.shipping.position import Position
 
 
 _OPEN: list[Tail] = []
@@ -46,7 +47,7 @@ class Reader:
             self._take(batch)
         return self.lines[before:]
 
-    def _take(self, batch: module.Batch) -> None:
+    def _take(self, batch: Batch) -> None:
         self.lines += [json.loads(b"{" + tail)["message"] for tail in batch.tails]
         for place in batch.positions:
             self.positions[place.device, place.inode] = place

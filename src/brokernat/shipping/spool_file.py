@@ -1,0 +1,202 @@
+"""The file of a spool: SQLite in WAL mode, which any end of the process leaves whole. All of shipping's SQL is here.
+
+There is a connection for each of the two threads: the writer's changes things in transactions only, the sender's reads
+blocks. No fork happens in a call (`forking.still`), since SQLite's locks are of the whole process.
+
+What SQLite calls operational (the disk is full, the folder may not be written) means that nothing can be stored now;
+any other error of the database, that what is there is no spool.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing, contextmanager
+from dataclasses import astuple, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from brokernat.shipping.block import Block
+from brokernat.shipping.faults import SpoolDamagedError, SpoolFullError
+from brokernat.shipping.forking import still
+from brokernat.shipping.position import Position
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from brokernat.shipping.ledger import Outcome
+
+FILE: Final = "spool.db"
+FORMAT: Final = 1
+_SETTINGS: Final = ("journal_mode=WAL", "synchronous=FULL", "journal_size_limit=16777216")
+_TABLES: Final = """
+CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS blocks (
+    id INTEGER PRIMARY KEY, source TEXT NOT NULL, first INTEGER NOT NULL, count INTEGER NOT NULL,
+    payload BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS rejected (
+    source TEXT NOT NULL, sequence INTEGER NOT NULL, reason TEXT NOT NULL, record BLOB NOT NULL,
+    PRIMARY KEY (source, sequence));
+CREATE TABLE IF NOT EXISTS positions (
+    device INTEGER NOT NULL, inode INTEGER NOT NULL, path TEXT NOT NULL, offset INTEGER NOT NULL,
+    start BLOB NOT NULL, before BLOB NOT NULL, pieces INTEGER NOT NULL, PRIMARY KEY (device, inode));
+"""
+# A record counts with its line end, as in `Block.size`.
+_HELD: Final = """
+SELECT (SELECT coalesce(sum(length(payload) + 1), 0) FROM blocks)
+     + (SELECT coalesce(sum(length(record) + 1), 0) FROM rejected)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a spool's file holds at one moment."""
+
+    noted: dict[str, Any]
+    """What `note` was given, by name."""
+    pending: int
+    """Records in blocks."""
+    held: int
+    """Bytes of records, rejected ones included."""
+
+
+class SpoolFile:
+    """Open from the making until `close`. Its holder has the folder's lock."""
+
+    def __init__(self, directory: Path) -> None:
+        """Makes the file where there is none. Each commit is on the disk before it counts, until `relax`.
+
+        Args:
+            directory: the spool's folder.
+
+        Raises:
+            SpoolDamagedError: it is no spool, or one of another format.
+            SpoolFullError: it cannot be written.
+        """
+        self._directory = directory
+        with still(), _in_words(directory):
+            self._writer = _connect(directory / FILE)
+            ((found,),) = self._writer.execute("PRAGMA user_version")
+            if found not in (0, FORMAT):
+                raise SpoolDamagedError(directory, f"it has format {found}, this version reads {FORMAT}")
+            for setting in _SETTINGS:
+                self._writer.execute(f"PRAGMA {setting}")
+            self._writer.executescript(_TABLES)
+            self._writer.execute(f"PRAGMA user_version={FORMAT}")
+            self._reader = _connect(directory / FILE)
+            self.found = _contents(self._writer)
+            """What an earlier holder left."""
+            ((last,),) = self._writer.execute("SELECT max(id) FROM blocks")
+            self.last_block_id: int = last or 0
+            """Of the blocks that were found; 0 where there were none."""
+
+    def relax(self) -> None:
+        """A commit costs no fsync from here on, and a power cut may undo it; what was committed before stays."""
+        with still(), _in_words(self._directory):
+            self._writer.execute("PRAGMA wal_checkpoint")
+            self._writer.execute("PRAGMA synchronous=NORMAL")
+
+    def close(self) -> None:
+        """For good."""
+        with still():
+            self._reader.close()
+            self._writer.close()
+
+    def abandon(self) -> tuple[object, ...]:
+        """In a forked child: what must be kept from ever being closed here."""
+        return self._writer, self._reader
+
+    # By the thread that writes
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All that is changed in here, or nothing.
+
+        Raises:
+            SpoolFullError: it cannot be written now.
+            SpoolDamagedError: it cannot be read.
+        """
+        with still(), _in_words(self._directory):
+            try:
+                self._writer.execute("BEGIN IMMEDIATE")
+                yield
+                self._writer.execute("COMMIT")
+            except BaseException:
+                # A full disk has rolled back already.
+                if self._writer.in_transaction:
+                    self._writer.execute("ROLLBACK")
+                raise
+
+    def note(self, **values: Any) -> None:
+        """Write values down by name."""
+        self._writer.executemany("REPLACE INTO meta VALUES (?, ?)", values.items())
+
+    def store(self, block: Block) -> None:
+        """A new block."""
+        row = (block.block_id, block.source, block.first, len(block.records), block.payload)
+        self._writer.execute("INSERT INTO blocks VALUES (?, ?, ?, ?, ?)", row)
+
+    def settle(self, outcome: Outcome) -> None:
+        """The block leaves; its rejected records stay."""
+        self._writer.execute("DELETE FROM blocks WHERE id = ?", (outcome.block.block_id,))
+        for one in outcome.rejections:
+            row = (one.source, one.sequence, one.reason, one.record)
+            self._writer.execute("INSERT OR REPLACE INTO rejected VALUES (?, ?, ?, ?)", row)
+
+    def place(self, position: Position) -> None:
+        """Instead of an earlier one in the same file."""
+        self._writer.execute("REPLACE INTO positions VALUES (?, ?, ?, ?, ?, ?, ?)", astuple(position))
+
+    def forget(self, position: Position) -> None:
+        """The file is no more."""
+        self._writer.execute("DELETE FROM positions WHERE device = ? AND inode = ?", position.key)
+
+    def positions(self) -> list[Position]:
+        """All places in files."""
+        with still():
+            return [Position(*row) for row in self._writer.execute("SELECT * FROM positions")]
+
+    # By the thread that sends
+
+    def block_after(self, block_id: int) -> Block | None:
+        """The block that follows."""
+        query = "SELECT id, source, first, payload FROM blocks WHERE id > ? ORDER BY id LIMIT 1"
+        with still():
+            row = self._reader.execute(query, (block_id,)).fetchone()
+        return None if row is None else Block.stored(*row)
+
+
+def read_contents(directory: Path) -> Contents:
+    """Of a spool that anybody may have open.
+
+    Raises:
+        SpoolDamagedError: it cannot be read.
+    """
+    uri = f"{(directory / FILE).absolute().as_uri()}?mode=ro"
+    try:
+        with closing(sqlite3.connect(uri, uri=True, timeout=5)) as file:
+            file.execute("BEGIN")
+            return _contents(file)
+    except sqlite3.Error as error:
+        raise SpoolDamagedError(directory, str(error)) from None
+
+
+def _contents(file: sqlite3.Connection) -> Contents:
+    noted = dict(file.execute("SELECT name, value FROM meta"))
+    ((pending,),) = file.execute("SELECT coalesce(sum(count), 0) FROM blocks")
+    ((held,),) = file.execute(_HELD)
+    return Contents(noted, pending, held)
+
+
+@contextmanager
+def _in_words(directory: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise SpoolFullError(f"the spool {directory} cannot be written: {error}") from None
+    except sqlite3.DatabaseError as error:
+        raise SpoolDamagedError(directory, str(error)) from None
+
+
+def _connect(file: Path) -> sqlite3.Connection:
+    # Transactions are ours; each connection is used by one thread at a time, not always the one that made it.
+    return sqlite3.connect(file, isolation_level=None, check_same_thread=False, timeout=30)

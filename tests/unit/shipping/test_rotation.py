@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from brokernat.shipping.position import Position
+from brokernat.shipping.rotation import candidates, is_copy, renamed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TEXT = b"one\ntwo\n"
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    file = tmp_path / "app.log"
+    file.write_bytes(TEXT)
+    return file
+
+
+@pytest.fixture
+def place(log: Path) -> Position:
+    found = log.stat()
+    return Position(found.st_dev, found.st_ino, str(log), len(TEXT), TEXT, TEXT)
+
+
+def test_a_renamed_file_is_found_whatever_it_is_called_now(log: Path, place: Position) -> None:
+    assert renamed(place) == log
+    elsewhere = log.rename(log.parent / "yesterday")
+    assert renamed(place) == elsewhere
+    os.truncate(elsewhere, 0)
+    assert renamed(place) is None
+
+
+def test_copies_are_looked_for_among_files_with_its_name_the_newest_first(log: Path, place: Position) -> None:
+    older, newer = log.parent / "app.log.2", log.parent / "2026-app.log"
+    for age, file in enumerate((newer, older, log, log.parent / "other.log")):
+        file.touch()
+        os.utime(file, (1000 - age, 1000 - age))
+    assert candidates(place) == [newer, older, log]
+
+
+def test_a_copy_is_one_while_its_original_has_the_lines_itself(log: Path, place: Position) -> None:
+    copy = log.parent / "app.log.1"
+    copy.write_bytes(TEXT + b"three\n")
+    assert is_copy(copy, place)
+    copy.write_bytes(b"another beginning\n")
+    assert not is_copy(copy, place)
+    copy.write_bytes(TEXT)
+    log.unlink()
+    assert not is_copy(copy, place)
+
+
+def test_a_folder_that_is_gone_has_no_copies(log: Path, place: Position) -> None:
+    log.unlink()
+    log.parent.rmdir()
+    assert candidates(place) == []
+    assert renamed(place) is None
