@@ -14,7 +14,7 @@ from tests.matrix.programs import Client, Programs
 from brokernat.testbed import Advertise, ClusterOptions, LoopbackWorld, Protocol, RunningCluster
 
 IMPATIENT = {
-    "default.api.timeout.ms": "60000",
+    "default.api.timeout.ms": "120000",
     "request.timeout.ms": "10000",
     "reconnect.backoff.ms": "50",
     "reconnect.backoff.max.ms": "500",
@@ -24,7 +24,8 @@ IMPATIENT = {
 HOPELESS = {
     "default.api.timeout.ms": "6000",
     "request.timeout.ms": "2500",
-    "max.block.ms": "6000",
+    # How long it takes to hear of the topic is not what it shall fail of.
+    "max.block.ms": "60000",
     "delivery.timeout.ms": "6000",
     # An idempotent producer that reaches no broker asks for its id for ever, and expires nothing meanwhile.
     "enable.idempotence": "false",

@@ -10,7 +10,7 @@ from brokernat.config import Cluster
 from brokernat.testbed.namespaces import Namespace
 from brokernat.testbed.polling import wait_until
 
-_TIMEOUT = 30
+_TIMEOUT = 90
 
 # What Debian's nginx.conf says around an included file.
 _NGINX_CONF = """\

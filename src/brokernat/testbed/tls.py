@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from brokernat.testbed.topology import ClusterPlan
 
 TRUST_P12, TRUST_PEM, CLIENT_P12 = "trust.p12", "trust.pem", "client.p12"
-_TIMEOUT = 60
+_TIMEOUT = 180
 _CLIENT = "client"
 _VALIDITY = {
     Certificate.VALID: ("-validity", "30"),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from brokernat.testbed.broker import Runtime
     from brokernat.testbed.place import Launcher, Place
 
-_TIMEOUT = 60
+_TIMEOUT = 180
 
 
 def start_zookeeper(

@@ -76,6 +76,8 @@ def test_an_older_cluster_with_topics_groups_and_rights_is_as_before(doctor_scen
     admin = kafka.AdminClient({"bootstrap.servers": ",".join(map(str, hq.direct.bootstrap_servers))})
     offsets = [ConsumerGroupTopicPartitions("auditors", [TopicPartition("orders", 0, 0)])]
     next(iter(admin.alter_consumer_group_offsets(offsets).values())).result(TIMEOUT)
+    # It is there by now, and on return every broker knows it.
+    hq.create_topic("__consumer_offsets")
     before, written = state(hq, with_rights=True), logs(hq)
     assert before["groups"]
     assert before["rights"]

@@ -56,7 +56,7 @@ public final class Exerciser {
     this.file = Path.of(file).getFileName().toString();
     this.topic = topic;
     this.properties = load(file);
-    this.patience = Long.parseLong(properties.getProperty("default.api.timeout.ms", "30000"));
+    this.patience = Long.parseLong(properties.getProperty("default.api.timeout.ms", "120000"));
   }
 
   public static void main(String[] arguments) throws Exception {

@@ -56,9 +56,9 @@ public final class StreamsApp {
         return StreamThreadExceptionResponse.SHUTDOWN_CLIENT;
       });
       streams.start();
-      line.put("in_time", done.await(60, TimeUnit.SECONDS));
+      line.put("in_time", done.await(180, TimeUnit.SECONDS));
       // Closing commits the last transaction: without it a read_committed reader of OUTPUT would miss its records.
-      line.put("closed", streams.close(Duration.ofSeconds(20)));
+      line.put("closed", streams.close(Duration.ofSeconds(60)));
     }
     line.put("ok", Boolean.TRUE.equals(line.get("in_time")) && !line.containsKey("error"));
     line.put("counts", new TreeMap<>(counts));

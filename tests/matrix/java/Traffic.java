@@ -61,7 +61,7 @@ public final class Traffic {
     }
     traffic.producing.set(false);
     producer.join();
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(180);
     while (!traffic.read.containsAll(traffic.acked) && System.nanoTime() < deadline) {
       Thread.sleep(50);
     }
@@ -124,7 +124,7 @@ public final class Traffic {
       ours.add(new TopicPartition(topic, Integer.parseInt(partition)));
     }
     try (AdminClient admin = AdminClient.create(properties)) {
-      admin.electLeaders(ElectionType.PREFERRED, ours).partitions().get(30, TimeUnit.SECONDS).forEach((partition, failure) -> {
+      admin.electLeaders(ElectionType.PREFERRED, ours).partitions().get(180, TimeUnit.SECONDS).forEach((partition, failure) -> {
         // A broker that has just started cannot lead until it is in sync again: whoever waits for it asks again.
         if (failure.isPresent() && !(failure.get() instanceof ElectionNotNeededException) && !(failure.get() instanceof PreferredLeaderNotAvailableException)) {
           failures.add(partition + ": " + Exerciser.causes(failure.get()));
