@@ -14,7 +14,8 @@ import ssl
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from brokernat.address import AddressMap, canonical_text
-from brokernat.clients.translation import As, Table, Without, boolean, choice, integer, translated, underscored
+from brokernat.clients.python_names import COMMON
+from brokernat.clients.translation import As, Table, Without, integer, translated
 from brokernat.errors import MissingToolError
 
 if TYPE_CHECKING:
@@ -29,69 +30,18 @@ Client = TypeVar("Client")
 
 _INSTALL = "pip install 'brokernat[aiokafka]'"
 
-_JAVA_CLASS = "it names a Java class"
-_TOKENS = "the library asks an object for its tokens"
-_CONTEXT = "Java and OpenSSL name them differently"
-
 ENTRIES: Mapping[str, As | Without] = {
-    # All clients.
-    **underscored("security.protocol", "client.id", "sasl.mechanism", "sasl.kerberos.service.name"),
-    **underscored(
-        "connections.max.idle.ms", "metadata.max.age.ms", "request.timeout.ms", "retry.backoff.ms", convert=integer
-    ),
-    "sasl.username": As("sasl_plain_username"),
+    **COMMON,
     "sasl.password": As("sasl_plain_password"),
-    # Arguments of the SSL context that is made of them.
-    "ssl.ca.location": As("ssl_cafile"),
+    # With the files above, arguments of the SSL context that is made of them.
     "ssl.ca.pem": As("ssl_cadata"),
-    "ssl.certificate.location": As("ssl_certfile"),
-    "ssl.key.location": As("ssl_keyfile"),
     "ssl.key.password": As("ssl_password"),
-    "ssl.endpoint.identification.algorithm": As("ssl_check_hostname", choice({"https": True, "": False})),
-    # Producers.
-    **underscored("transactional.id"),
-    **underscored("linger.ms", "max.request.size", "transaction.timeout.ms", convert=integer),
-    **underscored("enable.idempotence", convert=boolean),
-    "acks": As("acks", choice({"all": "all", "-1": "all", "0": 0, "1": 1})),
     "batch.size": As("max_batch_size", integer),
-    "compression.type": As(
-        "compression_type",
-        choice({"none": None, "gzip": "gzip", "snappy": "snappy", "lz4": "lz4", "zstd": "zstd"}),
-    ),
-    # Consumers.
-    **underscored("auto.offset.reset", "group.id", "group.instance.id", "isolation.level"),
-    **underscored(
-        "auto.commit.interval.ms",
-        "fetch.max.bytes",
-        "fetch.max.wait.ms",
-        "fetch.min.bytes",
-        "heartbeat.interval.ms",
-        "max.partition.fetch.bytes",
-        "max.poll.interval.ms",
-        "max.poll.records",
-        "session.timeout.ms",
-        convert=integer,
-    ),
-    **underscored("check.crcs", "enable.auto.commit", "exclude.internal.topics", convert=boolean),
     # What it has in another form, or not at all.
     "delivery.timeout.ms": Without("a batch expires after `request_timeout_ms`", "request_timeout_ms"),
     "retries": Without("it retries until `request_timeout_ms` is over", "request_timeout_ms"),
-    "key.serializer": Without(_JAVA_CLASS, "key_serializer"),
-    "value.serializer": Without(_JAVA_CLASS, "value_serializer"),
-    "key.deserializer": Without(_JAVA_CLASS, "key_deserializer"),
-    "value.deserializer": Without(_JAVA_CLASS, "value_deserializer"),
-    "partitioner.class": Without(_JAVA_CLASS, "partitioner"),
-    "partition.assignment.strategy": Without(_JAVA_CLASS, "partition_assignment_strategy"),
-    "sasl.login.callback.handler.class": Without(_TOKENS, "sasl_oauth_token_provider"),
-    "sasl.oauthbearer.token.endpoint.url": Without(_TOKENS, "sasl_oauth_token_provider"),
-    "sasl.oauthbearer.client.credentials.client.id": Without(_TOKENS, "sasl_oauth_token_provider"),
-    "sasl.oauthbearer.client.credentials.client.secret": Without(_TOKENS, "sasl_oauth_token_provider"),
-    "sasl.oauthbearer.scope": Without(_TOKENS, "sasl_oauth_token_provider"),
     "ssl.certificate.pem": Without("Python reads certificates of a client from a file", "ssl_context"),
     "ssl.key.pem": Without("Python reads keys from a file", "ssl_context"),
-    "ssl.cipher.suites": Without(_CONTEXT, "ssl_context"),
-    "ssl.enabled.protocols": Without(_CONTEXT, "ssl_context"),
-    "ssl.protocol": Without(_CONTEXT, "ssl_context"),
 }
 
 

@@ -13,26 +13,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from brokernat.address import canonical_text
-from brokernat.clients.translation import (
-    As,
-    Table,
-    Without,
-    boolean,
-    choice,
-    integer,
-    translated,
-    underscored,
-)
+from brokernat.clients.python_names import COMMON, JAVA_CLASS
+from brokernat.clients.translation import As, Table, Without, boolean, integer, translated, underscored
 from brokernat.errors import MissingToolError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from brokernat.config import Cluster
-
-_JAVA_CLASS = "it names a Java class"
-_TOKENS = "the library asks an object for its tokens"
-_CONTEXT = "Java and OpenSSL name them differently"
 
 
 class Veiled(str):
@@ -51,80 +39,23 @@ def _buffer(text: str) -> int | None:
 
 
 ENTRIES: Mapping[str, As | Without] = {
+    **COMMON,
     # All clients.
-    **underscored("security.protocol", "client.id", "client.rack", "client.dns.lookup", "sasl.mechanism"),
-    **underscored("sasl.kerberos.service.name"),
+    **underscored("client.rack", "client.dns.lookup"),
     **underscored(
-        "connections.max.idle.ms",
-        "max.in.flight.requests.per.connection",
-        "metadata.max.age.ms",
-        "reconnect.backoff.max.ms",
-        "reconnect.backoff.ms",
-        "request.timeout.ms",
-        "retry.backoff.ms",
-        convert=integer,
+        "max.in.flight.requests.per.connection", "reconnect.backoff.max.ms", "reconnect.backoff.ms", convert=integer
     ),
     **underscored("receive.buffer.bytes", "send.buffer.bytes", convert=_buffer),
     **underscored("allow.auto.create.topics", convert=boolean),
-    "sasl.username": As("sasl_plain_username"),
     "sasl.password": As("sasl_plain_password", Veiled),
-    "ssl.ca.location": As("ssl_cafile"),
-    "ssl.certificate.location": As("ssl_certfile"),
-    "ssl.key.location": As("ssl_keyfile"),
     "ssl.key.password": As("ssl_password", Veiled),
-    "ssl.endpoint.identification.algorithm": As("ssl_check_hostname", choice({"https": True, "": False})),
     # Producers.
-    **underscored("transactional.id"),
-    **underscored(
-        "batch.size",
-        "delivery.timeout.ms",
-        "linger.ms",
-        "max.block.ms",
-        "max.request.size",
-        "retries",
-        "transaction.timeout.ms",
-        convert=integer,
-    ),
-    **underscored("enable.idempotence", convert=boolean),
-    "acks": As("acks", choice({"all": "all", "-1": "all", "0": 0, "1": 1})),
-    "compression.type": As(
-        "compression_type",
-        choice({"none": None, "gzip": "gzip", "snappy": "snappy", "lz4": "lz4", "zstd": "zstd"}),
-    ),
-    # Consumers.
-    **underscored("auto.offset.reset", "group.id", "group.instance.id", "isolation.level"),
-    **underscored(
-        "auto.commit.interval.ms",
-        "fetch.max.bytes",
-        "fetch.max.wait.ms",
-        "fetch.min.bytes",
-        "heartbeat.interval.ms",
-        "max.partition.fetch.bytes",
-        "max.poll.interval.ms",
-        "max.poll.records",
-        "session.timeout.ms",
-        convert=integer,
-    ),
-    **underscored("check.crcs", "enable.auto.commit", "exclude.internal.topics", convert=boolean),
+    **underscored("batch.size", "delivery.timeout.ms", "max.block.ms", "retries", convert=integer),
     # What it has in another form, or not at all.
-    "key.serializer": Without(_JAVA_CLASS, "key_serializer"),
-    "value.serializer": Without(_JAVA_CLASS, "value_serializer"),
-    "key.deserializer": Without(_JAVA_CLASS, "key_deserializer"),
-    "value.deserializer": Without(_JAVA_CLASS, "value_deserializer"),
-    "partitioner.class": Without(_JAVA_CLASS, "partitioner"),
-    "partition.assignment.strategy": Without(_JAVA_CLASS, "partition_assignment_strategy"),
-    "metric.reporters": Without(_JAVA_CLASS, "metric_reporters"),
-    "sasl.login.callback.handler.class": Without(_TOKENS, "sasl_oauth_token_provider"),
-    "sasl.oauthbearer.token.endpoint.url": Without(_TOKENS, "sasl_oauth_token_provider"),
-    "sasl.oauthbearer.client.credentials.client.id": Without(_TOKENS, "sasl_oauth_token_provider"),
-    "sasl.oauthbearer.client.credentials.client.secret": Without(_TOKENS, "sasl_oauth_token_provider"),
-    "sasl.oauthbearer.scope": Without(_TOKENS, "sasl_oauth_token_provider"),
+    "metric.reporters": Without(JAVA_CLASS, "metric_reporters"),
     "ssl.ca.pem": Without("it reads certificates from a file", "ssl_cafile"),
     "ssl.certificate.pem": Without("it reads certificates from a file", "ssl_certfile"),
     "ssl.key.pem": Without("it reads keys from a file", "ssl_keyfile"),
-    "ssl.cipher.suites": Without(_CONTEXT, "ssl_context"),
-    "ssl.enabled.protocols": Without(_CONTEXT, "ssl_context"),
-    "ssl.protocol": Without(_CONTEXT, "ssl_context"),
 }
 
 
