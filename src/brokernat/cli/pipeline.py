@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import queue
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,10 +14,11 @@ from brokernat.cli.options import EXIT_FINDINGS, config_option, format_option
 from brokernat.cli.reconcile import reconcile
 from brokernat.cli.run_display import display
 from brokernat.cli.spark_options import SparkOptions, with_spark
+from brokernat.cli.spark_session import pipeline_session
 from brokernat.cli.stopping import FINISHING, StopSignals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from pathlib import Path
 
     from pyspark.sql import SparkSession
@@ -44,12 +44,15 @@ pipeline.add_command(reconcile)
 @format_option
 @with_spark
 def check(name: str, config_file: Path, output: str, **options: Any) -> int:
-    """Prove the map on every executor, then look at topics, rights, sizes, checkpoint, references, transform."""
+    """Prove all that a run needs, and change nothing.
+
+    The map on the driver and every executor, then topics, rights, sizes, checkpoint, references and transform.
+    """
     from brokernat.doctor.reports.json_v1 import finding_v1
     from brokernat.pipelines.preflight import as_rows
 
     prepared, wanted = _prepare(config_file, name), SparkOptions(**options)
-    with _session(prepared, wanted) as spark:
+    with pipeline_session(prepared, wanted) as spark:
         found, proof = _look(spark, prepared, wanted)
     findings = executor_findings(proof, prepared.clusters)
     headings, lines = proof.table()
@@ -80,9 +83,10 @@ def check(name: str, config_file: Path, output: str, **options: Any) -> int:
 @click.option("--once", is_flag=True, help="Read what is there now, then end.")
 @with_spark
 def run(name: str, config_file: Path, output: str, once: bool, **options: Any) -> int:
-    """Run a pipeline until it is stopped; SIGTERM and Ctrl-C let the batch finish, a second one does not.
+    """Run a pipeline until it is stopped.
 
-    Whatever `check` would find wrong keeps it from starting.
+    SIGTERM and Ctrl-C let the batch finish, a second one does not. Whatever `check` would find wrong keeps it from
+    starting.
     """
     from brokernat.clients.spark import watch
     from brokernat.pipelines.pipeline import start
@@ -91,7 +95,7 @@ def run(name: str, config_file: Path, output: str, once: bool, **options: Any) -
     reports: queue.SimpleQueue[BatchReport] = queue.SimpleQueue()
     with ExitStack() as stack:
         signals = stack.enter_context(StopSignals())
-        spark = stack.enter_context(_session(prepared, wanted))
+        spark = stack.enter_context(pipeline_session(prepared, wanted))
         signals.take_over()
         found, proof = _look(spark, prepared, wanted)
         proof.raise_for_failures()
@@ -122,31 +126,6 @@ def _prepare(config_file: Path, name: str) -> Prepared:
     return Prepared.of(load(config_file), name)
 
 
-@contextmanager
-def _session(prepared: Prepared, wanted: SparkOptions) -> Iterator[SparkSession]:
-    from brokernat.clients.spark import Loader
-    from brokernat.pipelines.session import SPARK_LOG, start_session
-    from brokernat.pipelines.state import locked
-
-    settings = wanted.settings
-    folder = prepared.state.local_folder(prepared.pipeline.name)
-    with locked(folder), _logging(folder / "pipeline.log"):
-        console.note(f"starting Spark; its log is {folder / SPARK_LOG}")
-        spark = start_session(
-            prepared.pipeline.name,
-            prepared.clusters,
-            folder,
-            master=wanted.master,
-            settings=settings,
-            loader=Loader(wanted.loader),
-            agent_path=wanted.agent_path,
-        )
-        try:
-            yield spark
-        finally:
-            spark.stop()
-
-
 def _look(spark: SparkSession, prepared: Prepared, wanted: SparkOptions) -> tuple[Preflight, Proof]:
     """What can be known before the start. An executor that does not answer would keep the steps waiting for ever."""
     from brokernat.clients.spark import prove
@@ -166,29 +145,6 @@ def _report(results: Iterable[CheckResult]) -> None:
     for result in results:
         hint = f"\nhint: {result.hint}" if result.hint else ""
         console.report(f"{result.level.value}: {result.subject}: {result.message}{hint}")
-
-
-@contextmanager
-def _logging(file: Path) -> Iterator[None]:
-    """Our own log: everything into a file, warnings to the terminal as well."""
-    logger = logging.getLogger("brokernat")
-    everything = logging.FileHandler(file)
-    everything.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    warnings = _ConsoleHandler(logging.WARNING)
-    logger.setLevel(logging.INFO)
-    logger.addHandler(everything)
-    logger.addHandler(warnings)
-    try:
-        yield
-    finally:
-        logger.removeHandler(everything)
-        logger.removeHandler(warnings)
-        everything.close()
-
-
-class _ConsoleHandler(logging.Handler):
-    def emit(self, record: logging.LogRecord) -> None:
-        console.note(f"{record.levelname.lower()}: {record.getMessage()}")
 
 
 def _follow(running: Run, reports: queue.SimpleQueue[BatchReport], output: str, signals: StopSignals) -> Progress:
