@@ -16,6 +16,7 @@ import click
 import brokernat
 from brokernat.cli import console, exit_codes
 from brokernat.cli.ending import internal_report, usage_report
+from brokernat.cli.examples import with_examples
 from brokernat.errors import BrokernatError
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class _LazyGroup(click.Group):
         module, _, name = COMMANDS[cmd_name][0].partition(":")
         command = getattr(import_module(module), name)
         assert isinstance(command, click.Command), f"{COMMANDS[cmd_name][0]} is not a command"  # noqa: S101
-        return command
+        return with_examples(command, cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

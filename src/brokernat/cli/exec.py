@@ -67,7 +67,7 @@ class _ExecCommand(click.Command):
     "--with-client-properties", is_flag=True,
     help="Give a console tool (Kafka's, kcat) the first cluster's servers and login, in a file without a name.",
 )  # fmt: skip
-@click.option("--agent-path", metavar="JAR", help="Spark: the agent's absolute path on every host of an executor.")
+@click.option("--agent-path", metavar="JAR", help="Spark: the jar's absolute path on every host with an executor.")
 @click.option("--dry-run", is_flag=True, help="Print what would be injected, and start nothing.")
 @click.option("-q", "--quiet", is_flag=True, help="Say warnings only.")
 @format_option

@@ -70,7 +70,7 @@ def check(source: MapSource, fail_on: str, output: str) -> int:
 @format_option
 @click.argument("endpoints", metavar="ENDPOINT...", nargs=-1, required=True)
 def translate(source: MapSource, unmapped: str | None, output: str, endpoints: tuple[str, ...]) -> int:
-    """Print the endpoint that is dialled for each advertised ENDPOINT, and say which rule decides."""
+    """Print what is dialled for an advertised ENDPOINT, and by which rule."""
     from brokernat.address import AddressMap, Unmapped
 
     _, address_map = source.one()
@@ -104,7 +104,10 @@ def translate(source: MapSource, unmapped: str | None, output: str, endpoints: t
 @output_options
 @format_option
 def export(config_file: Path, cluster: str | None, file: Path | None, output: str, *, replace: bool) -> None:
-    """Write a rules file, one rule a line, for a client without Python: `brokernat.map=file:/path`."""
+    """Write a rules file for a client without Python.
+
+    One rule a line, for the client's property `brokernat.map=file:/path`.
+    """
     found, address_map = mapped_cluster(config_file, cluster)
     if output == "json":
         from brokernat.address import canonical_text, fingerprint

@@ -115,7 +115,10 @@ def _file_of_group(group: click.Context) -> Path | None:
 @click.option("--spool", metavar="DIR", type=click.Path(path_type=Path), required=True, help="The spool to look at.")
 @format_option
 def status(spool: Path, output: str) -> None:
-    """Say what a spool has taken, what waits in it and why; also while another process ships from it."""
+    """Say what a spool has taken, and what waits in it and why.
+
+    Also while another process ships from it.
+    """
     from brokernat.shipping import read_status
 
     found = read_status(spool)

@@ -15,7 +15,7 @@ _OPTIONS = [
     click.option("--master", help="Spark's master; else what spark-defaults say, else this machine."),
     click.option("--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark; repeatable."),
     click.option("--loader", type=_LOADERS, default="auto", show_default=True, help="What brings the agent into JVMs."),
-    click.option("--agent-path", metavar="FILE", help="The agent jar's absolute path on every host with an executor."),
+    click.option("--agent-path", metavar="JAR", help="The agent jar's absolute path on every host with an executor."),
     click.option("--proof-timeout", type=float, default=60.0, show_default=True, help="Seconds for all executors."),
 ]
 
