@@ -1,0 +1,121 @@
+"""The job, twice: as everybody would write it, which fails, and through the map.
+
+Both times it is Kafka's own client in Spark. The first is hurried by settings that change when it gives up and not what
+it says.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from brokernat.demo.files import ORDERS
+from brokernat.demo.scene import Heading, Quote, Say, Scene, Table, Working
+from brokernat.errors import IncompleteError
+from brokernat.pipelines.accounting import Counts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from brokernat.clients.spark.proof import Proof
+    from brokernat.demo.data import Orders
+    from brokernat.pipelines.batch import BatchReport
+    from brokernat.pipelines.pipeline import Prepared
+
+# Spark waits a minute for a broker that does not answer, three times over: the same words come after some seconds.
+_IMPATIENT = {
+    "kafka.default.api.timeout.ms": "3000",
+    "kafka.request.timeout.ms": "1500",
+    "fetchOffset.numRetries": "1",
+}
+
+
+def without_map(spark: SparkSession, prepared: Prepared, log: Path) -> Iterator[Scene]:
+    """The failure as users see it, in the words of Spark's `log`.
+
+    Raises:
+        IncompleteError: it does not fail.
+    """
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    from brokernat.clients.spark import kafka_options
+    from brokernat.pipelines.root_cause import root_cause
+
+    yield Heading("2. Without a map: the bootstrap works, then the client fails")
+    yield Working("reading the orders as everybody would")
+    options = {name: value for name, value in kafka_options(prepared.source).items() if "brokernat" not in name}
+    reader = spark.read.format("kafka").options(**options, **_IMPATIENT).option("subscribe", ORDERS)
+    try:
+        reader.load().count()
+    except (PySparkException, Py4JJavaError) as error:
+        yield Quote("Spark's log", (*_refusals(log), root_cause(error)))
+    else:
+        raise IncompleteError("the job without a map read headquarters' topic: its brokers can be reached from here")
+
+
+def _refusals(log: Path) -> tuple[str, ...]:
+    """The client's own line for each broker, once."""
+    marker = "could not be established"
+    lines = [line.partition(" ")[2] for line in log.read_text(errors="replace").splitlines() if marker in line]
+    return tuple(sorted(set(lines)))[:3]
+
+
+def with_map(spark: SparkSession, prepared: Prepared, file: Path, orders: Orders) -> Iterator[Scene]:
+    """The map of `file`, its proof, and the pipeline over all orders.
+
+    Raises:
+        ProofFailedError: a broker is not where the map says.
+        IncompleteError: the counts do not add up.
+    """
+    from brokernat.clients.spark import prove
+
+    yield Heading("3. With the map: the same client, unmodified")
+    yield Quote(file.name, _map_lines(file))
+    yield Working("asking every broker who it is, from inside Spark")
+    proof = prove(spark, prepared.clusters, topics={prepared.source.name: prepared.pipeline.source.topics})
+    proof.raise_for_failures()
+    yield _proved(proof)
+    yield Working("orders + customers -> tags")
+    counts = _drain(spark, prepared)
+    expected = Counts(len(orders.records), orders.expected_tags, orders.expected_dead_letters, 0)
+    if counts != expected:
+        raise IncompleteError(f"the pipeline counted {counts}, the orders make {expected}")
+    yield Say(f"{counts}: it adds up.")
+
+
+def _map_lines(file: Path) -> tuple[str, ...]:
+    lines = file.read_text(encoding="utf-8").splitlines()
+    return tuple(lines[: lines.index("  local:")])
+
+
+def _proved(proof: Proof) -> Table:
+    rows = tuple((row.cluster, str(row.node_id), row.advertised, row.dialled, row.outcome.value) for row in proof.rows)
+    return Table(("cluster", "broker", "advertised", "dialled", "who answered"), rows)
+
+
+def _drain(spark: SparkSession, prepared: Prepared) -> Counts:
+    from brokernat.pipelines.pipeline import start
+
+    reports: list[BatchReport] = []
+    run = start(spark, prepared, reports.append, once=True)
+    while run.poll():
+        continue
+    return sum((report.counts for report in reports), Counts())
+
+
+def end_spark(spark: SparkSession) -> None:
+    """End Spark and its JVM, so that no process outlives the demo."""
+    from pyspark import SparkContext
+
+    gateway = SparkContext._gateway  # noqa: SLF001 - PySpark has no public way to end its JVM
+    spark.stop()
+    if gateway is not None:
+        gateway.shutdown()
+        process = getattr(gateway, "proc", None)
+        if process is not None:
+            process.stdin.close()
+            process.wait(timeout=30)
+        SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001

@@ -1,0 +1,49 @@
+"""What came out: tags and dead letters, read back from the local Kafka past everything that wrote them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from brokernat.demo.files import DEAD_LETTERS, TAGS
+from brokernat.demo.scene import Quote, Say, Scene, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from brokernat.testbed import LoopbackWorld, Record
+
+_SAMPLE = 5
+_MESSAGE_WIDTH = 60
+_CAUSE = "__connect.errors.exception.class.name"
+_MESSAGE = "__connect.errors.exception.message"
+
+
+def outcome(world: LoopbackWorld) -> Iterator[Scene]:
+    """Some tags, and every cause of a dead letter."""
+    tags, dead = world.local.read(TAGS), world.local.read(DEAD_LETTERS)
+    yield Say(f"Some of the {len(tags)} records in topic `{TAGS}` of the local Kafka:")
+    yield Quote(f"topic {TAGS}", tuple(_text(record.value) for record in tags[:_SAMPLE]))
+    yield Say(f"Why {len(dead)} records went to `{DEAD_LETTERS}`, each with its bytes and where it came from:")
+    yield _causes(dead)
+    if tags:
+        yield Say(f"Each record names its source: brokernat-src: {_header(tags[0], 'brokernat-src')}")
+
+
+def _causes(dead: Sequence[Record]) -> Table:
+    counted = Counter(_header(record, _CAUSE) for record in dead)
+    example = {_header(record, _CAUSE): _header(record, _MESSAGE) for record in dead}
+    rows = tuple((str(counted[cause]), cause, _cut(example[cause])) for cause in sorted(counted))
+    return Table(("records", "cause", "for example"), rows)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MESSAGE_WIDTH else f"{text[: _MESSAGE_WIDTH - 2]} …"
+
+
+def _text(value: bytes | None) -> str:
+    return "" if value is None else value.decode(errors="replace")
+
+
+def _header(record: Record, name: str) -> str:
+    return _text(record.header(name))
