@@ -71,7 +71,7 @@ demo: setup ## the main job on this machine: real brokers, real Spark, no root
 test: setup test-agent ## everything that needs no root: real brokers on loopback, real Spark; PYTEST_ARGS="FILE -k NAME" for less
 	$(PYTEST) -n $(JOBS) -m "not netns and not soak" $(PYTEST_ARGS)
 
-test-agent: setup
+test-agent: setup ## the agent alone, by Maven
 	@$(BIN)/python tools/agent_jar.py verify
 
 test-netns: setup ## network namespaces, nginx, nftables (root)
