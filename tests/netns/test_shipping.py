@@ -59,7 +59,9 @@ def test_lines_of_a_file_while_nginx_is_away(nginx_world: NetnsWorld, topic_name
         "--patience",
         "120",
     ]
-    process = subprocess.Popen(nginx_world.client.command(words), stderr=subprocess.PIPE)
+    said = tmp_path / "said"
+    with said.open("wb") as output:
+        process = subprocess.Popen(nginx_world.client.command(words), stderr=output)
     try:
         write(log, 0)
         wait_until(lambda: shipped(spool) == COUNT, "the first lines", timeout=TIMEOUT)
@@ -70,8 +72,8 @@ def test_lines_of_a_file_while_nginx_is_away(nginx_world: NetnsWorld, topic_name
     finally:
         nginx_world.gateway.start()
         process.terminate()
-        _, said = process.communicate(timeout=TIMEOUT)
-    assert process.returncode == 143, said.decode()
+        process.wait(TIMEOUT)
+    assert process.returncode == 143, said.read_text()
     found = arrived(hq, topic_name)
     assert found.gaps() == {}
     assert found.messages == {f"line {number}": 1 for number in range(2 * COUNT)}

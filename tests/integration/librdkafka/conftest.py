@@ -6,8 +6,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import pytest
 from tests.integration.librdkafka.releases import ROOT, environment
@@ -67,20 +68,23 @@ class Program:
     """`program.py` at work."""
 
     process: subprocess.Popen[str]
+    log: IO[str]
+    """A file: what fills a pipe that nobody reads waits for ever, and a client without brokers says much."""
 
     @classmethod
     def start(cls, release: str, do: str, orders: list[dict[str, Any]], place: Place | None = None) -> Program:
         """`release` as in releases.py; the place is this network unless given."""
+        log = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed by `end`
         process = subprocess.Popen(
             (place or Here()).command([sys.executable, "-m", "tests.integration.librdkafka.program"]),
             cwd=ROOT,
             env=environment(release),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=log,
             text=True,
         )
-        program = cls(process)
+        program = cls(process, log)
         program.tell(json.dumps({"do": do, "orders": orders}))
         return program
 
@@ -98,9 +102,12 @@ class Program:
     def end(self) -> tuple[dict[str, Any], str]:
         """The last answer, and all that was logged."""
         try:
-            out, log = self.process.communicate(timeout=TIMEOUT)
+            out, _ = self.process.communicate(timeout=TIMEOUT)
         finally:
             self.process.kill()
+        with self.log:
+            self.log.seek(0)
+            log = self.log.read()
         assert self.process.returncode == 0, log[-5000:]
         answer: dict[str, Any] = json.loads(out.splitlines()[-1])
         return answer, log
