@@ -2,9 +2,7 @@
 
 A round is handed to librdkafka and flushed: when nothing is left in its queues, every record without an error report is
 acknowledged by all in-sync replicas (`acks=all`, reports for errors only). That costs no Python call for a record that
-arrives, and application and writer run on while the flush waits. Records that could not be delivered are sent again,
-alone; those that never can be are rejected, one by one: a broker that refuses a batch for one record refuses them all,
-so refused records are halved until each stands alone.
+arrives, and application and writer run on while the flush waits. `verdict` says what becomes of the others.
 
 After a fatal error (an idempotent producer that lost its place) the producer is replaced, and what has no answer is
 sent again: duplicates, by the sequence number, and never a gap.
@@ -17,31 +15,24 @@ import threading
 import time
 from collections import defaultdict
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from brokernat.shipping.block import SEQUENCE_HEADER
-from brokernat.shipping.ledger import Rejection
-from brokernat.shipping.producer import KafkaFault, describe, rejects
+from brokernat.shipping.producer import KafkaFault, describe
 from brokernat.shipping.telling import tell
+from brokernat.shipping.verdict import Run, judge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from brokernat.shipping.block import Block
+    from brokernat.shipping.ledger import Rejection
     from brokernat.shipping.spool import Spool
 
 _ROUND_BYTES: Final = 8 << 20
 _IDLE: Final = 0.2
 _LONGEST_PAUSE: Final = 5.0
 _TELL_EVERY: Final = 60.0
-
-
-class _Run(NamedTuple):
-    """Consecutive records of a block on their way, from the sequence number `first` on."""
-
-    block: Block
-    first: int
-    records: Sequence[bytes]
 
 
 class Sender:
@@ -121,32 +112,28 @@ class Sender:
 
     def _deliver(self, blocks: list[Block]) -> None:
         """Send until every record is acknowledged or rejected, then settle; on a stop nothing is settled."""
-        groups = [[_Run(block, block.first, block.records) for block in blocks]]
+        groups = [[Run(block, block.first, block.records) for block in blocks]]
         rejections: dict[int, list[Rejection]] = defaultdict(list)
         pause = 0.0
         while groups:
             group = groups.pop()
             if not self._send(group):
                 return
-            faults = list(self._faulty(group)) if self._faults else []
-            refused = [one for one, fault in faults if rejects(fault)]
-            again = [one for one, fault in faults if not rejects(fault)]
-            if refused and sum(len(run.records) for run in group) == 1:
-                (((block, sequence, (record,)), fault),) = faults
-                rejections[block.block_id].append(Rejection(block.source, sequence, describe(fault), record))
-            elif refused:
-                # The broker judged the whole batch: which of its records is at fault shows when they come apart.
-                half = len(refused) // 2
-                groups += [part for part in (refused[half:], refused[:half]) if part]
-            if again:
-                self._told(describe(next(fault for _, fault in faults if not rejects(fault))))
-                groups.append(again)
+            if not self._faults:
+                continue
+            verdict = judge(group, self._faults)
+            groups += verdict.apart
+            if verdict.rejection is not None:
+                rejections[group[0].block.block_id].append(verdict.rejection)
+            if verdict.trouble is not None:
+                self._told(describe(verdict.trouble))
+                groups.append(verdict.again)
                 pause = min(_LONGEST_PAUSE, pause * 2 + _IDLE)
                 if self._stop.wait(pause):
                     return
         self._settle(blocks, rejections)
 
-    def _send(self, group: Sequence[_Run]) -> bool:
+    def _send(self, group: Sequence[Run]) -> bool:
         """Whether every record of the group has its answer; those that were not acknowledged are in `_faults`."""
         self._faults.clear()
         produce, topic, failed = self._producer.produce, self._topic, self._failed
@@ -169,13 +156,6 @@ class Sender:
                         self._note(record, error.args[0])
                         break
         return self._flushed()
-
-    def _faulty(self, group: Sequence[_Run]) -> Iterator[tuple[_Run, KafkaFault]]:
-        """The records that were not acknowledged, each as a run of its own."""
-        for block, first, records in group:
-            for sequence, record in enumerate(records, first):
-                if fault := self._faults.get(record):
-                    yield _Run(block, sequence, (record,)), fault
 
     def _flushed(self) -> bool:
         """Whether every record has its answer; False when that cannot be any more."""
