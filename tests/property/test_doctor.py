@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.property.bent_server import Bend, bends, examine, logins, plans, versions
+from tests.property.bent_server import TIMEOUT, Bend, bends, examine, logins, plans, versions
 
 pytestmark = pytest.mark.property
 
@@ -20,7 +20,7 @@ def test_whatever_is_said_there_is_evidence(
 
 def test_what_is_not_bent_is_healthy() -> None:
     """Or the fuzz would bend something that no doctor reads."""
-    evidence = examine({}, "PLAINTEXT", 5, b"")
+    evidence = examine({}, "PLAINTEXT", 5, b"", timeout=60)
     (bootstrap,) = evidence.bootstraps
     assert bootstrap.identity is not None
     assert bootstrap.identity.node_id == 1
@@ -30,5 +30,5 @@ def test_what_is_not_bent_is_healthy() -> None:
 @settings(max_examples=20, deadline=None)
 @given(bend=bends)
 def test_a_first_answer_that_is_bent_still_leaves_the_connection_in_the_evidence(bend: Bend) -> None:
-    (bootstrap,) = examine({0: bend}, "PLAINTEXT", 5, b"").bootstraps
-    assert bootstrap.connected
+    # The second time for a machine that was too busy to connect at first.
+    assert any(examine({0: bend}, "PLAINTEXT", 5, b"", timeout).bootstraps[0].connected for timeout in (TIMEOUT, 20))
