@@ -104,7 +104,7 @@ def examine(
     return evidence
 
 
-async def _run(plan: Mapping[int, Bend], login: str, newest: int, sasl_says: bytes, timeout: float) -> Evidence:
+async def _run(plan: Mapping[int, Bend], login: str, newest: int, sasl_says: bytes, patience: float) -> Evidence:
     talks: set[asyncio.Task[None] | None] = set()
     step = 0
 
@@ -132,7 +132,7 @@ async def _run(plan: Mapping[int, Bend], login: str, newest: int, sasl_says: byt
         here = Endpoint("127.0.0.1", server.sockets[0].getsockname()[1])
         cluster = Simulated({1: here, 2: here, 3: Endpoint("127.0.0.1", 1)}, newest)
         client = Cluster("hq", (here,), None, _client(login))
-        evidence = await asyncio.wait_for(asyncio.to_thread(collect, client, timeout), timeout + HANGS_AFTER)
+        evidence = await asyncio.wait_for(asyncio.to_thread(collect, client, patience), patience + HANGS_AFTER)
         await asyncio.gather(*filter(None, talks), return_exceptions=True)
     return evidence
 
