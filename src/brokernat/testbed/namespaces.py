@@ -37,6 +37,11 @@ class Namespace:
 
     name: str
 
+    @property
+    def host(self) -> str:
+        """The last part of its name: what the host is called within its world."""
+        return self.name.rpartition("-")[2]
+
     def command(self, words: Sequence[str]) -> list[str]:
         """The command line that runs `words` there."""
         return [tool("ip"), "netns", "exec", self.name, *words]
@@ -100,25 +105,12 @@ class Namespace:
 
 def join(one: Namespace, one_address: str, other: Namespace, other_address: str) -> None:
     """Lay a cable between two namespaces; each end has one address and a route to the other's."""
-    ends = (f"to-{_short(other)}", f"to-{_short(one)}")
-    run(
-        tool("ip"),
-        "link",
-        "add",
-        ends[0],
-        "netns",
-        one.name,
-        "type",
-        "veth",
-        "peer",
-        "name",
-        ends[1],
-        "netns",
-        other.name,
-    )
+    near, far = f"to-{other.host}", f"to-{one.host}"
+    cable = ("link", "add", near, "netns", one.name, "type", "veth", "peer", "name", far, "netns", other.name)
+    run(tool("ip"), *cable)
     for place, device, mine, theirs in (
-        (one, ends[0], one_address, other_address),
-        (other, ends[1], other_address, one_address),
+        (one, near, one_address, other_address),
+        (other, far, other_address, one_address),
     ):
         place.run("ip", "address", "add", f"{mine}/32", "peer", f"{theirs}/32", "dev", device)
         place.run("ip", "link", "set", device, "up")
@@ -151,7 +143,3 @@ def run(
     if done.returncode != 0:
         raise WorldError(f"`{' '.join(words)}` failed: {(done.stderr or done.stdout).strip()}")
     return done.stdout
-
-
-def _short(namespace: Namespace) -> str:
-    return namespace.name.rpartition("-")[2]

@@ -108,8 +108,8 @@ class NetnsWorld(World):
         hosts = [broker.bound.host for broker in cluster.brokers]
         join(gateway, HQ_GATEWAY, hq, hosts[0])
         for host in hosts[1:]:
-            hq.run(tool("ip"), "address", "add", f"{host}/32", "dev", f"to-{_host(gateway)}")
-            gateway.run(tool("ip"), "route", "add", host, "dev", f"to-{_host(hq)}")
+            hq.run(tool("ip"), "address", "add", f"{host}/32", "dev", f"to-{gateway.host}")
+            gateway.run(tool("ip"), "route", "add", host, "dev", f"to-{hq.host}")
         join(self.client, CLIENT, gateway, GATEWAYS[cluster.name])
         if self._between is Between.NFTABLES:
             network = f"{NAT_NETWORKS[cluster.name]}.0/24"
@@ -117,9 +117,5 @@ class NetnsWorld(World):
             nats = [nat for nat in self.plan.nats if nat.outside in {str(end.host) for end in cluster.bootstrap}]
             return NatGateway(nats, place=gateway)
         forwards = [forward for forward in self.plan.forwards if forward.listen in cluster.bootstrap]
-        folder = self.state / _host(gateway)
+        folder = self.state / gateway.host
         return NginxGateway(forwards, place=gateway, launcher=launcher, folder=folder)
-
-
-def _host(namespace: Namespace) -> str:
-    return namespace.name.rpartition("-")[2]
