@@ -1,29 +1,69 @@
-"""The documents lead somewhere: every link between them, and every page from the index."""
+"""The documents lead somewhere: every link and heading, every page from the index, every path that DESIGN names."""
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")])
+PAGES = sorted(
+    page for glob in ("*.md", "docs/**/*.md", "examples/**/*.md", "bench/**/*.md") for page in ROOT.glob(glob)
+)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+ROOTS = ("src", "native", "tests", "bench", "docs", "examples", "tools", "requirements", ".ci")
 
 
-def targets(page: Path) -> set[Path]:
-    """The files that a page links to; code between fences has no links."""
+def prose(page: Path) -> str:
+    """A page without its code: what stands between fences or backquotes has no links."""
     text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
-    text = re.sub(r"`[^`\n]*`", "", text)
-    links = {link.partition("#")[0] for link in LINK.findall(text) if not re.match(r"[a-z]+:|#", link)}
-    return {(page.parent / link).resolve() for link in links}
+    return re.sub(r"`[^`\n]*`", "", text)
+
+
+def links(page: Path) -> list[tuple[Path, str]]:
+    """File and heading of each link that stays in the project."""
+    found = (link.partition("#") for link in LINK.findall(prose(page)) if not re.match(r"[a-z]+:", link))
+    return [((page.parent / path).resolve() if path else page, heading) for path, _, heading in found]
+
+
+@cache
+def headings(page: Path) -> frozenset[str]:
+    """The names by which a page's headings are linked to."""
+    text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    titles = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title) for title in re.findall(r"^#+ (.*)$", text, re.MULTILINE))
+    return frozenset(re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_link_leads_to_a_file(page: Path) -> None:
-    assert {str(target) for target in targets(page) if not target.exists()} == set()
+def test_every_link_leads_to_a_file_and_a_heading_of_it(page: Path) -> None:
+    found = links(page)
+    assert {str(target) for target, _ in found if not target.exists()} == set()
+    assert {f"{target.name}#{name}" for target, name in found if name and name not in headings(target)} == set()
 
 
 def test_the_index_leads_to_every_page() -> None:
     written = {page for folder in ("guides", "concepts", "reference") for page in (ROOT / "docs" / folder).glob("*.md")}
     parts = {page for page in written if page.name.endswith(".part.md")}
-    assert {page.name for page in written - parts - targets(ROOT / "docs" / "README.md")} == set()
+    known = {target for target, _ in links(ROOT / "docs" / "README.md")}
+    assert {page.name for page in written - parts - known} == set()
+
+
+@pytest.mark.parametrize("name", ["DESIGN.md", "CONTRIBUTING.md"])
+def test_every_path_that_is_named_is_there(name: str) -> None:
+    code = re.findall(r"`([^`\n]+)`", (ROOT / name).read_text("utf-8"))
+    paths = {text for text in code if text.startswith(tuple(f"{root}/" for root in ROOTS)) and " " not in text}
+    assert len(paths) > 5 or name != "DESIGN.md"
+    assert {path for path in paths if not list(ROOT.glob(path.rstrip("/")))} == set()
+
+
+def test_every_file_that_design_names_is_there() -> None:
+    code = re.findall(r"`([\w/]+\.(?:py|java|c|h))`", (ROOT / "DESIGN.md").read_text("utf-8"))
+    there = {file.name for root in ("src", "native", "tests", "tools", "docs") for file in (ROOT / root).rglob("*.*")}
+    assert len(code) > 30
+    assert {path for path in code if path.rpartition("/")[2] not in there} == set()
+
+
+def test_every_package_is_in_the_map_of_files() -> None:
+    chart = (ROOT / "DESIGN.md").read_text("utf-8").partition("## File map")[2]
+    packages = {folder.name for folder in (ROOT / "src" / "brokernat").iterdir() if (folder / "__init__.py").exists()}
+    assert {name for name in packages if f"`src/brokernat/{name}/" not in chart} == set()

@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@pytest.mark.parametrize("command", ["doctor", "discover"])
+def test_who_has_no_file_is_told_that_none_is_needed(run: Callable[..., str], folder: Path, command: str) -> None:
+    (folder / "brokernat.yaml").unlink()
+    assert run(command) == (
+        "exit 2\n--- stdout\n--- stderr\nerror: there is no file `brokernat.yaml`\n\n"
+        "hint: without a file say `--bootstrap-server HOST:PORT`; else write one with `brokernat init`, or name another "
+        "with `--config FILE`\n"
+    )
