@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from brokernat.doctor import collecting
+from brokernat.doctor.discovering import sweeping
 from brokernat.testbed import LoopbackWorld
 
 if TYPE_CHECKING:
@@ -23,6 +25,14 @@ def loopback_world() -> Iterator[LoopbackWorld]:
     """Three brokers without TLS or login behind a gateway, and one that is reachable as it is."""
     with LoopbackWorld() as world:
         yield world
+
+
+@pytest.fixture
+def patient_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each step of the doctor's is given what a broker may need on a busy machine: how fast it was is not the point."""
+    for module in (collecting, sweeping):
+        monkeypatch.setattr(module, "_STEP", 10.0)
+        monkeypatch.setattr(module, "_TOUCH", 10.0)
 
 
 @pytest.fixture

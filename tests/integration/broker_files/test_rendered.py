@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from brokernat.doctor.evidence import Evidence
     from brokernat.doctor.finding import Finding
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("patient_doctor")]
 
 TIMEOUT = 60
 

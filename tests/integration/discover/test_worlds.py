@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from brokernat.config import Cluster
     from brokernat.testbed import LoopbackWorld, RunningCluster
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("patient_doctor")]
 
 TIMEOUT = 90
 RANGE = "9090-9100"

@@ -10,7 +10,7 @@ from brokernat.doctor.reports.terminal import terminal
 from brokernat.doctor.runner import diagnose
 from brokernat.testbed.simulated_serving import serving
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("patient_doctor")]
 
 COUNT = 200
 TIMEOUT = 120

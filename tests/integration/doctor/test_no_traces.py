@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from brokernat.testbed import RunningCluster
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("patient_doctor")]
 
 # What it exports it declares nowhere.
 kafka: Any = untyped

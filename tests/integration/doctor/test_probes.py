@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from brokernat.doctor.evidence import Evidence, Look
     from brokernat.testbed import RunningCluster
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("patient_doctor")]
 
 TIMEOUT = 60
 PASSWORD = "canary-3e77"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from brokernat.testbed import LoopbackWorld, RunningCluster
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("patient_doctor")]
 
 TIMEOUT = 60
 _BEHIND = "\n\nskipped\n"
