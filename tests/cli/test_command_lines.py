@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")])
-CODES = ROOT / "docs" / "reference" / "codes"
 PLACEHOLDERS = {"…", "..."}
 WIDTH = 80
 

@@ -45,9 +45,13 @@ def testbed() -> None:
     show_default=True,
     help="What stands before headquarters in the netns world.",
 )
-@click.option("--protocol", type=click.Choice(_PROTOCOLS), help="Of headquarters.  [default: the situation's]")
-@click.option("--broker-version", help="Of headquarters, as on Maven Central.  [default: the newest tried]")
-@click.option("--brokers", type=click.IntRange(1, 9), default=3, show_default=True, help="Of headquarters.")
+@click.option(
+    "--protocol",
+    type=click.Choice(_PROTOCOLS),
+    help="Headquarters' protocol.  [default: PLAINTEXT on loopback, SASL_PLAINTEXT in netns]",
+)
+@click.option("--broker-version", help="Headquarters' Kafka, as on Maven Central.  [default: the newest tried]")
+@click.option("--brokers", type=click.IntRange(1, 9), default=3, show_default=True, help="Headquarters' brokers.")
 @click.option("--two", is_flag=True, help="A second headquarters that advertises the same addresses.")
 @output_options
 @format_option
@@ -125,9 +129,13 @@ def down(names: tuple[str, ...], output: str) -> None:
 
 
 def _show(summary: Summary) -> None:
+    from brokernat.testbed.netns import PREFIX
+
     console.data(
         f"{summary.name}, {'until `brokernat testbed down`' if summary.detached else f'of process {summary.owner}'}"
     )
+    if summary.kind == "netns":
+        console.data(f"  clients stand in  ip netns exec {PREFIX}{summary.name}-client")
     for name, cluster in summary.clusters.items():
         console.data(f"  {name}  Kafka {cluster.version}, {cluster.protocol}")
         for node, advertised in cluster.advertised.items():
