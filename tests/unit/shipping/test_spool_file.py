@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING
+
+import pytest
+
+from brokernat.shipping.block import Block
+from brokernat.shipping.faults import SpoolDamagedError, SpoolFullError
+from brokernat.shipping.ledger import Outcome, Rejection
+from brokernat.shipping.position import Position
+from brokernat.shipping.spool_file import FILE, SpoolFile, read_contents
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+BLOCK = Block.stamped(7, "app.1", 1, [b"}", b'"message":"no"}'])
+PLACE = Position(1, 2, "/var/log/app.log", 10, b"start", b"before", 3)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Iterator[SpoolFile]:
+    opened = SpoolFile(tmp_path)
+    yield opened
+    opened.close()
+
+
+def test_what_is_written_is_found_by_the_next_holder_and_by_anybody(tmp_path: Path, file: SpoolFile) -> None:
+    with file.transaction():
+        file.note(source="app.1", next=3)
+        file.store(BLOCK)
+        file.place(PLACE)
+    assert file.block_after(6) == BLOCK
+    assert file.block_after(7) is None
+    file.close()
+    again = SpoolFile(tmp_path)
+    assert (again.last_block_id, again.positions()) == (7, [PLACE])
+    assert again.found == read_contents(tmp_path)
+    assert (again.found.noted, again.found.pending, again.found.held) == ({"source": "app.1", "next": 3}, 2, BLOCK.size)
+    again.close()
+
+
+def test_of_a_transaction_that_fails_nothing_is_there(file: SpoolFile, tmp_path: Path) -> None:
+    def broken_off() -> None:
+        with file.transaction():
+            file.store(BLOCK)
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        broken_off()
+    assert read_contents(tmp_path).pending == 0
+    with file.transaction():
+        file.store(BLOCK)
+    assert read_contents(tmp_path).pending == 2
+
+
+def test_a_settled_block_leaves_its_rejected_records(file: SpoolFile, tmp_path: Path) -> None:
+    outcome = Outcome(BLOCK, (Rejection("app.1", 2, "INVALID_RECORD", BLOCK.records[1]),))
+    with file.transaction():
+        file.store(BLOCK)
+    with file.transaction():
+        file.settle(outcome)
+    contents = read_contents(tmp_path)
+    assert (contents.pending, contents.held) == (0, BLOCK.size - outcome.freed)
+
+
+def test_a_place_is_of_a_file_and_not_of_its_name(file: SpoolFile) -> None:
+    later = Position(1, 2, "/var/log/app.log.1", 20)
+    with file.transaction():
+        file.place(PLACE)
+        file.place(later)
+    assert file.positions() == [later]
+    with file.transaction():
+        file.forget(PLACE)
+    assert file.positions() == []
+
+
+def test_sqlite_s_errors_are_said_in_words(tmp_path: Path, file: SpoolFile) -> None:
+    with pytest.raises(SpoolFullError, match="cannot be written: disk I/O error"), file.transaction():
+        raise sqlite3.OperationalError("disk I/O error")
+    with pytest.raises(SpoolDamagedError, match="cannot be read: malformed"), file.transaction():
+        raise sqlite3.DatabaseError("malformed")
+    with pytest.raises(SpoolDamagedError, match="cannot be read: unable to open"):
+        read_contents(tmp_path / "nowhere")
+
+
+def test_each_commit_is_synced_until_it_is_relaxed(file: SpoolFile) -> None:
+    full, normal = 2, 1  # sqlite.org/pragma.html#pragma_synchronous
+    ((before,),) = file._writer.execute("PRAGMA synchronous")
+    file.relax()
+    ((after,),) = file._writer.execute("PRAGMA synchronous")
+    assert (before, after) == (full, normal)
+    assert (file._writer.execute("PRAGMA journal_mode").fetchone()[0], FILE) == ("wal", "spool.db")
