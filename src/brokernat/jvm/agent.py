@@ -1,5 +1,7 @@
 """The agent jar that travels in this package, and the words that load it with an address map."""
 
+from __future__ import annotations
+
 import importlib.resources
 from pathlib import Path
 

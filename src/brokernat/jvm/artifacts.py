@@ -7,6 +7,8 @@ environment variable `BROKERNAT_IVY_SETTINGS`. Repositories differ in what they 
 settings are no part of the hash.
 """
 
+from __future__ import annotations
+
 import hashlib
 import importlib.util
 import json
@@ -14,15 +16,18 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
 from brokernat.errors import MissingToolError
 from brokernat.jvm.cache import cache_dir, create_directory, locked
 from brokernat.jvm.java import find_java
 from brokernat.jvm.trust import trust_options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 SETTINGS_VARIABLE = "BROKERNAT_IVY_SETTINGS"
 _NOT_FOUND = re.compile(r"^\s*::\s+(\S+#\S+?): (not found|.*)$", re.MULTILINE)
@@ -44,7 +49,7 @@ class Coordinate:
     classifier: str | None = None
 
     @classmethod
-    def parse(cls, text: str) -> "Coordinate":
+    def parse(cls, text: str) -> Coordinate:
         """Read the colon form that Spark and Gradle use.
 
         Raises:

@@ -4,13 +4,18 @@ Several sessions of one user share it, so a file appears whole or not at all (ma
 and who fills it holds a lock of the kernel, which a crash releases.
 """
 
+from __future__ import annotations
+
 import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 
 def cache_dir() -> Path:

@@ -7,15 +7,20 @@ this one argument and executes the real launcher. Driver, standalone workers and
 JAVA_HOME, so one environment variable is enough.
 """
 
+from __future__ import annotations
+
 import functools
 import hashlib
 import shlex
 import subprocess
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from brokernat.errors import MissingToolError
 from brokernat.jvm.cache import cache_dir, create_directory
 from brokernat.jvm.java import INSTALL_HINT, Java
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 MODULE = "jdk.incubator.vector"
 

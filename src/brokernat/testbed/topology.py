@@ -1,5 +1,4 @@
-"""The plan of a world, pure: who binds what, who advertises what, what the gateway forwards, what the client must
-map.
+"""The plan of a world, pure: who binds and advertises what, what the gateway forwards, what the client must map.
 
 Nothing here does I/O or knows a process. A world (loopback.py, netns.py) makes a plan with its own addresses and
 applies it; the address map that a client needs is derived from the plan and from nothing else, so that a test which

@@ -1,5 +1,7 @@
 """The libraries that bring an address map into librdkafka, as the wheel carries them."""
 
+from __future__ import annotations
+
 import importlib.resources
 from pathlib import Path
 

@@ -5,6 +5,8 @@ Here the answers of one JVM are held against what this side knows: the fingerpri
 driver's agent.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

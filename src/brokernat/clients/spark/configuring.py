@@ -4,6 +4,8 @@ The order is: refuse what cannot work (Spark Connect, a JVM that is up without o
 (loader, connector), prepare (Java), and only then touch the builder, so that a refusal leaves it as it was.
 """
 
+from __future__ import annotations
+
 import logging
 import os
 from collections.abc import Iterable, Mapping
@@ -32,13 +34,13 @@ _CONNECTOR_CLASS = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
 
 
 def configure(
-    builder: "SparkSession.Builder",
+    builder: SparkSession.Builder,
     clusters: Clusters,
     *,
     loader: Loader = Loader.AUTO,
     agent_path: str | None = None,
     connector_version: str | None = None,
-) -> "SparkSession.Builder":
+) -> SparkSession.Builder:
     """Let the session that `builder` makes read and write `clusters` through their address maps.
 
     Call it before the first session of the process. Settings that the builder, `PYSPARK_SUBMIT_ARGS` or
@@ -58,8 +60,7 @@ def configure(
 
     Raises:
         ConfigError: Spark Connect, a JVM that runs already without the jars, a path that cannot work, a rule that a
-        client
-            cannot decide.
+            client cannot decide.
         MissingToolError: no Java, no agent jar, or no connector to be had.
     """
     import pyspark  # optional: only who uses Spark has it
@@ -105,7 +106,7 @@ def brings_connector(present: Mapping[str, str]) -> bool:
 def _refuse_unprepared(jvm: Any, choice: LoaderChoice) -> None:
     from pyspark import SparkContext
 
-    active = SparkContext._active_spark_context  # noqa: SLF001  it has no reader
+    active = SparkContext._active_spark_context  # noqa: SLF001 - it has no reader
     if active is not None and active.getConf().get(LOADER_KEY) != choice.loader.value:
         raise _too_late(
             "a Spark session is running in this process already, and its executors have started without the agent",

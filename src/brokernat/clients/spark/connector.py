@@ -11,24 +11,29 @@ fallback and ends the JVM when one package is missing. That a version is not to 
 that only the first start pays.
 """
 
+from __future__ import annotations
+
 import json
 import logging
 import math
 import os
 import re
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from brokernat.errors import MissingToolError
 from brokernat.jvm import resolve
 from brokernat.jvm.cache import cache_dir
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
 log = logging.getLogger(__name__)
 
 CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13"
-TOKEN_PROVIDER = "org.apache.spark:spark-token-provider-kafka-0-10_2.13"  # noqa: S105  an artifact
+TOKEN_PROVIDER = "org.apache.spark:spark-token-provider-kafka-0-10_2.13"  # noqa: S105 - an artifact
 _REMEMBER_SECONDS = 24 * 3600
 
 # What the connector needs and Spark has; the token provider is resolved beside it because its version may differ.

@@ -5,11 +5,12 @@ later are ignored without a word. So everything is looked at before, in the plac
 builder, `PYSPARK_SUBMIT_ARGS`, and `spark-defaults.conf`.
 """
 
+from __future__ import annotations
+
 import logging
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ from brokernat.errors import ConfigError, Problem
 from brokernat.jvm import find_java, spark_java_home
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from pyspark.sql import SparkSession
 
 log = logging.getLogger(__name__)
@@ -27,9 +30,9 @@ NEWEST_JAVA = {"4.0": 21}
 """By PySpark's major.minor: the newest Java that it runs on, where one is known to be too new."""
 
 
-def builder_options(builder: "SparkSession.Builder") -> dict[str, str]:
+def builder_options(builder: SparkSession.Builder) -> dict[str, str]:
     """What was set on the builder so far."""
-    return {name: str(value) for name, value in builder._options.items()}  # noqa: SLF001  it has no reader
+    return {name: str(value) for name, value in builder._options.items()}  # noqa: SLF001 - it has no reader
 
 
 def refuse_connect(options: Mapping[str, str], environ: Mapping[str, str]) -> None:
@@ -66,7 +69,7 @@ def launch_settings(options: Mapping[str, str], environ: Mapping[str, str], spar
 def submitted_settings(jvm: Any) -> dict[str, str]:
     """The settings that a running JVM was started with."""
     pairs = jvm.org.apache.spark.SparkConf(True).getAll()
-    return {pair._1(): pair._2() for pair in pairs}  # noqa: SLF001  that is what a Scala pair has
+    return {pair._1(): pair._2() for pair in pairs}  # noqa: SLF001 - that is what a Scala pair has
 
 
 def spark_home() -> Path:

@@ -7,6 +7,8 @@ JVMs of this machine, or a path that the user vouches for. Everywhere else Spark
 agent attaches itself when a Kafka client makes its metrics reporter.
 """
 
+from __future__ import annotations
+
 import enum
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath

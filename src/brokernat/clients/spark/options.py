@@ -6,14 +6,19 @@ properties that are right for a plain client make Spark refuse the query
 (`KafkaSourceProvider.validateGeneralOptions`): they are left out, with a log line.
 """
 
+from __future__ import annotations
+
 import enum
 import logging
 import sys
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from brokernat.clients.spark.loader import REPORTER_CLASS, Loader
-from brokernat.config import Cluster
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from brokernat.config import Cluster
 
 log = logging.getLogger(__name__)
 

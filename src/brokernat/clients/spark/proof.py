@@ -5,11 +5,16 @@ good; silence is never taken for consent. Not being allowed to ask a node for it
 said.
 """
 
+from __future__ import annotations
+
 import enum
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from brokernat.errors import ProofFailedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 
 class Outcome(enum.StrEnum):

@@ -1,5 +1,4 @@
-"""Proof before work: every JVM of the application shows that it holds the map and reaches every node, by the real
-client.
+"""Proof before work: every JVM shows that it holds the map and reaches every node, by the real client.
 
 The driver goes first and names the nodes; then each registered executor is asked, over and over, until all have
 answered or the time is over. The question is a Java function in the agent's jar: no Python worker sees the
@@ -7,10 +6,11 @@ executor's JVM, and a map that nobody applies is silent in Kafka clients from 3.
 in them, travel only as a field of that function's object, never in SQL text, a job's description or a log.
 """
 
+from __future__ import annotations
+
 import json
 import logging
 import time
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +22,13 @@ from brokernat.clients.spark.loader import Loader
 from brokernat.clients.spark.options import LOADER_KEY, client_properties
 from brokernat.clients.spark.proof import Outcome, Proof, ProofRow
 from brokernat.clients.spark.session import DRIVER, ClassicSession
-from brokernat.config import Cluster
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from pyspark.sql import SparkSession
+
+    from brokernat.config import Cluster
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +37,7 @@ _POLL_SECONDS = 0.1
 
 
 def prove(
-    spark: "SparkSession",
+    spark: SparkSession,
     clusters: Clusters,
     *,
     topics: Mapping[str, Iterable[str]] | None = None,
@@ -47,8 +50,7 @@ def prove(
         spark: a classic session.
         clusters: those the job will use.
         topics: by cluster name, the topics that the job uses; where no ACL lets a client ask a broker who it is,
-        their
-            leaders prove it.
+            their leaders prove it.
         timeout: seconds for all executors to answer; the driver comes before and takes a few seconds at most.
         executors: wait for at least this many; default `spark.executor.instances` if set, else one.
 
@@ -84,8 +86,7 @@ class Question:
 def ask_driver(
     session: ClassicSession, clusters: Iterable[Cluster], topics: Mapping[str, Iterable[str]]
 ) -> tuple[tuple[Question, ...], tuple[ProofRow, ...], tuple[str, ...]]:
-    """The questions for the executors, and the driver's own rows and notes; no question where the driver saw no
-    node."""
+    """The questions for the executors, and the driver's own rows and notes; none where the driver saw no node."""
     questions: list[Question] = []
     rows: list[ProofRow] = []
     notes: tuple[str, ...] = ()

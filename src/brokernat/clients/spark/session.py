@@ -5,6 +5,8 @@ one executor by its location, each in its own job, and the caller looks at who a
 asynchronously, because a job whose executor is busy would otherwise hold up the answers of all others.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +22,7 @@ DRIVER = "driver"
 class ClassicSession:
     """The JVM side of a `SparkSession`."""
 
-    spark: "SparkSession"
+    spark: SparkSession
 
     def __post_init__(self) -> None:
         if type(self.spark).__module__.startswith("pyspark.sql.connect"):
@@ -29,7 +31,7 @@ class ClassicSession:
     @property
     def jvm(self) -> Any:
         """The gateway's view of the driver's JVM."""
-        return self.spark.sparkContext._jvm  # noqa: SLF001  py4j has no public door
+        return self.spark.sparkContext._jvm  # noqa: SLF001 - py4j has no public door
 
     @property
     def is_local(self) -> bool:
