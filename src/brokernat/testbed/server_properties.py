@@ -63,6 +63,13 @@ def server_properties(
     """
     options = cluster.options
     replicas = str(min(3, len(cluster.brokers)))
+    bound = {"CLIENT": broker.bound, "PEER": broker.peer, **{each.name: each.bound for each in broker.more}}
+    advertised = {**bound, "CLIENT": broker.advertised, **{each.name: each.advertised for each in broker.more}}
+    protocols = {"CLIENT": options.protocol.value, "PEER": "PLAINTEXT"}
+    protocols |= {each.name: each.protocol.value for each in options.listeners}
+    if zookeeper is None:
+        bound["CONTROLLER"] = broker.controller
+        protocols["CONTROLLER"] = "PLAINTEXT"
     properties = {
         **_COMMON,
         "log.dirs": str(data),
@@ -70,36 +77,11 @@ def server_properties(
         "transaction.state.log.replication.factor": replicas,
         "default.replication.factor": replicas,
         **(_kraft(cluster, broker) if zookeeper is None else _zookeeper(broker, zookeeper)),
+        "listeners": _listeners(bound),
+        "advertised.listeners": _listeners(advertised),
+        "listener.security.protocol.map": ",".join(f"{name}:{value}" for name, value in protocols.items()),
+        **_tls_and_login(cluster, broker, stores),
     }
-    listeners = {"CLIENT": broker.bound, "PEER": broker.peer, **{each.name: each.bound for each in broker.more}}
-    protocols = {"CLIENT": options.protocol.value, "PEER": "PLAINTEXT"}
-    protocols |= {each.name: each.protocol.value for each in options.listeners}
-    advertised = {
-        "CLIENT": broker.advertised,
-        "PEER": broker.peer,
-        **{each.name: each.advertised for each in broker.more},
-    }
-    if zookeeper is None:
-        listeners["CONTROLLER"] = broker.controller
-        protocols["CONTROLLER"] = "PLAINTEXT"
-    properties["listeners"] = _listeners(listeners)
-    properties["advertised.listeners"] = _listeners(advertised)
-    properties["listener.security.protocol.map"] = ",".join(f"{name}:{value}" for name, value in protocols.items())
-    for prefix, protocol, store in (
-        ("listener.name.client", options.protocol, f"node-{broker.node_id}"),
-        *((each.prefix, each.listener.protocol, each.store(broker.node_id)) for each in broker.more),
-    ):
-        if protocol.tls:
-            properties |= _store(f"{prefix}.ssl.keystore", stores / f"{store}.p12")
-            properties[f"{prefix}.ssl.key.password"] = STORE_PASSWORD
-        if protocol.sasl:
-            mechanism = options.mechanism.value
-            properties["sasl.enabled.mechanisms"] = mechanism
-            properties[f"{prefix}.{mechanism.lower()}.sasl.jaas.config"] = _login(cluster)
-    for each in broker.more:
-        if each.listener.demands_certificate:
-            properties[f"{each.prefix}.ssl.client.auth"] = "required"
-            properties |= _store(f"{each.prefix}.ssl.truststore", stores / CLIENTS_P12)
     if options.authorize:
         properties["authorizer.class.name"] = _STANDARD_AUTHORIZER if zookeeper is None else _ZOOKEEPER_AUTHORIZER
         # Only the testbed comes in through PEER, where everybody is ANONYMOUS.
@@ -147,6 +129,28 @@ def _zookeeper(broker: BrokerPlan, zookeeper: Endpoint) -> dict[str, str]:
         "zookeeper.connect": str(zookeeper),
         "zookeeper.session.timeout.ms": "6000",
     }
+
+
+def _tls_and_login(cluster: ClusterPlan, broker: BrokerPlan, stores: Path) -> dict[str, str]:
+    """What each listener with TLS or a login needs of its own."""
+    options = cluster.options
+    properties: dict[str, str] = {}
+    for prefix, protocol, store in (
+        ("listener.name.client", options.protocol, f"node-{broker.node_id}"),
+        *((each.prefix, each.listener.protocol, each.store(broker.node_id)) for each in broker.more),
+    ):
+        if protocol.tls:
+            properties |= _store(f"{prefix}.ssl.keystore", stores / f"{store}.p12")
+            properties[f"{prefix}.ssl.key.password"] = STORE_PASSWORD
+        if protocol.sasl:
+            mechanism = options.mechanism.value
+            properties["sasl.enabled.mechanisms"] = mechanism
+            properties[f"{prefix}.{mechanism.lower()}.sasl.jaas.config"] = _login(cluster)
+    for each in broker.more:
+        if each.listener.demands_certificate:
+            properties[f"{each.prefix}.ssl.client.auth"] = "required"
+            properties |= _store(f"{each.prefix}.ssl.truststore", stores / CLIENTS_P12)
+    return properties
 
 
 def _store(prefix: str, file: Path) -> dict[str, str]:
