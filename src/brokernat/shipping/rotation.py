@@ -35,6 +35,14 @@ def is_copy(path: Path, place: Position) -> bool:
 def _beside(place: Position) -> list[Path]:
     """The newest first."""
     try:
-        return sorted(Path(place.path).parent.iterdir(), key=lambda one: one.lstat().st_mtime, reverse=True)
+        return sorted(Path(place.path).parent.iterdir(), key=_modified, reverse=True)
     except OSError:
         return []
+
+
+def _modified(path: Path) -> float:
+    try:
+        return path.lstat().st_mtime
+    except OSError:
+        # Gone meanwhile, such as an old copy that the rotating program has removed: the others are there.
+        return 0.0

@@ -1,15 +1,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from brokernat.shipping.position import Position
 from brokernat.shipping.rotation import candidates, is_copy, renamed
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TEXT = b"one\ntwo\n"
 
@@ -59,3 +56,18 @@ def test_a_folder_that_is_gone_has_no_copies(log: Path, place: Position) -> None
     log.parent.rmdir()
     assert candidates(place) == []
     assert renamed(place) is None
+
+
+def test_a_file_that_goes_while_the_folder_is_read_hides_no_copy(
+    log: Path, place: Position, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (log.parent / "app.log.9").touch()
+    lstat = Path.lstat
+
+    def gone_for_one(path: Path) -> os.stat_result:
+        if path.name == "app.log.9":
+            raise FileNotFoundError(path)
+        return lstat(path)
+
+    monkeypatch.setattr(Path, "lstat", gone_for_one)
+    assert log in candidates(place)
