@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from functools import partial
+from itertools import count
 from typing import TYPE_CHECKING
 
 import confluent_kafka
@@ -22,14 +23,16 @@ from brokernat.clients.confluent import configure
 from brokernat.testbed import LoopbackWorld
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from brokernat.config import Cluster
 
-CONSUMED, PRODUCED, PARTITIONS = "consumed", "produced", 3
-SHORT = {"retention.bytes": "200000000", "segment.bytes": "50000000"}
-"""Nobody reads what is produced, and it stays in memory."""
+CONSUMED, PARTITIONS = "consumed", 3
+GONE_AT_ONCE = {"file.delete.delay.ms": "1000"}
+"""What was produced is in memory, and nobody reads it."""
 _BATCH = 10_000
+# A queue that is full is left alone for a second by default: a run would measure how often that happened.
+_NEVER_FULL = {"queued.min.messages": 1_000_000, "queued.max.messages.kbytes": 1_000_000, "fetch.queue.backoff.ms": 1}
 _PATIENCE = 300
 
 
@@ -42,23 +45,31 @@ def measure(rounds: int, records: int) -> Iterator[bool]:
         mapped = replace(hq.cluster, bootstrap_servers=tuple(hq.bound.values()), address_map=bound)
         sides = [hq.direct, mapped, hq.direct]
         hq.create_topic(CONSUMED, partitions=PARTITIONS)
-        hq.create_topic(PRODUCED, configs=SHORT)
         produce(hq.direct, CONSUMED, records)
-        runs = {
+        names = (f"produced-{number}" for number in count())
+
+        def produce_anew(side: Cluster) -> float:
+            topic = next(names)
+            hq.create_topic(topic, configs=GONE_AT_ONCE)
+            seconds = produce(side, topic, records)
+            hq.delete_topics(topic)
+            return seconds
+
+        runs: dict[str, list[Callable[[], float]]] = {
             "consume": [partial(consume, side, records) for side in sides],
-            "produce": [partial(produce, side, PRODUCED, records) for side in sides],
+            "produce": [partial(produce_anew, side) for side in sides],
         }
         for name, turns in runs.items():
             _, *taken = in_turns(turns, rounds + 1)
             yield compare(name, "plugin", records, [taken])
 
 
-def produce(cluster: Cluster, topic: str, count: int) -> float:
+def produce(cluster: Cluster, topic: str, records: int) -> float:
     """Seconds from a new client to the last acknowledgement."""
     value = b"x" * RECORD_BYTES
     start = time.perf_counter()
     client = Producer(configure({"linger.ms": 5, "queue.buffering.max.messages": 500_000, "log_level": 3}, cluster))
-    left = count
+    left = records
     while left:
         try:
             client.produce(topic, value)
@@ -70,14 +81,14 @@ def produce(cluster: Cluster, topic: str, count: int) -> float:
     return time.perf_counter() - start
 
 
-def consume(cluster: Cluster, count: int) -> float:
+def consume(cluster: Cluster, records: int) -> float:
     """Seconds from a new client to the last record of the topic."""
     start = time.perf_counter()
     # Assigned and not subscribed: how long a group takes to form is chance.
-    own = {"group.id": "none", "enable.auto.commit": False, "log_level": 3}
+    own = {"group.id": "none", "enable.auto.commit": False, "log_level": 3, **_NEVER_FULL}
     client = Consumer(configure(own, cluster))
     client.assign([TopicPartition(CONSUMED, partition, OFFSET_BEGINNING) for partition in range(PARTITIONS)])
-    left = count
+    left = records
     while left > 0:
         left -= sum(message.error() is None for message in client.consume(_BATCH, 1))
         if time.perf_counter() - start > _PATIENCE:
