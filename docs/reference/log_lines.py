@@ -15,6 +15,5 @@ def page() -> str:
     examples: dict[str, Example] = {}
     for file in sorted(LINES.glob("*.json")):
         for each in json.loads(file.read_text("utf-8")):
-            how = f"{each['how']}; not captured, read in {each['origin']}" if "origin" in each else each["how"]
-            examples.setdefault(each["row"], Example(each["client"], how, each["line"]))
+            examples.setdefault(each["row"], Example(each["client"], each["how"], each["line"]))
     return log_lines_page(examples)

@@ -11,6 +11,7 @@ from syrupy.assertion import SnapshotAssertion
 from tests.cli.conftest import Run
 
 from brokernat.doctor.catalogue import catalogue
+from brokernat.doctor.reports.printable import printable
 
 DEAD = (
     "2026-11-21 18:00:0{} WARN NetworkClient: [Producer clientId=producer-1] Connection to node {} "
@@ -84,3 +85,19 @@ def test_control_characters_of_a_log_do_not_reach_the_terminal(run: Run) -> None
     said = run("explain", "\x1b[31m" + DEAD.format(1, 2).strip() + "\x1b]0;title\x07")
     assert "\x1b" not in said
     assert "\x07" not in said
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
+def test_a_log_that_powershell_wrote(run: Run, folder: Path, encoding: str) -> None:
+    (folder / "plain.log").write_text(LOG)
+    (folder / "app.log").write_text(LOG.replace("\n", "\r\n"), encoding=encoding, newline="")
+    assert run("explain", "app.log") == run("explain", "plain.log")
+
+
+@pytest.mark.parametrize("output", ["text", "json"])
+def test_nothing_of_a_log_is_obeyed_by_a_terminal(run: Run, folder: Path, output: str) -> None:
+    host = "kafka\x9b31m\u202e-1\x1b[2Jx"
+    line = f"Connection to node 2 ({host}/<unresolved>:9092) could not be established. Broker may not be available.\n"
+    (folder / "app.log").write_text(line + f"KafkaJSConnectionError: Connection error: getaddrinfo X {host}\n")
+    said = run("explain", "app.log", "--format", output)
+    assert [character for character in said if character != "\n" and printable(character) != character] == []

@@ -88,13 +88,19 @@ def _opened(file: Path) -> IO[bytes]:
 def _account(binary: IO[bytes]) -> Account:
     from brokernat.doctor.explaining.log import account, pieces
 
-    # Old logs mix encodings; what is looked for is ASCII.
-    text = io.TextIOWrapper(binary, "utf-8", errors="replace")
+    buffered = io.BufferedReader(cast(io.RawIOBase, binary))
+    text = io.TextIOWrapper(buffered, _encoding(buffered.peek(2)), errors="replace")
     try:
         return account(pieces(text))
     finally:
         # Who opened it closes it.
         text.detach()
+        buffered.detach()
+
+
+def _encoding(head: bytes) -> str:
+    # PowerShell's `>` writes UTF-16. Old logs mix encodings otherwise; what is looked for is ASCII.
+    return "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
 
 
 def _lines(count: int) -> str:

@@ -50,7 +50,12 @@ SYMPTOMS: Final = (
         "a node does not answer",
         ("Unable to request metadata from node with id ",),
         r"Unable to request metadata from node with id (?P<node>\w+)",
-        CUT_OFF,
+        says(
+            "Node {node} was connected and did not answer a question for metadata: the connection ended, or nothing "
+            "came in `request_timeout_ms`.",
+            "look whether the broker is up behind its endpoint, and what ends connections in between",
+            "BN302",
+        ),
         Telling.EFFECT,
     ),
     Symptom(
@@ -59,17 +64,12 @@ SYMPTOMS: Final = (
         "no broker answers a question for metadata",
         ("Unable to update metadata from ",),
         r"Unable to update metadata from \[",
-        says("None of the brokers that the client knows of answers.", LOOK_AT_BOOTSTRAP, "BN302", "BN301", "BN103"),
-        Telling.EFFECT,
-    ),
-    Symptom(
-        "aiokafka-bootstrap-failed",
-        Family.AIOKAFKA,
-        "no bootstrap server could be used",
-        ("Unable to bootstrap from ",),
-        r"Unable to bootstrap from \[\('(?P<host>[^']+)', (?P<port>\d+)",
         says(
-            "None of the bootstrap servers could be used; {endpoint} is the first.", LOOK_AT_BOOTSTRAP, "BN103", "BN102"
+            "None of the brokers that the client knows of answers.",
+            "the errors of `aiokafka` above it say why: explain the whole log",
+            "BN302",
+            "BN301",
+            "BN103",
         ),
         Telling.EFFECT,
     ),

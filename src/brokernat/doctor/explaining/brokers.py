@@ -1,4 +1,5 @@
-"""Lines of the brokers' own logs: what they made of the bytes of clients that came to the wrong port.
+"""Lines of the brokers' own logs: what they made of the bytes of clients that came to the wrong port, and what keeps
+brokers and controllers from each other.
 
 A size is the first four bytes of something that is no Kafka request, read as a length: 0x16030100 is a TLS hello.
 """
@@ -7,8 +8,15 @@ from __future__ import annotations
 
 from typing import Final
 
+from brokernat.doctor.explaining.java_connections import NODE, NODE_TEXT, PEER
 from brokernat.doctor.explaining.readings import LOGIN, OTHER_PROTOCOL
 from brokernat.doctor.explaining.symptom import Family, Symptom, Telling, says
+
+_FILES: Final = "brokernat doctor --server-properties FILE"
+_AMONG_BROKERS: Final = (
+    "on the brokers: look whether that node is up, then at what `inter.broker.listener.name` and "
+    "`controller.quorum.voters` lead to"
+)
 
 SYMPTOMS: Final = (
     Symptom(
@@ -71,7 +79,8 @@ SYMPTOMS: Final = (
         Family.BROKER,
         "a client's login or handshake failed",
         ("Failed authentication with ",),
-        r"\[SocketServer .*Failed authentication with [^/\s]*/(?P<ip>\S+) \((?:channelId=\S+\) \()?(?P<reason>[^)]+)\)",
+        r"\[SocketServer .*Failed authentication with [^/\s]*/(?P<ip>\S+) \((?:channelId=\S+\) \()?"
+        r"(?:errorMessage=)?(?!channelId=|errorMessage=|Unexpected Kafka request)(?P<reason>[^)]+)\)",
         says("The broker refused a client at {ip}: {reason}.", "on the client: " + LOGIN, "BN404", "BN401"),
         Telling.FAULT,
     ),
@@ -87,5 +96,36 @@ SYMPTOMS: Final = (
             "BN404",
         ),
         Telling.FAULT,
+    ),
+    Symptom(
+        "broker-no-peer",
+        Family.BROKER,
+        "a broker or controller does not reach another one",
+        ("could not be established. ",),
+        rf"{PEER}[^\]]*\] Connection to {NODE} could not be established\.",
+        says(
+            "The broker that wrote this does not reach node {node} at {endpoint}: that node is down or just starting, "
+            "or its endpoint for the other brokers cannot be dialled from there. Clients and their maps have no part "
+            "in it.",
+            _AMONG_BROKERS,
+            "BN819",
+            "BN823",
+            then=_FILES,
+        ),
+    ),
+    Symptom(
+        "broker-peer-unresolved",
+        Family.BROKER,
+        "the name of another broker does not resolve on a broker",
+        ("Error connecting to node ",),
+        rf"{PEER}[^\]]*\] Error connecting to node {NODE_TEXT}",
+        says(
+            "The broker that wrote this was told of node {node} at {endpoint}, and that name does not resolve there. "
+            "Clients and their maps have no part in it.",
+            _AMONG_BROKERS,
+            "BN819",
+            "BN824",
+            then=_FILES,
+        ),
     ),
 )

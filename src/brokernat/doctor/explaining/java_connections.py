@@ -17,13 +17,20 @@ NODE: Final = r"node (?P<node>-?\d+)(?: \((?P<host>[^/()\s]*)/(?P<ip>[^()\s]+):(
 # Node.toString: `10.0.0.1:9092 (id: 2 rack: null)`, since 4.0 with `isFenced`.
 NODE_TEXT: Final = r"(?P<host>\S+):(?P<port>\d+) \(id: (?P<node>-?\d+) rack: "
 
+# Brokers have the same client inside; what it says about other brokers is in `brokers.py`.
+PEER: Final = (
+    r"\[(?:ReplicaFetcher |Controller id=|RaftManager |NodeToController|BrokerToController|Transaction Marker |"
+    r"AddPartitionsToTxn)"
+)
+_OF_A_CLIENT: Final = rf"^(?!.*{PEER}).*?"
+
 SYMPTOMS: Final = (
     Symptom(
         "java-no-connection",
         Family.JAVA,
         "no connection to a node",
         ("could not be established. ",),
-        rf"Connection to {NODE} could not be established\. (?:Broker|Node) may not be available\.",
+        rf"{_OF_A_CLIENT}Connection to {NODE} could not be established\. (?:Broker|Node) may not be available\.",
         UNREACHABLE,
         wordings="`Broker may not be available.` to 3.6, `Node may not be available.` from 3.7",
     ),
@@ -32,7 +39,7 @@ SYMPTOMS: Final = (
         Family.JAVA,
         "a bootstrap server ended the connection, or took none",
         ("Bootstrap broker ",),
-        rf"Bootstrap broker {NODE_TEXT}.*\) disconnected",
+        r"Bootstrap broker (?P<host>\S+):(?P<port>\d+) (?:\(id: (?P<node>-?\d+) rack: .*\) )?disconnected",
         says(
             "The connection to the bootstrap server {endpoint} is gone. Where another line says that it could not be "
             "established, that is why; else it was taken and ended without an answer that the client understands: a "
@@ -43,6 +50,7 @@ SYMPTOMS: Final = (
             "BN104",
         ),
         Telling.EFFECT,
+        wordings="without `(id: …)` to 0.10.1",
     ),
     Symptom(
         "java-error-connecting",
@@ -50,7 +58,7 @@ SYMPTOMS: Final = (
         "the name of a node does not resolve",
         ("Error connecting to node ",),
         # An address is never looked up: then it is something else.
-        rf"Error connecting to node (?!\d+\.\d+\.\d+\.\d+:|\[){NODE_TEXT}",
+        rf"{_OF_A_CLIENT}Error connecting to node (?!\d+\.\d+\.\d+\.\d+:|\[){NODE_TEXT}",
         UNRESOLVED,
     ),
     Symptom(
@@ -71,8 +79,17 @@ SYMPTOMS: Final = (
         Family.JAVA,
         "a name does not resolve",
         ("java.net.UnknownHostException: ",),
-        r"java\.net\.UnknownHostException: (?P<host>[\w.-]+)(?:: [\w ]+)?\s*$",
+        r"java\.net\.UnknownHostException: (?P<host>[\w.-]+)(?=[:\s\"',;)\]]|$)(?!.*; it is dialled for )",
         UNRESOLVED,
+    ),
+    Symptom(
+        "java-cannot-resolve",
+        Family.JAVA,
+        "a name does not resolve",
+        ("java.io.IOException: Can't resolve address: ",),
+        r"java\.io\.IOException: Can't resolve address: (?P<host>[\w.-]+)(?:/<unresolved>)?:(?P<port>\d+)",
+        UNRESOLVED,
+        wordings="to 2.0; the line above it says whose name it is",
     ),
     Symptom(
         "java-bootstrap-unresolved",
@@ -161,7 +178,7 @@ SYMPTOMS: Final = (
         Family.JAVA,
         "the brokers that metadata named are all gone; the client starts over",
         ("Rebootstrapping with ",),
-        r"Rebootstrapping with \[",
+        r"Rebootstrapping with (?:\[|Cluster\()",
         says(
             "No broker that metadata named could be used, so the client went back to its bootstrap servers. When this "
             "repeats, what the brokers advertise does not work from here.",

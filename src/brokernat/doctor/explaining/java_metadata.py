@@ -17,7 +17,7 @@ SYMPTOMS: Final = (
         Family.JAVA,
         "the broker that answered does not lead the partition",
         ("NotLeader",),
-        r"due to org\.apache\.kafka\.common\.errors\.NotLeader(?:OrFollower|ForPartition)Exception|"
+        r"due to [\w.]+\.errors\.NotLeader(?:OrFollower|ForPartition)Exception|"
         r"NotLeaderOrFollowerException: For requests intended only for the leader|"
         r"NotLeaderForPartitionException: This server is not the leader for that topic-partition",
         says(WRONG_BROKER, LOOK_WHO_ANSWERS, "BN601", "BN602"),
@@ -35,19 +35,6 @@ SYMPTOMS: Final = (
             "BN601",
             "BN602",
         ),
-    ),
-    Symptom(
-        "java-produce-disconnected",
-        Family.JAVA,
-        "the leader went away before it acknowledged",
-        ("Disconnected from node ",),
-        r"Disconnected from node (?P<node>-?\d+)",
-        says(
-            "The connection to node {node} ended before it acknowledged; the write is repeated.",
-            "look what ends connections: a broker that restarts, `proxy_timeout` of a gateway, a firewall's idle limit",
-            "BN302",
-        ),
-        Telling.EFFECT,
     ),
     Symptom(
         "java-rebootstrap-requested",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from brokernat.doctor.explaining.readings import OTHER_PROTOCOL
+from brokernat.doctor.explaining.readings import LOOK_AT_OFFSETS_TOPIC, NO_COORDINATOR, OTHER_PROTOCOL
 from brokernat.doctor.explaining.symptom import DOCTOR, Family, Reading, Role, Symptom, Telling, says
 
 _ABOVE = "the first warnings of the client above it say why: explain the whole log"
@@ -70,7 +70,7 @@ SYMPTOMS: Final = (
             "Timeout of ",
         ),
         r"Timeout expired while fetching topic metadata|Failed to update metadata after \d+ ms|Failed to get offsets "
-        r"by times in \d+ms|Timeout of \d+ms expired before the (?:position for partition|last committed offset)",
+        r"by times in \d+ ?ms|Timeout of \d+ms expired before the (?:position for partition|last committed offset)",
         says(
             "The consumer reached nobody who could answer in `default.api.timeout.ms`: advertised endpoints are dead "
             "from here, or no bootstrap server answers.",
@@ -86,7 +86,7 @@ SYMPTOMS: Final = (
         Family.JAVA,
         "records were given up before a leader took them",
         ("has passed since ",),
-        r"Expiring (?P<count>\d+) record\(s\) for (?P<partition>\S+?):\s?\d+ ms has passed since "
+        r"Expiring (?P<count>\d+) record\(s\) for (?P<partition>\S+?)(?::| due to) ?\d+ ms has passed since "
         r"(?:batch creation|last)",
         says(
             "{count} records of {partition} waited until `delivery.timeout.ms` ended: metadata came, and the endpoint "
@@ -96,6 +96,7 @@ SYMPTOMS: Final = (
             "BN301",
         ),
         Telling.EFFECT,
+        wordings="`due to` in place of the colon before 1.0",
     ),
     Symptom(
         "java-no-producer-id",
@@ -136,11 +137,10 @@ SYMPTOMS: Final = (
         Family.JAVA,
         "the cluster names no coordinator",
         ("coordinator is not available",),
-        r"The (?:group )?coordinator is not available\.",
+        r"(?<!AVAILABLE: )The (?:group )?coordinator is not available\.",
         says(
-            "The cluster answered that nobody coordinates the group now: `__consumer_offsets` has no leader, or its "
-            "leader lacks the listener that the client came in on. For a moment after a start it is normal.",
-            "when it lasts, look at the leaders of `__consumer_offsets` and at the listeners of all brokers",
+            NO_COORDINATOR,
+            LOOK_AT_OFFSETS_TOPIC,
             "BN703",
             "BN504",
         ),
@@ -165,7 +165,7 @@ SYMPTOMS: Final = (
         Family.JAVA,
         "memory ran out while an answer was read",
         ("MemoryPool$1.tryAllocate(",),
-        r"\bat org\.apache\.kafka\.common\.memory\.MemoryPool\$1\.tryAllocate\(",
+        r"\bat \S*org\.apache\.kafka\.common\.memory\.MemoryPool\$1\.tryAllocate\(",
         says(
             "Below an `OutOfMemoryError`: there was no memory for an answer. Unless the heap is tiny, the client took "
             "the first bytes of another protocol for a length: a TLS alert is 352518912 bytes, `HTTP` 1213486160.",

@@ -101,8 +101,9 @@ SYMPTOMS: Final = (
         "kafka-python-bootstrap-failed",
         Family.KAFKA_PYTHON,
         "no bootstrap server could be used",
-        ("Unable to bootstrap from ", "NoBrokersAvailable: "),
-        r"Unable to bootstrap from (?:\[')?[\w.-]+:\d+|NoBrokersAvailable: NoBrokersAvailable",
+        ("Unable to bootstrap from ", "NoBrokersAvailable"),
+        r"Unable to bootstrap from (?:\[')?[\w.-]+:\d+|kafka\.errors\.NoBrokersAvailable\b(?!\()|"
+        r"NoBrokersAvailable: NoBrokersAvailable",
         says(
             "None of the bootstrap servers could be used. In 2.x the same is said when the login fails.",
             LOOK_AT_BOOTSTRAP.replace("`{endpoint}`", "them"),

@@ -9,13 +9,11 @@ from typing import Final
 
 from brokernat.doctor.explaining.readings import (
     LOGIN,
-    LOOK_WHO_ANSWERS,
     MAP_RULE,
     MECHANISM,
     OTHER_PROTOCOL,
     UNREACHABLE,
     UNRESOLVED,
-    WRONG_BROKER,
 )
 from brokernat.doctor.explaining.symptom import Family, Symptom, Telling, says
 
@@ -42,12 +40,37 @@ SYMPTOMS: Final = (
         "kafkajs-timeout",
         Family.KAFKAJS,
         "a connection is neither taken nor refused",
-        ('"[Connection] Connection timeout"', "KafkaJSConnectionError: Connection timeout"),
-        r"Connection timeout\"?,?(?:\"broker\":\"(?P<endpoint>[^\"]+)\")?",
+        ("[Connection] Connection timeout", "KafkaJSConnectionError: Connection timeout"),
+        r"(?:\[Connection\]|KafkaJSConnectionError:) Connection timeout(?:[^}]*?\"broker\":\"(?P<endpoint>[^\"]+)\")?",
         says(
             "{endpoint} neither takes nor refuses the connection: packets to it are dropped.",
             MAP_RULE,
             "BN302",
+            "BN103",
+        ),
+    ),
+    Symptom(
+        "kafkajs-all-addresses",
+        Family.KAFKAJS,
+        "no address of a broker's name takes a connection",
+        ('Connection error: ",', "Connection error: AggregateError"),
+        r"(?:\[Connection\]|Failed to connect to (?P<node>seed broker), [^:]*:) Connection error: "
+        r"(?:AggregateError|\",)(?:[^}]*?\"broker\":\"(?P<endpoint>[^\"]+)\")?",
+        UNREACHABLE,
+        wordings="Node.js 20 and later, where a name has several addresses: the message is empty",
+    ),
+    Symptom(
+        "kafkajs-closed",
+        Family.KAFKAJS,
+        "the other side ended the connection",
+        ("Closed connection",),
+        r"(?:KafkaJSConnectionClosedError: |\[BrokerPool\] )Closed connection",
+        says(
+            "A broker took the connection and ended it: the listener speaks TLS or demands a login and the client does "
+            "not, it is no Kafka, or nothing is behind a gateway.",
+            OTHER_PROTOCOL + "; look whether something listens behind the gateway",
+            "BN401",
+            "BN404",
             "BN103",
         ),
     ),
@@ -64,37 +87,6 @@ SYMPTOMS: Final = (
             "BN104",
             "BN401",
         ),
-    ),
-    Symptom(
-        "kafkajs-no-listener",
-        Family.KAFKAJS,
-        "leaders do not have the listener that the client came in on",
-        ("There is no listener on the leader broker",),
-        r"There is no listener on the leader broker that matches the listener",
-        says(
-            "A partition's leader lacks the listener whose port was dialled: a broker tells of those brokers only that "
-            "have a listener of the same NAME.",
-            "give every broker a listener of that name, or bootstrap through one that all have",
-            "BN504",
-            "BN502",
-        ),
-        Telling.FAULT,
-    ),
-    Symptom(
-        "kafkajs-not-leader",
-        Family.KAFKAJS,
-        "the broker that answered does not lead the partition",
-        ("This server is not the leader",),
-        r"(?:KafkaJSProtocolError: |\"error\":\"|Failed to send messages: )This server is not the leader",
-        says(WRONG_BROKER, LOOK_WHO_ANSWERS, "BN601", "BN602"),
-    ),
-    Symptom(
-        "kafkajs-not-coordinator",
-        Family.KAFKAJS,
-        "the broker that answered does not coordinate the group",
-        ("This is not the correct coordinator",),
-        r"KafkaJS\w+: This is not the correct coordinator|\"error\":\"This is not the correct coordinator",
-        says(WRONG_BROKER, LOOK_WHO_ANSWERS, "BN601", "BN701"),
     ),
     Symptom(
         "kafkajs-login",
@@ -121,45 +113,6 @@ SYMPTOMS: Final = (
         ("given the current SASL state",),
         r"Request is not valid given the current SASL state",
         says("The client logs in, and the listener behind this port has no login.", OTHER_PROTOCOL, "BN404"),
-        Telling.FAULT,
-    ),
-    Symptom(
-        "kafkajs-unknown-topic",
-        Family.KAFKAJS,
-        "the topic is not there",
-        ("This server does not host this topic-partition",),
-        r"(?:KafkaJSProtocolError: |\"error\":\")This server does not host this topic-partition",
-        says(
-            "The cluster that answered has no such topic: a wrong name, or another cluster than one thinks.",
-            "list the topics",
-            "BN501",
-        ),
-        Telling.FAULT,
-    ),
-    Symptom(
-        "kafkajs-controller",
-        Family.KAFKAJS,
-        "the bootstrap server is a controller's port",
-        ("does not support the requested API version",),
-        r"KafkaJSNonRetriableError: The Kafka server does not support the requested API version",
-        says(
-            "What answers knows no question for metadata: a KRaft controller, whose port is not for clients.",
-            "give the port of a broker's listener",
-            "BN105",
-        ),
-        Telling.FAULT,
-    ),
-    Symptom(
-        "kafkajs-not-authorized",
-        Family.KAFKAJS,
-        "the user may not do this",
-        ('"Not authorized to access ',),
-        r"\"error\":\"Not authorized to access (?:topics|group)",
-        says(
-            "The login worked; its user lacks a right to the topic or the group.",
-            "ask the cluster's people for the ACL",
-            "BN003",
-        ),
         Telling.FAULT,
     ),
 )

@@ -14,7 +14,8 @@ from brokernat.doctor.explaining.symptom import Family, Symptom, Telling, says
 
 # `127.0.0.1:9092/bootstrap: `, `sasl_ssl://kafka-1:9093/7: `, `GroupCoordinator: `
 BROKER: Final = (
-    r"(?P<node>(?:[a-z_]+://)?(?:(?P<endpoint>[^\s/\"]+:\d+)/)?(?:bootstrap|\d+|(?:Group|Txn)Coordinator)): .*?"
+    r"(?P<node>(?:[a-z_]+://)?(?:(?P<endpoint>[^\s/\"]+:\d+)/)?"
+    r"(?:bootstrap|(?:Group|Txn)Coordinator(?:/\d+)?|\d+)): .*?"
 )
 
 SYMPTOMS: Final = (
@@ -61,15 +62,17 @@ SYMPTOMS: Final = (
         Family.LIBRDKAFKA,
         "the other side ends the connection when it is asked for its versions",
         ("in state APIVERSION_QUERY", "Disconnected while requesting ApiVersion"),
-        rf"{BROKER}Disconnected(?:: connection closed by peer.*in state APIVERSION_QUERY| while requesting ApiVersion)",
+        rf"{BROKER}Disconnected(?:: connection closed by peer.*in state APIVERSION_QUERY| while requesting ApiVersion|"
+        r" \(after \d+ms in state APIVERSION_QUERY\))",
         CUT_OFF,
     ),
     Symptom(
         "rdkafka-disconnected",
         Family.LIBRDKAFKA,
         "the other side ended the connection",
-        (" in state UP",),
-        rf"{BROKER}Disconnected: connection closed by peer.* in state UP",
+        (" in state UP", ": Disconnected", "Receive failed: ", "Send failed: "),
+        rf"{BROKER}(?:Disconnected(?:: connection closed by peer.* in state UP| \(after \d+ms in state UP|\s*$)|"
+        r"(?:Receive|Send) failed: (?!Invalid response size|error:|SSL |SASL )\w)",
         says(
             "{endpoint} ended the connection. At once and again and again, the listener demands a login that the "
             "client does not make; once in a while, it is a broker that restarts or a gateway's time-out.",
@@ -78,6 +81,23 @@ SYMPTOMS: Final = (
             "BN302",
         ),
         Telling.EFFECT,
+        wordings="`Disconnected (after …)` or `Disconnected` alone to 1.9",
+    ),
+    Symptom(
+        "rdkafka-silent",
+        Family.LIBRDKAFKA,
+        "a broker takes requests and does not answer",
+        ("Timed out ", "timed out: disconnect", "equest failed: Local: Timed out"),
+        rf"{BROKER}(?:Timed out (?P<request>\w+Request) in flight|\d+ request\(s\) timed out: disconnect|Timed out \d+ "
+        r"in-flight|(?:ApiVersionRequest|Metadata request) failed: Local: Timed out)",
+        says(
+            "A broker took the connection and did not answer in time: another service, a gateway with nothing behind "
+            "it, a TLS port that waits for a hello, or a broker that is stuck.",
+            "look what really listens there; " + OTHER_PROTOCOL,
+            "BN104",
+            "BN401",
+            "BN302",
+        ),
     ),
     Symptom(
         "rdkafka-size-http",
@@ -109,10 +129,10 @@ SYMPTOMS: Final = (
         "rdkafka-all-down",
         Family.LIBRDKAFKA,
         "no broker is connected",
-        ("brokers are down",),
-        r"(?P<down>\d+)/(?P<all>\d+) brokers are down",
+        ("brokers are down", "Local: All broker connections are down"),
+        r"\b(?P<down>[1-9]\d*)/(?P<all>\d+) brokers are down|Local: All broker connections are down(?!: \d)",
         says(
-            "None of the {all} brokers that the client knows of is connected.",
+            "None of the brokers that the client knows of is connected.",
             "look for the `FAIL` lines above it, which say it for each broker",
             "BN302",
             "BN301",

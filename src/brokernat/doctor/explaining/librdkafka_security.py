@@ -16,7 +16,7 @@ SYMPTOMS: Final = (
         Family.LIBRDKAFKA,
         "TLS to a port without TLS",
         ("wrong version number", "packet length too long"),
-        rf"{BROKER}SSL routines::(?:wrong version number|packet length too long)",
+        rf"{BROKER}SSL routines:\w*:(?:wrong version number|packet length too long)",
         says("The client speaks TLS, and what answers at {endpoint} does not.", OTHER_PROTOCOL, "BN401"),
         Telling.FAULT,
     ),
@@ -54,7 +54,7 @@ SYMPTOMS: Final = (
         Family.LIBRDKAFKA,
         "the other side ends the connection when TLS starts",
         ("SSL connection closed by peer", "unexpected eof while reading", "connecting to a PLAINTEXT broker listener"),
-        rf"{BROKER}(?:SSL routines::unexpected eof while reading|Disconnected: (?:SSL connection closed by peer|"
+        rf"{BROKER}(?:SSL routines:\w*:unexpected eof while reading|Disconnected: (?:SSL connection closed by peer|"
         r"connecting to a PLAINTEXT broker listener))",
         says(
             "The client speaks TLS to {endpoint}, and what is there ended the connection: a listener without TLS does "

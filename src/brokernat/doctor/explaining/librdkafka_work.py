@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from brokernat.doctor.explaining.readings import LOOK_AT_OFFSETS_TOPIC, NO_COORDINATOR
 from brokernat.doctor.explaining.symptom import Family, Symptom, Telling, says
 
 _LOG = "set `debug` to `broker,security` (kcat: `-d broker,security`) and explain those lines"
@@ -119,5 +120,13 @@ SYMPTOMS: Final = (
         r"(?:Broker: |response error: )(?P<what>Topic|Group|Cluster) authorization failed",
         says("The login worked; its user lacks a right ({what}).", "ask the cluster's people for the ACL", "BN003"),
         Telling.FAULT,
+    ),
+    Symptom(
+        "rdkafka-no-coordinator",
+        Family.LIBRDKAFKA,
+        "the cluster names no coordinator",
+        ("oordinator not available", "FindCoordinator response error: "),
+        r"Broker: (?:Group c|C)oordinator not available|FindCoordinator response error: COORDINATOR_NOT_AVAILABLE",
+        says(NO_COORDINATOR, LOOK_AT_OFFSETS_TOPIC, "BN703", "BN504"),
     ),
 )

@@ -2,6 +2,7 @@
 
 Lines that differ only in time, client or counter are one entry: same row, same node, same endpoint. Memory is bounded
 whatever the log is like: lines are read in pieces, and beyond `MOST` entries those of one row are counted together.
+A log may hold anything; what leaves here holds nothing that a terminal obeys.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from brokernat.doctor.explaining.recognising import Recognised, recognise
 from brokernat.doctor.explaining.timestamps import timestamp
+from brokernat.doctor.explaining.unwrapping import unwrapped
+from brokernat.doctor.reports.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,7 +28,7 @@ LONGEST: Final = 65536
 
 @dataclass(slots=True)
 class Entry:
-    """`first` is the first line of this kind. The times are as the log writes them, None where it has none."""
+    """`line` is the first line of this kind. The times are as the log writes them, None where it has none."""
 
     found: Recognised
     line: str
@@ -50,20 +53,18 @@ def account(lines: Iterable[str]) -> Account:
     when = None
     for line in lines:
         number += line.endswith("\n")
-        when = timestamp(line) or when
-        found = recognise(line)
-        if found is None:
-            continue
-        recognised += 1
-        key: object = _key(found)
-        if key not in entries and len(entries) >= MOST:
-            key = found.symptom.key
-        entry = entries.get(key)
-        if entry is None:
-            entries[key] = Entry(found, line.strip(), 1, when, when)
-        else:
-            entry.count += 1
-            entry.last_seen = when
+        texts = unwrapped(line)
+        when = next(filter(None, map(timestamp, texts)), when)
+        said = _said(texts)
+        recognised += bool(said)
+        for key, (found, text) in said.items():
+            kept = key if key in entries or len(entries) < MOST else found.symptom.key
+            entry = entries.get(kept)
+            if entry is None:
+                entries[kept] = Entry(found, text, 1, when, when)
+            else:
+                entry.count += 1
+                entry.last_seen = when
     ordered = sorted(entries.values(), key=lambda entry: (entry.found.symptom.telling, -entry.count))
     return Account(number, recognised, tuple(ordered))
 
@@ -73,6 +74,19 @@ def pieces(stream: TextIO) -> Iterator[str]:
     piece = ""
     for piece in iter(lambda: stream.readline(LONGEST), ""):
         yield piece if piece.endswith("\n") or len(piece) == LONGEST else f"{piece}\n"
+
+
+def _said(texts: list[str]) -> dict[object, tuple[Recognised, str]]:
+    """What the texts of one line say; twice the same, as in a message and its stack, is said once."""
+    said: dict[object, tuple[Recognised, str]] = {}
+    for text in texts:
+        found = recognise(text)
+        if found and not text.isprintable():
+            text = printable(text.replace("\t", " ").strip())
+            found = recognise(text)
+        if found:
+            said.setdefault(_key(found), (found, text.strip()))
+    return said
 
 
 def _key(found: Recognised) -> tuple[object, ...]:

@@ -2,7 +2,8 @@
 
 Kafka's Java clients number bootstrap servers -1, -2 …, brokers as the cluster does, and up to 4.3 a coordinator's own
 connection 2147483647 minus the node id. librdkafka names its brokers `host:port/bootstrap`, `host:port/ID` and
-`GroupCoordinator`, kafka-python `bootstrap-0`, `ID` and `coordinator-ID`; kafkajs knows seed brokers.
+`GroupCoordinator` with or without `/ID`, kafka-python `bootstrap-0`, `ID` and `coordinator-ID`; kafkajs knows seed
+brokers.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _LOWEST_COORDINATOR = _COORDINATORS - 10_000_000
 _IPV4 = re.compile(r"\d+\.\d+\.\d+\.\d+")
 _NUMBER = re.compile(r"-?\d+")
 _BOOTSTRAP = re.compile(r"bootstrap|seed broker")
-_COORDINATOR = re.compile(r"[Cc]oordinator(?:-(?P<id>\d+))?")
+_COORDINATOR = re.compile(r"(?:(?:Group|Txn)C|c)oordinator(?:[-/](?P<id>\d+))?")
 UNSAID: Final = {"endpoint": "an endpoint that the line does not name", "node": "?", "host": "a name"}
 
 
@@ -60,6 +61,9 @@ def named(match: re.Match[str]) -> Named:
 
 
 def _node(text: str) -> tuple[Role, int | None]:
+    coordinator = _COORDINATOR.fullmatch(text)
+    if coordinator:
+        return Role.COORDINATOR, int(coordinator["id"]) if coordinator["id"] else None
     name = text.rpartition("/")[2]
     if _NUMBER.fullmatch(name):
         number = int(name)
@@ -68,12 +72,7 @@ def _node(text: str) -> tuple[Role, int | None]:
         if number > _LOWEST_COORDINATOR:
             return Role.COORDINATOR, _COORDINATORS - number
         return Role.ADVERTISED, number
-    if _BOOTSTRAP.search(name):
-        return Role.BOOTSTRAP, None
-    coordinator = _COORDINATOR.search(name)
-    if coordinator:
-        return Role.COORDINATOR, int(coordinator["id"]) if coordinator["id"] else None
-    return Role.UNNAMED, None
+    return (Role.BOOTSTRAP if _BOOTSTRAP.search(name) else Role.UNNAMED), None
 
 
 def _dialled(groups: Mapping[str, str]) -> str | None:

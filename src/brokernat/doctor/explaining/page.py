@@ -20,8 +20,7 @@ _HEAD = """\
 # Log lines
 
 What `brokernat explain` knows: {count} kinds of lines. Each example was written by the client that stands below it
-and provoked as it says there; the few that were read in a source say so.
-[The guide](../guides/explain.md) shows how to ask.
+and provoked as it says there. [The guide](../guides/explain.md) shows how to ask.
 """
 
 
@@ -52,5 +51,5 @@ def _row(symptom: Symptom, example: Example) -> Iterator[str]:
     yield f"```text\n{example.line}\n```\n"
     wordings = f" Wordings: {symptom.wordings}." if symptom.wordings else ""
     yield f"Row `{symptom.key}`, {example.client}: {example.how}.{wordings}\n"
-    codes = ", ".join(f"[{code}](codes/{code}.md)" for code in found.codes) or "no check; addresses are not the matter"
+    codes = ", ".join(f"[{code}](codes/{code}.md)" for code in found.codes) or "no check"
     yield f"{found.means} To do: {found.do}. Proved by: {codes}."

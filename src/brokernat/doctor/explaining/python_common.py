@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from brokernat.doctor.explaining.readings import LOOK_WHO_ANSWERS, OTHER_PROTOCOL, WRONG_BROKER
+from brokernat.doctor.explaining.readings import (
+    LOOK_AT_BOOTSTRAP,
+    LOOK_AT_OFFSETS_TOPIC,
+    LOOK_WHO_ANSWERS,
+    NO_COORDINATOR,
+    OTHER_PROTOCOL,
+    WRONG_BROKER,
+)
 from brokernat.doctor.explaining.symptom import Family, Symptom, Telling, says
 
 SYMPTOMS: Final = (
@@ -65,8 +72,28 @@ SYMPTOMS: Final = (
         "python-not-leader",
         Family.PYTHON,
         "the broker that answered does not lead the partition, or does not coordinate the group",
-        ("NotLeaderForPartitionError", "NotCoordinatorError"),
-        r"NotLeaderForPartitionError|NotCoordinatorError",
+        ("NotLeader", "NotCoordinator"),
+        r"NotLeader(?:ForPartition|OrFollower)Error|NotCoordinator(?:ForGroup)?Error",
         says(WRONG_BROKER, LOOK_WHO_ANSWERS, "BN601", "BN602"),
+    ),
+    Symptom(
+        "python-no-coordinator",
+        Family.PYTHON,
+        "the cluster names no coordinator",
+        ("CoordinatorNotAvailableError",),
+        r"\b(?:Group)?CoordinatorNotAvailableError",
+        says(NO_COORDINATOR, LOOK_AT_OFFSETS_TOPIC, "BN703", "BN504"),
+    ),
+    Symptom(
+        "python-bootstrap-failed",
+        Family.PYTHON,
+        "no bootstrap server could be used",
+        ("Unable to bootstrap from [(",),
+        r"Unable to bootstrap from \[\('(?P<host>[^']+)', (?P<port>\d+)",
+        says(
+            "None of the bootstrap servers could be used; {endpoint} is the first.", LOOK_AT_BOOTSTRAP, "BN103", "BN102"
+        ),
+        Telling.EFFECT,
+        wordings="also of kafka-python before 2.0",
     ),
 )

@@ -27,6 +27,13 @@ LOOK_WHO_ANSWERS = (
     "balancer in between; once in a while it is only a leader that moved"
 )
 
+NO_COORDINATOR = (
+    "The cluster answered that nobody coordinates the group now: `__consumer_offsets` has no leader, or its leader "
+    "lacks the listener that the client came in on, or it could not be made (fewer brokers than "
+    "`offsets.topic.replication.factor`). For a moment after a start it is normal."
+)
+LOOK_AT_OFFSETS_TOPIC = "when it lasts, look at the leaders of `__consumer_offsets` and at the listeners of all brokers"
+
 UNREACHABLE: Final = {
     Role.BOOTSTRAP: Reading(
         "The bootstrap server {endpoint} takes no connection from here.", LOOK_AT_BOOTSTRAP, ("BN103",)

@@ -1,15 +1,15 @@
 """What was recognised, for a person and for programs; nothing is computed here.
 
-For a person: the line as it was written, then what it means, which checks would prove it, what to do. Text of a log is
-shown as one line without control characters: a log may hold anything.
+For a person: the line as it was written, then what it means, which checks would prove it, what to do. What a log holds
+is text of strangers; `log.account` and `reports.folding` leave nothing of it that a terminal obeys.
 """
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING, Any, Final
 
 from brokernat.doctor.catalogue import catalogue
+from brokernat.doctor.reports.folding import folded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -82,7 +82,7 @@ def _entry_json(entry: Entry) -> dict[str, Any]:
 
 def _entry(entry: Entry, width: int) -> Iterator[str]:
     found = entry.found
-    yield from _folded(f"{found.symptom.family.value}: {found.symptom.title}", width, "", "  ")
+    yield from folded(f"{found.symptom.family.value}: {found.symptom.title}", width, "", "  ")
     # A line is not folded: people search for it.
     yield f"  {_shown(entry.line)}"
     if entry.count > 1:
@@ -98,7 +98,7 @@ def _entry(entry: Entry, width: int) -> Iterator[str]:
 
 
 def _code(code: Code, width: int) -> Iterator[str]:
-    yield from _folded(f"{code.code}: {code.title}", width, "", "  ")
+    yield from folded(f"{code.code}: {code.title}", width, "", "  ")
     for name, text in (("what", code.what), ("why", code.why), ("do", code.remedy)):
         yield from _field(name, text, width)
     for need in code.needs:
@@ -106,15 +106,8 @@ def _code(code: Code, width: int) -> Iterator[str]:
 
 
 def _field(name: str, text: str, width: int) -> list[str]:
-    return _folded(text, width, f"  {name:<6} ", " " * 9)
+    return folded(text, width, f"  {name:<6} ", " " * 9)
 
 
 def _shown(line: str) -> str:
-    text = "".join(each if each.isprintable() else " " for each in line).strip()
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …"
-
-
-def _folded(text: str, width: int, first: str, then: str) -> list[str]:
-    return textwrap.wrap(
-        text, width, initial_indent=first, subsequent_indent=then, break_long_words=False, break_on_hyphens=False
-    )
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]} …"

@@ -50,9 +50,10 @@ SYMPTOMS: Final = (
         ("Cannot fetch record for offset",),
         r"Cannot fetch record for offset (?P<offset>\d+) in (?P<time>\d+) milliseconds",
         says(
-            "The driver knows the offsets, and an executor read none in {time} ms: from that machine the partition's "
-            "leader is not reached. Driver and executors may see different networks.",
-            _PROOF,
+            "The partition's leader told its offsets and sent no record in {time} ms (`kafkaConsumer.pollTimeoutMs`). "
+            "It is slow, or the way to it lets small answers through and large ones not: a gateway that ends "
+            "connections, packets larger than a tunnel takes.",
+            "look at the leader's load; raise `kafkaConsumer.pollTimeoutMs`; " + _PROOF,
             "BN302",
             "BN305",
             then=_PIPELINE,
@@ -62,11 +63,27 @@ SYMPTOMS: Final = (
         "spark-data-loss",
         Family.SPARK,
         "offsets of the checkpoint are not in the topic",
-        ("may have been lost",),
-        r"[Ss]ome data may have been lost because they are not available in Kafka any more",
+        ("may have been lost", "KAFKA_DATA_LOSS."),
+        r"[Ss]ome data may have been lost because they are not available in Kafka any more|"
+        r"KAFKA_DATA_LOSS\.(?!PARTITION_OFFSET_CHANGED)\w+",
         says(
             "The checkpoint's offsets are not in the topic: retention was shorter than the pause, the topic was made "
             "anew, or a bootstrap server or a rule leads to another cluster now.",
+            "compare the cluster id with the one of the checkpoint's time before `failOnDataLoss` is set to false",
+            "BN501",
+            then=_PIPELINE,
+        ),
+        Telling.FAULT,
+    ),
+    Symptom(
+        "spark-offset-changed",
+        Family.SPARK,
+        "a partition's offset went back",
+        (" was changed from ",),
+        r"[Pp]artition (?P<partition>\S+?)(?:'s)? offset was changed from (?P<before>\d+) to (?P<after>\d+)",
+        says(
+            "The checkpoint knows {partition} up to {before}, and the topic ends at {after} now. Offsets never go "
+            "back: the topic was made anew, or a bootstrap server or a rule leads to another cluster.",
             "compare the cluster id with the one of the checkpoint's time before `failOnDataLoss` is set to false",
             "BN501",
             then=_PIPELINE,

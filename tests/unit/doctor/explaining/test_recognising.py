@@ -30,13 +30,6 @@ def test_every_row_has_a_line() -> None:
     assert {vector.row for vector in VECTORS} == {symptom.key for symptom in SYMPTOMS}
 
 
-def test_most_lines_are_captured() -> None:
-    read = {vector.row for vector in VECTORS if vector.origin}
-    captured = {vector.row for vector in VECTORS if not vector.origin}
-    assert len(captured) >= 60
-    assert len(read - captured) <= 10
-
-
 def test_healthy_clients_say_nothing() -> None:
     lines = healthy()
     assert len(lines) > 300
@@ -64,6 +57,10 @@ def test_noise_says_nothing() -> None:
          Role.COORDINATOR, 2, "k:9092"),
         ("[thrd:sasl_ssl://k1:9093/7]: sasl_ssl://k1:9093/7: Connect to ipv4#10.0.0.1:9093 failed: Connection refused",
          Role.ADVERTISED, 7, "k1:9093"),
+        ("[thrd:GroupCoordinator]: GroupCoordinator/3: Connect to ipv4#10.0.0.1:9092 failed: Connection refused",
+         Role.COORDINATOR, 3, "10.0.0.1:9092"),
+        ("[thrd:coordinator-1:9092/bootstrap]: coordinator-1:9092/2: Connect to ipv4#10.0.0.1:9092 failed: Timed out",
+         Role.ADVERTISED, 2, "coordinator-1:9092"),
         ("[thrd:GroupCoordinator]: GroupCoordinator: Failed to resolve 'k1:9093': Name or service not known",
          Role.COORDINATOR, None, "k1:9093"),
     ],

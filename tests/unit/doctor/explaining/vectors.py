@@ -1,4 +1,6 @@
-"""The captured lines of `tests/vectors/log_lines`: who wrote them, how that was provoked, which row they belong to."""
+"""The lines of `tests/vectors/log_lines`: captured ones with who wrote them, how that was provoked and the row they
+belong to; and those that people pasted, with what stood around them and all rows they speak of.
+"""
 
 import json
 from dataclasses import dataclass
@@ -9,13 +11,21 @@ FOLDER = Path(__file__).parents[3] / "vectors" / "log_lines"
 
 @dataclass(frozen=True)
 class Vector:
-    """`row` is the key in the table. `origin` is where the text was read, for the few lines that were not captured."""
+    """`row` is the key in the table."""
 
     row: str
     client: str
     how: str
     line: str
-    origin: str = ""
+
+
+@dataclass(frozen=True)
+class Pasted:
+    """Lines as they were found in public, names and addresses exchanged."""
+
+    how: str
+    rows: frozenset[str]
+    lines: tuple[str, ...]
 
 
 def vectors() -> list[Vector]:
@@ -24,3 +34,13 @@ def vectors() -> list[Vector]:
 
 def healthy() -> list[str]:
     return [line for file in sorted((FOLDER / "healthy").iterdir()) for line in file.read_text("utf-8").splitlines()]
+
+
+def pasted() -> list[Pasted]:
+    found = []
+    for file in sorted((FOLDER / "pasted").glob("*.txt")):
+        for block in file.read_text("utf-8").split("=== ")[1:]:
+            head, *lines = block.split("\n")[:-1]
+            rows, _, how = head.partition("| ")
+            found.append(Pasted(how, frozenset(rows.replace(",", " ").split()), tuple(lines)))
+    return found

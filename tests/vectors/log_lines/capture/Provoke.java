@@ -83,6 +83,7 @@ public final class Provoke {
     try (AdminClient admin = AdminClient.create(properties)) {
       admin.describeCluster().nodes().get();
       admin.listTopics().names().get();
+      admin.describeConsumerGroups(List.of(properties.getProperty("group.id"))).all().get();
       admin.describeTopics(List.of(topic)).all().get();
     }
   }

@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING
 from tests.integration.python_clients.libraries import LOCK, installed
 from tests.matrix.programs import kafka_clients
 
+from brokernat import __version__
 from brokernat.jvm import agent_jar, resolve
 
 if TYPE_CHECKING:
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 SECONDS = 9
-_TIMEOUT, _SPARK_TIMEOUT, _PROGRAM_TIMEOUT = 90, 240, 30
+# Whose wheels are for no Python of today.
+OLD_PYTHONS = {("confluent-kafka", "1.6.0"): "3.9", ("kafka-python", "2.0.2"): "3.9", ("kafka-python", "1.4.7"): "3.7"}
+_TIMEOUT, _SPARK_TIMEOUT = 90, 240
 # Patience as in nobody's production: what a client says after a minute it says after seconds, too.
 _IMPATIENT = {
     "default.api.timeout.ms": "6000",
@@ -105,6 +108,7 @@ class Java:
             "bootstrap.servers": situation.servers,
             "security.protocol": situation.protocol,
             "brokernat.map": situation.map,
+            "metadata.max.age.ms": situation.refresh,
         }
         if situation.mechanism:
             kind = "plain.Plain" if situation.mechanism == "PLAIN" else "scram.Scram"
@@ -134,11 +138,12 @@ class Program:
     version: str
     command: tuple[str, ...]
     path: str = ""
+    timeout: int = 30
 
     def run(self, situations: Sequence[Situation], work: Path) -> Iterator[Line]:
         environment = os.environ | {"PYTHONPATH": self.path, "NODE_PATH": self.path}
         started = [(each, _start(self.command, json.dumps(each.as_json()), environment)) for each in situations]
-        yield from _collected(self.name, self.version, started)
+        yield from _collected(self.name, self.version, started, self.timeout)
 
 
 @dataclass(frozen=True)
@@ -201,7 +206,7 @@ class Kcat:
             for words in (
                 ["-L", "-m", "4"],
                 ["-C", "-t", each.topic, "-o", "beginning"],
-                ["-G", each.name, each.topic],
+                [*(["-d", each.debug] if each.debug else []), "-G", each.name, each.topic],
             ):
                 command = ["timeout", "7", "kcat", "-b", each.servers, *options, *words]
                 started.append((each, _start(command)))
@@ -213,6 +218,25 @@ def python(library: str, version: str, *, path: str = "") -> Program:
     return Program(library, version, (sys.executable, str(HERE / "python_client.py"), library), path)
 
 
+def old_python(library: str, version: str) -> Program:
+    """A library of a former time, on a Python of that time."""
+    interpreter = subprocess.run(
+        ["pyenv", "prefix", OLD_PYTHONS[library, version]], check=True, capture_output=True, text=True
+    ).stdout.strip()
+    python = f"{interpreter}/bin/python"
+    folder = Path(tempfile.gettempdir()) / f"{library}-{version}"
+    if not folder.exists():
+        words = [python, "-m", "pip", "install", "-q", "--only-binary", ":all:", "--target", str(folder)]
+        subprocess.run([*words, f"{library}=={version}"], check=True)
+    return Program(library, version, (python, str(HERE / "python_client.py"), library), str(folder))
+
+
+def proof() -> Program:
+    """The proof before a Spark job."""
+    words = (sys.executable, str(HERE / "proof.py"))
+    return Program("brokernat", __version__, words, os.pathsep.join(sys.path), timeout=_SPARK_TIMEOUT)
+
+
 def kafka_python_2() -> Program:
     """The library of the tests' lock."""
     return python("kafka-python", "2.3.3", path=str(installed(LOCK)))
@@ -220,7 +244,7 @@ def kafka_python_2() -> Program:
 
 def kafkajs(version: str, modules: str) -> Program:
     """Installed by npm into `modules`."""
-    return Program("kafkajs", version, ("node", str(HERE / "kafkajs_client.js")), modules)
+    return Program("kafkajs", version, ("node", "--stack-trace-limit=0", str(HERE / "kafkajs_client.js")), modules)
 
 
 @dataclass(frozen=True)
@@ -242,10 +266,12 @@ def _start(command: Sequence[str], order: str = "", environment: Mapping[str, st
     return _Started(process, output)
 
 
-def _collected(name: str, version: str, started: Iterable[tuple[Situation, _Started]]) -> Iterator[Line]:
+def _collected(
+    name: str, version: str, started: Iterable[tuple[Situation, _Started]], timeout: int = 30
+) -> Iterator[Line]:
     for situation, each in started:
         try:
-            each.process.wait(_PROGRAM_TIMEOUT)
+            each.process.wait(timeout)
         except subprocess.TimeoutExpired:
             each.process.kill()
             each.process.wait()

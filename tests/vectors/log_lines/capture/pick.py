@@ -1,7 +1,7 @@
 """From captured output to vectors: `.venv/bin/python -m tests.vectors.log_lines.capture.pick WORK`.
 
 For each row of the table and each client the first line of each wording, with how it was provoked; lines are taken as
-they were written. What healthy clients logged goes into `healthy/`, one file a client.
+they were written, and what is there stays. What healthy clients logged goes into `healthy/`, one file a client.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 from brokernat.doctor.explaining.recognising import recognise
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from brokernat.doctor.explaining.symptom import Role
 
 VECTORS = Path(__file__).parents[1]
@@ -31,7 +33,7 @@ def main(work: Path) -> None:
     wordings: set[tuple[str, str]] = set()
     per_row: dict[tuple[str, Role], int] = defaultdict(int)
     healthy: dict[str, dict[str, dict[str, str]]] = defaultdict(dict)
-    for record in _records(work):
+    for record in (*_there(), *_records(work)):
         line, version = record["text"].rstrip(), record["version"]
         if record["situation"] == "healthy":
             role = _ROLE.search(line)
@@ -67,8 +69,17 @@ def _of_a_success(lines: list[str]) -> list[str]:
     return plain[:_HEALTHY]
 
 
-def _records(work: Path) -> list[dict[str, Any]]:
-    return [json.loads(text) for file in sorted(work.glob("*.jsonl")) for text in file.read_text().splitlines()]
+def _there() -> Iterator[dict[str, Any]]:
+    for file in sorted(VECTORS.glob("*.json")):
+        for each in json.loads(file.read_text("utf-8")):
+            client, _, version = each["client"].rpartition(" ")
+            yield {"client": client, "version": version, "situation": "", "how": each["how"], "text": each["line"]}
+
+
+def _records(work: Path) -> Iterator[dict[str, Any]]:
+    for file in sorted(work.glob("*.jsonl")):
+        with file.open() as lines:
+            yield from map(json.loads, lines)
 
 
 def _wording(line: str) -> str:

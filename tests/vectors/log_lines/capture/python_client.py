@@ -37,6 +37,7 @@ def confluent_conf(it: dict[str, Any]) -> dict[str, Any]:
         "security.protocol": it["protocol"], "sasl.mechanism": it["mechanism"], "sasl.username": it["user"],
         "sasl.password": it["password"], "ssl.ca.location": it["ca"], "plugin.library.paths": it["plugin"],
         "brokernat.map": it["map"],
+        "debug": it["debug"],
         "socket.connection.setup.timeout.ms": "2000",
         "ssl.endpoint.identification.algorithm": "" if it["verify"] else "none",
     }  # fmt: skip
@@ -92,6 +93,8 @@ def kafka_python_conf(it: dict[str, Any]) -> dict[str, Any]:
         }
     if it["ca"]:
         conf["ssl_cafile"] = it["ca"]
+    if it["refresh"]:
+        conf["metadata_max_age_ms"] = int(it["refresh"])
     if not it["verify"]:
         conf["ssl_check_hostname"] = False
     if it["map"]:
@@ -161,9 +164,10 @@ def aiokafka_consumer(it: dict[str, Any]) -> None:
     from aiokafka import AIOKafkaConsumer
 
     async def consume() -> None:
-        consumer = AIOKafkaConsumer(it["topic"], **aiokafka_conf(it), group_id=it["name"], request_timeout_ms=3000)
+        group = f"{it['name']}-aiokafka"
+        consumer = AIOKafkaConsumer(it["topic"], **aiokafka_conf(it), group_id=group, request_timeout_ms=3000)
         try:
-            async with asyncio.timeout(SECONDS):
+            async with asyncio.timeout(2 * SECONDS):
                 await consumer.start()
                 await consumer.getone()
         finally:

@@ -37,7 +37,7 @@ def main() -> None:
         builder.config("spark.jars", ",".join(map(str, jars)))
     spark = builder.getOrCreate()
     for situation in json.load(sys.stdin):
-        for job in JOBS:
+        for job in ALONE.get(situation["name"], JOBS):
             _mark(situation["name"])
             try:
                 job(spark, situation)
@@ -61,6 +61,37 @@ def read_stream(spark: SparkSession, it: dict[str, Any]) -> None:
         query.stop()
 
 
+def go_on_elsewhere(spark: SparkSession, it: dict[str, Any]) -> None:
+    with tempfile.TemporaryDirectory() as checkpoint:
+        _take_all(spark, it, checkpoint)
+        _take_all(spark, it | {"servers": it["elsewhere"]}, checkpoint)
+
+
+def go_on_without_records(spark: SparkSession, it: dict[str, Any]) -> None:
+    from kafka import KafkaAdminClient, TopicPartition
+
+    with tempfile.TemporaryDirectory() as checkpoint:
+        _take_all(spark, it, checkpoint)
+        for _ in range(5):
+            write(spark, it)
+        admin = KafkaAdminClient(bootstrap_servers=it["servers"])
+        admin.delete_records({TopicPartition(it["topic"], 0): 13})
+        admin.close()
+        _take_all(spark, it, checkpoint)
+
+
+def read_impatiently(spark: SparkSession, it: dict[str, Any]) -> None:
+    reader = spark.read.format("kafka").options(**_options(it) | {"kafkaConsumer.pollTimeoutMs": "1"})
+    reader.option("subscribe", it["topic"]).load().count()
+
+
+def _take_all(spark: SparkSession, it: dict[str, Any], checkpoint: str) -> None:
+    reader = spark.readStream.format("kafka").options(**_options(it)).option("startingOffsets", "earliest")
+    stream = reader.option("subscribe", it["topic"]).load().writeStream.format("noop").queryName("tags")
+    query = stream.option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
+    query.awaitTermination(60)
+
+
 def write(spark: SparkSession, it: dict[str, Any]) -> None:
     frame = spark.createDataFrame([("x" * it["size"],)], "value STRING")
     frame.write.format("kafka").options(**_options(it)).option("topic", it["topic"]).save()
@@ -76,6 +107,13 @@ def _mark(name: str) -> None:
 
 
 JOBS: tuple[Callable[[SparkSession, dict[str, Any]], None], ...] = (read_batch, read_stream, write)
+
+# Situations that are about one thing.
+ALONE: dict[str, tuple[Callable[[SparkSession, dict[str, Any]], None], ...]] = {
+    "elsewhere": (go_on_elsewhere,),
+    "deleted": (go_on_without_records,),
+    "impatient": (read_impatiently,),
+}
 
 if __name__ == "__main__":
     main()

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from brokernat.testbed import ClusterOptions, Listener, LoopbackWorld, Protocol
+from brokernat.testbed import ClusterOptions, Listener, LoopbackWorld, Protocol, Record
 from brokernat.testbed.tls import TRUST_P12, TRUST_PEM
 
 if TYPE_CHECKING:
@@ -45,6 +45,12 @@ class Situation:
     ca: str = ""
     topic: str = TOPIC
     size: int = 10
+    refresh: str = ""
+    """Milliseconds between two questions for metadata."""
+    debug: str = ""
+    """What librdkafka shall tell of itself."""
+    elsewhere: str = ""
+    """The bootstrap servers of the cluster where the same job goes on."""
     map: str = ""
     plugin: str = ""
     verify: bool = True
@@ -84,6 +90,9 @@ class Stage:
             "swapped": {1: two, 2: three, 3: one},
             "foreign": {1: local.bound[1], 2: local.bound[1], 3: three},
             "partly": {1: one, 2: two},
+            "ends": {1: one, 2: two, 3: three},
+            "sticks": {1: one, 2: two, 3: three},
+            "spark": {1: one, 2: two, 3: three},
         }[phase]
         return {hq.advertised[node]: target for node, target in leads.items()}
 
@@ -97,6 +106,7 @@ class Stage:
         yield Situation("advertised-name", "the broker advertises a name that does not resolve", self._at("NAMES"))
         yield Situation("bootstrap-refused", "nobody listens at the bootstrap server", "127.0.0.1:1")
         yield Situation("bootstrap-name", "the bootstrap server's name does not resolve", "kafka.invalid:9092")
+        yield Situation("two-addresses", "nobody listens at any address of the bootstrap server's name", "localhost:1")
         yield Situation("bootstrap-mixed", "one of two names does not resolve", f"kafka.invalid:9092,{plain}")
         yield Situation("bootstrap-url", "a bootstrap server without a port", "kafka-1")
         yield Situation("tls-to-plain", "TLS to a PLAINTEXT listener", plain, "SSL", p12=p12, ca=ca)
@@ -137,10 +147,13 @@ class Stage:
 
     def _swapped(self) -> Iterator[Situation]:
         yield Situation("swapped", "each advertised endpoint leads to another broker", self._gateway())
+        how = "each advertised endpoint leads to another broker; with `debug=msg`"
+        yield Situation("swapped-debug", how, self._gateway(), debug="msg")
 
     def _foreign(self) -> Iterator[Situation]:
         how = "two advertised endpoints lead to another cluster"
         yield Situation("foreign", how, self._gateway())
+        yield Situation("renewed", how + ", and metadata is asked for often", self._gateway(), refresh="300")
         both = f"{self.world.hq.reachable[1]},{self.world.local.bound[1]}"
         yield Situation("two-clusters", "bootstrap servers of two clusters", both)
 
@@ -148,6 +161,21 @@ class Stage:
         for number in range(4):
             how = "the endpoint of one of three brokers is dead, the coordinator's among them"
             yield Situation(f"partly-{number}", how, self._gateway())
+
+    def _ends(self) -> Iterator[Situation]:
+        yield Situation("ends", "connections end after three seconds", self._gateway(), refresh="700")
+
+    def _sticks(self) -> Iterator[Situation]:
+        how = "nothing comes any more on a connection after three seconds"
+        yield Situation("sticks", how, self._gateway(), refresh="700")
+
+    def _spark(self) -> Iterator[Situation]:
+        gateway, plain = self._gateway(), str(self.world.local.bound[1])
+        how = "the job goes on at another cluster, where the topic ends earlier"
+        yield Situation("elsewhere", how, plain, topic="kept", elsewhere=gateway)
+        yield Situation("deleted", "records are deleted that the checkpoint wants", plain, topic="aged")
+        how = "a leader that is slower than `kafkaConsumer.pollTimeoutMs`"
+        yield Situation("impatient", how, plain, topic="kept")
 
     def _gateway(self) -> str:
         return ",".join(map(str, self.world.hq.reachable.values()))
@@ -180,6 +208,11 @@ def stage(folder: Path) -> Iterator[Stage]:
         world.hq.create_topic(TOPIC, partitions=6)
         world.local.create_topic(TOPIC, partitions=3)
         world.local.create_topic("narrow", partitions=1, configs={"max.message.bytes": "1000"})
+        for cluster, records in ((world.local, 20), (world.hq, 5)):
+            cluster.create_topic("kept", partitions=1)
+            cluster.write("kept", [Record(b"x")] * records)
+        world.local.create_topic("aged", partitions=1)
+        world.local.write("aged", [Record(b"x")] * 10)
         make_certificates(folder)
         sockets = stack.enter_context(_sockets(folder))
         yield Stage(world, sockets, folder)
