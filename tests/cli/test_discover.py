@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.unit.doctor.conftest import BROKERS, GATEWAY, WITHOUT_MAP, reached, refused
 
+from brokernat.cli.app import main
 from brokernat.config import load
 from brokernat.doctor.discovering import sweeping
 from brokernat.doctor.discovering.sweeping import Swept
@@ -154,6 +157,99 @@ def test_a_file_that_changed_in_between(
     assert (folder / "brokernat.yaml").read_text() == "clusters: {}\n"
 
 
+WHILE_IT_LOOKED: dict[str, tuple[Callable[[str], str] | None, str, str]] = {
+    "a-comment": (lambda text: text + "# mine\n", "exit 0\n", "brokernat.yaml: written"),
+    "other-servers": (
+        lambda text: text.replace("172.10.1.40:9093,", "172.10.1.41:9093,", 1),
+        "exit 2\n",
+        "the bootstrap servers of `hq` in `brokernat.yaml` are others by now",
+    ),
+    "no-cluster": (lambda _: "clusters:\n  x:\n    bootstrap_servers: x:1\n", "exit 2\n", "there is no cluster `hq`"),
+    "no-yaml": (lambda _: "clusters: [", "exit 2\n", "not YAML"),
+    "no-rules": (lambda text: text.replace("- 192.168.1.23:9092 = ", "- a: "), "exit 2\n", "address_map[0]"),
+    "no-file": (None, "exit 2\n", "brokernat.yaml"),
+}
+
+
+@pytest.mark.parametrize("change", WHILE_IT_LOOKED)
+def test_a_file_that_is_edited_while_the_network_is_looked_at(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    edit, code, words = WHILE_IT_LOOKED[change]
+    file = folder / "brokernat.yaml"
+    changed = None if edit is None else edit(file.read_text())
+
+    def sweep(*_: object) -> Swept:
+        file.unlink() if changed is None else file.write_text(changed)
+        return Swept(replace(EVIDENCE, bootstraps=tuple(RIGHT[:1])), tuple(RIGHT))
+
+    monkeypatch.setattr(sweeping, "sweep", sweep)
+    said = run("discover", "--cluster", "hq", "--write", "--yes")
+    assert said.startswith(code)
+    assert words in said
+    assert "internal error" not in said
+    if code == "exit 0\n":
+        assert file.read_text().endswith("# mine\n")
+        assert "192.168.1.25:9092 = 172.10.1.40:9095" in file.read_text()
+    elif changed is not None:
+        assert file.read_text() == changed
+
+
+def test_several_at_once_for_one_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each has its map in the end: nobody's change is written over."""
+    names = [f"c{number}" for number in range(8)]
+    sections = "".join(f"  {name}:\n    bootstrap_servers: 172.10.1.40:9093   # {name}\n" for name in names)
+    (folder / "brokernat.yaml").write_text(f"clusters:\n{sections}")
+    together = threading.Barrier(len(names))
+
+    def sweep(*_: object) -> Swept:
+        together.wait(60)
+        return Swept(replace(EVIDENCE, bootstraps=tuple(RIGHT[:1])), tuple(RIGHT))
+
+    monkeypatch.setattr(sweeping, "sweep", sweep)
+    with ThreadPoolExecutor(len(names)) as pool:
+        codes = list(pool.map(lambda name: main(["discover", "--cluster", name, "--write", "--yes"]), names))
+    assert codes == [0] * len(names)
+    clusters = load(folder / "brokernat.yaml").clusters
+    assert [len(each.address_map.rules) for each in clusters.values() if each.address_map] == [3] * len(names)
+    text = (folder / "brokernat.yaml").read_text()
+    assert text.count("192.168.1.25:9092 = ") == len(names)
+    assert all(f"   # {name}\n" in text for name in names)
+
+
+def test_what_is_no_ordinary_file_is_not_updated(run: Run, seeing: Seeing) -> None:
+    seeing(RIGHT)
+    said = run("discover", "--cluster", "hq", "--output", "/dev/null", "--yes")
+    assert said.startswith("exit 2\n")
+    assert "`/dev/null` is no ordinary file" in said
+
+
+def test_a_narrow_terminal(
+    run: Run, seeing: Seeing, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    seeing(RIGHT[:2])
+    assert run("discover", "--cluster", "hq", "--output", "-") == snapshot
+
+
+def test_a_terminal_obeys_nothing_that_a_broker_says(run: Run, seeing: Seeing) -> None:
+    evil = "\x1b[2J\x9b1m"
+    settings = (("advertised.listeners", f"{evil}://192.168.1.23:9092"),)
+    bootstrap = replace(RIGHT[0], settings=settings, cluster_id=evil)
+    seeing([replace(look, cluster_id=evil) for look in RIGHT[:2]], [bootstrap])
+    for output in ("text", "json"):
+        said = run("discover", "--cluster", "hq", "--format", output)
+        assert "[2J" in said
+        assert all(each.isprintable() or each == "\n" for each in said)
+
+
+def test_a_cluster_that_names_no_broker(run: Run, seeing: Seeing) -> None:
+    seeing([], [replace(RIGHT[0], brokers=())])
+    said = run("discover", "--cluster", "hq")
+    assert said.startswith("exit 5\n")
+    assert "names no broker" in said
+
+
 def test_host_to_host(run: Run, seeing: Seeing, snapshot: SnapshotAssertion) -> None:
     seeing([replace(look, endpoint=f"10.9.0.{22 + node}:9092") for node, look in enumerate(RIGHT, 1)])
     arguments = ("discover", "--bootstrap-server", "10.9.0.23:9092", "--candidates", "10.9.0.0/27:9092")
@@ -201,11 +297,21 @@ def test_for_programs(run: Run, seeing: Seeing) -> None:
         ["--cluster", "hq", "--scan", "a:1,b:1"],
         ["--cluster", "none"],
         ["--config", "none.yaml"],
+        ["--cluster", "hq", "--timeout", "nan"],
     ],
     ids=" ".join,
 )
 def test_said_wrong(run: Run, snapshot: SnapshotAssertion, arguments: list[str]) -> None:
     assert run("discover", *arguments) == snapshot
+
+
+def test_whole_internets_and_addresses_of_one_machine_are_refused_unseen(run: Run) -> None:
+    said = run("discover", "--cluster", "hq", "--candidates", "0.0.0.0/0:9092,[::/0]:9092,[fe80::1%eth0]:9092")
+    assert said.startswith("exit 2\n")
+    assert "`0.0.0.0/0:9092` would be 4294967296 endpoints" in said
+    assert f"`[::/0]:9092` would be {2**128} endpoints" in said
+    assert "write an IPv6 address in brackets, without a zone" in said
+    assert "3 problems" in said
 
 
 def test_a_login_by_token_takes_a_command(run: Run, folder: Path) -> None:

@@ -74,11 +74,74 @@ def test_exit_codes(run: Run, folder: Path, rules: str, fail_on: str, code: int)
     assert run("doctor", "--from", "seen.json", "--fail-on", fail_on).startswith(f"exit {code}\n")
 
 
+def test_a_disk_that_is_full_in_the_end_costs_nobody_the_report(run: Run, folder: Path) -> None:
+    (folder / "seen.json").write_text(to_json(WITHOUT_MAP))
+    for option in ("--save", "--html"):
+        said = run("doctor", "--from", "seen.json", option, "/dev/full")
+        assert said.startswith("exit 2\n")
+        assert "root cause: " in said
+        assert "`/dev/full` cannot be written: No space left on device" in said
+
+
+@pytest.mark.parametrize("option", ["--save", "--html"])
+def test_files_are_looked_at_before_the_network_is(run: Run, folder: Path, option: str) -> None:
+    """Nothing answers at that endpoint, which would be another code."""
+    before = (folder / "brokernat.yaml").read_bytes()
+    (folder / "itself").symlink_to("itself")
+    for file, words in (
+        ("brokernat.yaml", "and is left as it is"),
+        ("none/file", "there is no folder"),
+        (".", "it is a folder"),
+        ("itself", "`itself` cannot be written"),
+    ):
+        said = run("doctor", "--bootstrap-server", "127.0.0.1:1", option, file)
+        assert said.startswith("exit 2\n--- stdout\n--- stderr\n")
+        assert words in said
+    assert (folder / "brokernat.yaml").read_bytes() == before
+
+
+def test_what_the_doctor_wrote_itself_is_written_over(run: Run, folder: Path) -> None:
+    (folder / "seen.json").write_text(to_json(WITHOUT_MAP))
+    (folder / "empty").touch()
+    arguments = ("doctor", "--from", "seen.json", "--save", "seen.json", "--html")
+    for page in ("page.html", "page.html", "empty"):
+        assert run(*arguments, page).startswith("exit 5\n")
+    assert (folder / "page.html").read_bytes() == (folder / "empty").read_bytes()
+    assert (folder / "seen.json").read_text() == to_json(WITHOUT_MAP)
+
+
+def test_evidence_that_was_touched(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = to_json(WITHOUT_MAP)
+    later = whole.replace('"version": 1', '"version": 2').replace('"refused"', '"quantum"')
+    for text, words in (
+        (whole[: len(whole) // 2], "Invalid JSON: EOF"),
+        (later, "evidence of version 2; this brokernat reads 1"),
+        (whole.replace('"refused"', '"quantum"', 1), "paths.0.look.attempts.0.outcome: Input should be 'connected',"),
+        (whole.replace('"port": 9092', '"port": "canary"', 1), "port: Input should be a valid integer"),
+        (whole.replace('"bootstraps"', '"canary"'), "bootstraps: Field required"),
+        (whole.replace('"rules": null', '"rules": ["no rule"]'), "rules.0: "),
+        ("[" * 100_000, "Invalid JSON"),
+    ):
+        (folder / "seen.json").write_text(text)
+        said = run("doctor", "--from", "seen.json")
+        assert said.startswith("exit 2\n"), said
+        assert words in said
+    (folder / "seen.json").write_text("\ufeff" + whole, "utf-8")
+    assert run("doctor", "--from", "seen.json").startswith("exit 5\n")
+    monkeypatch.setattr("brokernat.cli.saved_evidence._LARGEST", 1000)
+    assert "larger than evidence ever is" in run("doctor", "--from", "seen.json")
+
+
 def test_nothing_answers(run: Run, folder: Path) -> None:
     said = run("doctor", "--bootstrap-server", "127.0.0.1:1", "--save", "seen.json", "--format", "json")
     assert said.startswith("exit 3\n")
     assert "BN103" in said
     assert "BN103" in run("doctor", "--from", "seen.json")
+
+
+@pytest.mark.parametrize("name", ["\udcff", "g" * 40_000], ids=["no-text", "too-long"])
+def test_a_group_that_kafka_cannot_be_asked_for(run: Run, name: str) -> None:
+    assert "no name that Kafka knows" in run("doctor", "--bootstrap-server", "127.0.0.1:1", "--group", name)
 
 
 @pytest.mark.parametrize(
@@ -93,6 +156,8 @@ def test_nothing_answers(run: Run, folder: Path) -> None:
         ["--from", "x", "--on-executors"],
         ["--bootstrap-server", "127.0.0.1:1", "--proof-timeout", "5"],
         ["--bootstrap-server", "a"],
+        ["--from", "x", "--save", "y", "--html", "y"],
+        ["--bootstrap-server", "127.0.0.1:1", "--timeout", "nan"],
     ],
     ids=" ".join,
 )

@@ -35,6 +35,7 @@ WORLDS = {
     "nothing": NOTHING,
     "many": MANY_BROKEN,
     "long": named(LONG.host),
+    "east": named("例え" * 30),
     "evil": named("<script>document.title='taken'</script><img src=//192.0.2.1/x>"),
 }
 SCREENS: list[tuple[int, Literal["light", "dark"]]] = [(1200, "light"), (1200, "dark"), (360, "light"), (360, "dark")]
@@ -142,7 +143,7 @@ def test_on_every_screen(browser: Browser, saved: Any, world: str) -> None:
     for width, scheme in SCREENS:
         page, asked = opened(browser, url, width, scheme)
         assert asked == []
-        assert page.title().startswith(("hq: ", "<script>", LONG.host[:20]))
+        assert page.title().startswith(("hq: ", "<script>", "例え", LONG.host[:20]))
         assert page.evaluate("document.documentElement.scrollWidth") <= width, "the page scrolls sideways"
         assert page.locator("svg.wide").is_visible() == (width > 760)
         assert page.locator("svg.tall").is_visible() == (width <= 760)

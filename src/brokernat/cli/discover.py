@@ -6,8 +6,6 @@ difference was shown, and only by somebody who agreed: at the terminal, or befor
 
 from __future__ import annotations
 
-import sys
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,17 +16,18 @@ from brokernat.cli.cluster_choice import chosen_cluster
 from brokernat.cli.discover_writing import may_write, rules_text, write_config, write_rules
 from brokernat.cli.extras import needing_kio
 from brokernat.cli.file_change import can_ask
-from brokernat.cli.options import EXIT_FINDINGS, config_option, format_option, token_command_option
+from brokernat.cli.looking import looking
+from brokernat.cli.options import EXIT_FINDINGS, SECONDS, config_option, format_option, token_command_option
+from brokernat.cli.whole_file import require_place
 from brokernat.errors import NothingReachableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from brokernat.address import Endpoint
     from brokernat.config import Cluster
     from brokernat.config.merging import ProvenRule
     from brokernat.doctor.discovering.matching import Discovery
-    from brokernat.doctor.discovering.sweeping import Progress
 
 _STDOUT = "-"
 
@@ -55,7 +54,7 @@ _STDOUT = "-"
     help="What the bootstrap servers' certificates are held against, where they name brokers and not the gateway.",
 )
 @token_command_option
-@click.option("--timeout", type=click.FloatRange(1, 600), default=30, show_default=True, help="Seconds for everything.")
+@click.option("--timeout", type=SECONDS, default=30, show_default=True, help="Seconds for everything.")
 @click.option("--port-rules", is_flag=True, help="Host and port in every rule, also where hosts alone would do.")
 @click.option("--write", is_flag=True, help="Update the cluster's map in the file; shows the difference and asks.")
 @click.option("--output", "file", metavar="FILE", help="A rules file to make or to update; `-` for stdout.")
@@ -83,18 +82,19 @@ def discover(
     from brokernat.doctor.discovering.candidates import parse_candidates, parse_scan
     from brokernat.doctor.discovering.proposing import propose
 
-    _require_sense(servers, file, output, write=write, yes=yes)
+    _require_sense(servers, file, output, write=write)
     looked_at = chosen_cluster(config_file, cluster, servers)
+    _require_file(config_file if write else Path(file) if file and file != _STDOUT else None, yes=yes)
     scanned = (endpoint for text in scans for endpoint in parse_scan(text))
     endpoints = tuple(dict.fromkeys((*parse_candidates(candidates), *scanned)))
     found = _found(looked_at, endpoints, timeout, server_name, token_command)
     proven = () if found.direct else propose(found, hosts=not port_rules)
     _show(found, proven, looked_at if servers else None, file, output)
-    if not found.nodes:
+    if not found.answered:
         return NothingReachableError.exit_code
     if proven and (write or file) and may_write(found, partial=partial):
         if write:
-            write_config(config_file, looked_at.name, found, proven, yes=yes)
+            write_config(config_file, looked_at, found, proven, yes=yes)
         elif file == _STDOUT:
             console.data(rules_text("", proven).removesuffix("\n"))
         elif file:
@@ -102,15 +102,21 @@ def discover(
     return 0 if found.whole else EXIT_FINDINGS
 
 
-def _require_sense(servers: Sequence[str], file: str | None, output: str, *, write: bool, yes: bool) -> None:
+def _require_sense(servers: Sequence[str], file: str | None, output: str, *, write: bool) -> None:
     if write and servers:
         raise click.UsageError("`--write` is for a cluster of the file; with `--bootstrap-server` use `--output FILE`")
     if write and file:
         raise click.UsageError("`--write` and `--output` exclude each other")
     if file == _STDOUT and output == "json":
         raise click.UsageError("`--output -` and `--format json` both write to stdout")
-    changes = write or (file not in (None, _STDOUT) and Path(file or "").exists())
-    if changes and not yes and not can_ask():
+
+
+def _require_file(file: Path | None, *, yes: bool) -> None:
+    """What keeps a file from being written is said before the network is looked at, which takes a while."""
+    if file is None:
+        return
+    require_place(file)
+    if file.exists() and not yes and not can_ask():
         raise click.UsageError("nobody is there to agree to a change of a file: say `--yes`, or leave out `--write`")
 
 
@@ -120,19 +126,17 @@ def _found(
     with needing_kio("discover"):
         from brokernat.doctor.discovering.matching import match
         from brokernat.doctor.discovering.sweeping import sweep
-    with _moving_line() as progress:
-        return match(sweep(cluster, candidates, timeout, progress, server_name, token_command))
-
-
-@contextmanager
-def _moving_line() -> Iterator[Callable[[Progress], None]]:
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True, highlight=False).status("asking the bootstrap servers") as status:
-        yield lambda p: status.update(f"looked at {p.done} of {p.total} candidates, Kafka behind {p.answering}")
+    with looking("asking the bootstrap servers") as say:
+        return match(
+            sweep(
+                cluster,
+                candidates,
+                timeout,
+                lambda p: say(f"looked at {p.done} of {p.total} candidates, Kafka behind {p.answering}"),
+                server_name,
+                token_command,
+            )
+        )
 
 
 def _show(found: Discovery, proven: Sequence[ProvenRule], given: Cluster | None, file: str | None, output: str) -> None:

@@ -68,9 +68,9 @@ def _seen(found: Discovery, width: int) -> Iterator[str]:
     if found.nodes:
         listener = f" on listener {found.listener}" if found.listener else ""
         number = "1 broker is" if len(found.nodes) == 1 else f"{len(found.nodes)} brokers are"
-        yield f"{number} advertised{listener}, cluster {printable(str(found.cluster_id))}"
+        yield from folded(f"{number} advertised{listener}, cluster {found.cluster_id}", width, "", "  ")
         yield ""
-        yield console.table(_COLUMNS, _rows(found))
+        yield from _table(found, width)
         yield ""
     if found.silent:
         told = ", ".join(f"{number} {what}" for what, number in sorted(found.silent.items()))
@@ -89,6 +89,19 @@ def _outcome(found: Discovery, proven: Sequence[ProvenRule], width: int, given: 
         yield from _rules(found, proven, width, given)
     elif found.nodes:
         yield "no rule is proven"
+
+
+def _table(found: Discovery, width: int) -> Iterator[str]:
+    """Columns where they fit, else two lines for each node."""
+    rows = [tuple(map(str, row)) for row in _rows(found)]
+    table = console.table(_COLUMNS, rows)
+    if max(map(len, table.splitlines())) <= width:
+        yield table
+        return
+    for node, advertised, candidate, method, confidence in rows:
+        yield from folded(f"node {node} advertises {advertised}", width, "", "  ")
+        told = confidence if candidate == "-" else f"{candidate}, by {method}, {confidence}"
+        yield from folded(told, width, "  ", "    ")
 
 
 def _rows(found: Discovery) -> Iterator[tuple[object, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from brokernat.cli import console
-from brokernat.cli.file_change import change_file, read_text
+from brokernat.cli.file_change import change_file
 from brokernat.errors import ConfigError, Problem
 
 if TYPE_CHECKING:
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from brokernat.address import AddressMap
+    from brokernat.config import Cluster
     from brokernat.config.merging import ProvenRule
     from brokernat.doctor.discovering.matching import Discovery
 
@@ -25,20 +26,25 @@ def may_write(found: Discovery, *, partial: bool) -> bool:
     return False
 
 
-def write_config(file: Path, cluster: str, found: Discovery, proven: Sequence[ProvenRule], *, yes: bool) -> None:
+def write_config(file: Path, looked_at: Cluster, found: Discovery, proven: Sequence[ProvenRule], *, yes: bool) -> None:
     """Update the map of a cluster in `brokernat.yaml`.
 
     Raises:
-        ConfigError: the file cannot be edited in place, or written.
+        ConfigError: the file cannot be edited in place, or written, or is about another cluster by now.
     """
     from brokernat.config import load
     from brokernat.config.editing import with_address_map
 
-    before = read_text(file)
-    if before is None:
-        raise ConfigError([Problem("file-missing", f"there is no file `{file}` any more")])
-    change_file(file, before, with_address_map(before, cluster, proven, str(file)), yes=yes)
-    _note_unused(load(file, resolve_secrets=False).cluster(cluster).address_map, found)
+    def edit(text: str | None) -> str:
+        # Looking took a while, and an editor may have been open.
+        now = load(file, resolve_secrets=False).cluster(looked_at.name)
+        if text is None or now.bootstrap_servers != looked_at.bootstrap_servers:
+            message = f"the bootstrap servers of `{looked_at.name}` in `{file}` are others by now: nothing is written"
+            raise ConfigError([Problem("file-changed", message, "discover once more")])
+        return with_address_map(text, looked_at.name, proven, str(file))
+
+    change_file(file, edit, yes=yes)
+    _note_unused(load(file, resolve_secrets=False).cluster(looked_at.name).address_map, found)
 
 
 def write_rules(file: Path, found: Discovery, proven: Sequence[ProvenRule], *, yes: bool) -> None:
@@ -49,11 +55,14 @@ def write_rules(file: Path, found: Discovery, proven: Sequence[ProvenRule], *, y
     """
     from brokernat.config.rules_file import read_rules_file
 
-    before = read_text(file)
-    if before is not None:
-        # Also for its own words about a file that is something else.
-        _note_unused(read_rules_file(file), found)
-    change_file(file, before, rules_text(before or "", proven), yes=yes)
+    def edit(text: str | None) -> str:
+        if text is not None:
+            # For its own words about a file that is something else.
+            read_rules_file(file)
+        return rules_text(text or "", proven)
+
+    change_file(file, edit, yes=yes)
+    _note_unused(read_rules_file(file), found)
 
 
 def _note_unused(address_map: AddressMap | None, found: Discovery) -> None:

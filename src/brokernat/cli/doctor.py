@@ -17,14 +17,26 @@ from brokernat.cli.cluster_choice import chosen_cluster
 from brokernat.cli.doctor_report import listed_checks, report, report_options
 from brokernat.cli.executor_findings import spark_options, with_executors
 from brokernat.cli.extras import needing_kio
-from brokernat.cli.options import config_option, fail_on_option, format_option, token_command_option
-from brokernat.cli.saved_evidence import read_evidence, write_evidence
+from brokernat.cli.looking import looking
+from brokernat.cli.options import SECONDS, config_option, fail_on_option, format_option, token_command_option
+from brokernat.cli.saved_evidence import read_evidence
 from brokernat.cli.spark_options import with_spark
 
 if TYPE_CHECKING:
     from brokernat.config import Cluster
     from brokernat.doctor.evidence import Evidence
     from brokernat.doctor.suppressing import Suppression
+
+
+_LONGEST = 2**15 - 1
+
+
+def _sayable(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Names that Kafka's protocol can carry: UTF-8, and a length of two bytes."""
+    for name in names:
+        if len(name.encode(errors="replace")) > _LONGEST or name != name.encode(errors="replace").decode():
+            raise click.BadParameter("no name that Kafka knows: it is too long, or no UTF-8 text")
+    return names
 
 
 @click.command()
@@ -34,8 +46,7 @@ if TYPE_CHECKING:
     "--bootstrap-server", "servers", metavar="HOST:PORT", multiple=True, help="Instead of the file; repeatable."
 )
 @click.option("--map", "rules", metavar="RULES", help="The address map for --bootstrap-server; also `file:/path`.")
-@click.option("--timeout", type=click.FloatRange(1, 600), default=15, show_default=True, help="Seconds for everything.")
-@click.option("--save", metavar="FILE", type=click.Path(path_type=Path), help="Keep what was seen, without secrets.")
+@click.option("--timeout", type=SECONDS, default=15, show_default=True, help="Seconds for everything.")
 @click.option("--from", "source", metavar="FILE", type=click.Path(path_type=Path), help="Report on what --save kept.")
 @click.option(
     "--server-properties",
@@ -45,8 +56,17 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="A broker's file, or a compose file; repeatable. Alone, no network is asked.",
 )
-@click.option("--group", "groups", metavar="GROUP", multiple=True, help="Also ask who coordinates it; repeatable.")
-@click.option("--transactional-id", "transactional_ids", metavar="ID", multiple=True, help="Likewise.")
+@click.option(
+    "--group",
+    "groups",
+    metavar="GROUP",
+    multiple=True,
+    callback=_sayable,
+    help="Also ask who coordinates it; repeatable.",
+)
+@click.option(
+    "--transactional-id", "transactional_ids", metavar="ID", multiple=True, callback=_sayable, help="Likewise."
+)
 @token_command_option
 @click.option("--on-executors", is_flag=True, help="Also ask the driver and every executor of a Spark application.")
 @with_spark
@@ -78,6 +98,8 @@ def doctor(
 
     if list_checks:
         return listed_checks(output)
+    if save is not None and save == html:
+        raise click.UsageError("`--save` and `--html` name the same file")
     if source is not None and (cluster or servers or rules or on_executors):
         raise click.UsageError("`--from` excludes `--cluster`, `--bootstrap-server`, `--map` and `--on-executors`")
     if source is not None and (groups or transactional_ids or token_command):
@@ -96,12 +118,11 @@ def doctor(
             evidence = with_executors(evidence, looked_at, wanted)
     if files:
         evidence = replace(evidence, files=files)
-    if save is not None:
-        write_evidence(evidence, save)
-    return report(evidence, output=output, html=html, suppress=suppress, fail_on=fail_on)
+    return report(evidence, output=output, save=save, html=html, suppress=suppress, fail_on=fail_on)
 
 
 def _collected(cluster: Cluster, timeout: float, **asked: Any) -> Evidence:
     with needing_kio("the doctor"):
         from brokernat.doctor.collecting import collect
-    return collect(cluster, timeout, **asked)
+    with looking("looking at the bootstrap servers and at what they advertise"):
+        return collect(cluster, timeout, **asked)

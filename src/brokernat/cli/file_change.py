@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import difflib
-import os
-import shutil
 import sys
-import tempfile
 from typing import TYPE_CHECKING
 
 import click
 
 from brokernat.cli import console
+from brokernat.cli.whole_file import in_turn, is_ordinary, write_whole
 from brokernat.errors import ConfigError, Problem
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 _BOM = "\ufeff"
@@ -22,7 +21,7 @@ _BOM = "\ufeff"
 
 def can_ask() -> bool:
     """Whether somebody is there to answer."""
-    return sys.stdin.isatty() and sys.stderr.isatty()
+    return console.is_terminal(sys.stdin) and console.is_terminal(sys.stderr)
 
 
 def read_text(file: Path) -> str | None:
@@ -32,6 +31,8 @@ def read_text(file: Path) -> str | None:
         ConfigError: it cannot be read.
     """
     try:
+        if not is_ordinary(file):
+            raise ConfigError([Problem("file-unreadable", f"`{file}` is no ordinary file, and cannot be updated")])
         return file.read_bytes().decode("utf-8")
     except FileNotFoundError:
         return None
@@ -40,50 +41,42 @@ def read_text(file: Path) -> str | None:
         raise ConfigError([Problem("file-unreadable", f"`{file}` cannot be read: {reason}")]) from None
 
 
-def change_file(file: Path, before: str | None, after: str, *, yes: bool) -> None:
-    """Make `after` of a file that held `before`; a file that is new is written without a question.
+def change_file(file: Path, edit: Callable[[str | None], str], *, yes: bool) -> None:
+    """Make of a file what `edit` makes of its text, which is None where there is none.
+
+    Who agreed beforehand takes turns with others that change files there, and nobody's change is lost. Who is asked
+    agrees to the difference that was shown, and to no other. A file that is new is written without a question.
 
     Raises:
-        ConfigError: somebody else changed it in between, or it cannot be written.
+        ConfigError: somebody else changed it after the question, or it cannot be written; whatever `edit` raises.
     """
-    if before == after:
-        console.note(f"{file}: says so already, nothing to change")
+    before = read_text(file)
+    if not yes and not _agreed(file, before, edit(before)):
         return
-    if before is not None:
-        console.note(_difference(file, before, after))
-        if not yes and not click.confirm(f"write {file}?", err=True):
-            console.note(f"{file}: left as it is")
+    with in_turn(file):
+        now = read_text(file)
+        if not yes and now != before:
+            raise ConfigError([Problem("file-changed", f"`{file}` was changed by somebody else and is left as it is")])
+        after = edit(now)
+        if after == now:
+            console.note(f"{file}: says so already, nothing to change")
             return
-    if read_text(file) != before:
-        raise ConfigError([Problem("file-changed", f"`{file}` was changed by somebody else and is left as it is")])
-    _replace(file, after)
+        if yes and now is not None:
+            console.note(_difference(file, now, after))
+        write_whole(file, after)
     console.note(f"{file}: written")
+
+
+def _agreed(file: Path, before: str | None, after: str) -> bool:
+    if before is None or before == after:
+        return True
+    console.note(_difference(file, before, after))
+    if click.confirm(f"write {file}?", err=True):
+        return True
+    console.note(f"{file}: left as it is")
+    return False
 
 
 def _difference(file: Path, before: str, after: str) -> str:
     old, new = (text.removeprefix(_BOM).splitlines() for text in (before, after))
     return "\n".join(difflib.unified_diff(old, new, f"{file} (as it is)", f"{file} (proven)", lineterm=""))
-
-
-def _replace(file: Path, text: str) -> None:
-    target = file.resolve()
-    try:
-        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}-", delete=False) as new:
-            new.write(text.encode())
-        try:
-            if target.exists():
-                shutil.copymode(target, new.name)
-            else:
-                os.chmod(new.name, 0o666 & ~_umask())  # noqa: PTH101
-            os.replace(new.name, target)  # noqa: PTH105
-        except OSError:
-            os.unlink(new.name)  # noqa: PTH108
-            raise
-    except OSError as error:
-        raise ConfigError([Problem("file-unwritable", f"`{file}` cannot be written: {error.strerror}")]) from None
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

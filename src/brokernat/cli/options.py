@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -13,8 +14,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from enum import StrEnum
 
+
+class _Seconds(click.FloatRange):
+    """A number in a range; `nan` is in every range for click, and a deadline that never comes."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        seconds = super().convert(value, param, ctx)
+        return self.fail(f"`{value}` is no number of seconds", param, ctx) if math.isnan(seconds) else seconds
+
+
 DEFAULT_FILE: Final = "brokernat.yaml"
 EXIT_WARNINGS, EXIT_FINDINGS = exit_codes.WARNINGS, exit_codes.FINDINGS
+SECONDS: Final = _Seconds(1, 600)
+"""For options that bound a look at the network."""
 
 config_option = click.option(
     "--config",

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import errno
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from brokernat.cli.whole_file import is_ordinary, require_place, write_whole
 from brokernat.errors import ConfigError, Problem
 
 if TYPE_CHECKING:
@@ -36,24 +35,28 @@ def require_writable(file: Path, *, replace: bool) -> None:
     Raises:
         ConfigError: there is such a file and `replace` was not said, or none can be written there.
     """
+    require_place(file)
     if file.exists() and not replace:
         raise _exists(file)
-    if not os.access(file if file.exists() else file.parent, os.W_OK):
-        raise _unwritable(file, os.strerror(errno.EACCES if file.parent.is_dir() else errno.ENOENT))
 
 
 def write_file(file: Path, text: str, *, replace: bool) -> None:
-    """Write the file; one that holds the text already is left alone.
+    """Write the file in one step; one that holds the text already is left alone.
 
     Raises:
         ConfigError: it holds something else and `replace` was not said, or it cannot be written.
     """
+    require_place(file)
+    if not replace and is_ordinary(file) and file.exists() and not _holds(file, text):
+        raise _exists(file)
+    write_whole(file, text)
+
+
+def _holds(file: Path, text: str) -> bool:
     try:
-        if not replace and file.exists() and file.read_bytes() != text.encode():
-            raise _exists(file)
-        file.write_bytes(text.encode())
-    except OSError as error:
-        raise _unwritable(file, error.strerror) from None
+        return file.read_bytes() == text.encode(errors="surrogateescape")
+    except OSError:
+        return False
 
 
 def _none_for_stdout(_: click.Context, __: click.Parameter, file: Path | None) -> Path | None:
@@ -63,7 +66,3 @@ def _none_for_stdout(_: click.Context, __: click.Parameter, file: Path | None) -
 def _exists(file: Path) -> ConfigError:
     hint = "name another file, or say `--replace`"
     return ConfigError([Problem("file-exists", f"`{file}` exists and is left as it is", hint)])
-
-
-def _unwritable(file: Path, why: str | None) -> ConfigError:
-    return ConfigError([Problem("file-unwritable", f"`{file}` cannot be written: {why}")])

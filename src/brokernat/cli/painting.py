@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from brokernat.cli import console
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import TextIO
@@ -25,9 +27,9 @@ _PAINT = (
 )
 
 
-def wanted(stream: TextIO, environ: Mapping[str, str]) -> bool:
+def wanted(stream: TextIO | None, environ: Mapping[str, str]) -> bool:
     """Whether this stream shows colour, and its reader has not said no."""
-    return stream.isatty() and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
+    return console.is_terminal(stream) and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
 
 
 def painted(report: str) -> str:

@@ -41,14 +41,22 @@ def _plan_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 help="What is advertised; `{id}` and `{9092+id}` stand for the node. Repeatable.",
             ),
             click.option("--brokers", type=click.IntRange(1, 1000), default=1, show_default=True, help="How many."),
-            click.option("--first-id", type=click.IntRange(0), default=1, show_default=True, help="The first node id."),
-            click.option("--protocol", "protocols", metavar="NAME=PROTOCOL", multiple=True, help="PLAINTEXT else."),
+            click.option(
+                "--first-id",
+                type=click.IntRange(0, 2**31 - 1001),
+                default=1,
+                show_default=True,
+                help="The first node id.",
+            ),
+            click.option(
+                "--protocol", "protocols", metavar="NAME=PROTOCOL", multiple=True, help="PLAINTEXT unless given."
+            ),
             click.option(
                 "--bind",
                 "bound",
                 metavar="NAME=[HOST:]PORT",
                 multiple=True,
-                help="Where it is not the advertised port.",
+                help="What is bound, where it is not the advertised port.",
             ),
             click.option("--inter-broker", metavar="NAME", help="The brokers' own listener; the first unless given."),
             click.option("--controller", metavar="HOST:PORT", help="Where controllers find each other."),
@@ -61,7 +69,11 @@ def _plan_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.command()
 @_plan_options
 @click.option(
-    "--quorum", type=click.Choice(tuple(_OF_THE_QUORUM)), default="combined", show_default=True, help="The controllers."
+    "--quorum",
+    type=click.Choice(tuple(_OF_THE_QUORUM)),
+    default="combined",
+    show_default=True,
+    help="Where the controllers are.",
 )
 @config_option
 @cluster_option
@@ -169,7 +181,7 @@ def _plan_of_map(config_file: Path, name: str | None, seen: Path | None, said: d
 def _node_ids(file: Path) -> dict[Endpoint, int]:
     from brokernat.address import Endpoint
     from brokernat.cli.saved_evidence import read_evidence
-    from brokernat.doctor.reading import dialable
+    from brokernat.doctor.places import dialable
 
     brokers = (path.broker for path in read_evidence(file).paths)
     return {Endpoint(each.host, each.port): each.node_id for each in brokers if dialable(each.host, each.port)}

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _INDENT = "  "
 _BOM = "\ufeff"
+_MAPS = ("address_map", "broker_nat")
 _LINE_ENDS = re.compile(r"\r\n|\r|\n")
 
 
@@ -145,6 +146,9 @@ def _instead_of_pairs(place: _Place, proven: Sequence[ProvenRule]) -> str:
 
 
 def _behind_the_servers(place: _Place, proven: Sequence[ProvenRule]) -> str:
+    if any(parse_document(place.text, place.source).section("clusters", place.cluster).get(key) for key in _MAPS):
+        # A map of its own would hide all of that one's rules.
+        raise place.refusal("its rules come by `<<` from elsewhere")
     end = _last(place.value)
     lines = address_map_lines(proven, " " * place.key.start_mark.column)
     return _behind(place.text, end, end, place.lines(lines))
@@ -214,7 +218,7 @@ def _map_of(data: Any, cluster: str) -> list[Any] | None:
 
 def _without_map(data: Any, cluster: str) -> Any:
     clusters = dict(data["clusters"])
-    clusters[cluster] = {k: v for k, v in clusters[cluster].items() if k not in ("address_map", "broker_nat")}
+    clusters[cluster] = {k: v for k, v in clusters[cluster].items() if k not in _MAPS}
     return {**data, "clusters": clusters}
 
 

@@ -52,7 +52,8 @@ class Header:
             *_listed("apply", self.apply),
             *(["", *extra] if extra else []),
         ]
-        return "".join(f"# {line}".rstrip() + "\n" for line in lines)
+        # A command line may hold line ends, and none of them may end the comment.
+        return "".join(f"# {part}".rstrip() + "\n" for line in lines for part in line.splitlines() or [""])
 
 
 def map_lines(subject: Subject) -> list[str]:

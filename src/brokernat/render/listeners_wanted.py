@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from brokernat.address import Endpoint
+from brokernat.address.endpoint import parse_port
 from brokernat.address.host import as_ip, bracketed
 from brokernat.errors import ConfigError, Problem
 from brokernat.render.listeners_plan import CONTROLLER, PlannedBroker, PlannedListener, Quorum, checked, filled
@@ -115,9 +116,9 @@ def _broker(wanted: Wanted, node_id: int, problems: list[Problem]) -> PlannedBro
 def _bound(text: str, name: str) -> tuple[str, int]:
     """`PORT` or `HOST:PORT`."""
     parts = _BINDING.fullmatch(text)
-    if parts is None or not parts[2].isdecimal() or not 1 <= int(parts[2]) < 2**16:
+    try:
+        port = parse_port(parts[2] if parts else "")
+    except ConfigError:
         hint = "write `NAME=PORT` or `NAME=HOST:PORT`"
-        raise ConfigError([Problem("binding", f"--bind {name}={text} has no port", hint)])
-    if not parts[1]:
-        return "", int(parts[2])
-    return bracketed(Endpoint.parse(text).host), int(parts[2])
+        raise ConfigError([Problem("binding", f"--bind {name}={text} has no port", hint)]) from None
+    return (bracketed(Endpoint.parse(text).host) if parts and parts[1] else ""), port

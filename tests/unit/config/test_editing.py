@@ -102,6 +102,8 @@ def test_bootstrap_servers_as_a_list() -> None:
         "clusters:\n  hq: &hq\n    bootstrap_servers: gw:11\n  two: *hq\n",
         "clusters:\n  two: &two\n    bootstrap_servers: gw:11\n  hq: *two\n",
         "clusters:\n  o: &o\n    bootstrap_servers: gw:11\n  hq:\n    <<: *o\n    unmapped: pass\n",
+        "clusters:\n  o: &o\n    bootstrap_servers: gw:1\n    address_map: [c:1 = x:1]\n"
+        "  hq:\n    <<: *o\n    bootstrap_servers: gw:11\n",
         "clusters:\n  hq:\n    bootstrap_servers: gw:11\n    address_map: &m [a:1 = x:1]\n",
         "clusters:\n  o:\n    bootstrap_servers: g:1\n    address_map: &m [a:1 = x:1]\n"
         "  hq:\n    bootstrap_servers: gw:11\n    address_map: *m\n",

@@ -37,3 +37,11 @@ def test_the_origin(about: Callable[..., Subject]) -> None:
         "# Made from brokernat.yaml by `brokernat render`.",
         f"# Address map: sha256 {fingerprint(subject.address_map)}",
     ]
+
+
+def test_a_line_end_in_a_command_line_does_not_end_the_comment() -> None:
+    text = Header("Title", can=["a"], cannot=["b"], check=["c"], apply=["d"]).comment(
+        "t", ["`--image 'x\n\nevil: 1'`"], ["a\rb"]
+    )
+    assert all(line == "#" or line.startswith("# ") for line in text.splitlines())
+    assert "# evil: 1'`" in text.splitlines()

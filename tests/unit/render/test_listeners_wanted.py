@@ -62,6 +62,7 @@ def test_where_controllers_are() -> None:
         ({"A": "A://h{id}:1"}, {}, ["a protocol is no part of an endpoint"] * 2),
         ({"A": "g:{65535+id}"}, {}, ["`65536` is not a port", "`65537` is not a port"]),
         ({"A": "h{id}:1"}, {"bound": {"A": "h:x"}}, ["--bind A=h:x has no port"]),
+        ({"A": "h{id}:1"}, {"bound": {"A": "9" * 5000}}, [f"--bind A={'9' * 5000} has no port"]),
         ({"A": "h{id}:1"}, {"bound": {"B": "1"}}, ["--bind names B, which no `--listener` defines"]),
         ({"A": "h{id}:1"}, {"protocols": {"B": "SSL"}}, ["--protocol names B"]),
         ({"A": "h{id}:1"}, {"protocols": {"A": "TLS"}}, ["A cannot speak `TLS`"]),

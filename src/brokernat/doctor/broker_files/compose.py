@@ -23,7 +23,10 @@ RESOLVE = "`docker compose config > resolved.yaml` fills in what compose takes f
 
 _VARIABLE = re.compile(r"\$(?:(\$)|[A-Za-z_]\w*|\{[A-Za-z_]\w*(?::?-([^${}]*)|[^${}]*)?\})")
 _MOST_PORTS = 1000
-_PORT = re.compile(r"(?:.*:)?(\d+)(?:-(\d+))?:(\d+)(?:-(\d+))?(?:/tcp)?")
+_PORT = re.compile(r"(?:.*:)?(\d{1,5})(?:-(\d{1,5}))?:(\d{1,5})(?:-(\d{1,5}))?(?:/tcp)?", re.ASCII)
+_NUMBER = re.compile(r"\d{1,5}", re.ASCII)
+# Aliases of aliases in a small file are a text that no memory holds.
+_NESTED = (dict, list, set)
 _HOST = re.compile(r"://[^,]*?:(?=-?\d+(?:,|$))")
 
 
@@ -43,7 +46,7 @@ def parse_compose(text: str, source: str) -> tuple[BrokerFile, ...]:
             problems += error.problems
             continue
         if settings:
-            filled = settings + _of_the_image(str(service.get("image", "")), dict(settings))
+            filled = settings + _of_the_image(service.get("image"), dict(settings))
             found.append(BrokerFile(f"{source} {name}", filled, _published(service)))
     if problems:
         raise ConfigError(problems)
@@ -83,9 +86,10 @@ def _environment(environment: object) -> Iterator[tuple[str, str]]:
     """Both forms; a variable without a value is handed on from the shell, like `${NAME}`."""
     if isinstance(environment, dict):
         for name, value in environment.items():
-            yield str(name), f"${{{name}}}" if value is None else str(value)
+            if not isinstance(value, _NESTED):
+                yield str(name), f"${{{name}}}" if value is None else str(value)
     elif isinstance(environment, list):
-        for entry in environment:
+        for entry in (each for each in environment if not isinstance(each, _NESTED)):
             name, given, value = str(entry).partition("=")
             yield name, value if given else f"${{{name}}}"
 
@@ -103,9 +107,14 @@ def _interpolated(text: str) -> str | None:
     return None if unknown or "${" in _VARIABLE.sub("", text) else result
 
 
-def _of_the_image(image: str, settings: dict[str, str]) -> tuple[tuple[str, str], ...]:
+def _of_the_image(image: object, settings: dict[str, str]) -> tuple[tuple[str, str], ...]:
     """Confluent's images bind every address on the advertised ports where no `KAFKA_LISTENERS` is set."""
-    if "confluentinc/" in image and "listeners" not in settings and "advertised.listeners" in settings:
+    if (
+        isinstance(image, str)
+        and "confluentinc/" in image
+        and "listeners" not in settings
+        and "advertised.listeners" in settings
+    ):
         return (("listeners", _HOST.sub("://0.0.0.0:", settings["advertised.listeners"])),)
     return ()
 
@@ -121,9 +130,9 @@ def _published(service: dict[str, Any]) -> tuple[tuple[int, int], ...] | None:
 def _pairs(entry: object) -> Iterator[tuple[int, int]]:
     """The container's port and the host's; ports that Docker chooses are left out."""
     if isinstance(entry, dict):
-        target, published = str(entry.get("target", "")), str(entry.get("published", ""))
-        if target.isdecimal() and published.isdecimal():
-            yield int(target), int(published)
-    elif parts := _PORT.fullmatch(_interpolated(str(entry)) or ""):
+        pair = [str(each) for name in ("target", "published") if isinstance(each := entry.get(name), (int, str))]
+        if len(pair) == 2 and all(map(_NUMBER.fullmatch, pair)):
+            yield int(pair[0]), int(pair[1])
+    elif isinstance(entry, (int, str)) and (parts := _PORT.fullmatch(_interpolated(str(entry)) or "")):
         first, last, inside = int(parts[1]), int(parts[2] or parts[1]), int(parts[3])
         yield from ((inside + step, first + step) for step in range(min(last - first, _MOST_PORTS) + 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -52,7 +53,8 @@ def without_network(files: tuple[BrokerFile, ...]) -> Evidence:
 
 
 def _read(file: Path) -> tuple[BrokerFile, ...]:
-    source = str(file)
+    # The name goes into the evidence, which is text.
+    source = os.fsencode(file).decode(errors="replace")
     data = _bytes(file)
     if file.suffix in _COMPOSE:
         try:

@@ -67,7 +67,8 @@ def _endpoints(entry: str, most: int) -> Iterator[Endpoint]:
         low, high = _range(ports)
         addresses, number = _hosts(hosts)
     except ConfigError as error:
-        raise _no_candidate(entry, error.problems[0].message) from None
+        problem = error.problems[0]
+        raise _no_candidate(entry, problem.message, problem.hint) from None
     if number * (high - low + 1) > most:
         raise ConfigError([_too_many(f"`{entry}`", number * (high - low + 1), most)])
     return (Endpoint(address, port) for address in addresses for port in range(low, high + 1))
@@ -94,8 +95,8 @@ def _hosts(text: str) -> tuple[Iterable[str], int]:
     return map(format_ip, network.hosts()), network.num_addresses
 
 
-def _no_candidate(entry: str, reason: str) -> ConfigError:
-    return ConfigError([Problem("bad-candidate", f"candidate `{entry}`: {reason}", _HINT)])
+def _no_candidate(entry: str, reason: str, hint: str | None = None) -> ConfigError:
+    return ConfigError([Problem("bad-candidate", f"candidate `{entry}`: {reason}", hint or _HINT)])
 
 
 def _too_many(what: str, number: int, most: int) -> Problem:

@@ -7,6 +7,7 @@ the partitions are read again from whoever answered, once. Fetch would not do: f
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -27,20 +28,33 @@ _A_CLIENT, _LATEST = BrokerId(-1), i64(-1)
 
 @dataclass
 class Leadership:
-    """What is known of each cluster's leaders; shared by all looks of a run, so that it is read once."""
+    """What is known of each cluster's leaders; shared by all looks of a run, so that it is read once.
+
+    Looks go side by side, and all of them ask at about the same time: the first one reads, the others wait for it.
+    """
 
     _known: dict[str, Mapping[int, tuple[str, int]]] = field(default_factory=dict)
+    _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def leader_here(self, channel: Channel, cluster_id: str) -> int | None:
         """The node that answers on this connection, None where that cannot be told; raises ChannelError."""
-        for again in (False, True):
-            if again or cluster_id not in self._known:
-                self._known[cluster_id] = (await partitions(channel)).leaders
-            leaders = self._known[cluster_id]
+        old = None
+        for _ in range(2):
+            leaders = await self._leaders(channel, cluster_id, old)
             leading = await _leading(channel, leaders) if leaders else []
             if len(leading) == 1:
                 return leading[0]
+            old = leaders
         return None
+
+    async def _leaders(
+        self, channel: Channel, cluster_id: str, old: Mapping[int, tuple[str, int]] | None
+    ) -> Mapping[int, tuple[str, int]]:
+        """What is known, read on this connection where it is nothing or still the `old`."""
+        async with self._reading:
+            if self._known.get(cluster_id) is old:
+                self._known[cluster_id] = (await partitions(channel)).leaders
+            return self._known[cluster_id]
 
 
 async def _leading(channel: Channel, leaders: Mapping[int, tuple[str, int]]) -> list[int]:

@@ -32,6 +32,7 @@ _NOT_TRIED = {
 }
 # What a hostile server may make a client compute.
 _MOST_ITERATIONS = 1_000_000
+_LONGEST = 200
 
 
 class _RefusedError(Exception):
@@ -56,15 +57,14 @@ async def log_in(channel: Channel, client: ClientSide) -> SaslSeen:
     except ChannelError as error:
         return SaslSeen("closed", detail=str(error))
     except _RefusedError as error:
-        return SaslSeen("rejected", detail=str(error))
+        return SaslSeen("rejected", detail=_masked(str(error), client)[:_LONGEST])
     return SaslSeen("ok")
 
 
 async def _exchange(channel: Channel, token: bytes) -> bytes:
     answer = await channel.ask(SaslAuthenticateRequest(auth_bytes=token), SaslAuthenticateResponse)
     if answer.error_code:
-        # The broker's text is its own and never holds what was sent; its length is nobody's promise.
-        raise _RefusedError((answer.error_message or answer.error_code.name)[:200])
+        raise _RefusedError(answer.error_message or answer.error_code.name)
     return answer.auth_bytes or b""
 
 
@@ -110,6 +110,13 @@ def scram_last(algorithm: str, password: str, first: str, server_first: str) -> 
     proof = bytes(one ^ other for one, other in zip(key, mask, strict=True))
     signature = hmac.digest(hmac.digest(salted, b"Server Key", algorithm), message, algorithm)
     return f"{without_proof},p={_text(proof)}".encode(), _text(signature)
+
+
+def _masked(text: str, client: ClientSide) -> str:
+    """What a broker says is its own, and a login module may have put into it what it was sent."""
+    for secret in filter(None, (client.password, client.token)):
+        text = text.replace(secret, "***")
+    return text
 
 
 def _text(data: bytes) -> str:

@@ -1,12 +1,13 @@
 """What a picture is made of: boxes and arrows with their coordinates, and where their words stand; pure.
 
-Text is set in a monospaced face, since nothing here can measure another one. An arrow that does not arrive is dashed
-and carries a mark, so that it is told without colour.
+Text is set in a monospaced face, since nothing here can measure another one; letters of East Asia are two columns wide.
+An arrow that does not arrive is dashed and carries a mark, so that it is told without colour.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from unicodedata import east_asian_width
 
 from brokernat.doctor.reach import State
 
@@ -100,6 +101,8 @@ class Picture:
 def folded(text: str, width: float) -> tuple[str, ...]:
     """An endpoint in lines that fit into a box of this width, with an ellipsis in its middle where it is too long."""
     columns = int((width - 2 * PAD) / _CHARACTER)
+    if any(east_asian_width(each) in "WF" for each in text):
+        columns //= 2
     room = columns * _LINES
     if len(text) > room:
         text = f"{text[: room // 2 - 1]}…{text[len(text) - (room - room // 2) :]}"

@@ -56,6 +56,26 @@ def test_the_hosts_own_network_publishes_nothing() -> None:
     assert parse_compose(text, "c")[0].published is None
 
 
+def test_aliases_of_aliases_and_endless_numbers_are_no_text_of_a_setting() -> None:
+    laughs = "\n".join(f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]" for n in range(1, 60))
+    digits = "9" * 5000
+    text = f"""
+l0: &l0 [ha]
+{laughs}
+services:
+  k:
+    image: *l59
+    ports: [*l59, {{target: *l59, published: 1}}, "{digits}:1", {{target: "{digits}", published: 1}}]
+    environment: {{KAFKA_LISTENERS: *l59, KAFKA_NODE_ID: 1}}
+  l:
+    environment: [*l59, KAFKA_NODE_ID=2]
+"""
+    one, two = parse_compose(text, "c")
+    assert one.settings == (("node.id", "1"),)
+    assert one.published == ()
+    assert two.settings == (("node.id", "2"),)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

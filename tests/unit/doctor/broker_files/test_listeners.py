@@ -31,6 +31,7 @@ def test_what_is_advertised(text: str, advertised: list[str]) -> None:
         ("listeners=A:9092,B://b:1", [("listeners", "A:9092")]),
         ("listeners=A://a", [("listeners", "A://a")]),
         ("listeners=A://a:70000", [("listeners", "A://a:70000")]),
+        (f"listeners=A://a:{'9' * 5000}", [("listeners", f"A://a:{'9' * 5000}")]),
         ("listeners=A://a b:1", [("listeners", "A://a b:1")]),
         (
             "listener.security.protocol.map=A,B:TLS,C:ssl",

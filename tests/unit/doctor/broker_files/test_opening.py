@@ -46,3 +46,10 @@ def test_a_folder_and_all_problems_at_once(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="Is a directory") as caught:
         read_broker_files([tmp_path, tmp_path / "absent"])
     assert len(caught.value.problems) == 2
+
+
+def test_a_name_that_is_no_text_is_text_in_the_evidence(tmp_path: Path) -> None:
+    (tmp_path / "\udcff.properties").write_text("node.id=1\n")
+    (found,) = read_broker_files([tmp_path / "\udcff.properties"])
+    assert found.name == f"{tmp_path}/\ufffd.properties"
+    assert "\ufffd.properties" in to_json(without_network((found,)))

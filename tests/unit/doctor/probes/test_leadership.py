@@ -1,10 +1,12 @@
 """The node that leads exactly one of the partitions asked for."""
 
 import asyncio
+from typing import Any
 
 import pytest
 from tests.unit.doctor.probes.scripted import NONE, NOT_LEADER, Scripted, metadata, offsets
 
+from brokernat.doctor.probes.channel import ChannelError
 from brokernat.doctor.probes.leadership import Leadership
 
 TWO = metadata(("a", 0, 1, NONE, (1, 2)), ("b", 0, 2, NONE, (2,)))
@@ -44,3 +46,31 @@ def test_the_leaders_of_a_cluster_are_read_once() -> None:
         ]
 
     assert asyncio.run(ask()) == [1, 2, 1]
+
+
+def test_looks_side_by_side_read_them_once_too() -> None:
+    class Slow(Scripted):
+        async def ask(self, request: object, answer: object) -> Any:
+            await asyncio.sleep(0)
+            return await super().ask(request, answer)
+
+    leadership = Leadership()
+    first, second = Slow(TWO, HERE_IS_A), Slow(HERE_IS_B)
+
+    async def ask() -> list[int | None]:
+        return await asyncio.gather(*(leadership.leader_here(each.channel, "c") for each in (first, second)))
+
+    assert asyncio.run(ask()) == [1, 2]
+
+
+def test_who_could_not_read_them_leaves_it_to_the_next() -> None:
+    leadership = Leadership()
+    first, second = Scripted(ChannelError("gone")), Scripted(TWO, HERE_IS_B)
+
+    async def ask() -> list[int | BaseException | None]:
+        looks = (leadership.leader_here(each.channel, "c") for each in (first, second))
+        return await asyncio.gather(*looks, return_exceptions=True)
+
+    failed, found = asyncio.run(ask())
+    assert isinstance(failed, ChannelError)
+    assert found == 2

@@ -62,6 +62,15 @@ def test_a_refused_token_is_refused_in_the_brokers_words(answers: tuple[object, 
     assert seen == SaslSeen("rejected", detail=detail)
 
 
+def test_a_secret_that_the_broker_repeats_is_masked() -> None:
+    client = ClientSide("SASL_PLAINTEXT", "PLAIN", "me", "canary")
+    refused = authenticated(error=58, message="x" * 190 + " canary is wrong for me")
+    seen = asyncio.run(log_in(Scripted(handshake(), refused).channel, client))
+    assert seen == SaslSeen("rejected", detail="x" * 190 + " *** is wr")
+    refused = authenticated(error=58, message="no such token: abc.def.")
+    assert asyncio.run(log_in(Scripted(handshake(), refused).channel, BEARER)).detail == "no such token: ***"
+
+
 @pytest.mark.parametrize(("mechanism", "words"), [("GSSAPI", "Kerberos"), ("OAUTHBEARER", "--token-command")])
 def test_what_is_not_tried_is_said(mechanism: str, words: str) -> None:
     script = Scripted(handshake())

@@ -11,7 +11,8 @@ def test_ordinary_text_stays(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "char", ["\0", "\n", "\x1b", "\x7f", "\x9b", "\u200b", "\u202e", "\u2028", "\u2066", "\ufeff", "\ud800"]
+    "char",
+    ["\0", "\n", "\x1b", "\x7f", "\x9b", "\u200b", "\u202e", "\u2028", "\u2066", "\ufeff", "\ud800", "\xa0", "\uffff"],
 )
 def test_what_controls_is_replaced(char: str) -> None:
     assert printable(f"a{char}b") == "a\ufffdb"
