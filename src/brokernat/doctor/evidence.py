@@ -11,9 +11,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from brokernat.errors import ConfigError, Problem
+from brokernat.address import parse_rule
 
 VERSION = 1
 
+# The last key of the file, before whatever a later version has added.
+_STATED = re.compile(r'^  "version": (\d{1,9}),?$', re.MULTILINE)
+Client = Literal["java", "librdkafka", "python"]
+"""Families of clients that verify certificates in their own ways."""
 
 @dataclass(frozen=True, slots=True)
 class Advertised:
@@ -292,10 +297,28 @@ def from_json(text: str, source: str) -> Evidence:
 
     try:
         evidence = TypeAdapter(Evidence).validate_json(text)
-    except ValidationError:
-        hint = "give a file that `brokernat doctor --save FILE` wrote"
-        raise ConfigError([Problem("not-evidence", f"`{source}` holds no evidence", hint)]) from None
-    if evidence.version != VERSION:
-        message = f"`{source}` holds evidence of version {evidence.version}; this brokernat reads {VERSION}"
-        raise ConfigError([Problem("evidence-version", message)])
+    except ValidationError as error:
+        # A later version may have values that this one does not know: then its number says more than its first one.
+        stated = _STATED.search(text)
+        _require_version(int(stated[1]) if stated else VERSION, source)
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        raise _no_evidence(source, first["loc"], first["msg"]) from None
+    _require_version(evidence.version, source)
+    for number, rule in enumerate(evidence.rules or ()):
+        try:
+            parse_rule(rule)
+        except ConfigError as error:
+            raise _no_evidence(source, ("rules", number), error.problems[0].message) from None
     return evidence
+
+
+def _require_version(version: int, source: str) -> None:
+    if version != VERSION:
+        message = f"`{source}` holds evidence of version {version}; this brokernat reads {VERSION}"
+        raise ConfigError([Problem("evidence-version", message)])
+
+
+def _no_evidence(source: str, place: tuple[str | int, ...], reason: str) -> ConfigError:
+    hint = "give a file that `brokernat doctor --save FILE` wrote"
+    detail = f"{'.'.join(map(str, place))}: {reason}" if place else reason
+    return ConfigError([Problem("not-evidence", f"`{source}` holds no evidence", hint, details=(detail,))])

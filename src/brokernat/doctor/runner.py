@@ -75,9 +75,12 @@ def diagnose(
         if not found:
             passed.append(check.code)
     findings.sort(key=lambda finding: _ORDER.index(finding.severity))
-    suppressed = tuple(each for each in findings if any(one.covers(each) for one in suppressions))
-    told = tuple(each for each in findings if each not in suppressed)
-    return Diagnosis(evidence, _cause(told, checks), told, tuple(passed), tuple(skipped), suppressed)
+    told: list[Finding] = []
+    suppressed: list[Finding] = []
+    for finding in findings:
+        (suppressed if any(one.covers(finding) for one in suppressions) else told).append(finding)
+    cause = _cause(told, checks)
+    return Diagnosis(evidence, cause, tuple(told), tuple(passed), tuple(skipped), tuple(suppressed))
 
 
 def _met(need: Need, evidence: Evidence) -> bool:

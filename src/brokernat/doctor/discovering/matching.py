@@ -57,6 +57,11 @@ class Discovery:
     silent: Mapping[str, int]
 
     @property
+    def answered(self) -> bool:
+        """Whether any bootstrap server did."""
+        return bool(self.nodes) or self.cluster_id is not None
+
+    @property
     def missing(self) -> tuple[Advertised, ...]:
         """The nodes without an entry."""
         found = {entry.node_id for entry in self.entries}
