@@ -33,11 +33,10 @@ def take(words: list[str], command: click.Command = app.cli, parent: click.Conte
         click.ClickException: the program does not take it.
     """
     try:
-        context = command.make_context(command.name or "brokernat", words, parent=parent)
-    except click.exceptions.Exit as ending:
-        # `--help`, `--schema`; or `exec`, which has its own code for a line that it does not take.
-        if ending.exit_code:
-            raise click.UsageError(shlex.join(words)) from None
+        # Not by the method of `exec`, which has an exit code of its own for a line that it does not take.
+        context = click.Command.make_context(command, command.name or "brokernat", words, parent=parent)
+    except click.exceptions.Exit:
+        # `--help`, `--schema`.
         return
     if isinstance(command, click.Group) and (rest := [*context._protected_args, *context.args]):
         _, below, rest = command.resolve_command(context, rest)
@@ -85,18 +84,14 @@ def test_the_program_takes_what_a_page_shows(page: Path) -> None:
         for words in command_lines(line):
             try:
                 take(words)
-            except (click.MissingParameter, click.exceptions.NoArgsIsHelpError):
+            except (click.MissingParameter, click.BadOptionUsage, click.exceptions.NoArgsIsHelpError):
                 continue
-            except click.UsageError:
-                # `brokernat exec --cluster hq --`, to be put in front of something.
-                if words[-1] != "--":
-                    raise
 
 
 def test_the_pages_show_as_much_as_is_looked_for() -> None:
     found = [words for page in PAGES for line in shown(page) for words in command_lines(line)]
-    assert len(found) > 100
-    assert {words[0] for words in found} >= set(app.COMMANDS) - {"init", "demo", "config"}
+    assert len(found) > 60
+    assert {words[0] for words in found} >= set(app.COMMANDS) - {"init", "demo"}
 
 
 @pytest.mark.parametrize("line", EXAMPLES.replace("\\\n", " ").splitlines())
@@ -123,4 +118,5 @@ def test_every_help_ends_with_examples_and_fits_a_terminal(path: str, command: c
     assert examples(path)
     assert text.rstrip().endswith(examples(path)[-1].splitlines()[-1].strip())
     assert [line for line in text.splitlines() if len(line) > WIDTH] == []
-    assert "..." not in text.partition("Commands:")[2], "a summary is cut short"
+    listed = text.partition("Commands:")[2].partition("Examples:")[0]
+    assert "..." not in listed, "a summary is cut short"

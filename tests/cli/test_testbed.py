@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize(
     ("file", "why"),
-    [("brokernat.yaml", "exists and is left as it is"), ("nowhere/b.yaml", "No such file or directory")],
+    [("brokernat.yaml", "exists and is left as it is"), ("nowhere/b.yaml", "cannot be written")],
 )
 def test_a_file_that_cannot_be_written_is_told_before_brokers_start(
     run: Callable[..., str], monkeypatch: pytest.MonkeyPatch, file: str, why: str

@@ -70,7 +70,10 @@ def check(source: MapSource, fail_on: str, output: str) -> int:
 @format_option
 @click.argument("endpoints", metavar="ENDPOINT...", nargs=-1, required=True)
 def translate(source: MapSource, unmapped: str | None, output: str, endpoints: tuple[str, ...]) -> int:
-    """Print what is dialled for an advertised ENDPOINT, and by which rule."""
+    """Print what is dialled for an ENDPOINT, and say by which rule.
+
+    An ENDPOINT is what a broker advertises.
+    """
     from brokernat.address import AddressMap, Unmapped
 
     _, address_map = source.one()

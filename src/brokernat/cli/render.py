@@ -33,8 +33,8 @@ _syntax_option = click.option(
 
 # name: (one line of help, options beside the common ones)
 TARGETS: dict[str, tuple[str, tuple[Callable[..., Any], ...]]] = {
-    "nginx": ("A stream block, for a host in both networks: a port a broker.", ()),
-    "haproxy": ("Sections in mode tcp, for a host in both networks: a port a broker.", ()),
+    "nginx": ("A stream block for a host in both networks, a port each.", ()),
+    "haproxy": ("Sections in mode tcp for a host in both networks, a port each.", ()),
     "hosts": ("Lines for /etc/hosts: names of brokers, ports kept.", ()),
     "iptables": ("NAT on the client's node, a text for iptables-restore.", ()),
     "nftables": ("NAT on the client's node, a file for nft.", ()),

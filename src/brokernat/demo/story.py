@@ -103,7 +103,10 @@ def _try(world: LoopbackWorld, endpoint: Endpoint) -> str:
 def _what_next() -> Sequence[Scene]:
     return (
         Heading("Your own cluster"),
-        Say("`brokernat init` writes a commented brokernat.yaml; `brokernat config check` reads it."),
+        Say(
+            "`brokernat doctor --bootstrap-server HOST:PORT` says what is wrong with it; `brokernat init` writes a "
+            "commented brokernat.yaml, and `brokernat config check` reads it."
+        ),
         Quote(
             "in a PySpark job that you have",
             (
