@@ -16,6 +16,7 @@ from brokernat.address import AddressMap, Endpoint, Unmapped
 from brokernat.doctor.client_side import CANONICAL, client_side
 from brokernat.doctor.evidence import Advertised, Coordinator, Evidence, Look, Path
 from brokernat.doctor.listening import listeners_seen
+from brokernat.doctor.probes.coordinating import told_by_nodes
 from brokernat.doctor.probes.dialling import canonical_name
 from brokernat.doctor.probes.look import Looker
 from brokernat.doctor.probes.survey import Survey, survey
@@ -89,6 +90,8 @@ async def _collect(
     )
     listeners = await listeners_seen(bootstraps, paths, cluster.address_map, quick)
     seen = Survey() if surveyed is None else await surveyed
+    answering = [look for look in (*bootstraps, *(path.look for path in paths)) if look is not None and look.answers]
+    coordinators = await told_by_nodes(late, answering, seen.coordinators)
     return Evidence(
         taken_at=datetime.now(UTC).isoformat(timespec="seconds"),
         cluster=cluster.name,
@@ -100,7 +103,7 @@ async def _collect(
         paths=tuple(paths),
         replicas=seen.replicas,
         leaderless=seen.leaderless,
-        coordinators=seen.coordinators,
+        coordinators=coordinators,
         dns_lookup=client.dns_lookup,
         listeners=listeners,
     )
@@ -108,12 +111,13 @@ async def _collect(
 
 async def as_bootstrap(server: Endpoint, address_map: AddressMap | None, looker: Looker) -> Look:
     """As clients dial it: a rule that names it applies, and without one it is never refused."""
-    target = server
+    target, rule = server, None
     if address_map is not None and address_map.find(server) is not None:
         # A template needs a node id, and a bootstrap server has none yet.
         with suppress(ConfigError):
-            target = address_map.translate(server).endpoint
-    look = await looker.look(target, server.host)
+            translation = address_map.translate(server)
+            target, rule = translation.endpoint, str(translation.rule)
+    look = replace(await looker.look(target, server.host), rule=rule)
     if looker.client.dns_lookup != CANONICAL:
         return look
     names = await asyncio.gather(*(canonical_name(each, looker.patience) for each in look.addresses))

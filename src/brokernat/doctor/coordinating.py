@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from brokernat.doctor.evidence import Advertised, Evidence
 
 _BECAUSE = (
-    "BN201", "BN204", "BN301", "BN302", "BN305", "BN401", "BN402", "BN403", "BN404", "BN405", "BN502", "BN601", "BN602",
-    "BN605",
+    "BN104", "BN105", "BN201", "BN204", "BN301", "BN302", "BN305", "BN401", "BN402", "BN403", "BN404", "BN405", "BN501",
+    "BN502", "BN601", "BN602", "BN603", "BN605",
 )  # fmt: skip
 
 
@@ -35,7 +35,10 @@ def _barred(evidence: Evidence, broker: Advertised) -> str | None:
     if path is None:
         return "it is not among the brokers that are advertised"
     if path.look is None:
-        return "no rule of the address map names it"
+        return "nothing is dialled for it" if evidence.rules is None else "no rule of the address map names it"
+    if not path.look.complete and not path.look.answers and unreachable(path.look) is None:
+        # The time ran out on the way: that is nothing against the node.
+        return None
     identity = path.look.identity
     if identity is not None and identity.node_id not in (None, broker.node_id):
         return f"node {identity.node_id} answers there"

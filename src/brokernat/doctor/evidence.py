@@ -7,18 +7,19 @@ hold a credential: of the login there is only the name of the mechanism and what
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
-from brokernat.errors import ConfigError, Problem
 from brokernat.address import parse_rule
+from brokernat.errors import ConfigError, Problem
 
 VERSION = 1
-
 # The last key of the file, before whatever a later version has added.
 _STATED = re.compile(r'^  "version": (\d{1,9}),?$', re.MULTILINE)
 Client = Literal["java", "librdkafka", "python"]
 """Families of clients that verify certificates in their own ways."""
+
 
 @dataclass(frozen=True, slots=True)
 class Advertised:
@@ -44,12 +45,41 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class TlsSeen:
-    """A TLS handshake as the client is configured to make it. `names` are those of the certificate."""
+class Presented:
+    """A certificate as it is shown: who it is for, who signed it (common names), and its time, in ISO 8601."""
 
-    outcome: Literal["ok", "not-tls", "name-mismatch", "expired", "untrusted", "client-certificate", "failed"]
+    subject: str
+    issuer: str
+    since: str
+    until: str
+
+
+@dataclass(frozen=True, slots=True)
+class Objection:
+    """What some clients have against a certificate that others take."""
+
+    clients: tuple[Client, ...]
+    outcome: Literal["expired", "name-mismatch"]
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TlsSeen:
+    """A TLS handshake as the client is configured to make it. `names` are those of the certificate.
+
+    `ok` is what some clients accept, and `objections` are what the others have against it. `closed` is a peer that
+    hangs up without a word of TLS or Kafka. `chain` is what was presented, the broker's own first, where that is
+    refused. `showed` is whether this client has a certificate.
+    """
+
+    outcome: Literal[
+        "ok", "not-tls", "closed", "name-mismatch", "expired", "untrusted", "unfit", "client-certificate", "failed"
+    ]
     names: tuple[str, ...] = ()
     detail: str = ""
+    objections: tuple[Objection, ...] = ()
+    chain: tuple[Presented, ...] = ()
+    showed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +142,10 @@ class Look:
     canonical: tuple[str, ...] = ()
     hosts_entry: str | None = None
     """The line of the hosts file that decides the name."""
+    rule: str | None = None
+    """The rule that led a bootstrap server here."""
+    slow: bool = False
+    """What greeted as Kafka does let the request for the cluster's brokers wait until the patience was over."""
 
     @property
     def connected(self) -> bool:
@@ -147,7 +181,8 @@ class Leaderless:
 class Coordinator:
     """Who coordinates a group or a transactional id, as a bootstrap server says.
 
-    `error` is Kafka's name of what it answered instead, on two looks; `not-asked` where asking would create `topic`.
+    `error` is Kafka's name of what it answered instead, on two looks; `not-asked` where asking would create `topic`,
+    `not-answered` where the connection ended or the time ran out before.
     """
 
     kind: Literal["group", "transaction"]

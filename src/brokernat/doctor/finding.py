@@ -37,10 +37,14 @@ class Need(StrEnum):
     PARTITIONS = "the cluster's partitions could not be read"
     COORDINATORS = "no coordinator was asked for (`--group`, `--transactional-id`)"
     GROUPS = "no group was named (`--group`)"
-    OFFSETS_TOPIC = "this user sees no `__consumer_offsets`, and Kafka creates it for whoever asks for a coordinator"
+    OFFSETS_TOPIC = (
+        "this user sees no `__consumer_offsets`, no node that answers coordinates a group of this user's, and Kafka "
+        "creates the topic for whoever asks for a coordinator"
+    )
     TRANSACTIONS = "no transactional id was named (`--transactional-id`)"
     TRANSACTIONS_TOPIC = (
-        "this user sees no `__transaction_state`, and Kafka creates it for whoever asks for a coordinator"
+        "this user sees no `__transaction_state`, no node that answers coordinates the id, and Kafka creates the topic "
+        "for whoever asks for a coordinator"
     )
     EXECUTORS = "no Spark was asked (`--on-executors`)"
 

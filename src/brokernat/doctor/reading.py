@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 
-from brokernat.address import AddressMap, Endpoint, lint
+from brokernat.address import AddressMap, lint
 from brokernat.doctor.finding import Confidence
-from brokernat.errors import ConfigError
+from brokernat.doctor.places import dialable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
     from brokernat.address import LintFinding
     from brokernat.doctor.evidence import Evidence, Identity, Look, Path
@@ -46,42 +44,6 @@ def node(path: Path) -> str:
     return f"node {path.broker.node_id} at {path.broker.endpoint}"
 
 
-def address(host: str) -> IPv4Address | IPv6Address | None:
-    """The address that a host is, None for a name."""
-    try:
-        return ip_address(host)
-    except ValueError:
-        return None
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host is the machine that dials it."""
-    place = address(host)
-    return host.lower() == "localhost" if place is None else place.is_loopback
-
-
-def inside_name(host: str) -> bool:
-    """Whether a host is a name that usually only its own network knows: of one label, or as Docker and clouds say."""
-    name = host.lower().rstrip(".")
-    if not name or name == "localhost" or address(name) is not None:
-        return False
-    return "." not in name or name.endswith(_INSIDE)
-
-
-def network(host: str) -> IPv4Network | IPv6Network:
-    """The surroundings of an address, as far as one usually routes: 16 bits of IPv4, 48 of IPv6."""
-    return ip_network(f"{host}/{48 if ':' in host else 16}", strict=False)
-
-
-def dialable(host: str, port: int) -> bool:
-    """Whether host and port make an endpoint."""
-    try:
-        Endpoint(host, port)
-    except ConfigError:
-        return False
-    return True
-
-
 def unreachable(look: Look) -> str | None:
     """Why there is no connection, None where there is one or nothing was tried."""
     if look.dns_error:
@@ -99,6 +61,18 @@ def advertised_sets(evidence: Evidence) -> dict[tuple[str, ...], list[Look]]:
             told = tuple(f"{each.node_id} {each.endpoint}" for each in look.brokers)
             found.setdefault(told, []).append(look)
     return found
+
+
+def same_listener(one: Look, other: Look) -> bool:
+    """Whether what two endpoints advertise can be of one listener: they share nodes and say the same of each.
+
+    In one of them a node may be missing that has just gone or come, and a broker that has just started knows none.
+    """
+    told = {each.node_id: each.endpoint for each in one.brokers or ()}
+    shared = [each for each in other.brokers or () if each.node_id in told]
+    if not told or not other.brokers:
+        return True
+    return bool(shared) and all(told[each.node_id] == each.endpoint for each in shared)
 
 
 def listener_of(evidence: Evidence, look: Look) -> str | None:
@@ -127,20 +101,19 @@ def sureness(identity: Identity) -> Confidence:
 def renumbered(evidence: Evidence) -> int | None:
     """What a proxy adds to the ids of nodes to make those of its own, None where there is no such proxy.
 
-    All nodes differ by one number then, and some call themselves by an id that nobody advertises; forwards that are
-    exchanged stay among the advertised ones.
+    All nodes that prove who they are differ by one number then, and no broker's answer knows any of their own ids.
+    Forwards that are exchanged, or off by one, lead to nodes that are known, or to another cluster.
     """
-    pairs = {
-        path.broker.node_id: path.look.identity.node_id
-        for path in evidence.paths
-        if path.look is not None and path.look.identity is not None and path.look.identity.node_id is not None
-    }
-    offsets = {own - told for told, own in pairs.items()}
-    if (
-        len(pairs) < _FEWEST
-        or len(offsets) != 1
-        or set(pairs.values()) <= {path.broker.node_id for path in evidence.paths}
-    ):
+    own: dict[int, int] = {}
+    for spot in dialled(evidence):
+        identity = spot.look.identity
+        if spot.path and identity and identity.node_id is not None and identity.confidence == "proven":
+            own[spot.path.broker.node_id] = identity.node_id
+    known = {broker.node_id for spot in spots(evidence) for broker in spot.look.brokers or ()}
+    known |= set(evidence.replicas or ())
+    clusters = {spot.look.cluster_id for spot in spots(evidence) if spot.look.cluster_id}
+    offsets = {node_id - told for told, node_id in own.items()}
+    if len(own) < _FEWEST or len(offsets) != 1 or len(clusters) > 1 or known & set(own.values()):
         return None
     return offsets.pop()
 
@@ -154,18 +127,22 @@ def acl_line(evidence: Evidence, right: str) -> str:
 def proven_lines(evidence: Evidence) -> tuple[str, ...]:
     """Rules `advertised = reachable`: the node that said who it is behind a bootstrap server, and what it advertises.
 
-    A node that answers behind several bootstrap servers, or a server behind which several nodes answer, proves nothing.
+    A node that answers behind several bootstrap servers, or a server behind which several nodes answer, proves nothing;
+    nor does anything where the servers are of several clusters, which may advertise the same endpoints.
     """
+    if len({look.cluster_id for look in evidence.bootstraps if look.cluster_id}) > 1:
+        return ()
     reached: dict[int, set[str]] = {}
     lines: dict[int, str] = {}
     for look in evidence.bootstraps:
         identity = look.identity
         if identity is None or identity.node_id is None or identity.others:
             continue
-        told = next((each.endpoint for each in look.brokers or () if each.node_id == identity.node_id), None)
-        if told is not None:
+        told = next((each for each in look.brokers or () if each.node_id == identity.node_id), None)
+        # What a broker advertises is any text, and this one is there to be copied.
+        if told is not None and dialable(told.host, told.port):
             reached.setdefault(identity.node_id, set()).add(look.endpoint)
-            lines[identity.node_id] = f"{told} = {look.endpoint}"
+            lines[identity.node_id] = f"{told.endpoint} = {look.endpoint}"
     return tuple(line for node_id, line in sorted(lines.items()) if len(reached[node_id]) == 1)
 
 
@@ -176,16 +153,29 @@ def proven_line(evidence: Evidence, path: Path) -> tuple[str, ...]:
     return tuple(found) or (f"{mine}HOST:PORT that can be dialled from here",)
 
 
+def lets_in(path: Path) -> bool:
+    """Whether a client gets through to Kafka at what it dials for a node."""
+    return path.look is not None and path.look.answers
+
+
+def nearly_in(evidence: Evidence) -> bool:
+    """Whether some bootstrap server lets clients in, or would if what is wrong behind the connection were mended."""
+    return any(
+        look.answers or look.speaks in ("kafka", "tls") or (look.tls is not None and look.tls.outcome in _MENDABLE)
+        for look in evidence.bootstraps
+    )
+
+
 def reached_from_here(evidence: Evidence) -> set[int]:
     """The nodes that answered the doctor or Kafka's own client in the driver's JVM."""
-    seen = {path.broker.node_id for path in evidence.paths if path.look is not None and path.look.answers}
+    seen = {path.broker.node_id for path in evidence.paths if lets_in(path)}
     jvms = [node for each in evidence.executors if each.is_driver for node in each.nodes]
     return seen | {node.node_id for node in jvms if node.reached}
 
 
+_MENDABLE = ("name-mismatch", "expired", "untrusted", "unfit", "client-certificate")
 # Of one node, an id that differs is a wrong forward as likely as a proxy's work.
 _FEWEST = 2
-_INSIDE = (".svc", ".internal", ".local", ".lan", ".intern", ".docker", ".cluster")
 _TRIED = {
     "refused": "refused the connection",
     "timeout": "did not answer",

@@ -1,8 +1,9 @@
 """What brokers would say, pure: as much of Kafka's protocol as a doctor asks for, a request in and its answer out.
 
 It is what brokers send: ApiVersions with KIP-1242 or without, Metadata, the settings of a broker and the error that
-names it, and offsets from leaders alone. Served (simulated_serving.py) it makes hundreds of brokers of one process, and
-a fuzz can bend what a right broker would say. kio is needed, so the testbed's own package imports neither module.
+names it, offsets from leaders alone, and the mechanisms of a login, which goes no further. Served
+(simulated_serving.py) it makes hundreds of brokers of one process, and a fuzz can bend what a right broker would say.
+kio is needed, so the testbed's own package imports neither module.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from brokernat.address import Endpoint
 
 CLUSTER_ID = "simulated-cluster-0001"
-_LIST_OFFSETS, _METADATA, _API_VERSIONS, _DESCRIBE_CONFIGS = 2, 3, 18, 32
+_LIST_OFFSETS, _METADATA, _SASL_HANDSHAKE, _API_VERSIONS, _DESCRIBE_CONFIGS = 2, 3, 17, 18, 32
 _SCHEMAS = {
     _LIST_OFFSETS: ("list_offsets", "ListOffsetsRequest"),
     _METADATA: ("metadata", "MetadataRequest"),
@@ -41,11 +42,14 @@ class Simulated:
     """A cluster. Its one topic has a partition for each broker, which leads it.
 
     `newest_api_versions` below 5 is a Kafka before 4.4; without `describes_configs` the client lacks that right.
+    `renumbered` is what a proxy in front adds to the ids that clients are told. With `mechanisms` a login is demanded.
     """
 
     advertised: Mapping[int, Endpoint]
     newest_api_versions: int = 5
     describes_configs: bool = True
+    renumbered: int = 0
+    mechanisms: tuple[str, ...] = ()
 
     def answer(self, node_id: int, request: bytes) -> bytes | None:
         """What a node answers to a request without its length, with its length; None where it would hang up."""
@@ -53,7 +57,9 @@ class Simulated:
         body = request[10 + max(0, client_id) :]
         if api == _API_VERSIONS:
             said = self._versions(node_id, version, body)
-        elif api in _SCHEMAS:
+        elif api == _SASL_HANDSHAKE and self.mechanisms:
+            said = self._handshake(body)
+        elif api in _SCHEMAS and not self.mechanisms:
             said = self._said(node_id, api, version, body)
         else:
             return None
@@ -69,6 +75,12 @@ class Simulated:
         return struct.pack(">hi", 0, len(newest)) + b"".join(
             struct.pack(">hhh", api, 0, version) for api, version in newest.items()
         )
+
+    def _handshake(self, body: bytes) -> bytes:
+        wanted = body[2:].decode()
+        error = ErrorCode.none if wanted in self.mechanisms else ErrorCode.unsupported_sasl_mechanism
+        names = b"".join(struct.pack(">h", len(name)) + name.encode() for name in self.mechanisms)
+        return struct.pack(">hi", int(error), len(self.mechanisms)) + names
 
     def _said(self, node_id: int, api: int, version: int, body: bytes) -> bytes:
         package, name = _SCHEMAS[api]
@@ -86,25 +98,26 @@ class Simulated:
         return buffer.getvalue()
 
     def _metadata(self, schema: Any, topics: object) -> Any:
+        told = {BrokerId(node_id + self.renumbered): end for node_id, end in self.advertised.items()}
         partitions = tuple(
             schema.MetadataResponsePartition(
                 error_code=ErrorCode.none,
                 partition_index=i32(index),
-                leader_id=BrokerId(node_id),
-                replica_nodes=(BrokerId(node_id),),
-                isr_nodes=(BrokerId(node_id),),
+                leader_id=node_id,
+                replica_nodes=(node_id,),
+                isr_nodes=(node_id,),
             )
-            for index, node_id in enumerate(self.advertised)
+            for index, node_id in enumerate(told)
         )
         topic = schema.MetadataResponseTopic(error_code=ErrorCode.none, name=_TOPIC, partitions=partitions)
         return schema.MetadataResponse(
             throttle_time=_NOW,
             brokers=tuple(
-                schema.MetadataResponseBroker(node_id=BrokerId(node_id), host=end.host, port=i32(end.port))
-                for node_id, end in self.advertised.items()
+                schema.MetadataResponseBroker(node_id=node_id, host=end.host, port=i32(end.port))
+                for node_id, end in told.items()
             ),
             cluster_id=CLUSTER_ID,
-            controller_id=BrokerId(next(iter(self.advertised))),
+            controller_id=next(iter(told)),
             topics=(topic,) if topics is None else (),
         )
 

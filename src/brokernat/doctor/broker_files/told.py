@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from brokernat.doctor.broker_files.listeners import serving
-from brokernat.doctor.reading import inside_name, is_loopback
+from brokernat.doctor.places import inside_name, is_loopback
 
 if TYPE_CHECKING:
     from brokernat.doctor.broker_files.listeners import BrokerListeners, Listener

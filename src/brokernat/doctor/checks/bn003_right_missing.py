@@ -38,5 +38,5 @@ CHECK = Check(
     "A right is missing",
     "The client's user may not ask about {subjects}.",
     _find,
-    (Need.COORDINATORS,),
+    (Need.METADATA, Need.COORDINATORS),
 )

@@ -1,6 +1,6 @@
 """What: the resolver of this machine knows no address for the host of a bootstrap server.
 Why: a typing error, a name of another network, or a missing search domain. Clients drop such an entry:
-where another server answers they go on with that one, so this is a warning.
+where another server answers, if only to refuse the login, they go on with that one, so this is a warning.
 Remedy: correct the name, or use an address.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from brokernat.doctor.finding import Check, Finding, Remedy, Severity
+from brokernat.doctor.reading import nearly_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +20,7 @@ CODE = "BN102"
 
 
 def _find(evidence: Evidence) -> Iterator[Finding]:
-    severity = Severity.WARNING if any(look.answers for look in evidence.bootstraps) else Severity.ERROR
+    severity = Severity.WARNING if nearly_in(evidence) else Severity.ERROR
     for look in evidence.bootstraps:
         if look.dns_error:
             remedy = Remedy(

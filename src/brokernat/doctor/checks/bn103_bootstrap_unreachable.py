@@ -1,7 +1,7 @@
 """What: no address of a bootstrap server takes a TCP connection. Refused: the host is there and nothing listens at the
 port. No answer: a firewall drops the packets, or there is no such host. No route: this machine knows no way.
-Why: a wrong port, a broker or gateway that is down, a firewall. Where another server answers, clients go on with that
-one, so this is a warning.
+Why: a wrong port, a broker or gateway that is down, a firewall. Where another server answers, if only to refuse the
+login, clients go on with that one, so this is a warning.
 Remedy: correct the endpoint, start what should listen there, or have the port opened.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from brokernat.doctor.finding import Check, Finding, Remedy, Severity
-from brokernat.doctor.reading import unreachable
+from brokernat.doctor.reading import nearly_in, unreachable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +21,7 @@ CODE = "BN103"
 
 
 def _find(evidence: Evidence) -> Iterator[Finding]:
-    severity = Severity.WARNING if any(look.answers for look in evidence.bootstraps) else Severity.ERROR
+    severity = Severity.WARNING if nearly_in(evidence) else Severity.ERROR
     for look in evidence.bootstraps:
         reason = unreachable(look)
         if reason and not look.dns_error:

@@ -1,5 +1,6 @@
 """What: the port takes connections, and what answers a Kafka request is HTTP, SSH, nothing at all, or unknown.
-Why: a wrong port, a proxy's own page, or a gateway that takes connections for a broker which is down.
+Why: a wrong port, a proxy's own page, a gateway that takes connections for a broker which is down, or a broker that
+hangs.
 Remedy: the port of a Kafka listener.
 """
 
@@ -28,7 +29,9 @@ _SAID = {
 def _find(evidence: Evidence) -> Iterator[Finding]:
     for spot in spots(evidence):
         said = _SAID.get(spot.look.speaks or "")
-        if spot.look.sasl is not None and spot.look.sasl.outcome == "ok" and not spot.look.answers:
+        if spot.look.slow:
+            said = "it greets as Kafka does, and the request for the brokers is not answered in time"
+        elif spot.look.sasl is not None and spot.look.sasl.outcome == "ok" and not spot.look.answers:
             said = "the login works and the brokers' list is not answered"
         if said and spot.look.complete and (spot.look.tls is None or spot.look.tls.outcome != "not-tls"):
             seen = (f"first bytes: {spot.look.first_bytes}",) if spot.look.first_bytes else ()

@@ -1,6 +1,7 @@
 """What: `client.dns.lookup` asks for canonical names, and the name server has another name for a bootstrap server's
 address. From then on clients call the server so: for TLS, for Kerberos, and for the address map.
-Why: the reverse entry is a gateway's, a cloud provider's, or missing.
+Why: the reverse entry is a gateway's, a cloud provider's, or missing. Where the name does not lead back to the address,
+Java takes the address itself for the name.
 Remedy: `client.dns.lookup: use_all_dns_ips`, Kafka's default; or a right reverse entry.
 """
 

@@ -1,5 +1,5 @@
-"""What: a private address is advertised (RFC 1918, RFC 6598, ULA, link-local), and the bootstrap server answered at an
-address of another network.
+"""What: a private address is advertised (RFC 1918, RFC 6598, ULA, link-local), the bootstrap server answered at an
+address of another network, and the node does not answer here.
 Why: the brokers stand behind a NAT or a gateway and advertise what they are called inside.
 Remedy: a rule of the address map; or a listener that advertises the outer address.
 """
@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from brokernat.doctor.finding import Check, Confidence, Finding, Need, Remedy, Severity
-from brokernat.doctor.reading import address, network, node, proven_line
+from brokernat.doctor.places import address, network
+from brokernat.doctor.reading import lets_in, node, proven_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +24,7 @@ def _find(evidence: Evidence) -> Iterator[Finding]:
     outside = {str(network(each)) for look in evidence.bootstraps if look.answers for each in look.addresses}
     for path in evidence.paths:
         place = address(path.broker.host)
-        if place is None or place.is_loopback or place.is_global or place.is_unspecified or path.rule:
+        if place is None or place.is_loopback or place.is_global or place.is_unspecified or path.rule or lets_in(path):
             continue
         if str(network(path.broker.host)) not in outside:
             remedy = Remedy(

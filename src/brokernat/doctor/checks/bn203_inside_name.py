@@ -1,5 +1,5 @@
 """What: the advertised name has one label, or ends in `.svc`, `.internal`, `.local`, `.cluster.local` or the like, or
-is a container's id.
+is a container's id; and the node does not answer here.
 Why: Docker, Kubernetes and cloud hosts call themselves so; other machines cannot know the name.
 Remedy: a rule of the address map; or a listener that advertises a name for this side.
 """
@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from brokernat.doctor.finding import Check, Confidence, Finding, Need, Remedy, Severity
-from brokernat.doctor.reading import inside_name, node, proven_line
+from brokernat.doctor.places import inside_name
+from brokernat.doctor.reading import lets_in, node, proven_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +22,7 @@ CODE = "BN203"
 
 def _find(evidence: Evidence) -> Iterator[Finding]:
     for path in evidence.paths:
-        if not path.rule and inside_name(path.broker.host):
+        if not path.rule and inside_name(path.broker.host) and not lets_in(path):
             remedy = Remedy(
                 rules=proven_line(evidence, path),
                 broker=("add a listener that advertises a name which resolves for clients",),

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from brokernat.doctor.finding import Check, Finding, Need, Remedy, Severity
-from brokernat.doctor.reading import address, node
+from brokernat.doctor.places import address
+from brokernat.doctor.reading import node
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +22,9 @@ CODE = "BN204"
 def _find(evidence: Evidence) -> Iterator[Finding]:
     for path in evidence.paths:
         place = address(path.broker.host)
+        if path.rule:
+            # A rule makes something of it that can be dialled.
+            continue
         if not path.broker.host or not 1 <= path.broker.port <= 65535 or (place is not None and place.is_unspecified):
             remedy = Remedy(broker=("write `advertised.listeners` with a host and a port that clients can dial",))
             yield Finding(CODE, Severity.ERROR, node(path), "nothing that a client could dial", remedy=remedy)

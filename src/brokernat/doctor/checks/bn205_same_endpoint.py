@@ -18,18 +18,17 @@ CODE = "BN205"
 
 
 def _find(evidence: Evidence) -> Iterator[Finding]:
+    found: dict[tuple[str, str], str] = {}
     for look in evidence.bootstraps:
         brokers = look.brokers or ()
         for endpoint in dict.fromkeys(each.endpoint for each in brokers):
             ids = [str(each.node_id) for each in brokers if each.endpoint == endpoint]
             if len(ids) > 1:
-                remedy = Remedy(broker=("advertise a port or a name of its own for each broker",))
-                message = f"the nodes {', '.join(ids)} all advertise it"
-                yield Finding(
-                    CODE, Severity.ERROR, endpoint, message, (f"told by bootstrap {look.endpoint}",), remedy=remedy
-                )
-        if brokers:
-            return
+                found.setdefault((endpoint, ", ".join(ids)), look.endpoint)
+    for (endpoint, nodes), server in found.items():
+        remedy = Remedy(broker=("advertise a port or a name of its own for each broker",))
+        message = f"the nodes {nodes} all advertise it"
+        yield Finding(CODE, Severity.ERROR, endpoint, message, (f"told by bootstrap {server}",), remedy=remedy)
 
 
 CHECK = Check(

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from brokernat.doctor.finding import Check, Finding, Remedy, Severity
-from brokernat.doctor.reading import is_loopback, spots
+from brokernat.doctor.places import is_loopback
+from brokernat.doctor.reading import spots
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -21,7 +21,8 @@ CODE = "BN404"
 def _find(evidence: Evidence) -> Iterator[Finding]:
     for spot in spots(evidence):
         look, sasl = spot.look, spot.look.sasl
-        if look.speaks == "kafka" and look.brokers is None and sasl is None and look.tls_done and look.complete:
+        hung_up = look.speaks == "kafka" and look.brokers is None and not look.slow
+        if hung_up and sasl is None and look.tls_done and look.complete:
             remedy = Remedy(("give the client a login: `security.protocol`, `sasl.mechanism`, user name and password",))
             message = "it is Kafka and hangs up on a client that does not log in"
             yield Finding(CODE, Severity.ERROR, spot.subject, message, remedy=remedy, confidence=Confidence.LIKELY)

@@ -1,4 +1,4 @@
-"""What: bootstrap servers of one cluster advertise different sets of brokers.
+"""What: bootstrap servers of one cluster advertise different endpoints for the same node, or have no node in common.
 Why: a broker answers with the endpoints of the listener NAME that the client came in on. With servers of several
 listeners, each metadata update may bring other endpoints: brokers come and go.
 Remedy: bootstrap servers of one listener.
@@ -6,10 +6,11 @@ Remedy: bootstrap servers of one listener.
 
 from __future__ import annotations
 
+from itertools import combinations, starmap
 from typing import TYPE_CHECKING
 
 from brokernat.doctor.finding import Check, Finding, Need, Remedy, Severity
-from brokernat.doctor.reading import advertised_sets, listener_of
+from brokernat.doctor.reading import advertised_sets, listener_of, same_listener
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +22,8 @@ CODE = "BN502"
 
 def _find(evidence: Evidence) -> Iterator[Finding]:
     sets = advertised_sets(evidence)
-    if len(sets) < 2 or len({look.cluster_id for looks in sets.values() for look in looks}) > 1:
+    looks = [look for of_set in sets.values() for look in of_set]
+    if len({look.cluster_id for look in looks}) > 1 or all(starmap(same_listener, combinations(looks, 2))):
         return
     names = {told: _name(evidence, looks) for told, looks in sets.items()}
     known = [name for name in names.values() if name]

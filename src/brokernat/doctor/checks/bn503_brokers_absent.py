@@ -1,4 +1,5 @@
-"""What: partitions, or another listener of the same node, name node ids that the brokers' list does not hold.
+"""What: partitions, another bootstrap server, or another listener of the same node name node ids that the brokers' list
+does not hold.
 Why: a broker lacks the listener that the client came in on, so it is filtered out of the answer; or it is down.
 Remedy: define the listener on every broker, or come in on another one.
 """
@@ -20,6 +21,9 @@ CODE = "BN503"
 
 def _find(evidence: Evidence) -> Iterator[Finding]:
     first = next(look for look in evidence.bootstraps if look.brokers is not None)
+    if not any(look.brokers for look in evidence.bootstraps):
+        remedy = Remedy(broker=("define this listener on every broker, or start those that are down",))
+        yield Finding(CODE, Severity.ERROR, f"bootstrap {first.endpoint}", "it names no broker at all", remedy=remedy)
     for node_id, known in sorted(_expected(evidence, first).items()):
         lacking = [look for look in evidence.bootstraps if _lacks(look, node_id, first)]
         if not lacking:
@@ -38,6 +42,10 @@ def _expected(evidence: Evidence, first: Look) -> dict[int, str]:
         if seen.look is not None and seen.look.cluster_id == first.cluster_id:
             for broker in seen.look.brokers or ():
                 found.setdefault(broker.node_id, f"listener {seen.name} has it at {broker.endpoint}")
+    for look in evidence.bootstraps:
+        if look.cluster_id == first.cluster_id:
+            for broker in look.brokers or ():
+                found.setdefault(broker.node_id, f"bootstrap {look.endpoint} has it at {broker.endpoint}")
     return found
 
 

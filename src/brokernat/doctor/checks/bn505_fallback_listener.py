@@ -1,5 +1,5 @@
 """What: one broker advertises an endpoint of another kind of address and another port than all its peers, which
-agree.
+agree, and it is not reached there.
 Why: brokers that do not know the listener a client came in on may fall back to another one, as Redpanda does; or this
 broker's `advertised.listeners` was forgotten.
 Remedy: advertise the listener on this broker as on the others.
@@ -11,7 +11,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from brokernat.doctor.finding import Check, Confidence, Finding, Need, Remedy, Severity
-from brokernat.doctor.reading import address, network
+from brokernat.doctor.places import address, network
+from brokernat.doctor.reading import lets_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,9 +28,10 @@ def _find(evidence: Evidence) -> Iterator[Finding]:
     brokers = next(look.brokers for look in evidence.bootstraps if look.brokers is not None)
     kinds = [(_kind(each.host), each.port) for each in brokers]
     met = Counter(kinds)
+    reached = {path.broker for path in evidence.paths if lets_in(path)}
     for broker, own in zip(brokers, kinds, strict=True):
         peers = [kind for kind, times in met.items() if times > (kind == own)]
-        if len(brokers) < _FEWEST or len(peers) > 1:
+        if len(brokers) < _FEWEST or len(peers) > 1 or broker in reached:
             continue
         kind, port = peers[0]
         if kind != own[0] and port != broker.port:

@@ -1,7 +1,9 @@
-"""What: the controller that metadata names is not among the brokers that it lists, or there is none.
-Why: it lacks the listener that the client came in on, or the quorum has no leader. Old admin clients look for it and
-say `Timed out waiting for a node assignment`.
-Remedy: define the listener on every broker.
+"""What: the controller that an answer names is a node that no answer lists, or there is none.
+Why: with KRaft any live broker is named, by chance, and each time another one (KafkaApis.handleTopicMetadataRequest);
+one that is not listed lacks the listener that the client came in on. A user without rights sees of it only this. Old
+admin clients look for the controller and say `Timed out waiting for a node assignment`. None is named where the brokers
+have lost the controller.
+Remedy: define the listener on every broker, or see that the quorum has a leader.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from brokernat.doctor.finding import Check, Finding, Need, Remedy, Severity
+from brokernat.doctor.reading import spots
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,22 +22,31 @@ CODE = "BN506"
 
 
 def _find(evidence: Evidence) -> Iterator[Finding]:
-    # A node that is known from elsewhere is BN503's or BN502's to name; which one KRaft gives out here is chance.
-    known = {broker.node_id for look in evidence.bootstraps for broker in look.brokers or ()}
+    first = next(look for look in evidence.bootstraps if look.brokers is not None)
+    # A node that is known from elsewhere is BN503's or BN502's to name.
+    known = {broker.node_id for spot in spots(evidence) for broker in spot.look.brokers or ()}
     known |= set(evidence.replicas or ())
     known |= {each.node_id for seen in evidence.listeners if seen.look for each in seen.look.brokers or ()}
-    for look in evidence.bootstraps:
-        if look.controller_id is not None and look.controller_id not in known:
-            remedy = Remedy(broker=("define the listener on every broker, and see that the quorum has a leader",))
-            told = "no controller is named" if look.controller_id < 0 else f"node {look.controller_id} is named"
-            message = f"{told}, which is not among the brokers"
-            yield Finding(CODE, Severity.INFO, f"bootstrap {look.endpoint}", message, remedy=remedy)
+    named: dict[int, list[str]] = {}
+    for spot in spots(evidence):
+        controller = spot.look.controller_id
+        if controller is not None and controller not in known and spot.look.cluster_id == first.cluster_id:
+            named.setdefault(controller, []).append(spot.look.endpoint)
+    for node_id, ends in sorted(named.items()):
+        seen = (f"told by {', '.join(dict.fromkeys(ends))}",)
+        if node_id < 0:
+            subject, remedy = f"cluster {evidence.cluster}", Remedy(broker=("see that the quorum has a leader",))
+            yield Finding(CODE, Severity.INFO, subject, "no controller is named", seen, remedy=remedy)
+        else:
+            remedy = Remedy(broker=("define the listener on every broker",))
+            message = "it is named as the controller, and is not among the brokers"
+            yield Finding(CODE, Severity.WARNING, f"node {node_id}", message, seen, remedy=remedy)
 
 
 CHECK = Check(
     CODE,
     "The controller is not among the brokers",
-    "{subjects} names a controller that clients cannot find.",
+    "The controller that is named is not among the brokers: {subjects}.",
     _find,
     (Need.METADATA,),
 )

@@ -24,7 +24,8 @@ def _find(evidence: Evidence) -> Iterator[Finding]:
         return
     for spot in dialled(evidence):
         path, identity = spot.path, spot.look.identity
-        if path is None or identity is None or identity.node_id in (None, path.broker.node_id):
+        # Where several nodes answer, none is wrong: BN602 says it.
+        if path is None or identity is None or identity.others or identity.node_id in (None, path.broker.node_id):
             continue
         right = next(
             (

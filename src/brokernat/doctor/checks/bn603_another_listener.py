@@ -1,4 +1,4 @@
-"""What: what is dialled for a node advertises another set of endpoints than the bootstrap servers do.
+"""What: what is dialled for a node advertises other endpoints of the nodes than the bootstrap servers do.
 Why: the rule leads to the right broker and the port of another listener. Metadata read there switches endpoints.
 Remedy: the port of the same listener.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from brokernat.doctor.finding import Check, Finding, Need, Remedy, Severity
-from brokernat.doctor.reading import advertised_sets, dialled
+from brokernat.doctor.reading import dialled, same_listener
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,10 +19,11 @@ CODE = "BN603"
 
 
 def _find(evidence: Evidence) -> Iterator[Finding]:
-    sets = advertised_sets(evidence)
+    answering = [look for look in evidence.bootstraps if look.answers]
     for spot in dialled(evidence):
         told = tuple(f"{each.node_id} {each.endpoint}" for each in spot.look.brokers or ())
-        if told and spot.path is not None and spot.path.rule and told not in sets:
+        known = any(same_listener(spot.look, look) for look in answering)
+        if told and spot.path is not None and spot.path.rule and not known:
             remedy = Remedy((f"let the rule `{spot.path.rule}` lead to the listener of the bootstrap servers",))
             message = f"{spot.look.endpoint} advertises another set of brokers"
             yield Finding(

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from brokernat.doctor.finding import Check, Finding, Need, Remedy, Severity
-from brokernat.doctor.reading import dialable, node, proven_line
+from brokernat.doctor.places import dialable
+from brokernat.doctor.reading import node, proven_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

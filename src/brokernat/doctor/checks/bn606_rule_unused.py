@@ -1,4 +1,4 @@
-"""What: no endpoint that is advertised now is matched by the rule.
+"""What: no endpoint that is advertised now is matched by the rule, and no bootstrap server.
 Why: the broker was removed or has another address; or the rule has a typing error.
 Remedy: remove or correct it.
 """
@@ -23,10 +23,14 @@ def _find(evidence: Evidence) -> Iterator[Finding]:
     if used.isdisjoint(evidence.rules or ()):
         # BN609 says it of the whole map.
         return
+    used |= {look.rule for look in evidence.bootstraps}
     hidden = hidden_rules(evidence)
+    missing = set(evidence.replicas or ()) - {path.broker.node_id for path in evidence.paths}
+    # A rule for a broker that is down is not to be removed.
+    unless = f", unless it is for node {', '.join(map(str, sorted(missing)))}, which is missing" if missing else ""
     for rule in evidence.rules or ():
         if rule not in used and rule not in hidden:
-            remedy = Remedy((f"remove or correct `{rule}`",))
+            remedy = Remedy((f"remove or correct `{rule}`{unless}",))
             yield Finding(
                 CODE, Severity.WARNING, f"rule {rule}", "no advertised endpoint is matched by it", remedy=remedy
             )

@@ -21,9 +21,9 @@ CODE = "BN607"
 
 def _find(evidence: Evidence) -> Iterator[Finding]:
     for rule, each in map_doubts(evidence):
-        severity = Severity.ERROR if each.code == "contradicting-rule" else Severity.WARNING
-        subject = f"rule {rule}"
-        yield Finding(CODE, severity, subject, each.message, (each.code,), remedy=Remedy((each.hint,)))
+        # The first match wins, and may be right: where it is not, what it leads to is an error of its own.
+        remedy = Remedy((each.hint,))
+        yield Finding(CODE, Severity.WARNING, f"rule {rule}", each.message, (each.code,), remedy=remedy)
 
 
 CHECK = Check(

@@ -1,4 +1,4 @@
-"""What: no rule of the address map names any endpoint that is advertised now.
+"""What: no rule of the address map names any endpoint that is advertised now, or a bootstrap server.
 Why: the map was written for another cluster or another listener, or the brokers have moved since.
 Remedy: write the map anew, from what is advertised now.
 """
@@ -20,7 +20,8 @@ _SHOWN = 3
 
 
 def _find(evidence: Evidence) -> Iterator[Finding]:
-    if not evidence.rules or not evidence.paths or any(path.rule for path in evidence.paths):
+    used = any(path.rule for path in evidence.paths) or any(look.rule for look in evidence.bootstraps)
+    if not evidence.rules or not evidence.paths or used:
         return
     advertised = ", ".join(path.broker.endpoint for path in evidence.paths[:_SHOWN])
     more = f" and {len(evidence.paths) - _SHOWN} more" if len(evidence.paths) > _SHOWN else ""

@@ -15,7 +15,7 @@ from brokernat.doctor.reading import dialled
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from brokernat.doctor.evidence import Evidence
+    from brokernat.doctor.evidence import Evidence, Look
 
 CODE = "BN611"
 # The version of ApiVersions that carries a cluster and a node.
@@ -25,12 +25,19 @@ _CHECKS_IDENTITY = 5
 def _find(evidence: Evidence) -> Iterator[Finding]:
     for spot in dialled(evidence):
         path, identity = spot.path, spot.look.identity
-        if path is None or identity is None or identity.node_id in (None, path.broker.node_id):
+        if path is None or identity is None or identity.node_id is None or not _was_asked(spot.look):
             continue
-        if spot.look.newest("ApiVersions") >= _CHECKS_IDENTITY:
+        # Asked for every id that is advertised, it said no to all where another method had to tell.
+        if identity.node_id != path.broker.node_id or identity.method != "apiversions":
             remedy = Remedy(("correct what leads there; every client from 4.4 on is turned away",))
-            message = f"node {identity.node_id} at {spot.look.endpoint} refuses clients of 4.4 and later"
-            yield Finding(CODE, Severity.ERROR, spot.subject, message, because=("BN501", "BN601"), remedy=remedy)
+            own = "" if identity.node_id == path.broker.node_id else f" as node {identity.node_id}"
+            message = f"what answers at {spot.look.endpoint}{own} refuses clients of 4.4 and later"
+            because = ("BN501", "BN601", "BN602")
+            yield Finding(CODE, Severity.ERROR, spot.subject, message, because=because, remedy=remedy)
+
+
+def _was_asked(look: Look) -> bool:
+    return look.newest("ApiVersions") >= _CHECKS_IDENTITY and bool(look.cluster_id)
 
 
 CHECK = Check(

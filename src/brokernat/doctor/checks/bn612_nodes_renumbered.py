@@ -1,4 +1,5 @@
-"""What: every node that was asked calls itself by an id that differs from its advertised one, all by the same number.
+"""What: every node that proved who it is calls itself by an id that nobody advertises, all of them by the same number
+off.
 Why: a proxy stands in between and gives nodes ids of its own.
 Remedy: none while the proxy does it for every answer; from 4.4 on clients name the advertised id, and a broker behind
 such a proxy refuses them (BN611).

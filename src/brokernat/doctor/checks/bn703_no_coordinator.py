@@ -19,12 +19,15 @@ CODE = "BN703"
 
 def _find(evidence: Evidence) -> Iterator[Finding]:
     for each in evidence.coordinators:
-        if not each.error.startswith("COORDINATOR_"):
-            continue
-        remedy = Remedy(broker=(f"see that every partition of `{each.topic}` has a leader with this listener",))
-        seen = (f"the broker says: {each.error}",)
-        message = f"no node coordinates it; its state is in `{each.topic}`"
-        yield Finding(CODE, Severity.ERROR, each.subject, message, seen, ("BN503", "BN504"), remedy)
+        if each.error == "not-answered":
+            message = "nobody said who coordinates it: the connection ended, or the time, before the question"
+            remedy = Remedy(("ask again, with more time: `--timeout SECONDS`",))
+            yield Finding(CODE, Severity.WARNING, each.subject, message, remedy=remedy)
+        elif each.error and each.error != "not-asked" and not each.error.endswith("_AUTHORIZATION_FAILED"):
+            remedy = Remedy(broker=(f"see that every partition of `{each.topic}` has a leader with this listener",))
+            seen = (f"the broker says: {each.error}",)
+            message = f"no node coordinates it; its state is in `{each.topic}`"
+            yield Finding(CODE, Severity.ERROR, each.subject, message, seen, ("BN503", "BN504"), remedy)
 
 
 CHECK = Check(

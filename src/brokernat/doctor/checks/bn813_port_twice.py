@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from brokernat.doctor.broker_files.listeners import all_listeners
 from brokernat.doctor.finding import Check, Finding, Need, Remedy, Severity
-from brokernat.doctor.reading import address
+from brokernat.doctor.places import address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from brokernat.doctor.broker_files.listeners import serving
 from brokernat.doctor.broker_files.told import where
 from brokernat.doctor.finding import Check, Confidence, Finding, Need, Remedy, Severity
-from brokernat.doctor.reading import inside_name
+from brokernat.doctor.places import inside_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

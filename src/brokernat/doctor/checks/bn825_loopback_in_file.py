@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from brokernat.doctor.broker_files.listeners import serving
 from brokernat.doctor.finding import Check, Finding, Need, Remedy, Severity
-from brokernat.doctor.reading import is_loopback
+from brokernat.doctor.places import is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

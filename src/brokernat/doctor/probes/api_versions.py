@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 API_VERSIONS = 18
 _METADATA, _BROKER_REGISTRATION = 3, 62
-_KEPT = {0: "Produce", _METADATA: "Metadata", API_VERSIONS: "ApiVersions"}
+_KEPT = {0: "Produce", _METADATA: "Metadata", API_VERSIONS: "ApiVersions", 65: "DescribeTransactions"}
 
 
 async def versions(channel: Channel) -> dict[int, int]:

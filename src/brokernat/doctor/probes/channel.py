@@ -31,6 +31,10 @@ class ChannelError(Exception):
         self.seen = seen
 
 
+class SilentError(ChannelError):
+    """The peer was too slow."""
+
+
 @dataclass
 class Channel:
     """Owns its streams. `patience` is how long one answer may take, in seconds."""
@@ -68,7 +72,7 @@ class Channel:
         except asyncio.IncompleteReadError as error:
             raise ChannelError("the peer closed the connection", seen or error.partial) from None
         except TimeoutError:
-            raise ChannelError(f"no answer within {self.patience:.0f} s", seen) from None
+            raise SilentError(f"no answer within {self.patience:.0f} s", seen) from None
         except OSError as error:
             # OpenSSL's name of what happened; its own message ends with a line of Python's source.
             words = getattr(error, "reason", None) or error.strerror or type(error).__name__

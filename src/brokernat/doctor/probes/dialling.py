@@ -51,11 +51,16 @@ async def resolve(host: str, port: int, patience: float) -> tuple[tuple[str, ...
 
 
 async def canonical_name(address: str, patience: float) -> str:
-    """The name that the name server has for an address, the address itself where it has none."""
+    """What Java calls an address (`InetAddress.getCanonicalHostName`): the name that the name server has for it.
+
+    It is the address itself where there is none, and where the name does not lead back to the address.
+    """
     try:
-        return await _in_a_thread(lambda: socket.getnameinfo((address, 0), 0)[0], patience)
+        name = await _in_a_thread(lambda: socket.getnameinfo((address, 0), 0)[0], patience)
     except (OSError, UnicodeError):
         return address
+    leads_to, _ = await resolve(name, 0, patience)
+    return name if address in leads_to else address
 
 
 async def connect(address: str, port: int, patience: float) -> tuple[Attempt, Streams | None]:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from brokernat.doctor.evidence import Identity, Look
-from brokernat.doctor.probes.channel import ChannelError
-from brokernat.doctor.probes.identifying import identify, identify_again, settled
+from brokernat.doctor.probes.channel import ChannelError, SilentError
+from brokernat.doctor.probes.identifying import identify, identify_again, samples, settled
 from brokernat.doctor.probes.identity import listener_settings
 from brokernat.doctor.probes.leadership import Leadership
 from brokernat.doctor.probes.metadata import advertised
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from brokernat.doctor.client_side import ClientSide
     from brokernat.doctor.probes.channel import Channel
 
-_SAMPLES = 2
+_TOGETHER = 2
 
 
 @dataclass
@@ -88,7 +88,9 @@ class Looker:
             if identity.node_id is not None and identity.confidence == "proven":
                 walk.seen = replace(walk.seen, settings=await listener_settings(channel, identity.node_id))
         except ChannelError as error:
-            if walk.seen.brokers is not None and walk.seen.identity is None:
+            if walk.seen.brokers is None:
+                walk.seen = replace(walk.seen, slow=isinstance(error, SilentError))
+            elif walk.seen.identity is None:
                 walk.seen = replace(walk.seen, identity=Identity(None, "none", str(error)))
         finally:
             await channel.close()
@@ -106,11 +108,24 @@ class Looker:
             await channel.close()
 
     async def _sample(self, walk: Walk, endpoint: Endpoint) -> None:
-        """Later connections, which leave no trace where they meet the same node; behind a balancer they meet others."""
-        first = walk.seen.identity
-        if first is not None and first.node_id is not None:
-            met = await asyncio.gather(*(self._meet(walk.seen, first, endpoint) for _ in range(_SAMPLES)))
-            walk.seen = replace(walk.seen, identity=settled(first, met))
+        """Later connections, which leave no trace where they meet the same node; behind a balancer they meet others.
+
+        The first to meet another node ends them. So does the time: what has been seen is not to be cut short by them.
+        """
+        first, clock = walk.seen.identity, asyncio.get_running_loop()
+        if first is None or first.node_id is None:
+            return
+        met: list[int | None] = []
+        wanted = samples(len(walk.seen.brokers or ()))
+        while len(met) < wanted:
+            begun = clock.time()
+            together = min(_TOGETHER, wanted - len(met))
+            met += await asyncio.gather(*(self._meet(walk.seen, first, endpoint) for _ in range(together)))
+            identity = settled(first, met)
+            walk.seen = replace(walk.seen, identity=identity)
+            took = clock.time() - begun
+            if identity.others or clock.time() + 2 * took > self.deadline:
+                return
 
     async def _meet(self, seen: Look, first: Identity, endpoint: Endpoint) -> int | None:
         try:

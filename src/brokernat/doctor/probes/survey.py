@@ -13,17 +13,14 @@ from typing import TYPE_CHECKING
 from brokernat.address import Endpoint
 from brokernat.doctor.evidence import Leaderless
 from brokernat.doctor.probes.channel import ChannelError
-from brokernat.doctor.probes.coordinators import TRANSIENT, coordinator
+from brokernat.doctor.probes.coordinators import NOT_ANSWERED, PAUSE, coordinator
 from brokernat.doctor.probes.metadata import partitions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from brokernat.doctor.evidence import Coordinator, Look
-    from brokernat.doctor.probes.channel import Channel
     from brokernat.doctor.probes.look import Looker
-
-_PAUSE = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,30 +46,22 @@ async def survey(looker: Looker, look: Look, wanted: Sequence[Coordinator]) -> S
             asyncio.timeout_at(looker.deadline),
             looker.channel(look, Endpoint.parse(look.endpoint)) as (channel, _),
         ):
-            if channel is None:
-                return found
-            newest = look.newest("Metadata")
-            seen = await partitions(channel, newest)
-            found = Survey(seen.replicas)
-            if seen.leaderless:
-                await asyncio.sleep(_PAUSE)
-                still = (await partitions(channel, newest)).leaderless
-                both = {place: still[place] for place in seen.leaderless if place in still}
-                found = replace(found, leaderless=_summed(both))
-            for each in wanted:
-                told = await _coordinator(channel, each, seen.topics)
-                found = replace(found, coordinators=(*found.coordinators, told))
+            if channel is not None:
+                newest = look.newest("Metadata")
+                seen = await partitions(channel, newest)
+                found = Survey(seen.replicas)
+                if seen.leaderless:
+                    await asyncio.sleep(PAUSE)
+                    still = (await partitions(channel, newest)).leaderless
+                    both = {place: still[place] for place in seen.leaderless if place in still}
+                    found = replace(found, leaderless=_summed(both))
+                for each in wanted:
+                    told = await coordinator(channel, each, seen.topics)
+                    found = replace(found, coordinators=(*found.coordinators, told))
     except (TimeoutError, ChannelError):
         pass
-    return found
-
-
-async def _coordinator(channel: Channel, wanted: Coordinator, topics: frozenset[str]) -> Coordinator:
-    told = await coordinator(channel, wanted, topics)
-    if told.error in TRANSIENT:
-        await asyncio.sleep(_PAUSE)
-        told = await coordinator(channel, wanted, topics)
-    return told
+    left = wanted[len(found.coordinators) :]
+    return replace(found, coordinators=(*found.coordinators, *(replace(each, error=NOT_ANSWERED) for each in left)))
 
 
 def _summed(places: Mapping[tuple[str, int], tuple[str, tuple[int, ...]]]) -> tuple[Leaderless, ...]:

@@ -9,6 +9,7 @@ import pytest
 from tests.unit.doctor.conftest import BROKERS, WITHOUT_MAP, mapped, reached, refused
 
 from brokernat.doctor.evidence import Advertised, Attempt, Evidence, Leaderless, Look, Path
+from brokernat.doctor.finding import Severity
 from brokernat.doctor.runner import diagnose
 
 if TYPE_CHECKING:
@@ -90,7 +91,10 @@ def test_a_virtual_address_is_worth_a_word_and_no_more() -> None:
     ],
 )
 def test_one_broker_unlike_its_peers(endpoints: list[tuple[str, int]], odd: set[str]) -> None:
-    found = diagnose(told(*endpoints))
+    reachable = told(*endpoints)
+    assert "BN505" not in codes(diagnose(reachable))
+    *peers, last = reachable.paths
+    found = diagnose(replace(reachable, paths=(*peers, replace(last, look=refused("gw:9")))))
     assert {each.subject for each in found.findings if each.code == "BN505"} == odd
 
 
@@ -99,7 +103,11 @@ def test_one_broker_unlike_its_peers(endpoints: list[tuple[str, int]], odd: set[
     [({"controller_id": 2}, set()), ({"controller_id": 9}, {"BN506"}), ({"controller_id": -1}, {"BN506"})],
 )
 def test_the_controller(changes: dict[str, int], expected: set[str]) -> None:
-    assert codes(diagnose(each_look(HEALTHY, **changes))) == expected
+    found = diagnose(each_look(HEALTHY, **changes))
+    assert codes(found) == expected
+    assert {each.severity for each in found.findings} <= {
+        Severity.WARNING if changes["controller_id"] > 0 else Severity.INFO
+    }
 
 
 def test_a_controller_that_partitions_name_is_a_missing_broker_and_nothing_else() -> None:

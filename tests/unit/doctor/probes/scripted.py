@@ -38,6 +38,10 @@ class Scripted:
             raise told
         return told
 
+    async def ask_raw(self, api: int, version: int, body: bytes, *, flexible: bool = False) -> Any:
+        """The same for a request that is written out."""
+        return await self.ask((api, version, body, flexible), None)
+
     @property
     def channel(self) -> Channel:
         """As a probe takes it."""

@@ -21,3 +21,4 @@ def test_what_a_listener_serves(known: dict[int, int], controller: bool) -> None
 
 def test_evidence_keeps_what_tells_the_age() -> None:
     assert newest_known({0: 11, 1: 17, 3: 12, 18: 4}) == (("Produce", 11), ("Metadata", 12), ("ApiVersions", 4))
+    assert newest_known({65: 0}) == (("DescribeTransactions", 0),)

@@ -53,6 +53,11 @@ def test_a_resolver_that_hangs_holds_nobody_up(monkeypatch: pytest.MonkeyPatch, 
     assert asyncio.run(canonical_name("10.0.0.1", 0.05)) == "10.0.0.1"
 
 
-def test_what_an_address_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(socket, "getnameinfo", lambda place, flags: (f"host-of-{place[0]}", "0"))
-    assert asyncio.run(canonical_name("10.0.0.1", 5)) == "host-of-10.0.0.1"
+@pytest.mark.parametrize(("leads_to", "called"), [("10.0.0.1", "gw.example"), ("10.0.0.2", "10.0.0.1")])
+def test_an_address_is_called_by_a_name_that_leads_back_to_it(
+    monkeypatch: pytest.MonkeyPatch, leads_to: str, called: str
+) -> None:
+    monkeypatch.setattr(socket, "getnameinfo", lambda *_: ("gw.example", "0"))
+    entry = (socket.AF_INET, socket.SOCK_STREAM, 6, "", (leads_to, 0))
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [entry])
+    assert asyncio.run(canonical_name("10.0.0.1", 5)) == called

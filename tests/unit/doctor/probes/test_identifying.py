@@ -3,7 +3,7 @@
 import pytest
 
 from brokernat.doctor.evidence import Advertised, Identity, Look, TlsSeen
-from brokernat.doctor.probes.identifying import by_certificate, settled
+from brokernat.doctor.probes.identifying import by_certificate, samples, settled
 
 BROKERS = (Advertised(1, "b1.hq", 9092), Advertised(2, "b2.hq", 9092), Advertised(3, "10.0.0.3", 9092))
 
@@ -45,3 +45,9 @@ def test_a_certificate_tells_where_it_fits_one_broker_alone(names: tuple[str, ..
 
 def test_without_tls_there_is_no_certificate() -> None:
     assert by_certificate(Look("gw:1", "gw", brokers=BROKERS), None) is None
+
+
+@pytest.mark.parametrize(("brokers", "wanted"), [(0, 2), (1, 2), (2, 8), (3, 5), (5, 4), (14, 3), (15, 2), (200, 2)])
+def test_the_fewer_brokers_the_more_connections_tell_a_balancer(brokers: int, wanted: int) -> None:
+    assert samples(brokers) == wanted
+    assert brokers < 2 or brokers**-wanted < 1 / 200

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
@@ -15,6 +16,7 @@ from kio.static.primitive import i32, i32Timedelta
 from tests.unit.doctor.probes.scripted import NONE, Scripted, metadata
 
 from brokernat.doctor.evidence import Advertised, Coordinator, Leaderless, Look
+from brokernat.doctor.probes import coordinators
 from brokernat.doctor.probes import survey as module
 from brokernat.doctor.probes.channel import ChannelError
 from brokernat.doctor.probes.survey import Survey, survey
@@ -64,7 +66,8 @@ def coordinates(node: int, error: int = 0) -> FindCoordinatorResponse:
 
 @pytest.fixture(autouse=True)
 def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_PAUSE", 0)
+    monkeypatch.setattr(module, "PAUSE", 0)
+    monkeypatch.setattr(coordinators, "PAUSE", 0)
 
 
 def test_the_nodes_that_hold_partitions() -> None:
@@ -111,6 +114,9 @@ def test_a_coordinator_whose_topic_is_missing_is_not_asked_for() -> None:
     assert len(script.asked) == 1
 
 
-def test_what_was_seen_before_the_connection_ended_is_kept() -> None:
-    assert surveyed(Scripted(metadata(OFFSETS), ChannelError("closed")), GROUP) == Survey((1,))
-    assert surveyed(None, GROUP) == Survey()
+def test_what_was_seen_before_the_connection_ended_is_kept_and_the_rest_is_said_to_be_open() -> None:
+    first, second = Coordinator("group", "first"), Coordinator("group", "second")
+    told, open_ = replace(first, broker=Advertised(1, "b1", 9092)), replace(second, error="not-answered")
+    script = Scripted(metadata(OFFSETS), coordinates(1), ChannelError("closed"))
+    assert surveyed(script, first, second) == Survey((1,), coordinators=(told, open_))
+    assert surveyed(None, second) == Survey(coordinators=(open_,))

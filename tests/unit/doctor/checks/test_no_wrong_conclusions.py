@@ -1,0 +1,246 @@
+"""Evidence that invites a wrong conclusion: a cause that is none, or health where a client fails."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.unit.doctor.conftest import BROKERS, GATEWAY, WITHOUT_MAP, mapped, reached, refused
+
+from brokernat.doctor.evidence import (
+    Advertised,
+    Attempt,
+    Coordinator,
+    Evidence,
+    Identity,
+    ListenerSeen,
+    Look,
+    Path,
+    SaslSeen,
+    TlsSeen,
+)
+from brokernat.doctor.finding import Severity
+from brokernat.doctor.places import is_loopback
+from brokernat.doctor.runner import Diagnosis, diagnose
+
+HEALTHY = mapped({1: 1, 2: 2, 3: 3})
+FIRST, *OTHERS = HEALTHY.bootstraps
+OPEN = Look("gw:9094", "gw", ("10.9.0.1",), attempts=(Attempt("10.9.0.1", "connected"),))
+OF_4_4 = (("ApiVersions", 5),)
+
+
+def codes(found: Diagnosis) -> set[str]:
+    return {finding.code for finding in found.findings}
+
+
+def cause(found: Diagnosis) -> str | None:
+    return found.cause.code if found.cause else None
+
+
+def advertising(host: str, *, answers: bool, cluster_id: str = "c") -> Evidence:
+    """Without a map, one broker that is bootstrapped at an address of another network."""
+    broker = Advertised(1, host, 9092)
+    at = replace(reached(1, broker.endpoint), brokers=(broker,), cluster_id=cluster_id)
+    path = Path(broker, at if answers else refused(broker.endpoint))
+    return replace(WITHOUT_MAP, bootstraps=(replace(FIRST, brokers=(broker,)),), paths=(path,), replicas=(1,))
+
+
+def answering(own: dict[int, Identity], knows: tuple[tuple[str, int], ...] = (), **changes: object) -> Evidence:
+    """The healthy cluster where nodes call themselves so."""
+    paths = tuple(
+        replace(
+            path,
+            look=path.look
+            and replace(path.look, identity=own.get(path.broker.node_id, path.look.identity), knows=knows, **changes),  # type: ignore[arg-type]
+        )
+        for path in HEALTHY.paths
+    )
+    return replace(HEALTHY, paths=paths)
+
+
+# A cause that is none
+
+
+@pytest.mark.parametrize("host", ["10.7.0.1", "kafka-0.kafka.svc", "c0ffee", "100.64.0.9", "fe80::1%eth0"])
+def test_an_address_of_another_network_that_is_reached_is_no_news(host: str) -> None:
+    assert codes(diagnose(advertising(host, answers=True))) <= {"BN206"}
+    assert codes(diagnose(advertising(host, answers=False))) & {"BN202", "BN203"}
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "::1", "::ffff:127.0.0.1", "LOCALHOST.", "kafka.localhost"])
+def test_a_loopback_address_stops_nobody_on_the_brokers_own_host(host: str) -> None:
+    assert is_loopback(host)
+    here = diagnose(advertising(host, answers=True))
+    assert {(each.code, each.severity) for each in here.findings if each.code != "BN206"} == {
+        ("BN201", Severity.WARNING)
+    }
+    assert cause(here) is None
+    assert cause(diagnose(advertising(host, answers=False))) == "BN201"
+    another = diagnose(advertising(host, answers=True, cluster_id="of this machine"))
+    assert cause(another) == "BN201"
+    assert {each.code for each in another.findings if each.severity is Severity.ERROR} == {"BN201", "BN501"}
+
+
+def test_a_wildcard_that_a_rule_makes_something_of() -> None:
+    broker = Advertised(1, "0.0.0.0", 9092)
+    look = replace(reached(1, GATEWAY[1]), brokers=(broker,))
+    evidence = replace(
+        HEALTHY,
+        rules=("0.0.0.0:9092=172.10.1.40:9093",),
+        bootstraps=(look,),
+        paths=(Path(broker, look, "0.0.0.0:9092=172.10.1.40:9093"),),
+        replicas=(1,),
+    )
+    assert codes(diagnose(evidence)) == set()
+
+
+def test_a_server_that_knows_a_node_less_is_of_the_same_listener() -> None:
+    """As while a broker restarts, when not all have heard of it."""
+    lagging = replace(HEALTHY, bootstraps=(replace(FIRST, brokers=BROKERS[:2]), *OTHERS))
+    found = diagnose(lagging)
+    assert (cause(found), codes(found)) == ("BN503", {"BN503"})
+    assert "another listener" not in str(found.findings)
+    none_yet = diagnose(replace(HEALTHY, bootstraps=(replace(FIRST, brokers=()), *OTHERS)))
+    assert cause(none_yet) == "BN503"
+    behind_a_rule = replace(HEALTHY.paths[0], look=replace(FIRST, endpoint="gw:1", brokers=BROKERS[:2]))
+    assert codes(diagnose(replace(HEALTHY, paths=(behind_a_rule, *HEALTHY.paths[1:])))) == set()
+
+
+def test_a_node_that_only_another_server_names_is_missing_without_any_right() -> None:
+    evidence = replace(HEALTHY, bootstraps=(replace(FIRST, brokers=BROKERS[:2]), *OTHERS), replicas=None)
+    (found,) = diagnose(evidence).findings
+    assert (found.code, found.subject) == ("BN503", "node 3")
+
+
+def test_listeners_are_mixed_where_one_node_is_told_twice() -> None:
+    elsewhere = tuple(replace(each, port=9192) for each in BROKERS[:2])
+    found = diagnose(replace(HEALTHY, bootstraps=(replace(FIRST, brokers=elsewhere), *OTHERS)))
+    assert cause(found) == "BN502"
+
+
+def test_a_balancer_is_no_wrong_forward() -> None:
+    found = diagnose(answering({1: Identity(2, "apiversions", others=(1, 3))}, OF_4_4))
+    assert cause(found) == "BN602"
+    assert "BN601" not in codes(found)
+
+
+def test_a_dead_server_beside_one_that_refuses_the_login_is_not_the_cause() -> None:
+    refusing = replace(OPEN, speaks="kafka", sasl=SaslSeen("rejected"))
+    login = replace(WITHOUT_MAP, bootstraps=(refused("gw:9093"), refusing), paths=(), replicas=None)
+    assert (cause(diagnose(login)), codes(diagnose(login))) == ("BN404", {"BN103", "BN404"})
+    untrusted = replace(
+        login, bootstraps=(replace(OPEN, endpoint="x:1", dns_error="no"), replace(OPEN, tls=TlsSeen("untrusted")))
+    )
+    assert cause(diagnose(untrusted)) == "BN403"
+
+
+def test_a_broker_that_hangs_is_not_one_that_wants_a_login() -> None:
+    hangs = replace(OPEN, speaks="kafka", slow=True)
+    found = diagnose(replace(WITHOUT_MAP, bootstraps=(hangs,), paths=(), replicas=None))
+    assert (cause(found), codes(found)) == ("BN104", {"BN104"})
+
+
+def test_a_rule_for_a_bootstrap_server_is_used() -> None:
+    """As BN402 advises it: by the name that the certificate holds."""
+    rule = "kafka.example:9093=172.10.1.40:9093"
+    entered = replace(FIRST, name="kafka.example", rule=rule)
+    evidence = replace(HEALTHY, rules=(*(HEALTHY.rules or ()), rule), bootstraps=(entered, *OTHERS))
+    assert codes(diagnose(evidence)) <= {"BN607"}
+    alone = replace(WITHOUT_MAP, rules=(rule,), bootstraps=(entered, *OTHERS))
+    reachable = tuple(Path(each, reached(each.node_id, each.endpoint)) for each in BROKERS)
+    assert "BN609" not in codes(diagnose(replace(alone, paths=reachable)))
+
+
+def test_a_rule_for_a_broker_that_is_down_is_not_to_be_removed() -> None:
+    gone = replace(HEALTHY, paths=HEALTHY.paths[:2], bootstraps=(replace(FIRST, brokers=BROKERS[:2]),))
+    (unused,) = (each for each in diagnose(gone).findings if each.code == "BN606")
+    assert unused.remedy.client[0].endswith(", unless it is for node 3, which is missing")
+
+
+def test_a_coordinator_that_there_was_no_time_for_is_no_finding() -> None:
+    cut = replace(OPEN, complete=False)
+    evidence = replace(
+        HEALTHY,
+        paths=(replace(HEALTHY.paths[0], look=cut), *HEALTHY.paths[1:]),
+        coordinators=(Coordinator("group", "app", BROKERS[0]),),
+    )
+    found = diagnose(evidence)
+    assert (cause(found), codes(found)) == (None, {"BN004"})
+
+
+# Health, or something milder, where a client fails
+
+
+def test_rules_that_are_off_by_one_are_no_proxy() -> None:
+    """The last leads to a broker that the listener lacks and a partition names."""
+    shifted = {n: Identity(n + 1, "apiversions") for n in (1, 2, 3)}
+    found = diagnose(replace(answering(shifted), replicas=(1, 2, 3, 4)))
+    assert {each.subject for each in found.findings if each.code == "BN601"} == {
+        f"node {each.node_id} at {each.endpoint}" for each in BROKERS
+    }
+    assert "BN612" not in codes(found)
+
+
+def test_rules_that_lead_into_another_cluster_are_no_proxy() -> None:
+    elsewhere = {n: Identity(n + 100, "describeconfigs") for n in (1, 2, 3)}
+    brokers = tuple(replace(each, node_id=each.node_id + 100) for each in BROKERS)
+    found = diagnose(answering(elsewhere, cluster_id="other", brokers=brokers))
+    assert cause(found) == "BN501"
+    assert "BN601" in codes(found)
+    assert "BN612" not in codes(found)
+
+
+@pytest.mark.parametrize(("knows", "expected"), [(OF_4_4, {"BN611"}), ((("ApiVersions", 4),), set())])
+def test_a_renumbering_proxy_without_the_right_to_ask_still_turns_new_clients_away(
+    knows: tuple[tuple[str, int], ...], expected: set[str]
+) -> None:
+    """Every id was asked for and refused; then leadership fits what is advertised."""
+    found = diagnose(answering({n: Identity(n, "listoffsets") for n in (1, 2, 3)}, knows))
+    assert codes(found) == expected
+
+
+def test_a_controller_that_nobody_lists_is_a_broker_without_the_listener() -> None:
+    """All that a user without any right can see of it, on whichever answer names that node."""
+    blind = replace(WITHOUT_MAP, replicas=(), bootstraps=(replace(FIRST, controller_id=7), *OTHERS))
+    assert ("BN506", "node 7", Severity.WARNING) in {
+        (each.code, each.subject, each.severity) for each in diagnose(blind).findings
+    }
+    listed = ListenerSeen(1, "OTHER", "b1:1", replace(FIRST, brokers=(*BROKERS, Advertised(7, "b7", 9092))))
+    assert "BN506" not in codes(diagnose(replace(blind, listeners=(listed,))))
+    other_cluster = replace(FIRST, endpoint="gw:7", cluster_id="other", controller_id=9)
+    assert "node 9" not in {
+        each.subject for each in diagnose(replace(blind, bootstraps=(FIRST, other_cluster))).findings
+    }
+
+
+@pytest.mark.parametrize("error", ["UNKNOWN_SERVER_ERROR", "INVALID_REQUEST"])
+def test_any_error_about_a_coordinator_is_told(error: str) -> None:
+    found = diagnose(replace(HEALTHY, coordinators=(Coordinator("group", "app", error=error),)))
+    assert codes(found) == {"BN703"}
+    assert error in found.findings[0].evidence[0]
+
+
+def test_a_coordinator_that_nobody_told_of_in_time_is_a_doubt() -> None:
+    found = diagnose(replace(HEALTHY, coordinators=(Coordinator("group", "app", error="not-answered"),)))
+    assert {(each.code, each.severity) for each in found.findings} == {("BN703", Severity.WARNING)}
+
+
+def test_no_rule_is_offered_where_servers_are_of_two_clusters_with_the_same_addresses() -> None:
+    """The third server is the other headquarters', which advertises the same three addresses."""
+    evidence = replace(WITHOUT_MAP, bootstraps=(*WITHOUT_MAP.bootstraps[:2], replace(OTHERS[1], cluster_id="other")))
+    found = diagnose(evidence)
+    assert cause(found) == "BN501"
+    assert not any("172.10.1.40" in line for each in found.findings for line in each.remedy.rules)
+
+
+def test_two_nodes_on_one_endpoint_are_found_on_whichever_server_tells_them() -> None:
+    doubled = (BROKERS[0], replace(BROKERS[1], host=BROKERS[0].host), BROKERS[2])
+    found = diagnose(replace(HEALTHY, bootstraps=(FIRST, replace(OTHERS[0], brokers=doubled))))
+    assert "BN205" in codes(found)
+
+
+def test_nobody_says_that_a_group_was_not_asked_for_when_no_server_let_the_client_in() -> None:
+    found = diagnose(replace(WITHOUT_MAP, bootstraps=(refused("gw:1"),), paths=(), replicas=None))
+    reasons = {each.code: each.reason for each in found.skipped}
+    assert reasons["BN003"] == reasons["BN701"] == reasons["BN703"]
+    assert "no bootstrap server" in reasons["BN003"]

@@ -1,0 +1,87 @@
+"""Later connections: a balancer that shows late is found, and one that is met ends them."""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+from itertools import count
+from typing import TYPE_CHECKING
+
+import pytest
+
+from brokernat.address import Endpoint
+from brokernat.doctor.client_side import ClientSide
+from brokernat.doctor.probes.look import Looker
+from brokernat.testbed.simulated import Simulated
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from brokernat.doctor.evidence import Look
+
+NODES = (1, 2, 3)
+TIMEOUT = 60
+
+
+def looked_at(
+    behind: Sequence[int], newest_api_versions: int, *, answers: int | None = None, patience: float = 20.0
+) -> tuple[Look, int]:
+    """A look at a balancer that leads each connection to the next of these nodes, and how many it took.
+
+    Args:
+        answers: how many requests of a connection are answered; all of them where it is None.
+    """
+
+    async def run() -> tuple[Look, int]:
+        taken, talks = 0, set[asyncio.Task[None] | None]()
+
+        async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            nonlocal taken
+            talks.add(asyncio.current_task())
+            node_id, taken = behind[taken % len(behind)], taken + 1
+            try:
+                for _ in count() if answers is None else range(answers):
+                    (length,) = struct.unpack(">i", await reader.readexactly(4))
+                    writer.write(cluster.answer(node_id, await reader.readexactly(length)) or b"")
+                    await writer.drain()
+                await reader.read()
+            except (asyncio.IncompleteReadError, ConnectionError):
+                pass
+            finally:
+                writer.close()
+
+        async with await asyncio.start_server(talk, "127.0.0.1", 0) as server:
+            here = Endpoint("127.0.0.1", server.sockets[0].getsockname()[1])
+            cluster = Simulated(dict.fromkeys(NODES, here), newest_api_versions)
+            deadline = asyncio.get_running_loop().time() + TIMEOUT
+            look = await Looker(ClientSide(), patience, deadline, asyncio.Semaphore(1)).look(here, expected=1)
+            await asyncio.gather(*filter(None, talks), return_exceptions=True)
+        return look, taken
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize("newest_api_versions", [5, 4])
+def test_three_connections_that_meet_one_node_are_not_enough(newest_api_versions: int) -> None:
+    look, taken = looked_at((1, 1, 1, 1, 1, 2), newest_api_versions)
+    assert look.identity is not None
+    assert (look.identity.node_id, look.identity.others) == (1, (2,))
+    assert taken == 6
+
+
+def test_the_first_that_meets_another_node_is_the_last() -> None:
+    look, taken = looked_at((1, 2, 3), 5)
+    assert look.identity is not None
+    assert look.identity.others == (2, 3)
+    assert taken == 3
+
+
+def test_one_node_behind_it_is_no_balancer() -> None:
+    look, taken = looked_at((2,), 5)
+    assert look.identity is not None
+    assert (look.identity.node_id, look.identity.others, taken) == (2, (), 6)
+
+
+def test_a_broker_that_greets_and_then_hangs_is_told_from_one_that_hangs_up() -> None:
+    look, taken = looked_at((1,), 5, answers=1, patience=3.0)
+    assert (look.speaks, look.answers, look.slow, taken) == ("kafka", False, True, 1)
