@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from brokernat.doctor.finding import Confidence, Finding, Remedy, Severity
-from brokernat.doctor.reading import dialable
+from brokernat.doctor.places import dialable
 from brokernat.doctor.runner import diagnose
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from brokernat.doctor.explaining.symptom import Role
-from brokernat.doctor.reading import address, is_loopback
+from brokernat.doctor.places import address, is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Callable
