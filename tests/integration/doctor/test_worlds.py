@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.integration.doctor.cases import CASES, Case, client
+from tests.integration.doctor.looking import looked_at, problems
 from tests.integration.doctor.normal import normal
 from tests.integration.doctor.telling import assert_told_whole
 
 from brokernat.address import AddressMap
-from brokernat.config import Cluster, Secret
-from brokernat.doctor.collecting import collect
-from brokernat.doctor.evidence import Evidence, from_json, to_json
-from brokernat.doctor.finding import Severity
+from brokernat.config import Cluster
 from brokernat.doctor.reports.terminal import terminal
 from brokernat.doctor.runner import diagnose
 
@@ -28,21 +26,8 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("patient_doctor")]
 
-TIMEOUT = 60
 _BEHIND = "\n\nskipped\n"
 """From here on a report counts checks, and each new check would change them all."""
-
-
-def looked_at(cluster: Cluster) -> Evidence:
-    """Through a file, which holds no secret."""
-    saved = to_json(collect(cluster, TIMEOUT))
-    secrets = (each.reveal() for each in cluster.client.values() if isinstance(each, Secret))
-    assert not any(secret in saved for secret in secrets if secret != "testbed")
-    return from_json(saved, "saved")
-
-
-def problems(evidence: Evidence) -> set[str]:
-    return {each.code for each in diagnose(evidence).findings if each.severity is not Severity.INFO}
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
