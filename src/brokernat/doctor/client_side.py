@@ -1,4 +1,4 @@
-"""What the client is configured with, as the probes need it: protocol, login, TLS context.
+"""What the client is configured with, as the probes need it: protocol, login, TLS.
 
 The doctor logs in as the client would, so the client's own properties are read and nothing is asked twice. A login that
 the probes cannot do (Kerberos, or a token that nobody gave) is no error: the look ends there and says so.
@@ -6,16 +6,16 @@ the probes cannot do (Kerberos, or a token that nobody gave) is no error: the lo
 
 from __future__ import annotations
 
-import ssl
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from brokernat.clients.jaas import parse_jaas
-from brokernat.doctor.stores import own_certificate, trusted_certificates
+from brokernat.doctor.tls_side import TlsSide, tls_side
 from brokernat.doctor.tokens import token
 from brokernat.errors import ConfigError, Problem
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Mapping
 
     from brokernat.config import Cluster
@@ -27,7 +27,7 @@ _OAUTH_EXTENSION = "extension_"
 
 @dataclass(frozen=True, slots=True)
 class ClientSide:
-    """`context` is None where the protocol has no TLS; its own check of host names is off, the probe does it.
+    """`tls` is None where the protocol has none; its contexts' own check of host names is off, the probe does it.
 
     `token` and `extensions` are for OAUTHBEARER (RFC 7628); the extensions are names with values.
     """
@@ -36,11 +36,16 @@ class ClientSide:
     mechanism: str | None = None
     username: str = field(default="", repr=False)
     password: str = field(default="", repr=False)
-    context: ssl.SSLContext | None = field(default=None, repr=False)
+    tls: TlsSide | None = field(default=None, repr=False)
     verify_name: bool = True
     token: str | None = field(default=None, repr=False)
     extensions: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     dns_lookup: str | None = None
+
+    @property
+    def context(self) -> ssl.SSLContext | None:
+        """For the client's own handshake."""
+        return None if self.tls is None else self.tls.context
 
     @property
     def sasl(self) -> bool:
@@ -68,7 +73,7 @@ def client_side(cluster: Cluster, token_command: str | None = None) -> ClientSid
         mechanism,
         login.get("username", ""),
         login.get("password", ""),
-        _context(properties) if protocol.endswith("SSL") else None,
+        tls_side(properties) if protocol.endswith("SSL") else None,
         properties.get("ssl.endpoint.identification.algorithm", "https") != "",
         token(properties, token_command) if mechanism == "OAUTHBEARER" else None,
         tuple((name.removeprefix(_OAUTH_EXTENSION), value) for name, value in extensions),
@@ -84,24 +89,3 @@ def _login(properties: Mapping[str, str]) -> Mapping[str, str]:
         return parse_jaas(line).options
     except ValueError:
         raise ConfigError([Problem("login-module", "`sasl.jaas.config` cannot be read")]) from None
-
-
-def _context(properties: Mapping[str, str]) -> ssl.SSLContext:
-    context = ssl.create_default_context()
-    context.check_hostname = False
-    certificates = trusted_certificates(properties)
-    try:
-        if certificates:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-            context.check_hostname = False
-            # Java takes any certificate of its trust store for an anchor, a broker's own among them.
-            context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
-            context.load_verify_locations(cadata=certificates)
-        with own_certificate(properties) as own:
-            if own is not None:
-                context.load_cert_chain(own.file, password=own.password)
-    except (OSError, ValueError) as error:
-        # OpenSSL's own words hold no secret, and no help either.
-        reason = type(error).__name__
-        raise ConfigError([Problem("store-unreadable", f"a certificate or a key cannot be read: {reason}")]) from None
-    return context

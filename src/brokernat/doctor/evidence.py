@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Literal
 
 from brokernat.address import parse_rule
 from brokernat.errors import ConfigError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 VERSION = 1
 # The last key of the file, before whatever a later version has added.
@@ -339,12 +343,30 @@ def from_json(text: str, source: str) -> Evidence:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         raise _no_evidence(source, first["loc"], first["msg"]) from None
     _require_version(evidence.version, source)
+    for place, reason in _nonsense(evidence):
+        raise _no_evidence(source, place, reason)
+    return evidence
+
+
+def _nonsense(evidence: Evidence) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """What the probes never write and the checks rely on: its place, and what is wrong with it."""
     for number, rule in enumerate(evidence.rules or ()):
         try:
             parse_rule(rule)
         except ConfigError as error:
-            raise _no_evidence(source, ("rules", number), error.problems[0].message) from None
-    return evidence
+            yield ("rules", number), error.problems[0].message
+    looks: list[tuple[tuple[str | int, ...], Look | None]] = [
+        *((("bootstraps", n), look) for n, look in enumerate(evidence.bootstraps)),
+        *((("paths", n, "look"), path.look) for n, path in enumerate(evidence.paths)),
+        *((("paths", n, "direct"), path.direct) for n, path in enumerate(evidence.paths)),
+        *((("listeners", n, "look"), each.look) for n, each in enumerate(evidence.listeners)),
+    ]
+    for place, look in looks:
+        for number, address in enumerate(look.addresses if look is not None else ()):
+            try:
+                ip_address(address)
+            except ValueError:
+                yield (*place, "addresses", number), "this is no address"
 
 
 def _require_version(version: int, source: str) -> None:

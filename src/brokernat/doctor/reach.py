@@ -79,9 +79,11 @@ def answering(look: Look | None) -> str:
 _CONNECTING = {"refused": "refused", "timeout": "no answer", "unreachable": "no route"}
 _TLS = {
     "not-tls": "no TLS there",
+    "closed": "hangs up",
     "name-mismatch": "certificate of another name",
     "expired": "certificate not valid now",
     "untrusted": "certificate not trusted",
+    "unfit": "certificate not fit for this",
     "client-certificate": "wants a client certificate",
 }
 _LOGIN = {"mechanism-not-offered": "mechanism not offered", "rejected": "login refused", "closed": "login refused"}

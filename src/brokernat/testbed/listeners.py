@@ -23,10 +23,14 @@ _THIS_MACHINE = {"localhost": "127.0.0.1"}
 
 
 class Certificate(StrEnum):
-    """Of a listener with TLS; the name in it is the advertised one."""
+    """Of a listener with TLS; the name in it is the advertised one.
+
+    VALID and EXPIRED_ANCHOR are in the clients' trust store themselves, EXPIRED is signed by an authority that is.
+    """
 
     VALID = "valid"
     EXPIRED = "expired"
+    EXPIRED_ANCHOR = "expired-anchor"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +72,7 @@ class ListenerPlan:
 
 
 def planned(
-    listeners: Sequence[Listener], node_id: int, host: str, *, first_local_port: int
+    listeners: Sequence[Listener], node_id: int, host: str, *, first_local_port: int, first_port: int = _FIRST_PORT
 ) -> tuple[ListenerPlan, ...]:
     """The listeners of one broker.
 
@@ -77,12 +81,13 @@ def planned(
         node_id: which broker.
         host: where the broker binds.
         first_local_port: those that are advertised as this machine share 127.0.0.1 with everybody and begin here.
+        first_port: the others begin here.
     """
     found = []
     for index, listener in enumerate(listeners):
         if listener.nodes is not None and node_id not in listener.nodes:
             continue
         place = _THIS_MACHINE.get(listener.advertised or "")
-        bound = Endpoint(place, first_local_port + index) if place else Endpoint(host, _FIRST_PORT + index)
+        bound = Endpoint(place, first_local_port + index) if place else Endpoint(host, first_port + index)
         found.append(ListenerPlan(listener, bound, Endpoint(listener.advertised or bound.host, bound.port)))
     return tuple(found)

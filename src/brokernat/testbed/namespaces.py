@@ -14,6 +14,7 @@ import shutil
 import socket
 import subprocess
 import threading
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,12 +22,18 @@ from typing import TYPE_CHECKING
 from brokernat.errors import MissingToolError, WorldError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from brokernat.address import Endpoint
 
 # tool: the Debian package that has it
-TOOLS = {"ip": "iproute2", "nft": "nftables", "nginx": "nginx libnginx-mod-stream"}
+TOOLS = {
+    "ip": "iproute2",
+    "nft": "nftables",
+    "nginx": "nginx libnginx-mod-stream",
+    "sshd": "openssh-server",
+    "ssh-keygen": "openssh-client",
+}
 _CLONE_NEWNET = 0x40000000
 _TIMEOUT = 30
 
@@ -91,6 +98,16 @@ class Namespace:
         (folder / "resolv.conf").write_text("")
         run(tool("ip"), "netns", "add", self.name)
         self.run("ip", "link", "set", "lo", "up")
+
+    @contextmanager
+    def hosts(self, *lines: str) -> Iterator[None]:
+        """A hosts file of its own, for what is started there while the block lasts."""
+        file = Path("/etc/netns") / self.name / "hosts"
+        file.write_text("".join(f"{line}\n" for line in ("127.0.0.1 localhost", *lines)))
+        try:
+            yield
+        finally:
+            file.unlink()
 
     def _enter(self) -> None:
         libc = ctypes.CDLL(None, use_errno=True)

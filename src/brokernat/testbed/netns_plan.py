@@ -31,6 +31,7 @@ _FIRST_HOST = 23
 _PORT = 9092
 _PEER_PORT, _CONTROLLER_PORT = 19090, 19091
 _GATEWAY_FIRST_PORT = 9093
+_MORE = 9110
 
 
 class Between(StrEnum):
@@ -84,5 +85,13 @@ def _local(options: ClusterOptions) -> ClusterPlan:
     for index in range(options.brokers):
         here = Endpoint(LOCAL, _PORT + index)
         peer, controller = Endpoint(LOCAL, _PEER_PORT + 10 * index), Endpoint(LOCAL, _CONTROLLER_PORT + 10 * index)
-        brokers.append(BrokerPlan(index + 1, here, here, here, peer, controller))
+        # All brokers share the address.
+        more = planned(
+            options.listeners,
+            index + 1,
+            LOCAL,
+            first_local_port=_PORT + 100 + 10 * index,
+            first_port=_MORE + 10 * index,
+        )
+        brokers.append(BrokerPlan(index + 1, here, here, here, peer, controller, more))
     return ClusterPlan("local", tuple(brokers), options)

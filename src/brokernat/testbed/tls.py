@@ -2,33 +2,33 @@
 
 Each listener of a broker has a certificate of its own for its ORIGINAL advertised name or address and no other, so a
 client that verifies host names passes only when it still thinks of the broker by that name. The certificates are their
-own trust anchors; `trust.p12` (Java) and `trust.pem` (everybody else) hold them all, `clients.p12` holds the client's.
+own trust anchors, but for those of Certificate.EXPIRED, which the testbed's authority signs (authority.py): whether a
+certificate is in the trust store itself decides what Java makes of its time. `trust.p12` (Java) and `trust.pem`
+(everybody else) hold all anchors, `clients.p12` holds the client's.
 """
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from brokernat.errors import MissingToolError, WorldError
+from brokernat.errors import MissingToolError
+from brokernat.testbed.authority import AUTHORITY, is_signed, sign_all
+from brokernat.testbed.keytool import run_all, store
 from brokernat.testbed.listeners import Certificate
-from brokernat.testbed.server_properties import CLIENTS_P12, STORE_PASSWORD
+from brokernat.testbed.server_properties import CLIENTS_P12
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
     from brokernat.jvm import Java
     from brokernat.testbed.topology import ClusterPlan
 
 TRUST_P12, TRUST_PEM, CLIENT_P12 = "trust.p12", "trust.pem", "client.p12"
-_TIMEOUT = 180
 _CLIENT = "client"
-_VALIDITY = {
-    Certificate.VALID: ("-validity", "30"),
-    Certificate.EXPIRED: ("-startdate", "-30d", "-validity", "10"),
-}
+_VALID = ("-validity", "30")
+_OVER = ("-startdate", "-30d", "-validity", "10")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,46 +61,42 @@ def make_stores(cluster: ClusterPlan, folder: Path, java: Java) -> None:
     if not keytool.exists():
         raise MissingToolError(f"no {keytool}", hint="install openjdk-17-jdk (Debian, Ubuntu)")
     brokers = list(wanted_stores(cluster))
+    signed = [each for each in brokers if is_signed(each.certificate)]
+    authorities = [Wanted(AUTHORITY, AUTHORITY)] if signed else []
     clients = [Wanted(_CLIENT, _CLIENT)] if any(each.demands_certificate for each in cluster.options.listeners) else []
-    _run_all([[str(keytool), *generate_arguments(each, folder)] for each in (*brokers, *clients)])
-    _run_all(
+    run_all([[str(keytool), *generate_arguments(each, folder)] for each in (*brokers, *authorities, *clients)])
+    trusted = [*(each for each in brokers if each not in signed), *authorities]
+    run_all(
         [
-            [str(keytool), "-exportcert", "-rfc", "-alias", "broker", *_store(folder / f"{each.store}.p12"),
+            [str(keytool), "-exportcert", "-rfc", "-alias", "broker", *store(folder / f"{each.store}.p12"),
              "-file", str(folder / f"{each.store}.pem")]
-            for each in (*brokers, *clients)
+            for each in (*trusted, *clients)
         ]
     )  # fmt: skip
-    for each, trust in (*((each, TRUST_P12) for each in brokers), *((each, CLIENTS_P12) for each in clients)):
+    for each, trust in (*((each, TRUST_P12) for each in trusted), *((each, CLIENTS_P12) for each in clients)):
         # One after the other: they write one file.
-        _run_all(
+        run_all(
             [
-                [str(keytool), "-importcert", "-noprompt", "-alias", each.store, *_store(folder / trust),
+                [str(keytool), "-importcert", "-noprompt", "-alias", each.store, *store(folder / trust),
                  "-file", str(folder / f"{each.store}.pem")]
             ]
         )  # fmt: skip
-    (folder / TRUST_PEM).write_text("".join((folder / f"{each.store}.pem").read_text() for each in brokers))
+    (folder / TRUST_PEM).write_text("".join((folder / f"{each.store}.pem").read_text() for each in trusted))
+    sign_all({each.store: _name(each.host) for each in signed}, folder, keytool)
 
 
 def generate_arguments(wanted: Wanted, folder: Path) -> list[str]:
     """keytool's arguments for a key and its certificate; pure."""
-    kind = "ip" if ":" in wanted.host or wanted.host.replace(".", "").isdigit() else "dns"
+    # What is signed gets its time with its signature.
+    validity = _OVER if wanted.certificate is Certificate.EXPIRED_ANCHOR else _VALID
+    authority = ["-ext", "bc:c"] if wanted.store == AUTHORITY else []
     return [
-        "-genkeypair", "-alias", "broker", "-keyalg", "EC", "-groupname", "secp256r1", *_VALIDITY[wanted.certificate],
-        "-dname", f"CN={wanted.store}", "-ext", f"san={kind}:{wanted.host}",
-        *_store(folder / f"{wanted.store}.p12"),
+        "-genkeypair", "-alias", "broker", "-keyalg", "EC", "-groupname", "secp256r1", *validity,
+        "-dname", f"CN={wanted.store}", *_name(wanted.host), *authority,
+        *store(folder / f"{wanted.store}.p12"),
     ]  # fmt: skip
 
 
-def _store(file: Path) -> list[str]:
-    return ["-keystore", str(file), "-storetype", "PKCS12", "-storepass", STORE_PASSWORD]
-
-
-def _run_all(commands: Sequence[Sequence[str]]) -> None:
-    started = [
-        subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        for command in commands
-    ]
-    for process in started:
-        said, _ = process.communicate(timeout=_TIMEOUT)
-        if process.returncode != 0:
-            raise WorldError(f"keytool failed: {said.strip()}")
+def _name(host: str) -> list[str]:
+    kind = "ip" if ":" in host or host.replace(".", "").isdigit() else "dns"
+    return ["-ext", f"san={kind}:{host}"]

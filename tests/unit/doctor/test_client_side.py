@@ -9,6 +9,8 @@ from brokernat.errors import ConfigError
 
 LOGIN = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required"
 
+JUNK = "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n"
+
 
 def cluster(**client: str | Secret) -> Cluster:
     return Cluster("hq", (Endpoint("gw", 9093),), None, {name.replace("_", "."): each for name, each in client.items()})
@@ -36,8 +38,9 @@ def test_a_login_line_that_is_none_is_not_quoted() -> None:
 @pytest.mark.parametrize(
     ("client", "reason"),
     [
-        ({"ssl_truststore_certificates": "no certificate"}, "a certificate or a key cannot be read"),
-        ({"ssl_keystore_key": "no key", "ssl_keystore_certificate_chain": "none"}, "a certificate or a key"),
+        ({"ssl_truststore_certificates": "no certificate"}, "it holds no certificate that Java trusts"),
+        ({"ssl_truststore_certificates": JUNK}, "a certificate of the trust store cannot be read"),
+        ({"ssl_keystore_key": "no key", "ssl_keystore_certificate_chain": "none"}, "the client's key or its"),
         ({"ssl_truststore_location": "/nowhere.pem", "ssl_truststore_type": "PEM"}, "trust store `/nowhere.pem`"),
     ],
 )
@@ -50,3 +53,9 @@ def test_a_client_without_tls_reads_no_store() -> None:
     client = client_side(cluster(ssl_truststore_location="/nowhere", client_dns_lookup="use_all_dns_ips"))
     assert client.context is None
     assert client.dns_lookup == "use_all_dns_ips"
+
+
+def test_a_version_of_tls_that_nobody_speaks() -> None:
+    with pytest.raises(ConfigError, match=r"`ssl\.enabled\.protocols: TLSv1\.1` names no version") as failed:
+        client_side(cluster(security_protocol="SSL", ssl_enabled_protocols="TLSv1.1"))
+    assert "write `TLSv1.2,TLSv1.3`" in failed.value.report()

@@ -30,4 +30,9 @@ def test_each_listener_with_tls_has_a_certificate_of_its_own() -> None:
     (cluster,) = loopback_plan(17, hq=ClusterOptions(brokers=1, listeners=listeners)).clusters
     (wanted,) = wanted_stores(cluster)
     assert wanted == Wanted("node-1-old", "kafka.invalid", Certificate.EXPIRED)
-    assert "-startdate" in generate_arguments(wanted, Path("/stores"))
+
+
+@pytest.mark.parametrize("certificate", list(Certificate))
+def test_only_what_is_its_own_anchor_gets_its_time_with_its_key(certificate: Certificate) -> None:
+    arguments = generate_arguments(Wanted("node-1", "kafka.invalid", certificate), Path("/stores"))
+    assert ("-startdate" in arguments) == (certificate is Certificate.EXPIRED_ANCHOR)

@@ -1,6 +1,7 @@
 """What: the broker ends the handshake because the client shows no certificate, or one that it does not accept.
-Why: the listener has `ssl.client.auth=required`.
-Remedy: a key store for the client.
+Why: the listener has `ssl.client.auth=required`, and the client has no key store, or an authority signed its
+certificate that the broker's trust store does not hold.
+Remedy: a key store for the client, or its authority in the broker's trust store.
 """
 
 from __future__ import annotations
@@ -16,25 +17,32 @@ if TYPE_CHECKING:
     from brokernat.doctor.evidence import Evidence
 
 CODE = "BN405"
+_SAID = {
+    False: (
+        "the broker demands a certificate of the client",
+        Remedy(("give the client a key store: `ssl.keystore.location`",)),
+    ),
+    True: (
+        "the broker does not accept the certificate that the client shows",
+        Remedy(
+            ("show one that an authority of the brokers' trust store signed, and whose time is not over",),
+            ("add the authority that signed the client's to the listener's `ssl.truststore.location`",),
+        ),
+    ),
+}
 
 
 def _find(evidence: Evidence) -> Iterator[Finding]:
     for spot in spots(evidence):
-        if spot.look.tls is not None and spot.look.tls.outcome == "client-certificate":
-            remedy = Remedy(("give the client a key store: `ssl.keystore.location`",))
-            yield Finding(
-                CODE,
-                Severity.ERROR,
-                spot.subject,
-                "the broker demands a certificate of the client",
-                (spot.look.tls.detail,),
-                remedy=remedy,
-            )
+        tls = spot.look.tls
+        if tls is not None and tls.outcome == "client-certificate":
+            message, remedy = _SAID[tls.showed]
+            yield Finding(CODE, Severity.ERROR, spot.subject, message, (tls.detail,), remedy=remedy)
 
 
 CHECK = Check(
     CODE,
     "A client certificate is demanded",
-    "{subjects} demands a certificate of the client.",
+    "{subjects} lets nobody in without a certificate that it accepts{reason}.",
     _find,
 )

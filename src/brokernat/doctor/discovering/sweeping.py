@@ -17,9 +17,9 @@ from brokernat.address import Endpoint
 from brokernat.doctor.client_side import client_side
 from brokernat.doctor.collecting import as_bootstrap
 from brokernat.doctor.evidence import Evidence, Look
+from brokernat.doctor.probes.certificate_names import covers
 from brokernat.doctor.probes.look import Looker
 from brokernat.doctor.probes.survey import Survey, survey
-from brokernat.doctor.probes.tls import covers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -7,64 +7,64 @@ apart from a wrong chain, and with the ORIGINAL advertised name, which clients v
 from __future__ import annotations
 
 import ssl
-from ipaddress import ip_address
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
-from brokernat.doctor.evidence import TlsSeen
+from brokernat.doctor.evidence import Client, Objection, TlsSeen
+from brokernat.doctor.probes.certificate_names import certificate_names, taken_by
 from brokernat.doctor.probes.dialling import start_tls
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from brokernat.doctor.client_side import ClientSide
     from brokernat.doctor.probes.dialling import Streams
 
 _EXPIRED = (9, 10)  # X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED
-_NOT_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNEXPECTED_EOF_WHILE_READING")
+_UNTRUSTED = (2, 18, 19, 20, 21, 27)  # X509_V_ERR_: no issuer of it is found, or none is trusted
+_ANSWERED = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE")
+_HUNG_UP = "UNEXPECTED_EOF_WHILE_READING"
+# Alerts about what the client shows (RFC 8446, 6.2), as OpenSSL names them.
+_ABOUT_THE_CLIENT = ("CERTIFICATE", "UNKNOWN_CA", "ACCESS_DENIED")
 
 
 async def shake_hands(streams: Streams, client: ClientSide, name: str, patience: float) -> TlsSeen:
     """Turn the connection into a TLS one; never raises."""
-    assert client.context is not None  # noqa: S101
+    assert client.tls is not None  # noqa: S101
     try:
-        await start_tls(streams, client.context, name, patience)
+        await start_tls(streams, client.tls.context, name, patience)
     except ssl.SSLCertVerificationError as error:
-        return TlsSeen("expired" if error.verify_code in _EXPIRED else "untrusted", detail=error.verify_message)
+        return TlsSeen(_refused(error.verify_code), detail=error.verify_message)
     except ssl.SSLError as error:
         reason = error.reason or type(error).__name__
-        if "CERTIFICATE_REQUIRED" in reason or "HANDSHAKE_FAILURE" in reason or "BAD_CERTIFICATE" in reason:
-            return TlsSeen("client-certificate", detail=reason)
-        return TlsSeen("not-tls" if reason in _NOT_TLS else "failed", detail=reason)
+        if about_client_certificate(reason):
+            return TlsSeen("client-certificate", detail=reason, showed=client.tls.certificate)
+        if reason == _HUNG_UP:
+            return TlsSeen("closed", detail="the peer closed the connection")
+        return TlsSeen("not-tls" if reason in _ANSWERED else "failed", detail=reason)
     except TimeoutError:
         return TlsSeen("failed", detail=f"no answer within {patience:g} s")
     except OSError as error:
-        # A plain listener takes the hello for a length and hangs up.
-        return TlsSeen("not-tls", detail=error.strerror or type(error).__name__)
+        return TlsSeen("closed", detail=error.strerror or type(error).__name__)
+    return by_name(streams, client, name)
+
+
+def by_name(streams: Streams, client: ClientSide, name: str) -> TlsSeen:
+    """What the names of the certificate are worth, on a connection whose chain is verified."""
     names = certificate_names(streams[1].get_extra_info("peercert") or {})
-    if client.verify_name and not covers(names, name):
+    takers = taken_by(names, name) if client.verify_name else ALL_CLIENTS
+    if not takers:
         return TlsSeen("name-mismatch", names)
-    return TlsSeen("ok", names)
+    others = tuple(each for each in ALL_CLIENTS if each not in takers)
+    return TlsSeen("ok", names, objections=(Objection(others, "name-mismatch"),) if others else ())
 
 
-def certificate_names(certificate: Mapping[str, object]) -> tuple[str, ...]:
-    """The subject's alternative names of what `ssl` made of a certificate."""
-    alternatives = certificate.get("subjectAltName", ())
-    assert isinstance(alternatives, tuple)  # noqa: S101
-    return tuple(str(value) for kind, value in alternatives if kind in ("DNS", "IP Address"))
+def about_client_certificate(reason: str) -> bool:
+    """Whether an alert is about the client's certificate. In TLS 1.3 it comes with the first answer only."""
+    return "ALERT" in reason and any(part in reason for part in _ABOUT_THE_CLIENT)
 
 
-def covers(names: Sequence[str], host: str) -> bool:
-    """Whether one of the names is the host: an address, a name, or `*.` and one label (RFC 6125, 6.4.3)."""
-    wanted = _canonical(host)
-    return any(_canonical(name) == wanted or _wildcard(name.lower(), wanted) for name in names)
+def _refused(code: int) -> Literal["expired", "untrusted", "unfit"]:
+    if code in _EXPIRED:
+        return "expired"
+    return "untrusted" if code in _UNTRUSTED else "unfit"
 
 
-def _wildcard(pattern: str, host: str) -> bool:
-    return pattern.startswith("*.") and host.partition(".")[2] == pattern[2:]
-
-
-def _canonical(text: str) -> str:
-    try:
-        return str(ip_address(text))
-    except ValueError:
-        return text.lower().removesuffix(".")
+ALL_CLIENTS: tuple[Client, ...] = get_args(Client)

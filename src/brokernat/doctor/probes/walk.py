@@ -15,14 +15,18 @@ from brokernat.doctor.probes.channel import Channel, ChannelError
 from brokernat.doctor.probes.dialling import connect, resolve
 from brokernat.doctor.probes.greeting import speaks, speaks_kafka
 from brokernat.doctor.probes.hosts_file import deciding_line
+from brokernat.doctor.probes.refused_certificate import presented_chain, shake_hands_undated
 from brokernat.doctor.probes.sasl import log_in
-from brokernat.doctor.probes.tls import shake_hands
+from brokernat.doctor.probes.tls import about_client_certificate, shake_hands
 
 if TYPE_CHECKING:
     from brokernat.address import Endpoint
     from brokernat.doctor.client_side import ClientSide
     from brokernat.doctor.evidence import Look
     from brokernat.doctor.probes.dialling import Streams
+
+_REFUSED = ("expired", "untrusted", "unfit")
+_NO_TLS = ("not-tls", "closed")
 
 
 @dataclass
@@ -66,8 +70,11 @@ class Walk:
         if self.client.context is not None:
             tls = await shake_hands(streams, self.client, self.seen.name, self.patience)
             self.seen = replace(self.seen, tls=tls)
-            if tls.outcome == "not-tls" and await speaks_kafka(address, port, self.patience):
-                self.seen = replace(self.seen, speaks="kafka")
+            if tls.outcome in _REFUSED:
+                tls = await self._look_behind(tls, channel, address, port)
+            elif tls.outcome in _NO_TLS:
+                tls = await self._ask_plainly(tls, address, port)
+            self.seen = replace(self.seen, tls=tls)
             if tls.outcome != "ok":
                 return False
         if not await self._greet(channel, address, port):
@@ -78,14 +85,42 @@ class Walk:
         self.seen = replace(self.seen, sasl=sasl)
         return sasl.outcome == "ok"
 
+    async def _look_behind(self, refused: TlsSeen, channel: Channel, address: str, port: int) -> TlsSeen:
+        """What there is about a certificate that is refused; where Java takes it, the channel goes on as Java's."""
+        seen = await self._as_java(channel, address, port) if refused.outcome == "expired" else None
+        return seen or replace(refused, chain=await presented_chain(address, port, self.seen.name, self.patience))
+
+    async def _as_java(self, channel: Channel, address: str, port: int) -> TlsSeen | None:
+        _, streams = await connect(address, port, self.patience)
+        if streams is None:
+            return None
+        other = Channel(*streams, self.patience)
+        try:
+            seen = await shake_hands_undated(streams, self.client, self.seen.name, self.patience)
+            if seen is not None:
+                # Exchanged, so that the refused one is closed.
+                channel.reader, channel.writer, other.reader, other.writer = *streams, channel.reader, channel.writer
+            return seen
+        finally:
+            await other.close()
+
+    async def _ask_plainly(self, tls: TlsSeen, address: str, port: int) -> TlsSeen:
+        """A plain listener takes the hello for a length and hangs up, and so does a gateway without a broker."""
+        if await speaks_kafka(address, port, self.patience):
+            self.seen = replace(self.seen, speaks="kafka")
+            return replace(tls, outcome="not-tls")
+        if tls.outcome == "closed":
+            self.seen = replace(self.seen, speaks="closed")
+        return tls
+
     async def _greet(self, channel: Channel, address: str, port: int) -> bool:
         try:
             known = await versions(channel)
         except ChannelError as error:
             if self.client.context is not None:
-                # In TLS 1.3 a demand for the client's certificate shows with the first answer.
-                if "CERTIFICATE" in str(error).upper():
-                    self.seen = replace(self.seen, tls=TlsSeen("client-certificate", detail=str(error)))
+                if about_client_certificate(str(error)):
+                    showed = self.client.tls is not None and self.client.tls.certificate
+                    self.seen = replace(self.seen, tls=TlsSeen("client-certificate", detail=str(error), showed=showed))
                 else:
                     self.seen = replace(self.seen, speaks="closed")
             else:

@@ -1,21 +1,211 @@
-"""Which names a certificate covers."""
+"""Handshakes with real TLS servers: who is refused for what, and what is seen of it.
+
+The certificates are those of tests/vectors/tls. The server is Python's, and answers the first question of Kafka.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import socketserver
+import ssl
+import struct
+import threading
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from brokernat.doctor.probes.tls import covers
+from brokernat.address import Endpoint
+from brokernat.config import Cluster
+from brokernat.doctor.client_side import client_side
+from brokernat.doctor.evidence import Look
+from brokernat.doctor.probes.walk import Walk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+VECTORS = Path(__file__).parents[3] / "vectors" / "tls"
+NAME = "kafka-1.hq.internal"
+PATIENCE = 30.0
+_KNOWS = struct.pack(">hihhhhhh", 0, 2, 18, 0, 3, 3, 0, 12)
+"""ApiVersions v0: no error, two requests with their oldest and newest versions."""
+_LARGEST = 1 << 20
+
+
+@dataclass
+class Server:
+    """A broker's listener, as far as a handshake gets with it. `told` are the names that TLS was told there."""
+
+    chain: str = "whole"
+    clients_signed_by: str | None = None
+    newest: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3
+    told: list[str | None] = field(default_factory=list)
+
+    def context(self) -> ssl.SSLContext:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(VECTORS / f"{self.chain}.pem", VECTORS / "key.pem")
+        context.maximum_version = self.newest
+        context.sni_callback = lambda _, name, __: self.told.append(name)
+        if self.clients_signed_by:
+            context.verify_mode = ssl.CERT_REQUIRED
+            context.load_verify_locations(VECTORS / f"{self.clients_signed_by}.pem")
+        return context
+
+
+def answer(connection: socket.socket) -> None:
+    """Every request as the first one of a client; a hello of TLS is too long for a request, as brokers find too."""
+    stream = connection.makefile("rb")
+    while (length := int.from_bytes(stream.read(4) or b"\xff\xff\xff\xff")) < _LARGEST:
+        request = stream.read(length)
+        connection.sendall(struct.pack(">i", 4 + len(_KNOWS)) + request[4:8] + _KNOWS)
+
+
+def hang_up(_: socket.socket) -> None:
+    """A gateway without a broker."""
+
+
+def secured(server: Server, plain: socket.socket) -> None:
+    """Ends a refused handshake as brokers do: who closes before all is read, resets, and the alert is lost."""
+    connection = server.context().wrap_socket(plain, server_side=True, do_handshake_on_connect=False)
+    try:
+        connection.do_handshake()
+        with connection:
+            answer(connection)
+    except ssl.SSLError:
+        with socket.socket(fileno=connection.detach()) as refused:
+            refused.shutdown(socket.SHUT_WR)
+            while refused.recv(4096):
+                pass
+
+
+@contextmanager
+def listening(server: Server | None, talk: Callable[[socket.socket], None]) -> Iterator[Endpoint]:
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            with suppress(OSError):
+                _ = talk(self.request) if server is None else secured(server, self.request)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as listener:
+        threading.Thread(target=listener.serve_forever, daemon=True).start()
+        try:
+            yield Endpoint("127.0.0.1", listener.server_address[1])
+        finally:
+            listener.shutdown()
+
+
+def client(trusted: str = "root", **properties: str) -> Cluster:
+    named = {name.replace("_", "."): value for name, value in properties.items()}
+    trust = {"ssl.truststore.type": "PEM", "ssl.truststore.location": str(VECTORS / f"{trusted}.pem")}
+    return Cluster("hq", (Endpoint("kafka", 1),), None, {"security.protocol": "SSL", **trust, **named})
+
+
+def shows(certificate: str) -> dict[str, str]:
+    """A client's key store."""
+    return {
+        "ssl_keystore_certificate_chain": (VECTORS / f"{certificate}.pem").read_text(),
+        "ssl_keystore_key": (VECTORS / "key.pem").read_text(),
+    }
+
+
+def seen(
+    server: Server | None, cluster: Cluster, name: str = NAME, talk: Callable[[socket.socket], None] = answer
+) -> Look:
+    async def look(endpoint: Endpoint) -> Look:
+        walk = Walk(client_side(cluster), PATIENCE, Look(str(endpoint), name))
+        channel = await walk.open(endpoint)
+        if channel is not None:
+            await channel.close()
+        return walk.seen
+
+    with listening(server, talk) as endpoint:
+        return asyncio.run(look(endpoint))
 
 
 @pytest.mark.parametrize(
-    ("names", "host", "covered"),
+    ("chain", "trusted"),
+    [("whole", "root"), ("whole", "issuing"), ("alone", "issuing"), ("common-name", "root")],
+)
+def test_what_every_client_takes(chain: str, trusted: str) -> None:
+    server = Server(chain)
+    look = seen(server, client(trusted))
+    assert look.tls is not None
+    assert (look.tls.outcome, look.tls.objections, look.speaks) == ("ok", (), "kafka")
+    assert server.told == [NAME]
+
+
+@pytest.mark.parametrize(
+    ("chain", "trusted", "outcome", "shown"),
     [
-        (("kafka-1.hq",), "KAFKA-1.hq.", True),
-        (("*.hq",), "kafka-1.hq", True),
-        (("*.hq",), "a.b.hq", False),
-        (("*.hq",), "hq", False),
-        (("192.168.1.23",), "192.168.1.23", True),
-        (("FD00:0:0:0:0:0:0:1",), "fd00::1", True),
-        ((), "kafka-1", False),
+        ("alone", "root", "untrusted", [("kafka-1", "HQ issuing")]),
+        ("whole", "stranger", "untrusted", [("kafka-1", "HQ issuing"), ("HQ issuing", "HQ root")]),
+        ("over", "root", "expired", [("kafka-1", "HQ issuing"), ("HQ issuing", "HQ root")]),
+        ("below-over", "root", "expired", [("kafka-1", "HQ issuing of 2020"), ("HQ issuing of 2020", "HQ root")]),
+        ("for-clients", "root", "unfit", [("app", "HQ root")]),
     ],
 )
-def test_covers(names: tuple[str, ...], host: str, covered: bool) -> None:
-    assert covers(names, host) is covered
+def test_what_no_client_takes(chain: str, trusted: str, outcome: str, shown: list[tuple[str, str]]) -> None:
+    tls = seen(Server(chain), client(trusted)).tls
+    assert tls is not None
+    assert tls.outcome == outcome
+    assert [(each.subject, each.issuer) for each in tls.chain] == shown
+    assert tls.chain[0].since == "2020-01-01T00:00:00+00:00"
+
+
+@pytest.mark.parametrize(
+    ("chain", "trusted", "about"), [("own-over", "own-over", "kafka-1"), ("of-lapsed", "lapsed", "HQ root of 2020")]
+)
+def test_java_does_not_ask_what_it_trusts_for_its_time(chain: str, trusted: str, about: str) -> None:
+    look = seen(Server(chain), client(trusted))
+    assert look.tls is not None
+    assert (look.tls.outcome, look.speaks) == ("ok", "kafka")
+    (objection,) = look.tls.objections
+    assert (objection.clients, objection.outcome) == (("librdkafka", "python"), "expired")
+    assert objection.detail == f"`{about}`: 2020-01-01T00:00:00+00:00 to 2020-02-01T00:00:00+00:00"
+
+
+@pytest.mark.parametrize(("chain", "name"), [("whole", "kafka-2.hq.internal"), ("address-as-name", "127.0.0.1")])
+def test_another_name(chain: str, name: str) -> None:
+    tls = seen(Server(chain), client(), name).tls
+    assert tls is not None
+    assert tls.outcome == "name-mismatch"
+    unverified = seen(Server(chain), client(ssl_endpoint_identification_algorithm=""), name)
+    assert unverified.speaks == "kafka"
+
+
+@pytest.mark.parametrize("newest", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+@pytest.mark.parametrize(
+    ("shown", "outcome", "showed"),
+    [(None, "client-certificate", False), ("of-a-stranger", "client-certificate", True), ("for-clients", "ok", False)],
+)
+def test_a_certificate_of_the_client_s(newest: ssl.TLSVersion, shown: str | None, outcome: str, showed: bool) -> None:
+    server = Server(clients_signed_by="root", newest=newest)
+    tls = seen(server, client(**shows(shown)) if shown else client()).tls
+    assert tls is not None
+    if shown is None and newest is ssl.TLSVersion.TLSv1_2:
+        # Of OpenSSL's servers; a broker says bad_certificate.
+        assert (tls.outcome, tls.detail) == ("failed", "SSLV3_ALERT_HANDSHAKE_FAILURE")
+    else:
+        assert (tls.outcome, tls.showed) == (outcome, showed)
+
+
+@pytest.mark.parametrize(
+    ("versions", "outcome"), [("TLSv1.3", "failed"), ("TLSv1.2,TLSv1.1", "ok"), ("TLSv1.2, TLSv1.3", "ok")]
+)
+def test_versions(versions: str, outcome: str) -> None:
+    tls = seen(Server(newest=ssl.TLSVersion.TLSv1_2), client(ssl_enabled_protocols=versions)).tls
+    assert tls is not None
+    assert tls.outcome == outcome
+    if outcome == "failed":
+        assert "PROTOCOL" in tls.detail
+
+
+def test_a_plain_listener_is_told_from_a_gateway_without_a_broker() -> None:
+    plain = seen(None, client())
+    assert plain.tls is not None
+    assert (plain.tls.outcome, plain.speaks) == ("not-tls", "kafka")
+    empty = seen(None, client(), talk=hang_up)
+    assert empty.tls is not None
+    assert (empty.tls.outcome, empty.speaks) == ("closed", "closed")

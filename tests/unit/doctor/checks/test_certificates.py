@@ -1,0 +1,122 @@
+"""What is said of a handshake: by whom a certificate is refused, which one of a chain it is, and what helps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.unit.doctor.conftest import WITHOUT_MAP
+
+from brokernat.doctor.evidence import Attempt, Look, Objection, Presented, TlsSeen
+from brokernat.doctor.finding import Finding, Severity
+from brokernat.doctor.runner import diagnose
+
+GATEWAY = Look("10.0.0.5:9093", "10.0.0.5", attempts=(Attempt("10.0.0.5", "connected"),))
+FIRST, LAST = "2026-01-01T00:00:00+00:00", "2027-01-01T00:00:00+00:00"
+OWN = Presented("kafka-1", "HQ issuing", FIRST, LAST)
+ISSUING = Presented("HQ issuing", "HQ root", FIRST, LAST)
+ROOT = Presented("HQ root", "HQ root", FIRST, LAST)
+OVER, YET_TO_BEGIN = "2026-11-01T00:00:00+00:00", "2026-12-01T00:00:00+00:00"
+
+
+def told(tls: TlsSeen) -> list[Finding]:
+    evidence = replace(WITHOUT_MAP, bootstraps=(replace(GATEWAY, tls=tls),), paths=(), replicas=None)
+    return [each for each in diagnose(evidence).findings if each.code.startswith("BN4")]
+
+
+@pytest.mark.parametrize(
+    ("chain", "message", "broker"),
+    [
+        ((), "its time is over, or has not begun", "renew the certificate"),
+        ((replace(OWN, until=OVER),), "its time ended on 2026-11-01", "renew the certificate"),
+        ((replace(OWN, since=YET_TO_BEGIN),), "its time begins on 2026-12-01", "renew the certificate"),
+        (
+            (OWN, replace(ISSUING, until=OVER)),
+            "the time of `HQ issuing`, which signed it, ended on 2026-11-01",
+            "let `HQ issuing` be renewed, and present the new one",
+        ),
+    ],
+)
+def test_the_certificate_whose_time_it_is(chain: tuple[Presented, ...], message: str, broker: str) -> None:
+    (found,) = told(TlsSeen("expired", detail="certificate has expired", chain=chain))
+    assert (found.code, found.severity, found.message) == ("BN403", Severity.ERROR, message)
+    assert found.remedy.broker == (broker,)
+    assert len(found.evidence) == 1 + len(chain)
+
+
+@pytest.mark.parametrize(
+    ("chain", "message"),
+    [
+        ((), "no authority of the client's trust store signed it"),
+        ((OWN, ISSUING, ROOT), "no authority of the client's trust store signed it"),
+        ((OWN,), "`HQ issuing` signed it, which the client does not trust and the broker does not present"),
+        ((OWN, ISSUING), "`HQ root` signed it, which the client does not trust and the broker does not present"),
+    ],
+    ids=["nothing-seen", "whole", "intermediate-missing", "root-unknown"],
+)
+def test_the_authority_that_is_missing(chain: tuple[Presented, ...], message: str) -> None:
+    (found,) = told(TlsSeen("untrusted", detail="unable to get local issuer certificate", chain=chain))
+    assert (found.code, found.message) == ("BN403", message)
+
+
+def test_a_certificate_that_is_for_something_else() -> None:
+    (found,) = told(TlsSeen("unfit", detail="unsuitable certificate purpose"))
+    assert (found.code, found.message) == ("BN403", "it does not do for a broker: unsuitable certificate purpose")
+
+
+def test_what_java_takes_and_others_refuse_is_a_warning() -> None:
+    lapsed = Objection(("librdkafka", "python"), "expired", f"`kafka-1`: {FIRST} to {OVER}")
+    (found,) = told(TlsSeen("ok", ("10.0.0.5",), objections=(lapsed,)))
+    assert (found.code, found.severity) == ("BN403", Severity.WARNING)
+    assert "Java's clients take it all the same, librdkafka and Python refuse it" in found.message
+    assert found.evidence == (lapsed.detail,)
+
+
+@pytest.mark.parametrize(
+    ("clients", "severity", "who"),
+    [
+        (("librdkafka", "python"), Severity.WARNING, "librdkafka and Python do not"),
+        (("python",), Severity.WARNING, "Python does not"),
+        (("java",), Severity.ERROR, "Java does not"),
+    ],
+)
+def test_a_name_that_some_clients_take(clients: tuple[str, ...], severity: Severity, who: str) -> None:
+    objection = Objection(clients, "name-mismatch")  # type: ignore[arg-type]
+    (found,) = told(TlsSeen("ok", ("*.hq",), objections=(objection,)))
+    assert (found.code, found.severity) == ("BN402", severity)
+    assert found.message.endswith(who)
+
+
+def test_an_address_that_stands_there_as_a_name() -> None:
+    (found,) = told(TlsSeen("name-mismatch", ("DNS:10.0.0.5", "*.hq", "kafka-1.hq")))
+    assert found.code == "BN402"
+    assert found.evidence == ("names of the certificate: DNS:10.0.0.5, *.hq, kafka-1.hq",)
+    assert found.remedy.broker[0].endswith("as an address (`ip:`) and not as a name")
+    assert found.remedy.rules == ("kafka-1.hq:9093 = 10.0.0.5:9093",)
+
+
+@pytest.mark.parametrize(
+    ("showed", "message"),
+    [
+        (False, "the broker demands a certificate of the client"),
+        (True, "the broker does not accept the certificate that the client shows"),
+    ],
+)
+def test_a_client_s_own_certificate(showed: bool, message: str) -> None:
+    (found,) = told(TlsSeen("client-certificate", detail="TLSV1_ALERT_UNKNOWN_CA", showed=showed))
+    assert (found.code, found.message) == ("BN405", message)
+
+
+@pytest.mark.parametrize(
+    ("detail", "message"),
+    [
+        ("TLSV1_ALERT_PROTOCOL_VERSION", "the versions of TLS have none in common"),
+        ("UNSUPPORTED_PROTOCOL", "the versions of TLS have none in common"),
+        ("TLSV1_UNRECOGNIZED_NAME", "the name that TLS is told is not known there"),
+        ("no answer within 5 s", "the port takes the connection and does not answer the TLS hello"),
+        ("SSLV3_ALERT_HANDSHAKE_FAILURE", "the TLS handshake fails"),
+    ],
+)
+def test_no_terms(detail: str, message: str) -> None:
+    (found,) = told(TlsSeen("failed", detail=detail))
+    assert (found.code, found.severity, found.message) == ("BN407", Severity.ERROR, message)
