@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import uuid
 from typing import TYPE_CHECKING
 
 from brokernat.address import AddressMap, Endpoint, parse_rule
 from brokernat.config import Cluster
 from brokernat.jvm import find_java
-from brokernat.testbed.broker import BrokerProcess, Runtime, format_all
+from brokernat.testbed.broker import BrokerProcess, Runtime, format_all, new_id
 from brokernat.testbed.clients import client_properties, listener_properties
 from brokernat.testbed.kafka import Operations, Record, Topic
 from brokernat.testbed.kafka.connection import Connection
@@ -148,7 +146,7 @@ class RunningCluster:
             process.write_properties(zookeeper)
             self._brokers[broker.node_id] = process
         if zookeeper is None:
-            self._cluster_id = new_cluster_id()
+            self._cluster_id = new_id()
             format_all(list(self._brokers.values()), self._cluster_id)
         for process in self._brokers.values():
             process.start()
@@ -250,13 +248,6 @@ class RunningCluster:
             place=self._place,
         )
         return endpoint
-
-
-def new_cluster_id() -> str:
-    """A random id in Kafka's form: 22 characters of URL-safe base 64, none of them a dash in front."""
-    while (text := base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")).startswith("-"):
-        continue
-    return text
 
 
 def launch_all(clusters: Sequence[RunningCluster]) -> None:

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 from brokernat.address import Endpoint
 from brokernat.jvm import find_java
 from brokernat.render.listeners import listeners
-from brokernat.testbed.broker import Runtime
+from brokernat.testbed.broker import Runtime, new_id
 from brokernat.testbed.kafka import Operations
 from brokernat.testbed.kafka.connection import Connection
 from brokernat.testbed.place import Here
 from brokernat.testbed.polling import wait_until
-from brokernat.testbed.running_cluster import new_cluster_id
 from brokernat.testbed.server_properties import minimum_java
 from brokernat.testbed.versions import BrokerVersion
 
@@ -67,7 +66,7 @@ class RenderedCluster:
             # Of a cluster that exists the quorum is not rendered; the last one of two lines counts.
             base = f"{BASE}controller.quorum.voters={voters}\nlog.dirs={self.folder}/{broker.node_id}\n"
             self.file(broker.node_id).write_text(listeners(self.plan, "a test", broker.node_id) + base)
-        cluster_id = new_cluster_id()
+        cluster_id = new_id()
         formats = [
             self._run(runtime, node, "kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(self.file(node)))
             for node in self.nodes
