@@ -5,11 +5,12 @@ holds one that advertises dead IPv6 endpoints and one that advertises names nobo
 """
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 
 import pytest
-from tests.matrix.expectations import ROLES
-from tests.matrix.programs import Client, Programs
+from tests.matrix.expectations import ROLES, assert_healthy
+from tests.matrix.programs import Client, Loader, Outcome, Programs
 
 from brokernat.testbed import Advertise, ClusterOptions, LoopbackWorld, Protocol, RunningCluster
 
@@ -75,8 +76,22 @@ def plain() -> Iterator[LoopbackWorld]:
 
 
 @pytest.fixture(scope="package")
+def well(plain: LoopbackWorld, programs: Programs, client_of: Clients) -> Callable[[str], Outcome]:
+    """A healthy run of a version, the right map among its properties, on `plain.hq`: what a spoiled run of the same
+    program complained of is gone. One run serves all who ask for that version."""
+
+    @cache
+    def run(version: str) -> Outcome:
+        outcome = programs.exercise(version, client_of(plain.hq), loader=Loader.CLIENT_MAP)
+        assert_healthy(outcome, plain.hq)
+        return outcome
+
+    return run
+
+
+@pytest.fixture(scope="package")
 def strict() -> Iterator[LoopbackWorld]:
     ipv6 = ClusterOptions(brokers=2, advertise=Advertise.IPV6)
-    names = ClusterOptions(advertise=Advertise.NAME, protocol=Protocol.SSL)
+    names = ClusterOptions(brokers=2, advertise=Advertise.NAME, protocol=Protocol.SSL)
     with LoopbackWorld(hq=ipv6, second_hq=names, local=None) as world:
         yield world
