@@ -120,7 +120,7 @@ def test_evidence_that_was_touched(run: Run, folder: Path, monkeypatch: pytest.M
         (whole.replace('"port": 9092', '"port": "canary"', 1), "port: Input should be a valid integer"),
         (whole.replace('"bootstraps"', '"canary"'), "bootstraps: Field required"),
         (whole.replace('"rules": null', '"rules": ["no rule"]'), "rules.0: "),
-        (whole.replace('[\n        "172.10.1.40"', '[\n        "x"', 1), "bootstraps.0.addresses.0: this is no address"),
+        (whole.replace('[\n        "172.10.1.40"', '[\n        "x"', 1), "bootstraps.0.addresses.0: this is no"),
         ("[" * 100_000, "Invalid JSON"),
     ):
         (folder / "seen.json").write_text(text)
