@@ -7,7 +7,8 @@ from brokernat.testbed.loopback import LoopbackWorld
 from brokernat.testbed.netns import NetnsWorld
 from brokernat.testbed.netns_plan import Between
 from brokernat.testbed.running_cluster import RunningCluster
-from brokernat.testbed.topology import Advertise, ClusterOptions, Mechanism, Protocol
+from brokernat.testbed.security import Mechanism, Protocol
+from brokernat.testbed.topology import Advertise, ClusterOptions
 from brokernat.testbed.world import World
 
 __all__ = [

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 from brokernat.errors import WorldError
 from brokernat.testbed.scram import scram_argument
+from brokernat.testbed.security import Mechanism
 from brokernat.testbed.server_properties import server_properties
-from brokernat.testbed.topology import BrokerPlan, ClusterPlan, Mechanism
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from brokernat.address import Endpoint
     from brokernat.jvm import Java
     from brokernat.testbed.place import Launcher, Place
+    from brokernat.testbed.topology import BrokerPlan, ClusterPlan
 
 _STOP_TIMEOUT = 30
 _FORMAT_TIMEOUT = 120

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from brokernat.testbed.listeners import Listener
-    from brokernat.testbed.topology import ClusterPlan, Protocol
+    from brokernat.testbed.security import Protocol
+    from brokernat.testbed.topology import ClusterPlan
 
 
 def client_properties(plan: ClusterPlan, folder: Path) -> dict[str, str | Secret]:

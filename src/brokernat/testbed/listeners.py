@@ -16,7 +16,7 @@ from brokernat.address import Endpoint
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from brokernat.testbed.topology import Protocol
+    from brokernat.testbed.security import Protocol
 
 _FIRST_PORT = 9110
 _THIS_MACHINE = {"localhost": "127.0.0.1"}

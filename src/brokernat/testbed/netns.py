@@ -24,7 +24,8 @@ from brokernat.testbed.netns_plan import (
     Between,
     netns_plan,
 )
-from brokernat.testbed.topology import ClusterOptions, ClusterPlan, Protocol, WorldPlan
+from brokernat.testbed.security import Protocol
+from brokernat.testbed.topology import ClusterOptions, ClusterPlan, WorldPlan
 from brokernat.testbed.world import Gateway, World
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from brokernat.testbed.topology import Mechanism
+    from brokernat.testbed.security import Mechanism
 
 _ITERATIONS = 4096
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from brokernat.testbed.topology import BrokerPlan, ClusterPlan, Mechanism
+from brokernat.testbed.security import Mechanism
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from brokernat.address import Endpoint
+    from brokernat.testbed.topology import BrokerPlan, ClusterPlan
     from brokernat.testbed.versions import BrokerVersion
 
 STORE_PASSWORD = "testbed"

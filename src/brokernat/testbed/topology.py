@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from brokernat.address import AddressMap, parse_rule
 from brokernat.address.host import bracketed
+from brokernat.testbed.security import Mechanism, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,33 +28,6 @@ if TYPE_CHECKING:
     from brokernat.testbed.listeners import Listener, ListenerPlan
 
 DEFAULT_VERSION = "4.3.1"
-
-
-class Protocol(StrEnum):
-    """Kafka's `security.protocol` of the CLIENT listener."""
-
-    PLAINTEXT = "PLAINTEXT"
-    SASL_PLAINTEXT = "SASL_PLAINTEXT"
-    SSL = "SSL"
-    SASL_SSL = "SASL_SSL"
-
-    @property
-    def tls(self) -> bool:
-        """Whether the connection is encrypted."""
-        return self in (Protocol.SSL, Protocol.SASL_SSL)
-
-    @property
-    def sasl(self) -> bool:
-        """Whether the client logs in."""
-        return self in (Protocol.SASL_PLAINTEXT, Protocol.SASL_SSL)
-
-
-class Mechanism(StrEnum):
-    """Kafka's `sasl.mechanism`."""
-
-    PLAIN = "PLAIN"
-    SCRAM_SHA_256 = "SCRAM-SHA-256"
-    SCRAM_SHA_512 = "SCRAM-SHA-512"
 
 
 class Advertise(StrEnum):

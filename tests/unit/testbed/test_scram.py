@@ -8,7 +8,7 @@ import hmac
 import re
 
 from brokernat.testbed.scram import scram_argument
-from brokernat.testbed.topology import Mechanism
+from brokernat.testbed.security import Mechanism
 
 _SALT = "W22ZaJ0SNY7soEsUEjb6gQ=="
 _NONCE = "rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0"
