@@ -76,6 +76,5 @@ SYMPTOMS: Final = (
             ),
         },
         Telling.EFFECT,
-        wordings="from 3.1",
     ),
 )

@@ -19,7 +19,7 @@ SYMPTOMS: Final = (
         r"(?:host=(?P<endpoint>\[?[\w.:-]+:\d+)|host=(?P<host>[^\s/]+)/(?P<ip>\S+) port=(?P<port>\d+)).*>:? "
         r"(?:Connect attempt )?returned error (?P<number>\d+)",
         UNREACHABLE,
-        wordings="`Connect attempt to <…> returned error` to 2.0, the other way round from 2.1",
+        wordings="`Connect attempt to <…> returned error` to 2.0, the other way round in 2.3",
     ),
     Symptom(
         "kafka-python-node-failed",

@@ -53,9 +53,9 @@ SYMPTOMS: Final = (
         "rdkafka-tls-closed",
         Family.LIBRDKAFKA,
         "the other side ends the connection when TLS starts",
-        ("SSL connection closed by peer", "unexpected eof while reading", "connecting to a PLAINTEXT broker listener"),
-        rf"{BROKER}(?:SSL routines:\w*:unexpected eof while reading|Disconnected: (?:SSL connection closed by peer|"
-        r"connecting to a PLAINTEXT broker listener))",
+        ("SSL connection closed by peer", "unexpected eof while reading", "Disconnected"),
+        rf"{BROKER}(?:SSL routines:\w*:unexpected eof while reading|Disconnected(?:: SSL connection closed by peer|"
+        r": connecting to a PLAINTEXT broker listener| \(after \d+ms in state (?:CONNECT|SSL_HANDSHAKE)))",
         says(
             "The client speaks TLS to {endpoint}, and what is there ended the connection: a listener without TLS does "
             "this, and so does a gateway with nothing behind it.",

@@ -6,7 +6,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from brokernat.doctor.explaining.readings import LOOK_AT_OFFSETS_TOPIC, NO_COORDINATOR
+from brokernat.doctor.explaining.readings import (
+    LOOK_AT_OFFSETS_TOPIC,
+    LOOK_WHO_ANSWERS,
+    NO_COORDINATOR,
+    WRONG_BROKER,
+)
 from brokernat.doctor.explaining.symptom import Family, Symptom, Telling, says
 
 _LOG = "set `debug` to `broker,security` (kcat: `-d broker,security`) and explain those lines"
@@ -128,5 +133,13 @@ SYMPTOMS: Final = (
         ("oordinator not available", "FindCoordinator response error: "),
         r"Broker: (?:Group c|C)oordinator not available|FindCoordinator response error: COORDINATOR_NOT_AVAILABLE",
         says(NO_COORDINATOR, LOOK_AT_OFFSETS_TOPIC, "BN703", "BN504"),
+    ),
+    Symptom(
+        "rdkafka-not-leader",
+        Family.LIBRDKAFKA,
+        "the broker that answered does not lead the partition, or does not coordinate the group",
+        ("Broker: Not ",),
+        r"Broker: Not (?:leader for partition|coordinator(?: for group)?)\b",
+        says(WRONG_BROKER, LOOK_WHO_ANSWERS, "BN601", "BN602"),
     ),
 )

@@ -94,6 +94,6 @@ SYMPTOMS: Final = (
             "None of the bootstrap servers could be used; {endpoint} is the first.", LOOK_AT_BOOTSTRAP, "BN103", "BN102"
         ),
         Telling.EFFECT,
-        wordings="also of kafka-python before 2.0",
+        wordings="also of kafka-python 1.4",
     ),
 )

@@ -1,7 +1,8 @@
 """From captured output to vectors: `.venv/bin/python -m tests.vectors.log_lines.capture.pick WORK`.
 
-For each row of the table and each client the first line of each wording, with how it was provoked; lines are taken as
-they were written, and what is there stays. What healthy clients logged goes into `healthy/`, one file a client.
+For each row of the table the first line of each wording, with how it was provoked, and one at least of each client and
+major version; lines are taken as they were written, and what is there stays. What healthy clients logged goes into
+`healthy/`, one file a client.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ _PATHS = re.compile(r"/(?:work|tmp|root|home)/")
 def main(work: Path) -> None:
     chosen: dict[str, list[dict[str, Any]]] = defaultdict(list)
     wordings: set[tuple[str, str]] = set()
+    spoken: set[tuple[str, str]] = set()
     per_row: dict[tuple[str, Role], int] = defaultdict(int)
     healthy: dict[str, dict[str, dict[str, str]]] = defaultdict(dict)
     for record in (*_there(), *_records(work)):
@@ -43,10 +45,13 @@ def main(work: Path) -> None:
         if found is None:
             continue
         row = found.symptom.key
-        wording = f"{record['client']} {version.split('.')[0]} {_wording(line)}"
-        if (row, wording) in wordings or per_row[row, found.named.role] >= _MOST:
+        client = f"{record['client']} {version.split('.')[0]}"
+        wording = f"{client} {_wording(line)}"
+        enough = per_row[row, found.named.role] >= _MOST and (row, client) in spoken
+        if (row, wording) in wordings or enough:
             continue
         wordings.add((row, wording))
+        spoken.add((row, client))
         per_row[row, found.named.role] += 1
         chosen[found.symptom.family.name.lower()].append(
             {"row": row, "client": f"{record['client']} {version}", "how": record["how"], "line": line}

@@ -15,6 +15,7 @@ import traceback
 from typing import Any
 
 SECONDS = 6
+_SETUP_TIMEOUT_SINCE = 0x010700FF
 
 
 def main() -> None:
@@ -33,12 +34,14 @@ def tell(text: str) -> None:
 
 
 def confluent_conf(it: dict[str, Any]) -> dict[str, Any]:
+    from confluent_kafka import libversion
+
     names = {
         "security.protocol": it["protocol"], "sasl.mechanism": it["mechanism"], "sasl.username": it["user"],
         "sasl.password": it["password"], "ssl.ca.location": it["ca"], "plugin.library.paths": it["plugin"],
         "brokernat.map": it["map"],
         "debug": it["debug"],
-        "socket.connection.setup.timeout.ms": "2000",
+        "socket.connection.setup.timeout.ms": "2000" if libversion()[1] >= _SETUP_TIMEOUT_SINCE else "",
         "ssl.endpoint.identification.algorithm": "" if it["verify"] else "none",
     }  # fmt: skip
     return {"bootstrap.servers": it["servers"], **{name: value for name, value in names.items() if value}}
