@@ -6,20 +6,18 @@ Without any, the address map of brokernat.yaml is turned round: brokers get a se
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from brokernat.cli import console
+from brokernat.cli.listeners_options import command_line, plan_options, wanted_plan
 from brokernat.cli.map_source import cluster_option, mapped_cluster
-from brokernat.cli.options import DEFAULT_FILE, config_option
+from brokernat.cli.options import config_option
 from brokernat.cli.output_file import output_options, write_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from brokernat.address import Endpoint
     from brokernat.render.listeners_plan import ListenersPlan
 
@@ -30,44 +28,8 @@ _OF_THE_QUORUM = {
 }
 
 
-def _plan_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    for option in reversed(
-        (
-            click.option(
-                "--listener",
-                "advertised",
-                metavar="NAME=HOST:PORT",
-                multiple=True,
-                help="What is advertised; `{id}` and `{9092+id}` stand for the node. Repeatable.",
-            ),
-            click.option("--brokers", type=click.IntRange(1, 1000), default=1, show_default=True, help="How many."),
-            click.option(
-                "--first-id",
-                type=click.IntRange(0, 2**31 - 1001),
-                default=1,
-                show_default=True,
-                help="The first node id.",
-            ),
-            click.option(
-                "--protocol", "protocols", metavar="NAME=PROTOCOL", multiple=True, help="PLAINTEXT unless given."
-            ),
-            click.option(
-                "--bind",
-                "bound",
-                metavar="NAME=[HOST:]PORT",
-                multiple=True,
-                help="What is bound, where it is not the advertised port.",
-            ),
-            click.option("--inter-broker", metavar="NAME", help="The brokers' own listener; the first unless given."),
-            click.option("--controller", metavar="HOST:PORT", help="Where controllers find each other."),
-        )
-    ):
-        command = option(command)
-    return command
-
-
 @click.command()
-@_plan_options
+@plan_options
 @click.option(
     "--quorum",
     type=click.Choice(tuple(_OF_THE_QUORUM)),
@@ -100,10 +62,10 @@ def listeners(
     if said["advertised"] and (cluster or seen):
         raise click.UsageError("`--listener` excludes `--cluster` and `--from`: it says all by itself")
     origin = {"config": str(config_file), "cluster": cluster, "from": seen, "node": node_id}
-    command = _command("listeners", {**said, **origin})
+    command = command_line("listeners", {**said, **origin})
     extra: tuple[str, ...] = ()
     if said["advertised"]:
-        plan = _plan(**said)
+        plan = wanted_plan(**said)
     else:
         plan = _plan_of_map(config_file, cluster, seen, said)
         extra = (
@@ -121,7 +83,7 @@ def listeners(
 
 
 @click.command()
-@_plan_options
+@plan_options
 @click.option("--image", help="The image of the brokers.  [default: apache/kafka of a tested version]")
 @output_options
 def compose(image: str | None, file: Path | None, *, replace: bool, **said: Any) -> None:
@@ -129,35 +91,11 @@ def compose(image: str | None, file: Path | None, *, replace: bool, **said: Any)
     from brokernat.render.compose import DEFAULT_IMAGE
     from brokernat.render.compose import compose as text
 
-    result = text(_plan(**said), _command("compose", {**said, "image": image}), image or DEFAULT_IMAGE)
+    result = text(wanted_plan(**said), command_line("compose", {**said, "image": image}), image or DEFAULT_IMAGE)
     if file is not None:
         _write(file, result, replace=replace)
     else:
         console.data(result.removesuffix("\n"))
-
-
-def _plan(
-    advertised: tuple[str, ...],
-    bound: tuple[str, ...],
-    protocols: tuple[str, ...],
-    brokers: int,
-    first_id: int,
-    inter_broker: str | None,
-    controller: str | None,
-    quorum: str = "combined",
-) -> ListenersPlan:
-    from brokernat.render.listeners_plan import Quorum
-    from brokernat.render.listeners_wanted import Wanted, named, plan_listeners
-
-    wanted = Wanted(
-        named(advertised, "--listener"),
-        named(bound, "--bind"),
-        named(protocols, "--protocol"),
-        inter_broker.upper() if inter_broker else None,
-        controller,
-        Quorum(quorum),
-    )
-    return plan_listeners(wanted, range(first_id, first_id + brokers))
 
 
 def _plan_of_map(config_file: Path, name: str | None, seen: Path | None, said: dict[str, Any]) -> ListenersPlan:
@@ -185,22 +123,6 @@ def _node_ids(file: Path) -> dict[Endpoint, int]:
 
     brokers = (path.broker for path in read_evidence(file).paths)
     return {Endpoint(each.host, each.port): each.node_id for each in brokers if dialable(each.host, each.port)}
-
-
-_OPTIONS = {"advertised": "--listener", "bound": "--bind", "protocols": "--protocol"}
-_DEFAULTS = {"config": DEFAULT_FILE, "brokers": 1, "first_id": 1, "quorum": "combined"}
-
-
-def _command(target: str, said: dict[str, Any]) -> str:
-    """The command line that makes the text again."""
-    words = ["brokernat", "render", target]
-    for name, value in said.items():
-        if value not in (None, (), _DEFAULTS.get(name)):
-            option = _OPTIONS.get(name, f"--{name.replace('_', '-')}")
-            words += [
-                word for each in (value if isinstance(value, tuple) else (value,)) for word in (option, str(each))
-            ]
-    return shlex.join(words)
 
 
 def _write(file: Path, text: str, *, replace: bool) -> None:
