@@ -153,6 +153,14 @@ def test_status_while_it_runs_and_afterwards(ship: Ship, run: Run, tmp_path: Pat
         process.wait()
 
 
+def test_a_spool_that_cannot_be_made_is_no_bug_of_ours(run: Run, folder: Path) -> None:
+    (folder / "audit.yaml").write_text(SECTION)
+    (folder / "spool").write_text("a file where the folder should be")
+    said = run("ship", "audit", "--config", "audit.yaml", "--once")
+    assert said.startswith("exit 2\n")
+    assert "spool cannot be made: File exists" in said
+
+
 def test_a_folder_without_a_spool_is_said(run: Run, tmp_path: Path) -> None:
     assert "there is no spool" in run("ship", "status", "--spool", str(tmp_path))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import signal
 import sys
+from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,7 @@ from brokernat.cli.options import config_option, format_option
 from brokernat.config.sizes import size_in_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import FrameType
 
     from brokernat.shipping.shipment import Shipment
@@ -158,13 +160,16 @@ def _ship(
     from brokernat.shipping.tail import Tail
 
     cluster = load(config_file).cluster(cluster_name)
-    _log_to_console()
-    opened = Spool(spool, max_spool, durable=durable)
-    tail = Tail(files, opened.positions(), from_beginning=from_beginning) if files else None
-    pipe = Pipe(sys.stdin.fileno()) if stdin else None
-    shipment = Shipment(opened, Sender(opened, topic, partial(open_producer, cluster)), tail=tail, pipe=pipe)
-    received = _stop_at_signals(shipment)
-    pending = shipment.run(once=once or not (files or stdin), patience=patience)
+    with _log_to_console():
+        try:
+            opened = Spool(spool, max_spool, durable=durable)
+        except OSError as error:
+            raise click.UsageError(f"the spool {spool} cannot be made: {error.strerror}") from None
+        tail = Tail(files, opened.positions(), from_beginning=from_beginning) if files else None
+        pipe = Pipe(sys.stdin.fileno()) if stdin else None
+        shipment = Shipment(opened, Sender(opened, topic, partial(open_producer, cluster)), tail=tail, pipe=pipe)
+        received = _stop_at_signals(shipment)
+        pending = shipment.run(once=once or not (files or stdin), patience=patience)
     counts = opened.counts
     console.note(f"{counts['acknowledged']} acknowledged, {counts['rejected']} rejected, {pending} left in {spool}")
     if pending:
@@ -172,13 +177,21 @@ def _ship(
     return 128 + received[0] if received else 0
 
 
-def _log_to_console() -> None:
+@contextmanager
+def _log_to_console() -> Iterator[None]:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
     log = logging.getLogger("brokernat")
+    before = log.level, log.propagate
     log.setLevel(logging.INFO)
     log.addHandler(handler)
     log.propagate = False
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(before[0])
+        log.propagate = before[1]
 
 
 def _stop_at_signals(shipment: Shipment) -> list[int]:

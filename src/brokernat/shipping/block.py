@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 SEQUENCE_HEADER = "brokernat-seq"
+BLOCK_RECORDS: Final = 2_000
+BLOCK_BYTES: Final = 512 << 10
+"""Of records as they come, without their stamps. A block has no more than both, unless it is one record alone: with the
+stamps that is less than the smallest spool holds, so that no block can wait for room that will never be."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Self
 
 from brokernat.shipping.batch import Batch
-from brokernat.shipping.lines import cut
-from brokernat.shipping.position import KNOWN_BY, stands_in
+from brokernat.shipping.position import KNOWN_BY, identity, stands_in
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,13 +37,16 @@ class Followed:
 
     @classmethod
     def open(cls, path: Path, place: Position) -> Self | None:
-        """From a place on; None where `path` does not lead to the file of that place (any more)."""
+        """From a place on; None where `path` does not lead to the file of that place (any more).
+
+        Raises:
+            OSError: it may not be read.
+        """
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        except OSError:
+        except FileNotFoundError:
             return None
-        found = os.fstat(descriptor)
-        if (found.st_dev, found.st_ino) != place.key:
+        if identity(os.fstat(descriptor)) != place.key:
             os.close(descriptor)
             return None
         if place.offset and not place.start:
@@ -66,7 +68,7 @@ class Followed:
         return not os.fstat(self.descriptor).st_nlink
 
     def read(self, encoder: LineEncoder, *, final: bool) -> Batch:
-        """The records of the next `CHUNK`, with the place behind them; empty when no line is complete.
+        """The records of the next `CHUNK`, up to a block, with the place behind them; empty when no line is complete.
 
         Args:
             encoder: makes records of lines.
@@ -74,15 +76,13 @@ class Followed:
         """
         place = self.position
         data = os.pread(self.descriptor, CHUNK, place.offset)
-        pieces, used, cut_off = cut(data, place.pieces, final=final and len(data) < CHUNK)
-        if not pieces:
+        tails, used, pieces = encoder.encode(data, place.path, place.pieces, final=final and len(data) < CHUNK)
+        if not tails:
             return Batch()
-        tails = encoder.encode(pieces, place.path)
-        start = place.start
-        if len(start) < KNOWN_BY:
-            start = os.pread(self.descriptor, min(KNOWN_BY, place.offset + used), 0)
+        # Of what was read, and not asked for anew: the file may be another one by now.
+        start = place.start if len(place.start) == KNOWN_BY else (place.start + data[: min(used, KNOWN_BY)])[:KNOWN_BY]
         before = (place.before + data[max(0, used - KNOWN_BY) : used])[-KNOWN_BY:]
-        after = replace(place, offset=place.offset + used, start=start, before=before, pieces=cut_off)
+        after = replace(place, offset=place.offset + used, start=start, before=before, pieces=pieces)
         return Batch(tails, [after])
 
     def close(self) -> None:

@@ -6,16 +6,20 @@ spool of its own, at the child's first record. What was in the queue is the pare
 
 SQLite has locks of the whole process. A fork in the middle of a call would leave them locked in the child for ever, so
 every call happens under `still`, and a fork waits for it.
+
+`logging` takes its own lock for a fork, and holds it while a configuration opens and closes handlers, which is under
+`still` as well. So a fork takes that lock first: the other way round the two would wait for each other.
 """
 
 from __future__ import annotations
 
 import ctypes
+import logging
 import os
 import threading
 import weakref
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,6 +31,8 @@ class Forked(Protocol):
     def after_fork(self) -> None: ...
 
 
+# Private, and the same in every Python; `logging.config` takes it by this name.
+_LOGGING: Final[Any] = vars(logging)["_lock"]
 _members: weakref.WeakSet[Forked] = weakref.WeakSet()
 _lock = threading.RLock()
 
@@ -49,12 +55,22 @@ def keep_for_ever(*things: object) -> None:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
 
 
+def _before() -> None:
+    _LOGGING.acquire()
+    _lock.acquire()
+
+
+def _in_parent() -> None:
+    _lock.release()
+    _LOGGING.release()
+
+
 def _in_child() -> None:
     global _lock
-    # The old one may belong to a thread that is not here.
+    # The old one may belong to a thread that is not here. That of `logging` is a new one by now.
     _lock = threading.RLock()
     for member in list(_members):
         member.after_fork()
 
 
-os.register_at_fork(before=lambda: _lock.acquire(), after_in_parent=lambda: _lock.release(), after_in_child=_in_child)
+os.register_at_fork(before=_before, after_in_parent=_in_parent, after_in_child=_in_child)

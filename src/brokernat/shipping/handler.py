@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from brokernat.config import Cluster, load
 from brokernat.shipping import forking
+from brokernat.shipping.faults import NotShippedError
 from brokernat.shipping.intake import Intake, OnFull
 from brokernat.shipping.producer import open_producer
 from brokernat.shipping.record import Encoder
@@ -129,15 +130,15 @@ class KafkaHandler(logging.Handler):
             return
         try:
             parts = self._parts or self._reopen()
+            if threading.get_ident() in (parts.writer.ident, parts.sender.ident):
+                return
+            tail = self._encoder.encode(record, self.formatter)
         except Exception:
             if self._audit:
                 raise
             # A child that cannot have a spool: told as `logging` tells of every handler that fails, never raised.
             self.handleError(record)
             return
-        if threading.get_ident() in (parts.writer.ident, parts.sender.ident):
-            return
-        tail = self._encoder.encode(record, self.formatter)
         receipt = parts.intake.offer(tail, receipt=self._audit)
         if receipt is not None:
             receipt.result()
@@ -201,12 +202,14 @@ class KafkaHandler(logging.Handler):
     def _reopen(self) -> _Parts:
         with self._opening:
             if self._parts is None:
+                if self._closed:
+                    raise NotShippedError("the handler was closed before the fork")
                 self._parts = self._open(open_numbered)
             return self._parts
 
     def _open(self, open_spool: Callable[..., Spool]) -> _Parts:
         spool = open_spool(self._directory, self._limit, durable=self._audit)
-        intake = Intake(self._on_full)
+        intake = Intake(self._on_full, largest=spool.largest)
         parts = _Parts(
             intake, spool, Writer(intake, spool), Sender(spool, self._topic, self._open_producer, self._on_rejected)
         )

@@ -40,12 +40,22 @@ Entry = tuple[bytes, Future[None] | None]
 class Intake:
     """Calls `offer`, from any thread; one thread calls `take`."""
 
-    def __init__(self, on_full: OnFull, *, max_records: int = MAX_RECORDS, max_bytes: int = MAX_BYTES) -> None:
-        """Bounds are both in force; a record larger than `max_bytes` is refused."""
+    def __init__(
+        self, on_full: OnFull, *, max_records: int = MAX_RECORDS, max_bytes: int = MAX_BYTES, largest: int = MAX_BYTES
+    ) -> None:
+        """Bounds are both in force.
+
+        Args:
+            on_full: what a call does that finds no room.
+            max_records: that the queue holds.
+            max_bytes: of records that the queue holds.
+            largest: bytes of a single record; a larger one would wait for ever behind this queue, and is refused.
+        """
         self.on_full = on_full
         self.stalled: str | None = None
         """Why the writer cannot go on at the moment."""
         self._max_records, self._max_bytes = max_records, max_bytes
+        self._largest = min(max_bytes, largest)
         self._entries: list[Entry] = []
         # A queue and no event: what rings must do so from a signal handler in the middle of another ring.
         self._bell: queue.SimpleQueue[None] = queue.SimpleQueue()
@@ -101,7 +111,7 @@ class Intake:
         return mine
 
     def take(self, max_records: int, max_bytes: int, timeout: float, linger: float) -> list[Entry]:
-        """What is there, in order, up to one block of it; the room is free at once.
+        """What is there, in order, within both bounds, but at least one record; the room is free at once.
 
         Waits up to `timeout` seconds for a first record, then gives others `linger` seconds to come unless somebody
         waits for it.
@@ -119,7 +129,7 @@ class Intake:
             found = self._entries[:max_records]
         # Others only append: what was found stays where it is until it is removed here.
         size = sum(len(tail) for tail, _ in found)
-        while found and size - len(found[-1][0]) >= max_bytes:
+        while len(found) > 1 and size > max_bytes:
             size -= len(found.pop()[0])
         with self._lock:
             del self._entries[: len(found)]
@@ -152,13 +162,14 @@ class Intake:
             self._closed is None
             and self._offered - self._taken < self._max_records
             and self._offered_bytes - self._taken_bytes + size <= self._max_bytes
+            and size <= self._largest
             and not (self.stalled and self.on_full is OnFull.RAISE)
         )
 
     def _make_room(self, size: int) -> str | None:
         """Wait for room where that is asked for; else why there is none."""
-        if size > self._max_bytes:
-            return f"it has {size} bytes, the queue takes {self._max_bytes}"
+        if size > self._largest:
+            return f"it has {size} bytes, at most {self._largest} are taken"
         while self.on_full is OnFull.BLOCK and self._closed is None and not self._fits(size):
             self._room.wait(_STEP)
         return None if self._fits(size) else self._closed or self.stalled or "the queue is full"

@@ -5,6 +5,9 @@ A line is what stands before a line feed; a carriage return in front of it belon
 and none can fill the memory. A line that is not UTF-8 is shipped twice in one record: readable, with U+FFFD for what
 could not be read, and exact, in base 64.
 
+What is read grows: a line feed alone becomes a record of two hundred bytes. So it is the records that are bounded and
+not the bytes read, and whoever reads gives the rest again.
+
 `MAX_LINE` is chosen so that a record stays below Kafka's default limit of 1 MB at the worst: six bytes of JSON for a
 control character, and base 64 beside it.
 """
@@ -17,33 +20,35 @@ import time
 from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from brokernat.shipping.block import BLOCK_BYTES, BLOCK_RECORDS
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator
 
 MAX_LINE: Final = 128 << 10
 _LONGEST_CHARACTER: Final = 4
 
 
 class Piece(NamedTuple):
-    """A line, or a part of one: `part` counts from 1, 0 is a whole line; `continued` says that more follows."""
+    """A line, or a part of one."""
 
     data: bytes
+    end: int
+    """Where in the bytes that were given the next piece begins."""
     part: int = 0
+    """Counts from 1; 0 is a whole line."""
     continued: bool = False
+    """Whether more of the line follows."""
 
 
-def cut(data: bytes, pieces: int = 0, *, final: bool = False) -> tuple[list[Piece], int, int]:
-    """Cut off what can be told.
+def cut(data: bytes, pieces: int = 0, *, final: bool = False) -> Iterator[Piece]:
+    """Cut off what can be told; what stands behind the last piece needs more bytes.
 
     Args:
-        data: from where the last call stopped.
+        data: from where the last piece ended.
         pieces: how many were cut off the line that `data` begins in.
         final: nothing will follow, so that the rest is a line too.
-
-    Returns:
-        The pieces, how many bytes of `data` they took, and how many pieces were cut off the line that goes on there.
     """
-    found: list[Piece] = []
     start = 0
     while start < len(data):
         line_feed = data.find(b"\n", start)
@@ -51,32 +56,57 @@ def cut(data: bytes, pieces: int = 0, *, final: bool = False) -> tuple[list[Piec
         while end - start > MAX_LINE:
             between = _between_characters(data, start + MAX_LINE)
             pieces += 1
-            found.append(Piece(data[start:between], pieces, continued=True))
+            yield Piece(data[start:between], between, pieces, continued=True)
             start = between
         if line_feed < 0 and not final:
-            break
-        found.append(Piece(data[start:end].removesuffix(b"\r"), pieces + 1 if pieces else 0))
-        start, pieces = end + (line_feed >= 0), 0
-    return found, start, pieces
+            return
+        line = data[start:end].removesuffix(b"\r")
+        start = end + (line_feed >= 0)
+        yield Piece(line, start, pieces + 1 if pieces else 0)
+        pieces = 0
+
+
+class Encoded(NamedTuple):
+    """Records for one block."""
+
+    tails: list[bytes]
+    used: int = 0
+    """Bytes that they were made of."""
+    pieces: int = 0
+    """How many were cut off the line that goes on behind these bytes."""
 
 
 class LineEncoder:
-    """Turns pieces into tails, as `record.Encoder` does records. The time is that of reading."""
+    """Turns bytes into tails, as `record.Encoder` does records. The time is that of reading."""
 
     def __init__(self) -> None:
         self._host = encode_basestring(socket.gethostname())
 
-    def encode(self, pieces: Iterable[Piece], file: str) -> list[bytes]:
-        """For each `"time":…,"host":…,["file":…,]"message":…[,"base64":…][,"part":…,"continued":…]}`."""
+    def encode(self, data: bytes, file: str, pieces: int = 0, *, final: bool = False) -> Encoded:
+        """For each line `"time":…,"host":…,["file":…,]"message":…[,"base64":…][,"part":…,"continued":…]}`.
+
+        Args:
+            data, pieces, final: see `cut`; of `data` as much is used as goes into one block.
+            file: where it was read, empty for a pipe.
+        """
         seconds, nanos = divmod(time.time_ns(), 1_000_000_000)
         stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
         of_file = f'"file":{encode_basestring(file)},' if file else ""
         start = f'"time":"{stamp}.{nanos // 1000:06d}Z","host":{self._host},{of_file}"message":'
-        return [_encode(start, piece) for piece in pieces]
+        tails: list[bytes] = []
+        used, room = 0, BLOCK_BYTES
+        for piece in cut(data, pieces, final=final):
+            tail = _encode(start, piece)
+            room -= len(tail)
+            if tails and (room < 0 or len(tails) == BLOCK_RECORDS):
+                break
+            tails.append(tail)
+            used, pieces = piece.end, piece.part if piece.continued else 0
+        return Encoded(tails, used, pieces)
 
 
 def _encode(start: str, piece: Piece) -> bytes:
-    data, part, continued = piece
+    data, _, part, continued = piece
     try:
         text, exact = data.decode(), ""
     except UnicodeDecodeError:

@@ -34,8 +34,10 @@ class SpoolLock:
         os.write(self._file, f"{os.getpid()}\n".encode())
 
     def release(self) -> None:
-        """Let others have it."""
-        os.close(self._file)
+        """Let others have it. Once: the number of a closed file is soon that of another one."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
 
     abandon = release
 

@@ -52,7 +52,16 @@ def key_of(path: Path) -> Key | None:
         found = path.stat()
     except OSError:
         return None
-    return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
+    return identity(found) if stat.S_ISREG(found.st_mode) else None
+
+
+def identity(found: os.stat_result) -> Key:
+    """Both as SQLite's integers are, signed: file systems that make inodes up (NFS, FUSE) use all 64 bits."""
+    return _signed(found.st_dev), _signed(found.st_ino)
+
+
+def _signed(number: int) -> int:
+    return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def stands_in(place: Position, descriptor: int) -> bool:

@@ -1,8 +1,8 @@
 """The producer that ships: confluent-kafka with the cluster's map, and what each of its errors means for a record.
 
 Only errors that say something about the record itself reject it. Every other one (no rights on the topic, no topic, no
-broker, a login that fails) says something about the world, which people repair: the record stays in the spool and is
-sent again. Nothing expires.
+broker, a login that fails, a clock here that the brokers do not believe, a batch torn on its way) says something about
+the world, which people repair: the record stays in the spool and is sent again. Nothing expires.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ _LIBRDKAFKA: Final = logging.getLogger("brokernat.shipping.librdkafka")
 _LOG: Final = _Log()
 
 # Kafka's names of errors that no repeat will change: the record is too large, or the topic refuses what is in it.
-REJECTING: Final = frozenset(
-    {"MSG_SIZE_TOO_LARGE", "INVALID_MSG_SIZE", "INVALID_MSG", "INVALID_RECORD", "INVALID_TIMESTAMP", "POLICY_VIOLATION"}
-)
+REJECTING: Final = frozenset({"MSG_SIZE_TOO_LARGE", "INVALID_MSG_SIZE", "INVALID_RECORD", "POLICY_VIOLATION"})
 # What the promise rests on: nothing overrides it but the caller of the handler.
 PROMISED: Final[Mapping[str, object]] = {
     "acks": "all",
-    "enable.idempotence": True,
     # Records wait in librdkafka as long as it takes: one that expired there would have to be sent again, perhaps twice.
     "message.timeout.ms": 0,
     "delivery.report.only.error": True,
 }
 # What serves shipping well; the cluster's own properties win.
 SUITABLE: Final[Mapping[str, object]] = {
+    # Spares duplicates and keeps the order. Brokers before 2.8 want a right on the cluster for it (KIP-679), and where
+    # nobody grants that, a shipper must go without.
+    "enable.idempotence": True,
     "linger.ms": 5,
     "batch.size": 1_000_000,
     # Above the brokers' own default, so that the topic decides what is too large.

@@ -59,11 +59,14 @@ class Encoder:
 
     def _time(self, created: float) -> str:
         """RFC 3339 in UTC with microseconds."""
-        second, micros = divmod(round(created * 1_000_000), 1_000_000)
-        known, text = self._second
-        if second != known:
-            text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
-            self._second = (second, text)
+        try:
+            second, micros = divmod(round(created * 1_000_000), 1_000_000)
+            known, text = self._second
+            if second != known:
+                text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
+                self._second = (second, text)
+        except (TypeError, ValueError, OverflowError, OSError):  # none, NaN, a year that no calendar has
+            return self._time(time.time())
         return f"{text}.{micros:06d}Z"
 
     def _whose(self, record: logging.LogRecord) -> str:
@@ -115,9 +118,9 @@ def _message_of(fields: Mapping[object, object], extra: dict[str, object]) -> st
     message = ""
     for name in _OURS:
         if name in fields:
-            message = str(fields[name])
+            message = _str(fields[name])
             break
-    extra.update({str(key): value for key, value in fields.items() if key != name})
+    extra.update({_str(key): value for key, value in fields.items() if key != name})
     return message
 
 
@@ -150,6 +153,13 @@ def _exception(record: logging.LogRecord) -> str:
 
 def _text(value: object) -> str:
     return encode_basestring(value) if isinstance(value, str) else "null"
+
+
+def _str(value: object) -> str:
+    try:
+        return str(value)
+    except Exception:  # noqa: BLE001 - whatever the application put there
+        return _repr(value)
 
 
 def _repr(value: object) -> str:

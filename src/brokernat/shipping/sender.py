@@ -90,14 +90,16 @@ class Sender:
         self.ident = threading.get_ident()
         pause = 0.0
         while not self._stop.wait(pause):
+            begun = self._position
             try:
                 if self._producer is None or self._broken:
                     self._renew()
                 self._send_all()
-                pause = 0.0
             except Exception as error:  # noqa: BLE001 - whatever it is, records stay in the spool and are sent again
                 self._told(f"{type(error).__name__}: {error}")
-                self._broken, pause = True, min(_LONGEST_PAUSE, pause * 2 + _IDLE)
+                self._broken = True
+            # A producer that breaks each time, as one does that lacks a right, is replaced ever more slowly.
+            pause = 0.0 if self._position > begun else min(_LONGEST_PAUSE, pause * 2 + _IDLE)
         self._close_producer()
 
     def _send_all(self) -> None:

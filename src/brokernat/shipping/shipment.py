@@ -63,6 +63,9 @@ class Shipment:
             if self._tail is not None:
                 self._store(self._tail.start())
             self._read(once=once)
+            for batch in self._pipe.rest() if self._pipe is not None else ():
+                # Nobody can read it a second time.
+                self._store(batch)
             deadline = time.monotonic() + patience
             while self._spool.pending and time.monotonic() < deadline and not self._abort:
                 time.sleep(_POLL)
@@ -105,9 +108,7 @@ class Shipment:
             try:
                 self._spool.append(batch.tails, batch.positions, batch.gone)
             except SpoolFullError as error:
-                if not self._full:
-                    self._full = True
-                    _LOG.warning("reading waits: %s", error)
+                self._told("reading waits", error)
                 if self._abort or (self._stop and self._pipe is None):
                     return
                 time.sleep(_PAUSE)
@@ -121,4 +122,12 @@ class Shipment:
         try:
             self._spool.settle()
         except SpoolFullError as error:
-            _LOG.warning("%s", error)
+            self._told("what was acknowledged cannot be noted", error)
+        else:
+            self._full = False
+
+    def _told(self, what: str, error: SpoolFullError) -> None:
+        """Once: it is tried again many times a second, and the log may lie on the same full disk."""
+        if not self._full:
+            self._full = True
+            _LOG.warning("%s: %s", what, error)

@@ -97,6 +97,11 @@ class Spool:
         """Bytes of records that still go in."""
         return self.limit - self.held
 
+    @property
+    def largest(self) -> int:
+        """Bytes of the largest record that an empty spool takes, without its stamp."""
+        return self.limit - Block.stamped(0, self.source, 1 << 62, [b""]).size
+
     def append(
         self, tails: Sequence[bytes], positions: Iterable[Position] = (), gone: Iterable[Position] = ()
     ) -> Block | None:

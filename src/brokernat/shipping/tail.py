@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 from brokernat.shipping.batch import Batch
 from brokernat.shipping.followed import Followed
 from brokernat.shipping.lines import LineEncoder
-from brokernat.shipping.position import STARTED, Key, Position, key_of, repeats
+from brokernat.shipping.position import STARTED, Key, Position, identity, key_of, repeats
 from brokernat.shipping.rotation import candidates, is_copy, renamed
 
 if TYPE_CHECKING:
@@ -49,11 +49,15 @@ class Tail:
         self._from_beginning = from_beginning or bool(known)
         self._open: dict[Key, Followed] = {}
         self._notes = Batch()
+        self._unreadable: set[Path] = set()
         self._encoder = LineEncoder()
 
     def start(self) -> Batch:
         """Open what is there; the batch holds where reading starts and must be stored before anything is read."""
         # Known files before new ones: a new one may be the copy of a known one that was truncated.
+        for pattern in self._patterns:
+            if not any(_found([pattern])):
+                _LOG.warning("%s: there is no such file yet", pattern)
         paths = {key_of(path): path for path in _found(self._patterns)}
         for key, place in list(self._known.items()):
             if place != STARTED:
@@ -74,7 +78,7 @@ class Tail:
                 found = path.stat()
             except OSError:
                 continue
-            key = (found.st_dev, found.st_ino)
+            key = identity(found)
             if key in self._open:
                 one = self._open[key]
                 one.active = now
@@ -95,6 +99,10 @@ class Tail:
             return self._take_notes()
         for key, one in list(self._open.items()):
             batch = one.read(self._encoder, final=final or one.last_words)
+            if batch and not one.is_whole:
+                # Truncated since the last scan, and grown: what was read may begin in the middle of another line.
+                self._begin_anew(one)
+                return self._take_notes()
             if batch:
                 self._open[key] = self._open.pop(key)
                 return batch
@@ -116,9 +124,20 @@ class Tail:
         self._open.clear()
 
     def _follow(self, path: Path, place: Position) -> None:
-        one = Followed.open(path, place)
-        if one is not None:
+        if one := self._opened(path, place):
             self._open[place.key] = one
+
+    def _opened(self, path: Path, place: Position) -> Followed | None:
+        """None where it is gone, or may not be read, which is said once: it is tried again with every scan."""
+        try:
+            one = Followed.open(path, place)
+        except OSError as error:
+            if path not in self._unreadable:
+                self._unreadable.add(path)
+                _LOG.warning("%s cannot be read: %s", path, error.strerror)
+            return None
+        self._unreadable.discard(path)
+        return one
 
     def _go_on(self, path: Path, known: Position) -> None:
         if repeats(path, known):
@@ -151,7 +170,7 @@ class Tail:
             key = key_of(path)
             if key is None or key in self._open or self._was_read(key, path):
                 continue
-            copy = Followed.open(path, replace(place, device=key[0], inode=key[1], path=str(path)))
+            copy = self._opened(path, replace(place, device=key[0], inode=key[1], path=str(path)))
             if copy is not None and copy.is_whole:
                 copy.last_words = True
                 self._open[key] = copy

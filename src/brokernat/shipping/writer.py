@@ -15,6 +15,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from brokernat.errors import BrokernatError
+from brokernat.shipping.block import BLOCK_BYTES, BLOCK_RECORDS
 from brokernat.shipping.faults import SpoolFullError
 from brokernat.shipping.intake import OnFull
 from brokernat.shipping.telling import tell
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from brokernat.shipping.intake import Entry, Intake
     from brokernat.shipping.spool import Spool
 
-BLOCK_RECORDS: Final = 2_000
-BLOCK_BYTES: Final = 512 << 10
 _LINGER: Final = 0.02
 _IDLE: Final = 0.2
 _REPORT_EVERY: Final = 60.0
@@ -86,6 +85,7 @@ class Writer:
                 self._report()
         except BaseException as error:  # noqa: BLE001 - a thread that ends must not leave callers waiting
             reason = str(error) if isinstance(error, BrokernatError) else f"internal error: {type(error).__name__}"
+            self._intake.stalled = reason
             self._intake.close(reason)
             while entries := self._intake.take(BLOCK_RECORDS, BLOCK_BYTES, 0, 0):
                 self._intake.refuse(entries, reason)

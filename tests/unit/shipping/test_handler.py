@@ -12,6 +12,7 @@ import sys
 import textwrap
 import threading
 import time
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import pytest
@@ -79,6 +80,26 @@ def test_an_exit_without_flush_loses_nothing(tmp_path: Path, ending: str) -> Non
     assert stored(tmp_path) == [str(number) for number in range(5000)]
 
 
+def test_an_audit_call_at_the_end_of_the_interpreter_is_stored_or_raises(tmp_path: Path) -> None:
+    """`logging` closes its handlers in the middle of what runs at exit."""
+    done = run(
+        """
+        import atexit
+        def late():
+            try: log.info("behind it")
+            except Exception as error: print(error)
+        atexit.unregister(logging.shutdown)
+        atexit.register(late)
+        atexit.register(logging.shutdown)
+        atexit.register(log.info, "before it")
+        """,
+        tmp_path,
+        "audit",
+    )
+    assert stored(tmp_path) == ["before it"]
+    assert done.stdout.strip() == "the record was not taken: the handler is closed"
+
+
 def test_an_audit_call_that_has_returned_survives_a_kill(tmp_path: Path) -> None:
     done = run(
         """
@@ -95,7 +116,8 @@ def test_an_audit_call_that_has_returned_survives_a_kill(tmp_path: Path) -> None
     assert stored(tmp_path) == done.stdout.split()
 
 
-def test_children_of_a_fork_have_spools_of_their_own(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [(), ("audit",)], ids=["ordinary", "audit"])
+def test_children_of_a_fork_have_spools_of_their_own(tmp_path: Path, kind: tuple[str, ...]) -> None:
     """As preloading servers do it: the handler is made, used, and then workers are forked."""
     run(
         """
@@ -113,6 +135,7 @@ def test_children_of_a_fork_have_spools_of_their_own(tmp_path: Path) -> None:
         log.info("parent after")
         """,
         tmp_path,
+        *kind,
     )
     of_parent = [message for message in stored(tmp_path) if message != "chatter"]
     assert of_parent == ["parent before", "parent after"]
@@ -180,6 +203,51 @@ def test_ordinary_calls_never_wait_and_every_drop_is_counted_and_told(
     (left,) = read_status(tmp_path)
     assert left.refused >= status.refused
     assert left.accepted == left.pending == len(stored(tmp_path))
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("audit", [False, True])
+def test_a_record_that_no_empty_spool_takes_is_refused_and_holds_up_no_other(
+    tmp_path: Path, log: logging.Logger, audit: bool
+) -> None:
+    handler = KafkaHandler(NOWHERE, "topic", tmp_path, max_spool=1 << 20, close_timeout=0, audit=audit)
+    log.addHandler(handler)
+    with pytest.raises(NotShippedError, match="at most") if audit else nullcontext():
+        log.info("x" * (1 << 20))
+    log.info("after")
+    assert handler.status().refused == 1
+    handler.close()
+    log.removeHandler(handler)
+    assert stored(tmp_path) == ["after"]
+
+
+@pytest.mark.timeout(120)
+def test_a_large_record_behind_many_small_ones_gets_a_block_of_its_own(tmp_path: Path, log: logging.Logger) -> None:
+    """Together they are more than the spool ever holds."""
+    handler = KafkaHandler(NOWHERE, "topic", tmp_path, max_spool=1 << 20, close_timeout=0)
+    log.addHandler(handler)
+    # One look of the writer finds all of them.
+    with handler._parts.intake._lock:  # type: ignore[union-attr]
+        for size in [1_000] * 400 + [800_000]:
+            log.info("x" * size)
+    wait_until(lambda: handler.status().accepted == 400, "the small ones", timeout=60)
+
+
+def test_a_spool_that_breaks_under_a_running_handler_is_in_its_status(tmp_path: Path, log: logging.Logger) -> None:
+    handler = KafkaHandler(NOWHERE, "topic", tmp_path, close_timeout=0)
+    log.addHandler(handler)
+    parts = handler._parts
+    assert parts is not None
+    with parts.spool._file.transaction():
+        # Where the next block is to stand.
+        parts.spool._file._writer.execute("INSERT INTO blocks VALUES (1, 'x', 1, 1, 'x')")
+
+    def trouble() -> bool:
+        log.info("x")
+        return bool(handler.status().refused)
+
+    wait_until(trouble, "a refusal", timeout=60)
+    assert "cannot be read" in handler.status().trouble
 
 
 def test_audit_that_raises_says_so_at_the_call(tmp_path: Path, log: logging.Logger) -> None:
@@ -280,6 +348,52 @@ def test_the_handler_can_be_made_by_dictconfig(tmp_path: Path) -> None:
     """
     run(program, tmp_path / "other")
     assert stored(tmp_path / "spool") == ["paid"]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_fork_while_logging_is_configured_anew_waits_for_no_one_who_waits_for_it(tmp_path: Path) -> None:
+    """A configuration holds the lock of `logging` while it closes and makes handlers, and a fork takes it too."""
+    run(
+        """
+        forking, looked = threading.Event(), threading.Event()
+        os.register_at_fork(before=forking.set)
+        def configure():
+            with logging._lock:
+                looked.set()
+                forking.wait()
+                time.sleep(0.5)
+                handler.close()
+        thread = threading.Thread(target=configure, daemon=True)
+        thread.start()
+        looked.wait()
+        if os.fork() == 0: os._exit(0)
+        assert os.wait()[1] == 0
+        thread.join(60)
+        assert not thread.is_alive()
+        """,
+        tmp_path,
+    )
+
+
+def test_a_child_of_a_closed_handler_opens_nothing_and_closes_nothing(tmp_path: Path) -> None:
+    """What the handler had open is closed, and the numbers of its files may be those of others by now."""
+    done = run(
+        """
+        handler.close()
+        others = [os.open("/dev/null", os.O_RDONLY) for _ in range(20)]
+        if os.fork() == 0:
+            for other in others: os.fstat(other)
+            try: log.info("too late")
+            except Exception as error: print(error, flush=True)
+            os._exit(0)
+        assert os.wait()[1] == 0
+        """,
+        tmp_path,
+        "audit",
+    )
+    assert done.stdout.strip() == "the record was not taken: the handler was closed before the fork"
+    assert "Bad file descriptor" not in done.stderr
+    assert not [path for path in tmp_path.iterdir() if path.is_dir()]
 
 
 def test_a_record_logged_by_a_signal_handler_is_taken(tmp_path: Path) -> None:

@@ -46,9 +46,17 @@ def test_every_drop_is_counted_and_no_counter_ever_wraps() -> None:
 
 def test_a_record_larger_than_the_queue_is_refused_and_blocks_nobody() -> None:
     intake = Intake(OnFull.BLOCK, max_bytes=10)
-    with pytest.raises(NotShippedError, match="it has 11 bytes, the queue takes 10"):
+    with pytest.raises(NotShippedError, match="it has 11 bytes, at most 10 are taken"):
         intake.offer(b"x" * 11)
     assert intake.refused == 1
+
+
+def test_a_record_larger_than_what_stands_behind_the_queue_is_refused_and_blocks_nobody() -> None:
+    intake = Intake(OnFull.BLOCK, largest=10)
+    with pytest.raises(NotShippedError, match="it has 11 bytes, at most 10 are taken"):
+        intake.offer(b"x" * 11)
+    intake.offer(b"x" * 10)
+    assert (len(taken(intake)), intake.refused) == (1, 1)
 
 
 def test_blocking_waits_for_room() -> None:
@@ -141,9 +149,9 @@ def test_a_record_that_somebody_waits_for_is_not_kept_lingering() -> None:
     assert [tail for tail, _ in intake.take(10, 1 << 20, 0, 7200)] == [b"ordinary", b"audit"]
 
 
-def test_a_block_ends_with_the_record_that_fills_it() -> None:
+def test_a_block_has_no_more_bytes_than_asked_for_unless_it_is_one_record() -> None:
     intake = Intake(OnFull.DROP)
     for size in (40, 40, 40, 500, 1):
         intake.offer(b"x" * size)
-    taken = [[len(tail) for tail, _ in intake.take(10, 100, 0, 0)] for _ in range(3)]
-    assert taken == [[40, 40, 40], [500], [1]]
+    taken = [[len(tail) for tail, _ in intake.take(10, 100, 0, 0)] for _ in range(4)]
+    assert taken == [[40, 40], [40], [500], [1]]

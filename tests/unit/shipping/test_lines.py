@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brokernat.shipping import lines
+from brokernat.shipping.block import Block
 from brokernat.shipping.lines import MAX_LINE, LineEncoder, Piece, cut
+from brokernat.shipping.spool import SMALLEST_LIMIT
 
 
 def all_pieces(data: bytes, chunks: list[int], most: int) -> list[Piece]:
@@ -17,9 +19,11 @@ def all_pieces(data: bytes, chunks: list[int], most: int) -> list[Piece]:
     found: list[Piece] = []
     offset = pieces = 0
     for end in [*sorted(chunks), len(data)]:
-        new, used, pieces = cut(data[offset : min(end, len(data))], pieces, final=end >= len(data))
+        new = list(cut(data[offset : min(end, len(data))], pieces, final=end >= len(data)))
         found += new
-        offset += used
+        if new:
+            offset += new[-1].end
+            pieces = new[-1].part if new[-1].continued else 0
     assert offset == len(data)
     assert all(len(piece.data) <= most for piece in found)
     return found
@@ -39,7 +43,7 @@ def test_no_byte_is_lost_however_they_come(data: bytes, chunks: list[int]) -> No
 def test_long_lines_are_cut_between_characters(text: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lines, "MAX_LINE", 8)
-        pieces, _, _ = cut(text.encode(), final=True)
+        pieces = list(cut(text.encode(), final=True))
     assert "".join(piece.data.decode() for piece in pieces) == text
     if len(pieces) > 1:
         assert [piece.part for piece in pieces] == list(range(1, len(pieces) + 1))
@@ -47,23 +51,43 @@ def test_long_lines_are_cut_between_characters(text: str) -> None:
 
 
 def test_a_line_that_is_not_whole_waits() -> None:
-    assert cut(b"one\r\ntwo") == ([Piece(b"one")], 5, 0)
-    assert cut(b"two", final=True) == ([Piece(b"two")], 3, 0)
+    assert list(cut(b"one\r\ntwo")) == [Piece(b"one", 5)]
+    assert list(cut(b"two", final=True)) == [Piece(b"two", 3)]
 
 
 @pytest.mark.parametrize(
     "data",
-    [b"\x00" * MAX_LINE, b"\xff\x00" * (MAX_LINE // 2), random.Random(1).randbytes(MAX_LINE), b"a" * MAX_LINE],
+    [b"\n" * 70_000, b"0123456789\n" * 50_000, b"\x00\xff" * (1 << 20), b"\x01" * (MAX_LINE - 1) + b"\xff\n"],
+    ids=["line ends", "short lines", "garbage", "at worst"],
+)
+def test_what_goes_into_one_block_fits_into_the_smallest_spool_whatever_it_is(data: bytes) -> None:
+    """Else it would wait for ever for room that can never be."""
+    encoder, left, pieces, records = LineEncoder(), data, 0, 0
+    while left:
+        tails, used, pieces = encoder.encode(left, "/var/log/" + "long/" * 20, pieces, final=True)
+        assert Block.stamped(1, "h" * 64 + "." + "0" * 16, 1 << 60, tails).size <= SMALLEST_LIMIT
+        left, records = left[used:], records + len(tails)
+    assert records >= data.count(b"\n")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\x00" * MAX_LINE,
+        b"\xff\x00" * (MAX_LINE // 2),
+        random.Random(1).randbytes(MAX_LINE).replace(b"\n", b"\xff"),
+        b"a" * MAX_LINE,
+    ],
     ids=["zeros", "not text", "noise", "letters"],
 )
 def test_any_piece_fits_into_a_message_of_kafka_by_default(data: bytes) -> None:
-    (tail,) = LineEncoder().encode([Piece(data)], "/var/log/app.log")
+    (tail,) = LineEncoder().encode(data, "/var/log/app.log", final=True).tails
     assert len(tail) < 1_000_000
     json.loads(b"{" + tail)
 
 
 def test_bytes_that_are_not_utf8_are_shipped_readable_and_exact() -> None:
-    binary, text = LineEncoder().encode([Piece(b"caf\xe9 \xe2\x82\xac"), Piece("café".encode())], "")
+    binary, text = LineEncoder().encode(b"caf\xe9 \xe2\x82\xac\ncaf\xc3\xa9\n", "").tails
     found = json.loads(b"{" + binary)
     assert found["message"] == "caf\ufffd €"
     assert base64.b64decode(found["base64"]) == b"caf\xe9 \xe2\x82\xac"

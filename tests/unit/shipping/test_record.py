@@ -50,6 +50,13 @@ def test_the_time_follows_the_record_also_backwards() -> None:
     assert times == ["1970-01-01T00:01:41.000000Z", "1970-01-01T00:01:39.500000Z", "1969-12-31T23:59:59.750000Z"]
 
 
+@pytest.mark.parametrize("created", [None, float("nan"), float("inf"), 1e18, -1e18, "noon"])
+def test_a_time_that_no_calendar_has_is_now(created: object) -> None:
+    found = shipped(a_record("x", created=created))
+    assert found["time"][:2] == "20"
+    assert found["message"] == "x"
+
+
 def test_threads_with_ever_new_names_do_not_fill_the_memory() -> None:
     encoder = Encoder()
     for number in range(3_000):
@@ -107,6 +114,7 @@ def test_whatever_is_logged_becomes_json(value: object) -> None:
     assert shipped(a_record("x", value=value))["extra"].keys() == {"value"}
     shipped(a_record("%s", value))
     shipped(a_record(value))
+    shipped(a_record({"event": value}))
 
 
 def test_arguments_that_do_not_fit_are_shipped_and_not_lost() -> None:

@@ -129,8 +129,12 @@ def test_a_rejected_record_is_kept_counted_and_never_acknowledged(spool: Spool, 
 
 
 @pytest.mark.parametrize(
-    "name", ["TOPIC_AUTHORIZATION_FAILED", "UNKNOWN_TOPIC_OR_PART", "_MSG_TIMED_OUT", "NOT_ENOUGH_REPLICAS"]
-)
+    "name",
+    [
+        "TOPIC_AUTHORIZATION_FAILED", "UNKNOWN_TOPIC_OR_PART", "_MSG_TIMED_OUT", "NOT_ENOUGH_REPLICAS",
+        "INVALID_TIMESTAMP", "INVALID_MSG",
+    ],
+)  # fmt: skip
 def test_what_people_can_repair_is_sent_again_alone(spool: Spool, name: str) -> None:
     append(spool, "good", "unlucky", "good too")
     left = [2]
@@ -179,6 +183,23 @@ def test_after_a_fatal_error_a_new_producer_sends_what_has_no_answer(spool: Spoo
     wait_until(lambda: not spool.pending, "the sender", timeout=60)
     sender.stop()
     assert whole.sent == ["a", "b"]
+
+
+def test_a_producer_that_breaks_each_time_is_replaced_ever_more_slowly(spool: Spool) -> None:
+    """As an idempotent one does on a broker before 2.8 that grants it nothing."""
+    append(spool, "a")
+    pauses: list[float] = []
+    sender = Sender(spool, "topic", lambda on_error: Producer(lambda message: Fault("DENIED", fatal=True)))
+
+    class Stop(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            pauses.append(timeout or 0.0)
+            return len(pauses) > 5
+
+    sender._stop = Stop()
+    sender._run()
+    assert pauses == sorted(set(pauses))
+    assert spool.pending == 1
 
 
 def test_an_error_of_ours_leaves_the_records_where_they_are(spool: Spool) -> None:

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from brokernat.shipping import Spool
 from brokernat.shipping import tail as module
+from brokernat.shipping.position import Position, identity
 from brokernat.shipping.tail import Tail
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from brokernat.shipping.batch import Batch
-    from brokernat.shipping.position import Position
 
 
 _OPEN: list[Tail] = []
@@ -150,6 +151,72 @@ def test_a_file_truncated_and_grown_beyond_the_place_is_read_anew(log: Path) -> 
     assert reader.read() == ["another beginning", "and more than before"]
 
 
+def test_a_truncation_between_two_looks_tears_no_line_and_loses_none(log: Path) -> None:
+    """The file has grown beyond the place again before anybody looked: there stands the middle of a new line."""
+    add(log, "one")
+    reader = Reader(log)
+    reader.read()
+    add(log, "not read before the truncation")
+    shutil.copy(log, log.with_suffix(".log.1"))
+    os.truncate(log, 0)
+    add(log, "a line that is longer than all that was there before the truncation", "two")
+    found = reader.read(scan=False) + reader.read()
+    assert sorted(found) == [
+        "a line that is longer than all that was there before the truncation", "not read before the truncation", "two",
+    ]  # fmt: skip
+
+
+def test_a_truncation_in_the_middle_of_the_first_read_loses_nothing(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    add(log, "one", "two")
+    reader = Reader(log)
+    read = os.pread
+
+    def then_rotate(descriptor: int, size: int, place: int) -> bytes:
+        monkeypatch.setattr(os, "pread", read)
+        data = read(descriptor, size, place)
+        shutil.copy(log, log.with_suffix(".log.1"))
+        os.truncate(log, 0)
+        add(log, "three", "four", "five")
+        return data
+
+    monkeypatch.setattr(os, "pread", then_rotate)
+    assert sorted(reader.read(scan=False) + reader.read()) == ["five", "four", "one", "three", "two"]
+
+
+def test_a_file_that_may_not_be_read_is_said_once_and_read_once_it_may(
+    log: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    add(log, "one")
+    open_, forbidden = os.open, [True]
+
+    def forbid(path: Path, *more: int) -> int:
+        if path == log and forbidden:
+            raise PermissionError(13, "Permission denied")
+        return open_(path, *more)
+
+    monkeypatch.setattr(os, "open", forbid)
+    reader = Reader(log)
+    for _ in range(3):
+        assert reader.read() == []
+    assert caplog.messages == [f"{log} cannot be read: Permission denied"]
+    forbidden.clear()
+    assert reader.read() == ["one"]
+
+
+def test_a_pattern_that_finds_nothing_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    Reader(tmp_path / "typo.log")
+    assert caplog.messages == [f"{tmp_path / 'typo.log'}: there is no such file yet"]
+
+
+def test_an_inode_of_64_bits_is_kept_in_the_spool(tmp_path: Path) -> None:
+    """NFS and FUSE make them up, and use every bit; SQLite's integers have a sign."""
+    place = Position(*identity(os.stat_result((0o100644, (1 << 64) - 5, (1 << 64) - 1, 1, 0, 0, 0, 0, 0, 0))), "/a", 7)
+    spool = Spool(tmp_path / "spool")
+    spool.append([], [place])
+    assert spool.positions() == [place]
+    spool.close()
+
+
 def test_an_inode_that_is_given_away_again_is_another_file(log: Path) -> None:
     add(log, "one")
     reader = Reader(log)
@@ -222,7 +289,7 @@ def test_nothing_is_lost_or_repeated_whatever_happens_to_the_files(tmp_path: Pat
     dice, log, written = random.Random(seed), tmp_path / "app.log", 0
     reader = Reader(tmp_path / pattern)
     for number in range(60):
-        match dice.choice(["append", "append", "append", "rename", "copytruncate", "restart", "read", "read"]):
+        match dice.choice(["append", "append", "append", "rename", "copytruncate", "restart", "read", "glance"]):
             case "append":
                 lines = [f"line {written + step}" for step in range(1, dice.randint(1, 9) + 1)]
                 add(log, *lines)
@@ -236,6 +303,8 @@ def test_nothing_is_lost_or_repeated_whatever_happens_to_the_files(tmp_path: Pat
                 reader.restart()
             case "read":
                 reader.read()
+            case "glance":
+                reader.read(scan=False)
     reader.restart()
     reader.read()
     in_order = sorted(reader.lines, key=lambda line: int(line.split()[1]))

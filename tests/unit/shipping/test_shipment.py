@@ -1,0 +1,150 @@
+"""The loop from files and pipes into a spool that is small, with somebody behind it who takes all that comes."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from brokernat.shipping.faults import SpoolFullError
+from brokernat.shipping.pipe import Pipe
+from brokernat.shipping.shipment import Shipment
+from brokernat.shipping.spool import SMALLEST_LIMIT, Spool
+from brokernat.shipping.tail import Tail
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from brokernat.shipping.sender import Sender
+
+SHORT_LINES = b"".join(b"%d\n" % number for number in range(60_000))
+GARBAGE = bytes(range(256)) * 4096
+CONTENTS = pytest.mark.parametrize(
+    "content", [SHORT_LINES, b"\n" * 60_000, GARBAGE], ids=["short lines", "line ends", "garbage"]
+)
+
+
+class Acknowledging:
+    """In the sender's place: every block is delivered as soon as it is there."""
+
+    def __init__(self, spool: Spool) -> None:
+        self.records: list[dict[str, Any]] = []
+        self._spool = spool
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        position = 0
+        while not self._over.wait(0.001):
+            for block in self._spool.blocks_after(position, 1 << 20):
+                self.records += map(json.loads, block.records)
+                self._spool.settled(block)
+                position = block.block_id
+
+
+@pytest.fixture
+def spool(tmp_path: Path) -> Spool:
+    """Closed by the run."""
+    return Spool(tmp_path / "spool", SMALLEST_LIMIT)
+
+
+def expected(content: bytes) -> list[str]:
+    return [line.removesuffix(b"\r").decode(errors="replace") for line in content.removesuffix(b"\n").split(b"\n")]
+
+
+def lines_of(sender: Acknowledging) -> list[str]:
+    """Those that came in pieces joined again."""
+    joined = "".join(one["message"] + ("" if one.get("continued") else "\n") for one in sender.records)
+    return joined.removesuffix("\n").split("\n")
+
+
+@pytest.mark.timeout(120)
+@CONTENTS
+def test_a_file_of_any_kind_passes_through_the_smallest_spool(spool: Spool, tmp_path: Path, content: bytes) -> None:
+    """Records are larger than their lines, line ends a hundred times: no block may need more room than there is."""
+    (tmp_path / "app.log").write_bytes(content)
+    tail = Tail([str(tmp_path / "app.log")], [], from_beginning=True)
+    sender = Acknowledging(spool)
+    assert Shipment(spool, cast("Sender", sender), tail=tail).run(once=True, patience=60) == 0
+    assert lines_of(sender) == expected(content)
+
+
+@pytest.mark.timeout(120)
+@CONTENTS
+def test_a_pipe_of_any_kind_passes_through_the_smallest_spool(spool: Spool, content: bytes) -> None:
+    reading, writing = os.pipe()
+
+    def write() -> None:
+        with os.fdopen(writing, "wb") as pipe:
+            pipe.write(content)
+
+    writer = threading.Thread(target=write, daemon=True)
+    writer.start()
+    sender = Acknowledging(spool)
+    try:
+        assert Shipment(spool, cast("Sender", sender), pipe=Pipe(reading)).run(once=False, patience=60) == 0
+    finally:
+        os.close(reading)
+    writer.join(30)
+    assert lines_of(sender) == expected(content)
+
+
+def test_a_stop_leaves_nothing_behind_of_what_was_read_from_a_pipe(
+    spool: Spool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would be nowhere: neither in the pipe nor in the spool."""
+    reading, writing = os.pipe()
+    sender = Acknowledging(spool)
+    shipment = Shipment(spool, cast("Sender", sender), pipe=Pipe(reading))
+    append = spool.append
+
+    def then_stop(*arguments: Any) -> None:
+        append(*arguments)
+        shipment.stop()
+
+    monkeypatch.setattr(spool, "append", then_stop)
+    written = os.write(writing, b"\n" * 40_000 + b"and a rest")
+    assert shipment.run(once=False, patience=60) == 0
+    os.set_blocking(reading, False)
+    os.close(writing)
+    left = os.read(reading, written)
+    os.close(reading)
+    assert sum(len(one["message"]) or 1 for one in sender.records) + len(left) == written
+
+
+class FullDisk:
+    """In the spool's place: something was acknowledged, and nothing can be written."""
+
+    pending = 1
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def settle(self) -> None:
+        self.asked += 1
+        raise SpoolFullError("the spool cannot be written: database or disk is full")
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_full_disk_is_said_once_and_not_with_every_look(caplog: pytest.LogCaptureFixture) -> None:
+    """The log may lie on the same disk."""
+    disk = FullDisk()
+    sender = Acknowledging(cast("Spool", disk))
+    sender._over.set()
+    Shipment(cast("Spool", disk), cast("Sender", sender)).run(once=True, patience=0.5)
+    assert disk.asked > 3
+    assert caplog.messages == [
+        "what was acknowledged cannot be noted: the spool cannot be written: database or disk is full"
+    ]
