@@ -8,9 +8,8 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
-from confluent_kafka import admin as untyped
 from tests.integration.doctor.bearer import bearer
+from tests.integration.doctor.groups import administrator, make_group
 from tests.integration.doctor.looking import TIMEOUT, looked_at, problems
 
 from brokernat.address import AddressMap
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("patient_doctor")]
 
-# What it exports it declares nowhere.
-kafka: Any = untyped
 KINDS = pytest.mark.parametrize(
     ("kind", "resource", "code"),
     [("group", Resource.GROUP, "BN701"), ("transaction", Resource.TRANSACTIONAL_ID, "BN702")],
@@ -79,13 +76,6 @@ def group_at(cluster: RunningCluster, node: int, prefix: str) -> str:
     )
 
 
-def commit(cluster: RunningCluster, group: str) -> None:
-    """Make a group that its coordinator lists."""
-    admin = kafka.AdminClient({"bootstrap.servers": ",".join(map(str, cluster.direct.bootstrap_servers))})
-    offsets = [ConsumerGroupTopicPartitions(group, [TopicPartition("orders", 0, 0)])]
-    next(iter(admin.alter_consumer_group_offsets(offsets).values())).result(TIMEOUT)
-
-
 def with_rule_for(cluster: RunningCluster, node: int) -> Cluster:
     """A map that lacks the other node."""
     return replace(
@@ -100,8 +90,7 @@ def test_nobody_is_asked_where_that_would_create_a_topic(doctor_scene: Scene) ->
     reasons = {each.code: each.reason for each in diagnose(seen).skipped}
     assert reasons["BN701"].startswith("this user sees no `__consumer_offsets`")
     assert reasons["BN702"].startswith("this user sees no `__transaction_state`")
-    admin = kafka.AdminClient({"bootstrap.servers": ",".join(map(str, hq.direct.bootstrap_servers))})
-    assert not any(name.startswith("__") for name in admin.list_topics(timeout=TIMEOUT).topics)
+    assert not any(name.startswith("__") for name in administrator(hq).list_topics(timeout=TIMEOUT).topics)
 
 
 @KINDS
@@ -125,7 +114,7 @@ def test_any_group_of_the_user_shows_that_the_unreached_coordinator_may_be_asked
     here, there = group_at(strict, 1, "reached"), group_at(strict, 2, "unreached")
     strict.allow(*(Allow(Operation.DESCRIBE, Resource.GROUP, name) for name in (here, there)))
     barred = with_rule_for(strict, 1)
-    commit(strict, here)
+    make_group(strict, here)
     missing = diagnose(looked_at(barred, groups=(there,)))
     assert {each.code for each in missing.findings if each.severity is Severity.ERROR} == {"BN605", "BN701"}
     assert missing.cause is not None

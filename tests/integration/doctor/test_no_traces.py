@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
-from confluent_kafka import admin as untyped
+from tests.integration.doctor.groups import administrator, kafka, listed, make_group
+from tests.integration.doctor.looking import TIMEOUT
 
 from brokernat.doctor.collecting import collect
 from brokernat.testbed import Allow, Operation, Topic
@@ -19,17 +19,13 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("patient_doctor")]
 
-# What it exports it declares nowhere.
-kafka: Any = untyped
-TIMEOUT = 60
 _ASKED = "Unexpected broker id"
 """What brokers say when they are asked for the settings of node -1: one line, and its trace below it."""
 
 
 def state(cluster: RunningCluster, *, with_rights: bool) -> dict[str, Any]:
     """All that an administrator sees, past everything under test."""
-    servers = ",".join(map(str, cluster.direct.bootstrap_servers))
-    admin = kafka.AdminClient({"bootstrap.servers": servers})
+    admin = administrator(cluster)
     topics = admin.list_topics(timeout=TIMEOUT).topics
     resources = [kafka.ConfigResource(kafka.ConfigResource.Type.TOPIC, name) for name in topics]
     resources += [kafka.ConfigResource(kafka.ConfigResource.Type.BROKER, str(node)) for node in cluster.nodes]
@@ -41,7 +37,7 @@ def state(cluster: RunningCluster, *, with_rights: bool) -> dict[str, Any]:
             settings[resource.restype, resource.name] = {name: entry.value for name, entry in told.items()}
     seen: dict[str, Any] = {
         "topics": {name: sorted(topic.partitions) for name, topic in topics.items()},
-        "groups": sorted((group.group_id, group.state) for group in admin.list_consumer_groups().result(TIMEOUT).valid),
+        "groups": listed(admin),
         "settings": settings,
         "ends": {name: cluster.end_offsets(name) for name in topics},
     }
@@ -73,9 +69,7 @@ def test_an_older_cluster_with_topics_groups_and_rights_is_as_before(doctor_scen
     hq = doctor_scene.hq2
     hq.create_topics([Topic("orders", partitions=4, replicas=2, configs={"retention.ms": "3600000"})])
     hq.allow(Allow(Operation.READ, name="orders"))
-    admin = kafka.AdminClient({"bootstrap.servers": ",".join(map(str, hq.direct.bootstrap_servers))})
-    offsets = [ConsumerGroupTopicPartitions("auditors", [TopicPartition("orders", 0, 0)])]
-    next(iter(admin.alter_consumer_group_offsets(offsets).values())).result(TIMEOUT)
+    make_group(hq, "auditors")
     # It is there by now, and on return every broker knows it.
     hq.create_topic("__consumer_offsets")
     before, written = state(hq, with_rights=True), logs(hq)

@@ -27,8 +27,9 @@ def problems(diagnosis: Diagnosis) -> set[str]:
 
 
 def behind_a_proxy(renumbered: int, newest_api_versions: int, *, describes_configs: bool = True) -> Diagnosis:
-    options = {"newest_api_versions": newest_api_versions, "describes_configs": describes_configs}
-    with serving(3, renumbered=renumbered, **options) as served:
+    with serving(
+        3, renumbered=renumbered, newest_api_versions=newest_api_versions, describes_configs=describes_configs
+    ) as served:
         return diagnose(collect(Cluster("hq", tuple(served.reachable.values())), TIMEOUT))
 
 
