@@ -18,6 +18,7 @@ from pathlib import Path
 from tests.integration.spark.standalone import SHORT_LIVED, StandaloneCluster, standalone_cluster
 
 from brokernat.clients.spark.connector import connector_jars
+from brokernat.testbed import NetnsWorld
 from brokernat.testbed.place import Place
 
 HERE = "127.0.0.1"
@@ -135,3 +136,16 @@ def spark_place(place: Place, folder: Path, *, mark_second_worker: bool = False)
     with standalone_cluster(folder / "standalone", workers=1, host=HERE, prefix=prefix) as standalone:
         replace(standalone, prefix=marked).add_worker("worker-2")
         yield SparkPlace(place, standalone, folder)
+
+
+@contextmanager
+def refused_to_second_worker(world: NetnsWorld, endpoint: str) -> Iterator[None]:
+    """Processes of the second worker get a reset from `endpoint`; nobody else does."""
+    host, _, port = endpoint.rpartition(":")
+    rule = f"meta skgid {WORKER_MARK} ip daddr {host} tcp dport {port} reject with tcp reset;"
+    chain = f"type filter hook output priority filter; policy accept; {rule}"
+    world.client.run("nft", "-f", "-", text=f"table inet one_executor {{ chain output {{ {chain} }}; }}\n")
+    try:
+        yield
+    finally:
+        world.client.run("nft", "delete", "table", "inet", "one_executor")

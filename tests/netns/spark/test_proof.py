@@ -2,14 +2,13 @@
 complaint is gone when it is healed."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
 import pytest
 from tests.netns.spark.pipeline_file import cluster_section, write_file
 from tests.netns.spark.prover import Answer, Prover, running_prover
-from tests.netns.spark.spark_place import WORKER_MARK, SparkPlace
+from tests.netns.spark.spark_place import SparkPlace, refused_to_second_worker
 
 from brokernat.clients.spark import Outcome, Proof, ProofRow
 from brokernat.doctor.in_spark import findings
@@ -109,16 +108,3 @@ def test_the_one_executor_that_cannot_reach_a_leader_is_named(
 def proof_of(answer: Answer) -> Proof:
     """The proof that the session had."""
     return Proof(tuple(ProofRow(**{**row, "outcome": Outcome(row["outcome"])}) for row in answer.rows), answer.missing)
-
-
-@contextmanager
-def refused_to_second_worker(world: NetnsWorld, endpoint: str) -> Iterator[None]:
-    """Processes of the second worker get a reset from `endpoint`; nobody else does."""
-    host, _, port = endpoint.rpartition(":")
-    rule = f"meta skgid {WORKER_MARK} ip daddr {host} tcp dport {port} reject with tcp reset;"
-    chain = f"type filter hook output priority filter; policy accept; {rule}"
-    world.client.run("nft", "-f", "-", text=f"table inet one_executor {{ chain output {{ {chain} }}; }}\n")
-    try:
-        yield
-    finally:
-        world.client.run("nft", "delete", "table", "inet", "one_executor")
