@@ -7,6 +7,7 @@ refused, because it would end in a message of the JVM that nobody connects with 
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from brokernat.clients.launch.kinds import Kind, Recognised
@@ -20,21 +21,24 @@ if TYPE_CHECKING:
 
 _OLDEST_JAVA = 11
 _JAVA_VERSION = re.compile(r'^JAVA_VERSION="?([^"\n]+)"?', re.MULTILINE)
+_JAVA_MODULES = re.compile(r'^MODULES="([^"\n]+)"', re.MULTILINE)
+_FOR_AGENTS = "java.instrument"
 # Options of Python that take the next word.
 _WITH_VALUE = frozenset({"-W", "-X", "--check-hash-based-pycs"})
 _BLIND = re.compile(r"-[a-zA-Z]*[IES][a-zA-Z]*")
 # Programs that start another one with an environment of its own choice.
-_STRIPPERS = frozenset({"sudo", "su", "doas", "ssh", "docker", "podman"})
+_STRIPPERS = frozenset({"sudo", "su", "doas", "pkexec", "systemd-run", "ssh", "docker", "podman", "nerdctl", "kubectl"})
+_ENV_EMPTY = re.compile(r"-|-[0v]*i.*|--ignore-environment")
 
 
 def doubts(program: Program, recognised: Recognised, command: Sequence[str]) -> Iterator[str]:
     """Each doubt as a sentence.
 
     Raises:
-        ConfigError: of kind `java-too-old`, this Java does not start with the agent.
+        ConfigError: of kind `java-too-old` or `java-without-agents`, this Java does not start with the agent.
     """
     if recognised.kind is Kind.JAVA:
-        _refuse_old_java(program)
+        _refuse_java(program)
     if recognised.kind is Kind.PYTHON:
         words = [*program.interpreter, *command] if program.interpreter else [*command]
         if flag := _blind_flag(words[1:]):
@@ -45,6 +49,8 @@ def doubts(program: Program, recognised: Recognised, command: Sequence[str]) -> 
     name = program.path.name
     if name in _STRIPPERS:
         yield f"{name} starts programs with another environment: put `brokernat exec` behind it, not in front"
+    if name == "env" and any(map(_ENV_EMPTY.fullmatch, _options(command))):
+        yield "env takes all variables away, the map among them: put `brokernat exec` behind it, not in front"
     elf = recognised.elf
     if recognised.kind is Kind.OTHER and elf is not None and elf.mentions_rdkafka:
         yield "librdkafka is named in it and not linked to it: where it is built in, no map can be brought into it"
@@ -63,14 +69,23 @@ def _blind_flag(words: Sequence[str]) -> str | None:
     return None
 
 
-def _refuse_old_java(program: Program) -> None:
+def _options(command: Sequence[str]) -> Iterator[str]:
+    """Of `env`: what stands in front of the first variable or program."""
+    return takewhile(lambda word: word.startswith("-"), command[1:])
+
+
+def _refuse_java(program: Program) -> None:
     """Told by the `release` file beside the launcher; without one the Java is taken as it is."""
-    release = program.path.resolve().parent.parent / "release"
     try:
-        found = _JAVA_VERSION.search(release.read_text("utf-8"))
+        release = (program.path.resolve().parent.parent / "release").read_text("utf-8")
     except OSError:
         return
-    if found and feature_of(found[1]) < _OLDEST_JAVA:
-        message = f"`{program.path}` is Java {found[1]}, and the agent needs {_OLDEST_JAVA}"
+    version, modules = _JAVA_VERSION.search(release), _JAVA_MODULES.search(release)
+    if version and feature_of(version[1]) < _OLDEST_JAVA:
+        message = f"`{program.path}` is Java {version[1]}, and the agent needs {_OLDEST_JAVA}"
         hint = f"run the program with a Java {_OLDEST_JAVA} or newer; Kafka clients of every version run there"
         raise ConfigError([Problem("java-too-old", message, hint)])
+    if modules and _FOR_AGENTS not in modules[1].split():
+        message = f"`{program.path}` was made without the module {_FOR_AGENTS}, and does not start with any agent"
+        hint = f"make it anew with `jlink --add-modules ...,{_FOR_AGENTS}`, or run the program with a whole Java"
+        raise ConfigError([Problem("java-without-agents", message, hint)])

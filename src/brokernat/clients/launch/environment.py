@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from brokernat.address import canonical_text
-from brokernat.errors import MissingToolError
+from brokernat.errors import ConfigError, MissingToolError, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from brokernat.address import AddressMap
 
@@ -38,6 +38,8 @@ UNMAPPED: Final = "BROKERNAT_UNMAPPED"
 
 HOOK_FOLDER: Final = Path(__file__).parent / "_python"
 _AGENT = re.compile(r"""\s*(?:"-javaagent:[^"]*brokernat-agent\.jar[^"]*"|-javaagent:\S*brokernat-agent\.jar\S*)""")
+_LONGEST: Final = 128 << 10
+"""Of one variable, its name and end included: MAX_ARG_STRLEN, execve(2)."""
 _PRELOAD_NAME = "libbrokernat-preload.so"
 _HOOK_END = "/".join(HOOK_FOLDER.parts[-4:])
 
@@ -103,6 +105,23 @@ def for_rules(address_map: AddressMap) -> tuple[Change, ...]:
     """What both the preloaded library and the Python module read."""
     rules, unmapped = canonical_text(address_map), address_map.unmapped.value
     return Change(MAP, rules, rules), Change(UNMAPPED, unmapped, unmapped)
+
+
+def check_lengths(changes: Iterable[Change]) -> None:
+    """Refuses what the kernel would not pass on.
+
+    Raises:
+        ConfigError: of kind `map-too-long`.
+    """
+    for change in changes:
+        length = len(f"{change.name}={change.value}".encode()) + 1
+        if length > _LONGEST:
+            message = f"the map is too long: {change.name} would have {length} bytes, and the kernel takes {_LONGEST}"
+            hint = (
+                "say networks instead of single addresses; a JVM can be given a file of rules, which `brokernat map "
+                "export` writes: -javaagent:JAR=file:/path"
+            )
+            raise ConfigError([Problem("map-too-long", message, hint)])
 
 
 def _other_libraries(value: str) -> str:

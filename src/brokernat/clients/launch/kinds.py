@@ -10,7 +10,8 @@
 | shell, other | anything else that is loaded dynamically: it may start all of the above | jvm, librdkafka, python |
 
 Whoever can only be guessed gets all three: each of them is silent in a program that it does not concern. A program
-that no way reaches (statically linked, Go) is refused: it would run, and meet the addresses that it cannot reach.
+that no way reaches (statically linked, Go) is refused: it would run, and meet the addresses that it cannot reach. Those
+that only start another one hand the environment on, however they were linked.
 """
 
 from __future__ import annotations
@@ -60,6 +61,7 @@ WAYS: dict[Kind, frozenset[Way]] = {
 
 SPARK_PROGRAMS = frozenset({"spark-submit", "pyspark", "spark-shell", "spark-sql", "spark-connect-shell", "sparkR"})
 _PYTHON = re.compile(r"(python|pypy)[0-9.]*t?")
+_STARTERS = frozenset({"dumb-init", "gosu", "su-exec", "tini", "tini-static", "uv", "uvx"})
 _SHELLS = frozenset({"sh", "bash", "dash", "ash", "busybox", "ksh", "zsh", "fish"})
 _STATIC_HINT = (
     "a statically linked program loads nothing that could translate: give it addresses by another way, such as the "
@@ -91,6 +93,8 @@ def recognise(program: Program) -> Recognised:
         return Recognised(Kind.PYTHON, f"the name {name}")
     if name in _SHELLS:
         return Recognised(Kind.SHELL, f"the name {name}")
+    if name in _STARTERS:
+        return Recognised(Kind.OTHER, f"the name {name}, it starts another program")
     if program.head.startswith(MAGIC):
         return _recognise_binary(program)
     return _recognise_script(program) if program.text is not None else Recognised(Kind.OTHER, "no file that is known")

@@ -84,7 +84,7 @@ def plan(
 
     Raises:
         ProgramNotFoundError, NotExecutableError: the command's first word.
-        ConfigError: no map, maps that exclude each other, a program that no map can be brought into.
+        ConfigError: no map or one that is too long, maps that exclude each other, a program that none gets into.
         MissingToolError: what would serve the program is not built or not installed.
     """
     base = spark_executors.without_ours(env.without_ours(environ))
@@ -109,6 +109,7 @@ def plan(
         words, file = with_properties(words, clusters[0])
         files.append(file)
         notes.append(Note(f"{file.path} holds the {file.about}"))
+    env.check_lengths(changes)
     final = {**base, **{change.name: change.value for change in changes if change.value is not None}}
     gone = tuple(Change(name, None) for name in sorted(environ.keys() - final.keys()))
     return Launch(program.path, words, recognised.kind, final, (*changes, *gone), tuple(files), tuple(notes))

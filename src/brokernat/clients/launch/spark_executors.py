@@ -76,12 +76,12 @@ def with_executors(
         jar: the agent's absolute path on every host; None where nobody vouches for one.
 
     Raises:
-        ConfigError: a relative path, or a job on other hosts that only a path can serve.
+        ConfigError: a relative path, a job on other hosts that only a path can serve, words that cannot be read.
         MissingToolError: there is no agent jar to ship.
     """
     submit_args = environ.get(SUBMIT_ARGS)
     is_submit = kind is Kind.SPARK
-    own, rest = _split(command[1:] if is_submit else shlex.split(submit_args or _NO_SUBMIT_ARGS))
+    own, rest = _split(command[1:] if is_submit else _words(submit_args or _NO_SUBMIT_ARGS))
     present = _settings(own, environ, program.resolve().parent.parent if is_submit else None)
     if jar is not None:
         if not PurePosixPath(jar).is_absolute():
@@ -121,7 +121,11 @@ def _refuse_what_only_a_path_serves(present: Mapping[str, str], words: Sequence[
 
 def without_ours(environ: Mapping[str, str]) -> dict[str, str]:
     """The environment without what an outer `exec` had put into `PYSPARK_SUBMIT_ARGS`."""
-    words = shlex.split(environ.get(SUBMIT_ARGS, ""))
+    try:
+        words = shlex.split(environ.get(SUBMIT_ARGS, ""))
+    except ValueError:
+        # Not ours, and nobody's business unless Spark is started.
+        return dict(environ)
     kept: list[str] = []
     left = iter(words)
     for option in left:
@@ -152,6 +156,14 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
         takes_value = words[position] not in _SWITCHES and "=" not in words[position]
         position += 2 if takes_value else 1
     return list(words[:position]), list(words[position:])
+
+
+def _words(submit_args: str) -> list[str]:
+    try:
+        return shlex.split(submit_args)
+    except ValueError as error:
+        message = f"{SUBMIT_ARGS} cannot be read: {error}"
+        raise _refused("submit-args-unreadable", message, "quote its words as a shell does, or unset it") from None
 
 
 def _refused(kind: str, message: str, hint: str) -> ConfigError:

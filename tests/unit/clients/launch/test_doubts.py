@@ -35,6 +35,17 @@ def test_programs_with_an_environment_of_their_own(program: MakeProgram) -> None
     assert "put `brokernat exec` behind it" in said(program("sudo", elf(needed=["libc.so.6"])))[0]
 
 
+@pytest.mark.parametrize("words", ["-i kcat", "- kcat", "-i A=b java x", "--ignore-environment kcat", "-vi kcat"])
+def test_an_env_that_takes_everything_away(program: MakeProgram, words: str) -> None:
+    (text,) = said(program("env", elf(needed=["libc.so.6"])), *words.split())
+    assert "put `brokernat exec` behind it" in text
+
+
+@pytest.mark.parametrize("words", ["A=b kcat -i", "-u A kcat", "-C /tmp kcat", "kcat - -i", "-v kcat"])
+def test_an_env_that_hands_on_what_it_has(program: MakeProgram, words: str) -> None:
+    assert said(program("env", elf(needed=["libc.so.6"])), *words.split()) == []
+
+
 def test_librdkafka_that_may_be_built_in(program: MakeProgram) -> None:
     assert "built in" in said(program("app", elf(needed=["libc.so.6"], extra=b"rd_kafka_new\0")))[0]
     assert said(program("kcat", elf(needed=["librdkafka.so.1"], extra=b"rd_kafka_new\0"))) == []
@@ -48,4 +59,17 @@ def test_java_by_its_release_file(program: MakeProgram, version: str, refused: b
         assert said(java) == []
         return
     with pytest.raises(ConfigError, match=f"Java {version}, and the agent needs 11"):
+        said(java)
+
+
+@pytest.mark.parametrize(
+    ("modules", "refused"), [("java.base java.logging", True), ("java.base java.instrument", False)]
+)
+def test_java_of_an_image_that_has_no_agents(program: MakeProgram, modules: str, refused: bool) -> None:
+    java = program("image/bin/java", elf(needed=["libjli.so"]))
+    (java.parent.parent / "release").write_text(f'JAVA_VERSION="17.0.9"\nMODULES="{modules}"\n')
+    if not refused:
+        assert said(java) == []
+        return
+    with pytest.raises(ConfigError, match=r"without the module java\.instrument"):
         said(java)

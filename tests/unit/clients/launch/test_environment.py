@@ -6,7 +6,7 @@ import pytest
 
 from brokernat.address import AddressMap
 from brokernat.clients.launch import environment as env
-from brokernat.errors import MissingToolError
+from brokernat.errors import ConfigError, MissingToolError
 
 LIBRARY = Path("/opt/libbrokernat-preload.so")
 OPTION = "-javaagent:/opt/brokernat-agent.jar=a:1=b:2;unmapped=fail"
@@ -61,3 +61,12 @@ def test_an_option_with_blanks_is_quoted_as_the_jvm_reads_it() -> None:
 def test_a_path_that_the_loader_would_split(folder: str) -> None:
     with pytest.raises(MissingToolError, match="LD_PRELOAD splits"):
         env.for_librdkafka({}, Path(folder) / LIBRARY.name)
+
+
+def test_a_map_that_the_kernel_would_not_pass_on_is_refused_with_another_way() -> None:
+    change = env.for_rules(RULES)[0]
+    env.check_lengths([change, env.Change("GONE", None)])
+    long = ",".join(f"10.{n // 250}.{n % 250}.1:9092=gateway:{n + 1}" for n in range(5_000))
+    with pytest.raises(ConfigError, match=r"BROKERNAT_MAP would have \d+ bytes, and the kernel takes 131072") as caught:
+        env.check_lengths(env.for_rules(AddressMap.parse(long)))
+    assert "file:/path" in str(caught.value.hint)

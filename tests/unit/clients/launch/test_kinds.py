@@ -28,6 +28,9 @@ BINARIES = {
     "python3.12": (elf(needed=["libc.so.6"]), Kind.PYTHON),
     "busybox": (elf(interpreter=None), Kind.SHELL),
     "timeout": (elf(needed=["libc.so.6"]), Kind.OTHER),
+    "tini-static": (elf(interpreter=None), Kind.OTHER),
+    "gosu": (elf(interpreter=None, extra=b"\xff Go buildinf:"), Kind.OTHER),
+    "uv": (elf(interpreter=None), Kind.OTHER),
     "unknown": (b"\x7fELF\x02\x01", Kind.OTHER),
 }
 

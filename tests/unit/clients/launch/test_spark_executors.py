@@ -153,3 +153,16 @@ def test_an_outer_exec_is_taken_out(theirs: str | None, left: dict[str, str] | N
         first = shlex.split(before["PYSPARK_SUBMIT_ARGS"])
         assert shlex.split(after["PYSPARK_SUBMIT_ARGS"])[: len(first) - 1] == first[:-1]
     assert without_ours(before) == before
+
+
+def test_words_that_no_shell_could_read_are_refused_only_where_spark_reads_them() -> None:
+    environ = {"PYSPARK_SUBMIT_ARGS": "--conf 'spark.app.name=it is open"}
+    assert without_ours(environ) == environ
+    with pytest.raises(ConfigError, match="PYSPARK_SUBMIT_ARGS cannot be read: No closing quotation"):
+        python(environ["PYSPARK_SUBMIT_ARGS"])
+
+
+def test_the_files_of_a_job_go_with_it() -> None:
+    line = "spark-submit --py-files lib.zip,more.py --files=rules.txt -c spark.a=b job.py --py-files not-ours.py"
+    words = shlex.split(line)
+    assert submit(line) == (*words[:6], "--conf", EXECUTOR, *words[6:])
