@@ -101,3 +101,10 @@ def test_nothing_of_a_log_is_obeyed_by_a_terminal(run: Run, folder: Path, output
     (folder / "app.log").write_text(line + f"KafkaJSConnectionError: Connection error: getaddrinfo X {host}\n")
     said = run("explain", "app.log", "--format", output)
     assert [character for character in said if character != "\n" and printable(character) != character] == []
+
+
+def test_of_a_long_line_the_part_that_says_it_is_shown(run: Run) -> None:
+    said = run("explain", '{"kubernetes":"' + "x" * 3000 + '"} ' + DEAD.format(1, 2).strip() + " " + "y" * 3000)
+    shown = next(line for line in said.splitlines() if "could not be established" in line)
+    assert len(shown) < 420
+    assert "Connection to node 2 (192.168.1.23/192.168.1.23:9092)" in shown

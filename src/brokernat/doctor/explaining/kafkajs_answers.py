@@ -101,8 +101,8 @@ SYMPTOMS: Final = (
         "kafkajs-no-coordinator",
         Family.KAFKAJS,
         "the cluster names no coordinator",
-        ("The group coordinator is not available",),
-        r"(?:KafkaJS\w+: |\"error\":\")The group coordinator is not available",
+        ("The group coordinator is not available", "KafkaJSGroupCoordinatorNotFound: "),
+        r"(?:KafkaJS\w+: |\"error\":\")The group coordinator is not available|KafkaJSGroupCoordinatorNotFound: ",
         says(NO_COORDINATOR, LOOK_AT_OFFSETS_TOPIC, "BN703", "BN504"),
     ),
 )

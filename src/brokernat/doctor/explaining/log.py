@@ -79,13 +79,13 @@ def pieces(stream: TextIO) -> Iterator[str]:
 def _said(texts: list[str]) -> dict[object, tuple[Recognised, str]]:
     """What the texts of one line say; twice the same, as in a message and its stack, is said once."""
     said: dict[object, tuple[Recognised, str]] = {}
-    for text in texts:
-        found = recognise(text)
+    for text in map(str.strip, texts):
+        found, shown = recognise(text), text
         if found and not text.isprintable():
-            text = printable(text.replace("\t", " ").strip())
-            found = recognise(text)
+            shown = printable(text.replace("\t", " "))
+            found = recognise(shown)
         if found:
-            said.setdefault(_key(found), (found, text.strip()))
+            said.setdefault(_key(found), (found, shown))
     return said
 
 

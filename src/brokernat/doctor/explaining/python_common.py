@@ -85,6 +85,23 @@ SYMPTOMS: Final = (
         says(NO_COORDINATOR, LOOK_AT_OFFSETS_TOPIC, "BN703", "BN504"),
     ),
     Symptom(
+        "python-coordinator-lost",
+        Family.PYTHON,
+        "the group's coordinator is not reached",
+        ("Marking the coordinator dead (node ",),
+        r"Marking the coordinator dead \(node (?P<node>[\w-]+)\) ?for group (?P<group>[^\s:]+?)"
+        r"(?:\.$|: (?!.*NotCoord)|$)",
+        says(
+            "The client does not get on with node {node}, the coordinator of group `{group}`, and asks anew who it is. "
+            "The coordinator's endpoint comes by another answer than the topics' leaders.",
+            "the errors above it say why: explain the whole log",
+            "BN701",
+            "BN302",
+            "BN601",
+        ),
+        Telling.EFFECT,
+    ),
+    Symptom(
         "python-bootstrap-failed",
         Family.PYTHON,
         "no bootstrap server could be used",

@@ -28,10 +28,11 @@ _WITHOUT_MAP = frozenset({"BN301", "BN302"})
 
 @dataclass(frozen=True, slots=True)
 class Recognised:
-    """A row, and what this line names."""
+    """A row, and what this line names. `end` is where in the line it has been said."""
 
     symptom: Symptom
     named: Named
+    end: int
 
     @property
     def reading(self) -> Reading:
@@ -92,5 +93,5 @@ def recognise(line: str) -> Recognised | None:
         for symptom in fragments.rows(line):
             match = symptom.compiled.search(line)
             if match:
-                return Recognised(symptom, named(match))
+                return Recognised(symptom, named(match), match.end())
     return None

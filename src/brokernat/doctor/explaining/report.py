@@ -76,7 +76,7 @@ def _entry_json(entry: Entry) -> dict[str, Any]:
         "count": entry.count,
         "first_seen": entry.first_seen,
         "last_seen": entry.last_seen,
-        "line": _shown(entry.line),
+        "line": _shown(entry),
     }
 
 
@@ -84,7 +84,7 @@ def _entry(entry: Entry, width: int) -> Iterator[str]:
     found = entry.found
     yield from folded(f"{found.symptom.family.value}: {found.symptom.title}", width, "", "  ")
     # A line is not folded: people search for it.
-    yield f"  {_shown(entry.line)}"
+    yield f"  {_shown(entry)}"
     if entry.count > 1:
         span = f", {entry.first_seen} to {entry.last_seen}" if entry.first_seen else ""
         yield from _field("seen", f"{entry.count} times{span}", width)
@@ -109,5 +109,8 @@ def _field(name: str, text: str, width: int) -> list[str]:
     return folded(text, width, f"  {name:<6} ", " " * 9)
 
 
-def _shown(line: str) -> str:
-    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]} …"
+def _shown(entry: Entry) -> str:
+    """The line; of a very long one the part that says it, which need not be its head."""
+    line, start = entry.line, max(0, entry.found.end - _LONGEST)
+    cut = line[start : start + _LONGEST]
+    return f"{'… ' if start else ''}{cut}{' …' if start + _LONGEST < len(line) else ''}"

@@ -1,6 +1,7 @@
 """A whole log is folded into what it says, in bounded memory."""
 
 import io
+import json
 import tracemalloc
 from collections.abc import Iterator
 
@@ -23,6 +24,26 @@ def test_lines_that_say_the_same_are_one_entry() -> None:
     assert (first.first_seen, first.last_seen) == ("2026-11-21 18:00:01,000", "2026-11-21 18:00:03,000")
     # A line without a time happened at that of the line above it.
     assert (late.first_seen, late.last_seen) == (None, "2026-11-21 18:00:03,000")
+
+
+def test_a_stack_in_one_line_says_several_things_and_each_once() -> None:
+    dead = line(1, 1).strip()
+    stack = f"{dead}\n\tat x\nCaused by: {LATE}Caused by: {LATE}"
+    docker = json.dumps({"log": stack, "time": "2026-11-21T17:00:01Z"}) + "\n"
+    found = account([docker, docker])
+    assert (found.lines, found.recognised) == (2, 2)
+    assert [(each.found.symptom.key, each.count) for each in found.entries] == [
+        ("java-no-connection", 2),
+        ("java-no-node", 2),
+    ]
+    assert found.entries[1].line == f"Caused by: {LATE.strip()}"
+    # The client's own time, not the collector's, where it says one.
+    assert {each.last_seen for each in found.entries} == {"2026-11-21 18:00:01,000"}
+
+
+def test_a_collectors_time_is_better_than_none() -> None:
+    found = account([json.dumps({"log": LATE, "time": "2026-11-21T17:00:01Z"}) + "\n"])
+    assert found.entries[0].first_seen == "2026-11-21T17:00:01Z"
 
 
 def test_many_endpoints_are_counted_together() -> None:
