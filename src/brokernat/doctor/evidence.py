@@ -63,7 +63,7 @@ class Objection:
     """What some clients have against a certificate that others take."""
 
     clients: tuple[Client, ...]
-    outcome: Literal["expired", "name-mismatch"]
+    outcome: Literal["expired", "untrusted", "name-mismatch"]
     detail: str = ""
 
 

@@ -63,5 +63,6 @@ for name in root stranger lapsed issuing own-over of-lapsed common-name for-clie
 done
 shown whole.pem good issuing
 shown alone.pem good
+shown issuing-and-root.pem issuing root
 shown over.pem over issuing
 shown below-over.pem below-over issuing-over

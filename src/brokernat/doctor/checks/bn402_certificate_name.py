@@ -1,6 +1,6 @@
 """What: none of the names in the certificate is the one that the client verifies: the advertised one, or that of the
 bootstrap server. An address map does not change the name. Or not all clients take it for that: Java wants no `_` in a
-name, librdkafka and Python want two dots behind a `*`, Python a `*` alone in its label.
+name, librdkafka and Python want a `*` alone in its label and two dots behind it.
 Why: the certificate was made for other names; a bootstrap server that is a gateway is not in the brokers' certificates;
 an address stands there as a name (`dns:10.0.0.5`), and counts for no client.
 Remedy: a certificate with this name among its alternative names, or the name of the certificate.

@@ -1,6 +1,7 @@
 """What: the certificate is expired or not valid yet, no authority of the client's trust store signed it, or it was made
 for something else. Which clients mind: a certificate that is in the trust store itself, a broker's own or an
-authority's, goes on working in Java after its time is over, and librdkafka and Python refuse it then.
+authority's, goes on working in Java after its time is over, and librdkafka and Python refuse it then. They also want
+the root there, where Java is content with an authority below it.
 Why: it was not renewed, the trust store is another one, the broker leaves out a certificate between its own and the
 authority's, or something in between ends TLS with a certificate of its own.
 Remedy: renew it, add its authority to the trust store, or let the broker present the whole chain.
@@ -20,6 +21,18 @@ if TYPE_CHECKING:
 
 CODE = "BN403"
 _RENEW = ("renew the certificate",)
+_SOME_MIND = {
+    "expired": (
+        "the time of a certificate that the trust store holds is over, or has not begun: Java's clients take it all "
+        "the same, librdkafka and Python refuse it",
+        Remedy(("take the new one into the trust store once it is renewed",), _RENEW),
+    ),
+    "untrusted": (
+        "the trust store holds an authority below the root and not the root: Java's clients are content with that, "
+        "librdkafka and Python before 3.13 are not",
+        Remedy(("add the root that signed it to the trust store, where other clients than Java's use it",)),
+    ),
+}
 
 
 def _find(evidence: Evidence) -> Iterator[Finding]:
@@ -28,12 +41,8 @@ def _find(evidence: Evidence) -> Iterator[Finding]:
         if tls is None:
             continue
         for objection in tls.objections:
-            if objection.outcome == "expired":
-                message = (
-                    "the time of a certificate that the trust store holds is over, or has not begun: "
-                    "Java's clients take it all the same, librdkafka and Python refuse it"
-                )
-                remedy = Remedy(("take the new one into the trust store once it is renewed",), _RENEW)
+            if objection.outcome in _SOME_MIND:
+                message, remedy = _SOME_MIND[objection.outcome]
                 yield Finding(CODE, Severity.WARNING, spot.subject, message, (objection.detail,), remedy=remedy)
         if tls.outcome in _SAID:
             message, remedy = _SAID[tls.outcome](tls, evidence.taken_at)

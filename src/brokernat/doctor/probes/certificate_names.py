@@ -3,11 +3,13 @@
 All clients agree about whole names (RFC 6125, 6.4.1) and about the subject's common name, which counts only where no
 alternative name is one of DNS: certificates of old instructions have nothing else. They differ in the rest:
 
-| certificate | host | Java (`HostnameChecker`) | librdkafka (`SSL_set1_host`) | Python (`ssl`) |
-|---|---|---|---|---|
-| `*.hq` | `kafka-1.hq` | takes it | wants two dots behind a star | as librdkafka |
-| `kafka-*.hq.internal` | `kafka-1.hq.internal` | takes it | takes it | wants a star alone |
-| `kafka_1` | `kafka_1` | `Illegal given domain name` | takes it | takes it |
+| certificate | host | Java (`HostnameChecker`) | librdkafka and Python (`X509_check_host`) |
+|---|---|---|---|
+| `*.hq` | `kafka-1.hq` | takes it | want two dots behind a star |
+| `kafka-*.hq.internal` | `kafka-1.hq.internal` | takes it | want a star alone in the first label |
+| `kafka_1` | `kafka_1` | `Illegal given domain name` | take it |
+
+Seen with JDK 17, librdkafka 2.15 and Python 3.11.
 
 An address is held against the addresses of a certificate and nothing else. So a name that reads like an address is kept
 as `DNS:10.0.0.5`, which is no host and stands in the report as what it is.
@@ -75,23 +77,18 @@ def _java(pattern: str, host: str) -> bool:
     return _labels_match(pattern, host) if stars else pattern == host
 
 
-def _librdkafka(pattern: str, host: str) -> bool:
-    """A star stands at an end of the first label, alone in it or not, and two dots follow."""
-    first, _, rest = pattern.partition(".")
+def _openssl(pattern: str, host: str) -> bool:
+    """A star stands alone in the first label, and two dots follow."""
     if "*" not in pattern:
         return pattern == host
-    at_an_end = first.startswith("*") or first.endswith("*")
-    return pattern.count("*") == 1 and at_an_end and "." in rest and _labels_match(pattern, host)
-
-
-def _python(pattern: str, host: str) -> bool:
-    return (pattern.startswith("*.") or "*" not in pattern) and _librdkafka(pattern, host)
+    first, _, rest = pattern.partition(".")
+    return first == "*" and "*" not in rest and "." in rest and _labels_match(pattern, host)
 
 
 _MATCHING: Mapping[Client, Callable[[str, str], bool]] = {
     "java": _java,
-    "librdkafka": _librdkafka,
-    "python": _python,
+    "librdkafka": _openssl,
+    "python": _openssl,
 }
 
 

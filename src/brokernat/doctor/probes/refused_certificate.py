@@ -10,22 +10,17 @@ from __future__ import annotations
 
 import ssl
 import time
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from brokernat.doctor.evidence import Objection, Presented, TlsSeen
-from brokernat.doctor.probes.certificate_names import common_names
+from brokernat.doctor.probes.chain import chain, presented
 from brokernat.doctor.probes.dialling import connect, start_tls
-from brokernat.doctor.probes.tls import by_name
+from brokernat.doctor.probes.tls import accepted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from brokernat.doctor.client_side import ClientSide
+    from brokernat.doctor.probes.chain import Info
     from brokernat.doctor.probes.dialling import Streams
-
-    # A certificate, as `getpeercert` has it.
-    Info = Mapping[str, Any]
 
 
 async def shake_hands_undated(streams: Streams, client: ClientSide, name: str, patience: float) -> TlsSeen | None:
@@ -38,10 +33,10 @@ async def shake_hands_undated(streams: Streams, client: ClientSide, name: str, p
         await start_tls(streams, client.tls.undated, name, patience)
     except OSError:
         return None
-    *path, anchor = _chain(streams, verified=True)
+    *path, anchor = chain(streams, verified=True)
     if not all(map(_valid_now, path)):
         return None
-    seen = by_name(streams, client, name)
+    seen = accepted(streams, client, name)
     about = presented(anchor)
     expired = Objection(("librdkafka", "python"), "expired", f"`{about.subject}`: {about.since} to {about.until}")
     return TlsSeen(seen.outcome, seen.names, objections=(expired, *seen.objections))
@@ -57,38 +52,13 @@ async def presented_chain(address: str, port: int, name: str, patience: float) -
     context.verify_mode = ssl.CERT_NONE
     try:
         await start_tls(streams, context, name, patience)
-        return tuple(map(presented, _chain(streams, verified=False)))
+        return tuple(map(presented, chain(streams, verified=False)))
     except OSError:
         return ()
     finally:
         streams[1].transport.abort()
 
 
-def presented(certificate: Info) -> Presented:
-    """What evidence keeps of a certificate."""
-    subject, issuer = (_said(certificate.get(part)) for part in ("subject", "issuer"))
-    since, until = (_moment(certificate[part]) for part in ("notBefore", "notAfter"))
-    return Presented(subject, issuer, since, until)
-
-
-def _chain(streams: Streams, *, verified: bool) -> Sequence[Info]:
-    # Python has this for everybody from 3.13 on, and as bytes only; what is below has it since 3.10, taken apart.
-    inner = streams[1].get_extra_info("ssl_object")._sslobj  # noqa: SLF001
-    found = inner.get_verified_chain() if verified else inner.get_unverified_chain()
-    return [each.get_info() for each in found or ()]
-
-
 def _valid_now(certificate: Info) -> bool:
     begins, ends = (ssl.cert_time_to_seconds(certificate[part]) for part in ("notBefore", "notAfter"))
     return begins <= time.time() <= ends
-
-
-def _moment(text: str) -> str:
-    return datetime.fromtimestamp(ssl.cert_time_to_seconds(text), UTC).isoformat(timespec="seconds")
-
-
-def _said(subject: object) -> str:
-    """The common name, or everything where there is none."""
-    named = common_names(subject)
-    parts = subject if isinstance(subject, tuple) else ()
-    return named[-1] if named else ", ".join(f"{kind}={value}" for part in parts for kind, value in part)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from brokernat.doctor.evidence import Client, Objection, TlsSeen
 from brokernat.doctor.probes.certificate_names import certificate_names, taken_by
+from brokernat.doctor.probes.chain import chain, ends_in_a_root, presented
 from brokernat.doctor.probes.dialling import start_tls
 
 if TYPE_CHECKING:
@@ -43,17 +44,24 @@ async def shake_hands(streams: Streams, client: ClientSide, name: str, patience:
         return TlsSeen("failed", detail=f"no answer within {patience:g} s")
     except OSError as error:
         return TlsSeen("closed", detail=error.strerror or type(error).__name__)
-    return by_name(streams, client, name)
+    return accepted(streams, client, name)
 
 
-def by_name(streams: Streams, client: ClientSide, name: str) -> TlsSeen:
-    """What the names of the certificate are worth, on a connection whose chain is verified."""
+def accepted(streams: Streams, client: ClientSide, name: str) -> TlsSeen:
+    """What other clients make of a certificate that is verified, and what its names are worth."""
+    assert client.tls is not None  # noqa: S101
+    anchor = chain(streams, verified=True)[-1]
+    objections = []
+    if not ends_in_a_root(anchor, client.tls.context.get_ca_certs()):
+        objections.append(Objection(("librdkafka", "python"), "untrusted", f"`{presented(anchor).subject}`"))
     names = certificate_names(streams[1].get_extra_info("peercert") or {})
     takers = taken_by(names, name) if client.verify_name else ALL_CLIENTS
     if not takers:
-        return TlsSeen("name-mismatch", names)
+        return TlsSeen("name-mismatch", names, objections=tuple(objections))
     others = tuple(each for each in ALL_CLIENTS if each not in takers)
-    return TlsSeen("ok", names, objections=(Objection(others, "name-mismatch"),) if others else ())
+    if others:
+        objections.append(Objection(others, "name-mismatch"))
+    return TlsSeen("ok", names, objections=tuple(objections))
 
 
 def about_client_certificate(reason: str) -> bool:

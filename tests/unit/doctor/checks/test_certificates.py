@@ -72,6 +72,11 @@ def test_what_java_takes_and_others_refuse_is_a_warning() -> None:
     assert found.evidence == (lapsed.detail,)
 
 
+def test_an_authority_below_the_root_does_for_java() -> None:
+    (found,) = told(TlsSeen("ok", objections=(Objection(("librdkafka", "python"), "untrusted", "`HQ issuing`"),)))
+    assert (found.code, found.severity, found.evidence) == ("BN403", Severity.WARNING, ("`HQ issuing`",))
+
+
 @pytest.mark.parametrize(
     ("clients", "severity", "who"),
     [

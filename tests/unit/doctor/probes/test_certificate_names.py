@@ -19,7 +19,7 @@ OLD = {"subject": ((("countryName", "DE"),), (("commonName", "kafka-1.hq"),))}
         (("*.hq",), "kafka-1.hq", {"java"}),
         (("*",), "kafka-1", set()),
         (("*.",), "kafka-1", set()),
-        (("kafka-*.hq.internal",), "kafka-1.hq.internal", {"java", "librdkafka"}),
+        (("kafka-*.hq.internal",), "kafka-1.hq.internal", {"java"}),
         (("k*1.hq.internal",), "kafka-1.hq.internal", {"java"}),
         (("kafka.*.hq.internal",), "kafka.a.hq.internal", {"java"}),
         (("kafka_1",), "kafka_1", {"librdkafka", "python"}),

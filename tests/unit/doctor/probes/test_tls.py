@@ -126,7 +126,7 @@ def seen(
 
 @pytest.mark.parametrize(
     ("chain", "trusted"),
-    [("whole", "root"), ("whole", "issuing"), ("alone", "issuing"), ("common-name", "root")],
+    [("whole", "root"), ("whole", "issuing-and-root"), ("common-name", "root")],
 )
 def test_what_every_client_takes(chain: str, trusted: str) -> None:
     server = Server(chain)
@@ -164,6 +164,15 @@ def test_java_does_not_ask_what_it_trusts_for_its_time(chain: str, trusted: str,
     (objection,) = look.tls.objections
     assert (objection.clients, objection.outcome) == (("librdkafka", "python"), "expired")
     assert objection.detail == f"`{about}`: 2020-01-01T00:00:00+00:00 to 2020-02-01T00:00:00+00:00"
+
+
+@pytest.mark.parametrize(("chain", "trusted"), [("whole", "issuing"), ("alone", "issuing"), ("alone", "alone")])
+def test_java_wants_no_root(chain: str, trusted: str) -> None:
+    look = seen(Server(chain), client(trusted))
+    assert look.tls is not None
+    assert (look.tls.outcome, look.speaks) == ("ok", "kafka")
+    (objection,) = look.tls.objections
+    assert (objection.clients, objection.outcome) == (("librdkafka", "python"), "untrusted")
 
 
 @pytest.mark.parametrize(("chain", "name"), [("whole", "kafka-2.hq.internal"), ("address-as-name", "127.0.0.1")])
