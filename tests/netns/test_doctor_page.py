@@ -177,7 +177,7 @@ def test_printed_it_is_light_and_whole(browser: Browser, saved: Any) -> None:
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.locator("svg.wide").is_visible()
     assert page.evaluate(
-        "[...document.querySelectorAll('.scroll, pre')].every(e => e.scrollHeight <= e.clientHeight + 1)"
+        "[...document.querySelectorAll('.scroll, .many, pre')].every(e => e.scrollHeight <= e.clientHeight + 1)"
     )
     assert page.pdf(format="A4").startswith(b"%PDF")
     page.close()

@@ -1,6 +1,7 @@
 """What was seen, one line each, with the state of it: the list behind the picture.
 
-Of many brokers that are all well, or all broken in the same way, the first ones are named and the rest is counted.
+Of many brokers that are all well, or all broken in the same way, the first ones are named and the rest is counted, the
+broken ones before the others.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 Line = tuple[State, str]
 _NAMED = {State.OK: 6, State.DOUBTFUL: 12, State.BROKEN: 12}
+_WORST_FIRST = (State.BROKEN, State.DOUBTFUL, State.OK)
+_FEW = 12
 
 
 def seen(diagnosis: Diagnosis, *, every: bool = False) -> Iterator[Line]:
@@ -30,7 +33,11 @@ def seen(diagnosis: Diagnosis, *, every: bool = False) -> Iterator[Line]:
     alike: dict[tuple[State, str], list[Route]] = {}
     for route in routes(diagnosis):
         alike.setdefault((route.state, end(route).words), []).append(route)
-    for (state, words), members in alike.items():
+    kinds = list(alike.items())
+    if len(diagnosis.evidence.paths) > _FEW:
+        # Of many nobody finds the broken ones behind those that are well.
+        kinds.sort(key=lambda kind: _WORST_FIRST.index(kind[0][0]))
+    for (state, words), members in kinds:
         # One more line than a line that counts them costs nothing.
         shown = len(members) if every or len(members) <= _NAMED[state] + 1 else _NAMED[state]
         for route in members[:shown]:

@@ -50,7 +50,13 @@ def parsed(page: str) -> ET.Element:
 def named(host: str) -> Evidence:
     """A cluster of one broker that says this."""
     broker = Advertised(1, host, 9092)
-    return replace(WITHOUT_MAP, cluster=host, paths=(Path(broker, replace(refused("h:1"), endpoint=broker.endpoint)),))
+    told = replace(WITHOUT_MAP.bootstraps[0], brokers=(broker,))
+    return replace(
+        WITHOUT_MAP,
+        cluster=host,
+        bootstraps=(told,),
+        paths=(Path(broker, replace(refused("h:1"), endpoint=broker.endpoint)),),
+    )
 
 
 def text_of(page: str) -> str:

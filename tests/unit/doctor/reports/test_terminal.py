@@ -52,6 +52,7 @@ def test_two_hundred_brokers_are_no_longer_than_a_few_screens() -> None:
     dead = tuple(Path(each, refused(each.endpoint)) for each in MANY[100:])
     half = terminal(diagnose(replace(WITHOUT_MAP, bootstraps=(look,), paths=(*paths[:100], *dead))))
     assert "x  88 more nodes, from 112 to 199: refused" in half
+    assert half.index("x  node 100 advertises") < half.index("ok node 0 advertises")
     assert "and 88 more (all of them: --format json)" in half
     assert len(half.splitlines()) < 250
 
