@@ -42,7 +42,10 @@ _KRAFT = {
     "process.roles": "broker,controller",
     "controller.listener.names": "CONTROLLER",
     "controller.quorum.election.timeout.ms": "500",
-    "controller.quorum.fetch.timeout.ms": "1500",
+    # A follower that a busy machine holds up for a second must not call an election.
+    "controller.quorum.fetch.timeout.ms": "3000",
+    # The quorum's leader writes a record of nothing twice a second, and every node reads it (KIP-835).
+    "metadata.max.idle.interval.ms": "10000",
     "broker.heartbeat.interval.ms": "500",
     "broker.session.timeout.ms": "6000",
 }

@@ -32,7 +32,8 @@ log.cleaner.dedupe.buffer.size=1048577
 num.network.threads=2
 num.io.threads=4
 controller.quorum.election.timeout.ms=500
-controller.quorum.fetch.timeout.ms=1500
+controller.quorum.fetch.timeout.ms=3000
+metadata.max.idle.interval.ms=10000
 broker.heartbeat.interval.ms=500
 broker.session.timeout.ms=6000
 """
