@@ -28,6 +28,22 @@ SYMPTOMS: Final = (
         Telling.WRAPPER,
     ),
     Symptom(
+        "java-connect-no-cluster",
+        Family.JAVA,
+        "Kafka Connect does not start",
+        ("Failed to connect to and describe Kafka cluster",),
+        r"Failed to connect to and describe Kafka cluster\.",
+        says(
+            "The worker of Kafka Connect reached no broker that it could use; this line only says so.",
+            _CAUSED,
+            "BN302",
+            "BN103",
+            "BN401",
+            "BN404",
+        ),
+        Telling.WRAPPER,
+    ),
+    Symptom(
         "java-call-timed-out",
         Family.JAVA,
         "an administration request was not answered in time",

@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tests.vectors.log_lines.capture.clients import (
+    Connect,
     Java,
     Kcat,
     Line,
@@ -156,7 +157,9 @@ def _once(it: Stage, situations: list[Situation]) -> Iterator[Plan]:
     yield python("confluent-kafka", "2.16.1"), [replace(each, plugin=str(plugin_library())) for each in _mapped(it)]
     yield python("kafka-python", "3.0.12"), _mapped(it)[:1]
     yield python("aiokafka", "0.14.0"), _mapped(it)[:1]
-    yield Spring("2.8.11"), [each for each in situations if each.name == "bootstrap-refused"]
+    refused = [each for each in situations if each.name == "bootstrap-refused"]
+    yield Spring("2.8.11"), refused
+    yield Connect("3.4.1"), refused
     yield Spark("4.3.0", connector=False), [replace(situations[0], name="no-connector", how="no connector")]
 
 

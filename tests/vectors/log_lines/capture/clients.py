@@ -41,6 +41,19 @@ _IMPATIENT = {
     "auto.offset.reset": "earliest",
 }
 _LOGGER = "org.slf4j:slf4j-simple:1.7.36"
+_WORKER = """\
+key.converter=org.apache.kafka.connect.json.JsonConverter
+value.converter=org.apache.kafka.connect.json.JsonConverter
+listeners=HTTP://127.0.0.1:0
+request.timeout.ms=2000
+default.api.timeout.ms=4000
+"""
+_LOG4J = """\
+log4j.rootLogger=INFO, stdout
+log4j.appender.stdout=org.apache.log4j.ConsoleAppender
+log4j.appender.stdout.layout=org.apache.log4j.PatternLayout
+log4j.appender.stdout.layout.ConversionPattern=[%d] %p %m (%c)%n
+"""
 _JVM = (
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
@@ -184,6 +197,28 @@ class Spring:
         for each in situations:
             command = ["java", *_JVM, "-cp", f"{jars}:{classes}", "SpringClient", each.servers]
             for text in _output(command).splitlines():
+                yield Line(self.name, self.version, each.name, text)
+
+
+@dataclass(frozen=True)
+class Connect:
+    """A worker of Kafka Connect, with the logger that it brings."""
+
+    version: str
+    name: str = "kafka-connect"
+
+    def run(self, situations: Sequence[Situation], work: Path) -> Iterator[Line]:
+        parts = [f"org.apache.kafka:connect-{part}:{self.version}" for part in ("runtime", "json")]
+        jars = ":".join(map(str, resolve(parts)))
+        logging = work / "log4j.properties"
+        logging.write_text(_LOG4J)
+        for each in situations:
+            worker = work / "worker.properties"
+            worker.write_text(
+                f"bootstrap.servers={each.servers}\noffset.storage.file.filename={work}/offsets\n{_WORKER}"
+            )
+            main = ["-cp", jars, "org.apache.kafka.connect.cli.ConnectStandalone", str(worker)]
+            for text in _output(["java", *_JVM, f"-Dlog4j.configuration=file:{logging}", *main]).splitlines():
                 yield Line(self.name, self.version, each.name, text)
 
 
