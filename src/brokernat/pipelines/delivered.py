@@ -24,6 +24,7 @@ from brokernat.pipelines.kafka_admin import open_admin
 from brokernat.pipelines.reconcile import SHOWN_RANGES, Run, Span, joined
 from brokernat.pipelines.root_cause import root_cause
 from brokernat.pipelines.shipped import header_values, read_topics, runs
+from brokernat.pipelines.source import DEFAULTS
 from brokernat.pipelines.split import faulty
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ def _read_source(spark: SparkSession, prepared: Prepared, committed: Committed) 
         "failOnDataLoss": "false",
     }
     options = kafka_options(prepared.source, role=Role.SOURCE)
-    return spark.read.format("kafka").options(**options, **own).load()
+    return spark.read.format("kafka").options(**{**DEFAULTS, **options, **own}).load()
 
 
 def _not_filtered(spark: SparkSession, prepared: Prepared, records: DataFrame, cluster_id: str) -> DataFrame:

@@ -25,6 +25,7 @@ _SECRET = re.compile("password|jaas|secret|key|info", re.IGNORECASE)
 _KAFKA = "org.apache.kafka."
 _ABSENT = "UnknownTopicOrPartitionException"
 _FORBIDDEN = "AuthorizationException"
+_NO_TOPIC_ID = "A" * 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +33,17 @@ class TopicFacts:
     """A topic as this client may see it.
 
     `operations` are the names of `AclOperation` that are allowed, None where the broker does not tell;
-    `max_message_bytes` is None where the settings may not be read.
+    `max_message_bytes` is None where the settings may not be read. `topic_id` tells a topic from one that had its name
+    before (KIP-516), None where the brokers are older than 2.8.
     """
 
     name: str
     partitions: int
     operations: frozenset[str] | None
     max_message_bytes: int | None
+    topic_id: str | None = None
+    compacted: bool = False
+    """Whether a record goes once a newer one has its key; such a topic takes no record without a key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +97,20 @@ class KafkaAdmin:
             exists = False if cause.startswith(_ABSENT) else None if _FORBIDDEN in cause else True
             return Unseen(name, exists, cause)
         allowed = described.authorizedOperations()
+        topic_id = described.topicId().toString()
+        settings = self._settings(name)
+        largest = settings.get("max.message.bytes")
         return TopicFacts(
             name,
             described.partitions().size(),
             None if allowed is None else frozenset(operation.name() for operation in allowed),
-            self._max_message_bytes(name),
+            None if largest is None else int(largest),
+            None if topic_id == _NO_TOPIC_ID else topic_id,
+            "compact" in settings.get("cleanup.policy", ""),
         )
 
-    def _max_message_bytes(self, name: str) -> int | None:
+    def _settings(self, name: str) -> dict[str, str]:
+        """What a topic is set to, as far as it is looked at here; empty where that may not be read."""
         from py4j.protocol import Py4JJavaError
 
         config_resource = self._class("common.config.ConfigResource")
@@ -108,10 +119,10 @@ class KafkaAdmin:
             config = self._client.describeConfigs(self._list([resource])).all().get().get(resource)
         except Py4JJavaError as error:
             if _FORBIDDEN in root_cause(error):
-                return None
+                return {}
             raise
-        entry = config.get("max.message.bytes")
-        return None if entry is None or entry.value() is None else int(entry.value())
+        entries = {name: config.get(name) for name in ("max.message.bytes", "cleanup.policy")}
+        return {name: entry.value() for name, entry in entries.items() if entry and entry.value()}
 
     def _class(self, name: str) -> Any:
         found = self._jvm

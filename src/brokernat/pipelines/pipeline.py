@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import logging
+import re
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 from brokernat.clients.spark import Role, client_properties, kafka_options
 from brokernat.errors import BrokernatError, ConfigError, IncompleteError, Problem
 from brokernat.pipelines.batch import Batches, BatchReport, StoppedError
 from brokernat.pipelines.files import Files
-from brokernat.pipelines.kafka_admin import open_admin
+from brokernat.pipelines.kafka_admin import TopicFacts, open_admin
 from brokernat.pipelines.plan import Plan
 from brokernat.pipelines.reference import ReferenceTable
 from brokernat.pipelines.root_cause import root_cause
@@ -20,7 +21,7 @@ from brokernat.pipelines.state import Owner, State, foreign
 from brokernat.pipelines.transform import load_transform
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from pyspark.sql import SparkSession
@@ -28,11 +29,18 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from brokernat.config import Cluster, Config, Pipeline
+    from brokernat.pipelines.kafka_admin import Unseen
 
 log = logging.getLogger(__name__)
 
 _POLL_SECONDS = 0.2
 _NOTHING_IS_LOST = "nothing is lost: the batch is not committed, and the next start runs it again with the same offsets"
+_SOURCE_FORGOT = (
+    "the source does not have any more what the checkpoint would read next: retention has removed it, or somebody the "
+    "topic. To go on with what is there, give the pipeline another `checkpoint`; what is gone in between is lost"
+)
+_FORGETTING = re.compile("KAFKA_DATA_LOSS|data may have been lost|UnknownTopicOrPartition|OffsetOutOfRange")
+"""How Spark (4, 3.5) and Kafka's client say it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +96,10 @@ class Prepared:
             for join in self.pipeline.enrich
         ]
 
-    def owner(self, cluster_id: str) -> Owner:
-        """Whose the checkpoint is to be."""
-        return Owner(self.pipeline.name, cluster_id, self.pipeline.source.topics)
+    def owner(self, cluster_id: str, topics: Mapping[str, TopicFacts | Unseen]) -> Owner:
+        """Whose the checkpoint is to be; `topics` are those of the source, as the cluster describes them."""
+        ids = {name: fact.topic_id for name, fact in topics.items() if isinstance(fact, TopicFacts) and fact.topic_id}
+        return Owner(self.pipeline.name, cluster_id, self.pipeline.source.topics, ids)
 
 
 class Run:
@@ -140,7 +149,9 @@ class Run:
             return
         if isinstance(failure, BrokernatError):
             raise failure
-        raise IncompleteError(f"the query failed: {root_cause(failure or error)}", hint=_NOTHING_IS_LOST)
+        cause = root_cause(failure or error)
+        hint = _SOURCE_FORGOT if _FORGETTING.search(cause) else _NOTHING_IS_LOST
+        raise IncompleteError(f"the query failed: {cause}", hint=hint)
 
 
 def start(
@@ -154,13 +165,14 @@ def start(
         once: read what is there now, then end.
 
     Raises:
-        ConfigError: the checkpoint belongs to another pipeline or cluster.
+        ConfigError: the checkpoint belongs to another pipeline or cluster, or to a topic that is gone.
         NothingReachableError: the source cluster does not answer.
     """
     pipeline = prepared.pipeline
     with open_admin(spark, client_properties(prepared.source), prepared.source.name) as admin:
         cluster_id = admin.cluster_id()
-    claim(Files(spark), prepared, cluster_id)
+        owner = prepared.owner(cluster_id, admin.topics(pipeline.source.topics))
+    claim(Files(spark), prepared.state, owner)
     stopping = threading.Event()
     batches = Batches(
         plan=prepared.plan(),
@@ -179,18 +191,20 @@ def start(
     return Run(writer.foreachBatch(batches).start(), batches, stopping)
 
 
-def claim(files: Files, prepared: Prepared, cluster_id: str) -> None:
-    """Makes the checkpoint this pipeline's, or finds that it is another's.
+def claim(files: Files, state: State, owner: Owner) -> None:
+    """Makes the checkpoint the owner's, or finds that it is another's.
 
     Raises:
-        ConfigError: it belongs to another pipeline or cluster.
+        ConfigError: it belongs to another pipeline or cluster, or to a topic that is gone.
     """
-    owner = prepared.owner(cluster_id)
-    found = prepared.state.owner(files)
+    found = state.owner(files)
     if problems := foreign(found, owner):
         raise ConfigError(problems)
+    if found is not None:
+        # A broker that does not tell an id does not take away what is known.
+        owner = replace(owner, topic_ids={**found.topic_ids, **owner.topic_ids})
     if found != owner:
-        prepared.state.claim(files, owner)
+        state.claim(files, owner)
 
 
 def parse_schema(ddl: str) -> StructType:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from brokernat.config import Cluster
     from brokernat.pipelines.kafka_admin import Unseen
     from brokernat.pipelines.pipeline import Prepared
+    from brokernat.pipelines.state import Owner
 
     _Facts = Mapping[str, TopicFacts | Unseen]
 
@@ -38,6 +39,11 @@ SOURCE, SINK = "source", "sink"
 
 _ENVELOPE_BYTES = 2_048
 """What coordinates and causes add to a record at most, as far as we write them ourselves."""
+
+_COMPACTED = (
+    "take a topic with cleanup.policy=delete; else make sure that no key is null, and know that Kafka removes a record "
+    "once a newer one has its key, which `reconcile` cannot tell from a loss"
+)
 
 _RECORDS = (
     "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, "
@@ -94,7 +100,7 @@ def look_at_clusters(spark: SparkSession, prepared: Prepared) -> Preflight:
         results.append(CheckResult(f"cluster {cluster.name}", Level.OK, f"cluster id {cluster_id}"))
         results += _topics(end, cluster, seen[end])
         if end == SOURCE:
-            results += _checkpoint(spark, prepared, cluster_id)
+            results += _checkpoint(Files(spark), prepared, prepared.owner(cluster_id, seen[end]))
     if SOURCE in seen and SINK in seen:
         results += _sizes(prepared, seen[SOURCE], seen[SINK])
     present: dict[str, tuple[str, ...]] = {}
@@ -124,6 +130,9 @@ def _topics(end: str, cluster: Cluster, facts: _Facts) -> Iterator[CheckResult]:
         else:
             known = "" if fact.operations is not None else f"; the broker does not say whether {right} is allowed"
             yield CheckResult(subject, Level.OK, f"{fact.partitions} partitions{known}")
+        if end == SINK and isinstance(fact, TopicFacts) and fact.compacted:
+            message = f"`{name}` is compacted: it refuses a record without a key, which would stop the run"
+            yield CheckResult(subject, Level.WARNING, message, _COMPACTED)
 
 
 def _unseen(subject: str, end: str, cluster: Cluster, fact: Unseen, right: str) -> CheckResult:
@@ -177,10 +186,12 @@ def _limit(fact: TopicFacts | Unseen) -> int | None:
     return fact.max_message_bytes if isinstance(fact, TopicFacts) else None
 
 
-def _checkpoint(spark: SparkSession, prepared: Prepared, cluster_id: str) -> Iterator[CheckResult]:
-    files, state = Files(spark), prepared.state
-    subject = "checkpoint"
-    problems = foreign(state.owner(files), prepared.owner(cluster_id))
+def _checkpoint(files: Files, prepared: Prepared, owner: Owner) -> Iterator[CheckResult]:
+    subject, state = "checkpoint", prepared.state
+    try:
+        problems = foreign(state.owner(files), owner)
+    except ConfigError as error:
+        problems = error.problems
     for problem in problems:
         yield CheckResult(subject, Level.ERROR, problem.message, problem.hint, code=2)
     trial = f"{state.owner_file}.trial"

@@ -2,8 +2,8 @@
 
 Joining with the user's file itself fails both ways: Spark freezes the list of files when it plans, so an overwritten
 file kills the query and an added one is never seen (measured, 4.3). So each version is read once, checked, and copied
-to Parquet in the pipeline's own folder; batches join with the copy. Whatever becomes of the file, a batch that runs has
-its data.
+to Parquet in the pipeline's own folder (`reference_copies`); batches join with the copy. Whatever becomes of the file,
+a batch that runs has its data.
 
 A new version that cannot be read, lacks a column, or changes while it is read, is a file that somebody is writing: the
 last good copy stays in force, with a warning, and the file is looked at again at the next batch. Duplicate keys under
@@ -16,13 +16,12 @@ import hashlib
 import json
 import logging
 import time
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from brokernat.config.durations import in_words, seconds
 from brokernat.errors import BrokernatError
-from brokernat.pipelines.envelope import quoted
 from brokernat.pipelines.files import Files, FileStamp
+from brokernat.pipelines.reference_copies import Copies, Snapshot
 from brokernat.pipelines.reference_file import (
     DuplicateKeysError,
     ReferenceFile,
@@ -44,29 +43,6 @@ _QUIET_SECONDS = 0.2
 """A file younger than this is waited for: somebody may be in the middle of writing it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """One version. `id` follows from the content alone: the same rows have the same id.
-
-    `recipe` stands for what the file said about the reference: a copy made by another one is of no use.
-    """
-
-    id: str
-    path: str
-    rows: int
-    schema: str
-    stamps: tuple[FileStamp, ...]
-    loaded_at: float
-    recipe: str
-
-    def frame(self, spark: SparkSession) -> DataFrame:
-        """One row per key."""
-        from pyspark.sql.types import StructType
-
-        # With the schema given, Spark opens no file to plan the join.
-        return spark.read.schema(StructType.fromJson(json.loads(self.schema))).parquet(self.path)
-
-
 class ReferenceTable:
     """A reference, by one key, as batches see it."""
 
@@ -82,8 +58,7 @@ class ReferenceTable:
         self.section = section
         self.key = key
         self._file = ReferenceFile(name, section, key, columns)
-        self._folder = folder
-        self._staged = f"{folder}/staged"
+        self._copies = Copies(folder)
         self._current: Snapshot | None = None
         self._read_in_this_run = False
         self._complained_of: tuple[FileStamp, ...] | None = None
@@ -125,7 +100,7 @@ class ReferenceTable:
     def _in_force(self, spark: SparkSession, key_type: str) -> Snapshot:
         files = Files(spark)
         recipe = self._recipe(key_type)
-        self._current = self._current or self._from_last_run(files, recipe)
+        self._current = self._current or self._copies.last(files, recipe)
         if self._read_in_this_run and self.section.refresh == "never" and self._current:
             return self._current
         stamps = self._settled_stamps(files)
@@ -134,13 +109,16 @@ class ReferenceTable:
             return self._current
         try:
             copy = self._load(spark, files, stamps, key_type)
-            self._current = self._keep(files, copy, stamps, recipe)
+            self._current = self._copies.keep(files, copy, stamps=stamps, recipe=recipe, previous=self._current)
         except DuplicateKeysError:
             raise
         except UnusableReferenceError as error:
             if self._current is None:
                 raise
             self._keep_last_good(self._current, stamps, error)
+        else:
+            version, rows = self._current.id, self._current.rows
+            log.info("reference %s: version %s, %d rows, from %s", self.name, version, rows, self.section.path)
         self._read_in_this_run = True
         return self._current
 
@@ -152,7 +130,7 @@ class ReferenceTable:
             raise UnusableReferenceError(f"reference `{self.name}`: a job is writing into {path}")
         try:
             rows = self._file.rows(spark, key_type)
-            rows.write.mode("overwrite").parquet(self._staged)
+            rows.write.mode("overwrite").parquet(self._copies.staged)
         except BrokernatError:
             raise
         except Exception as error:  # noqa: BLE001 - Spark reports bad files by many classes
@@ -161,7 +139,7 @@ class ReferenceTable:
             ) from None
         if files.stamps(path) != stamps:
             raise UnusableReferenceError(f"reference `{self.name}`: {path} changed while it was read")
-        copy = spark.read.parquet(self._staged)
+        copy = spark.read.parquet(self._copies.staged)
         if self._current and self._read_in_this_run:
             self._refuse_a_stump(copy, self._current)
         return copy
@@ -177,37 +155,6 @@ class ReferenceTable:
         if good.rows and copy.isEmpty():
             raise UnusableReferenceError(f"reference `{self.name}`: {self.section.path} has no rows any more")
 
-    def _keep(self, files: Files, copy: DataFrame, stamps: tuple[FileStamp, ...], recipe: str) -> Snapshot:
-        from pyspark.sql import functions as F  # noqa: N812
-
-        digest = copy.agg(
-            F.count(F.lit(1)).alias("rows"),
-            # Sum and XOR do not depend on the order of rows, which no reader of files promises.
-            F.expr(f"sum(cast(xxhash64({', '.join(quoted(c) for c in copy.columns)}) as decimal(38,0)))").alias("sum"),
-            F.bit_xor(F.xxhash64(*(quoted(column) for column in copy.columns))).alias("xor"),
-        ).first()
-        assert digest is not None  # noqa: S101 - an aggregate without groups has one row
-        schema = copy.schema.json()
-        text = f"{schema}|{digest['rows']}|{digest['sum']}|{digest['xor']}"
-        identity = hashlib.sha256(text.encode()).hexdigest()[:12]
-        path = f"{self._folder}/{identity}"
-        if files.exists(path):
-            files.remove(self._staged)
-        else:
-            files.rename(self._staged, path)
-        snapshot = Snapshot(identity, path, digest["rows"], schema, stamps, time.time(), recipe)
-        previous = self._current
-        files.write_text(f"{self._folder}/current.json", json.dumps(asdict(snapshot)))
-        self._remove_others(files, {snapshot.path, previous.path if previous else ""})
-        log.info("reference %s: version %s, %d rows, from %s", self.name, identity, snapshot.rows, self.section.path)
-        return snapshot
-
-    def _remove_others(self, files: Files, kept: set[str]) -> None:
-        # The previous one stays for a batch that is still running, such as one that a stopped process left.
-        names = {stamp.path.removeprefix("file:").rpartition("/")[0] for stamp in files.stamps(f"{self._folder}/*")}
-        for path in names - {path.removeprefix("file:") for path in kept} - {self._folder}:
-            files.remove(path)
-
     def _recipe(self, key_type: str) -> str:
         # How old it may be does not change what a copy holds.
         parts = (
@@ -217,15 +164,6 @@ class ReferenceTable:
             key_type,
         )
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-
-    def _from_last_run(self, files: Files, recipe: str) -> Snapshot | None:
-        text = files.read_text(f"{self._folder}/current.json")
-        if text is None:
-            return None
-        known: dict[str, Any] = json.loads(text)
-        known["stamps"] = tuple(FileStamp(**stamp) for stamp in known["stamps"])
-        snapshot = Snapshot(**known)
-        return snapshot if snapshot.recipe == recipe and files.exists(snapshot.path) else None
 
     def _settled_stamps(self, files: Files) -> tuple[FileStamp, ...]:
         stamps = files.stamps(self.section.path)

@@ -2,6 +2,10 @@
 
 `failOnDataLoss` stays on: offsets that the source has thrown away before they were read are lost records, and the
 promise is that none is lost without a word.
+
+Kafka's consumers read aborted transactions unless they are told not to: tags would be made of records that their
+producer has taken back. So only committed ones are read, where the cluster's own properties do not say otherwise. The
+price: a transaction that its producer never ends holds up what stands behind it, until the brokers abort it.
 """
 
 from __future__ import annotations
@@ -14,6 +18,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from brokernat.config.model import Source
+
+DEFAULTS: Mapping[str, str] = {"kafka.isolation.level": "read_committed"}
+"""For whoever reads a pipeline's source; the cluster's own properties win."""
 
 BATCH_RECORDS = 500_000
 """The most records of one batch unless the file says otherwise: a batch is held in memory (and on disk beyond it), and
@@ -33,4 +40,4 @@ def read_stream(spark: SparkSession, source: Source, options: Mapping[str, str])
         "includeHeaders": "true",
         "failOnDataLoss": "true",
     }
-    return spark.readStream.format("kafka").options(**options, **own).load()
+    return spark.readStream.format("kafka").options(**{**DEFAULTS, **options, **own}).load()

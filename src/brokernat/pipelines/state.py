@@ -1,8 +1,9 @@
 """What a pipeline keeps beside Spark's checkpoint, in the same folder: whose it is, copies of references, the log.
 
 One folder, so that what belongs together is moved, saved and removed together. Spark passes over names that begin with
-an underscore. The folder says which pipeline and which clusters its offsets are of: offsets hold topic and partition
-and no cluster, and read against another cluster they would skip or repeat records without a word.
+an underscore. The folder says which pipeline, which cluster and which topics its offsets are of: offsets hold a topic's
+name and no cluster, and read against another cluster, or against a topic that was removed and made again, they would
+skip or repeat records without a word.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import fcntl
 import json
 import os
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,18 +20,20 @@ from brokernat.errors import ConfigError, Problem
 from brokernat.pipelines.files import Files, is_local, local_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 FOLDER = "_brokernat"
+_START_ANEW = "give this pipeline a `checkpoint` of its own, or remove the folder to start anew"
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Whose checkpoint a folder is. Clusters are named by Kafka's own ids."""
+    """Whose checkpoint a folder is. The cluster is named by Kafka's own id, topics by theirs where they have one."""
 
     pipeline: str
     source_cluster: str
     topics: tuple[str, ...]
+    topic_ids: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +57,24 @@ class State:
         return user_folder(pipeline)
 
     def owner(self, files: Files) -> Owner | None:
-        """Whose it is, None for a new one."""
+        """Whose it is, None for a new one.
+
+        Raises:
+            ConfigError: it cannot be told: another program has begun it, or the note is damaged.
+        """
         text = files.read_text(self.owner_file)
         if text is None:
+            if files.exists(f"{self.checkpoint}/offsets"):
+                message = f"the checkpoint {self.checkpoint} was begun by another program: {self.owner_file} is missing"
+                raise ConfigError([Problem("foreign-checkpoint", message, _START_ANEW)])
             return None
-        known = json.loads(text)
-        return Owner(known["pipeline"], known["source_cluster"], tuple(known["topics"]))
+        try:
+            known = json.loads(text)
+            topics, topic_ids = tuple(known["topics"]), dict(known.get("topic_ids", {}))
+            return Owner(known["pipeline"], known["source_cluster"], topics, topic_ids)
+        except (ValueError, TypeError, KeyError, AttributeError):
+            message = f"{self.owner_file} is damaged: it does not say whose the checkpoint is"
+            raise ConfigError([Problem("damaged-checkpoint", message, _START_ANEW)]) from None
 
     def claim(self, files: Files, owner: Owner) -> None:
         """Notes whose it is from now on."""
@@ -78,7 +93,7 @@ def foreign(found: Owner | None, owner: Owner) -> tuple[Problem, ...]:
     """Why a checkpoint must not be gone on with."""
     if found is None:
         return ()
-    hint = "give this pipeline a `checkpoint` of its own, or remove the folder to start anew"
+    hint = _START_ANEW
     problems = []
     if found.pipeline != owner.pipeline:
         problems.append(Problem("foreign-checkpoint", f"the checkpoint belongs to pipeline `{found.pipeline}`", hint))
@@ -90,6 +105,9 @@ def foreign(found: Owner | None, owner: Owner) -> tuple[Problem, ...]:
         problems.append(Problem("foreign-checkpoint", message, hint))
     if gone := [topic for topic in found.topics if topic not in owner.topics]:
         message = f"the checkpoint holds offsets of {', '.join(gone)}, which the source does not name any more"
+        problems.append(Problem("foreign-checkpoint", message, hint))
+    if anew := [topic for topic, known in found.topic_ids.items() if owner.topic_ids.get(topic, known) != known]:
+        message = f"{', '.join(anew)} was removed and made again: the checkpoint holds offsets of the one that is gone"
         problems.append(Problem("foreign-checkpoint", message, hint))
     return tuple(problems)
 

@@ -96,6 +96,23 @@ class Workplace:
     def write(self, values: Sequence[bytes | None], **more: Any) -> int:
         return self.world.hq.write(self.topic, [Record(value=value, **{"key": b"k"} | more) for value in values])
 
+    def write_in_transactions(self, values: Sequence[bytes], *, commit: bool = True) -> None:
+        """Each value in a transaction of its own: behind it stands a marker, which takes an offset and is no record."""
+        from confluent_kafka import Producer
+
+        servers = ",".join(map(str, self.world.hq.direct.bootstrap_servers))
+        producer = Producer({"bootstrap.servers": servers, "transactional.id": self.topic})
+        producer.init_transactions(60)
+        for number, value in enumerate(values):
+            producer.begin_transaction()
+            producer.produce(self.topic, value, partition=number % 3)
+            # Written before it is taken back: what was never sent would leave nothing behind.
+            assert producer.flush(60) == 0
+            if commit:
+                producer.commit_transaction(60)
+            else:
+                producer.abort_transaction(60)
+
     def read_tags(self) -> list[Record]:
         return self.world.local.read(self.tags)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.integration.spark.standalone import SMALL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,26 +21,25 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
 HOLDER = """
-import sys
+import json, sys
 from pyspark.sql import SparkSession
 
-local = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.ui.enabled": "false"}
-spark = SparkSession.builder.master(sys.argv[1]).config(map=local).getOrCreate()
+spark = SparkSession.builder.master(sys.argv[1]).config(map=json.loads(sys.argv[2])).getOrCreate()
 spark.sparkContext.parallelize([1], 1).count()
 print("holds", flush=True)
 sys.stdin.read()
 spark.stop()
 """
+HERE = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
 
 @contextmanager
 def all_cores_held(standalone: StandaloneCluster, folder: Path) -> Iterator[None]:
     """Another application has the cluster until the end of the block."""
+    command = [sys.executable, "-c", HOLDER, standalone.url, json.dumps({**SMALL, **HERE})]
     with (
         (folder / "holder.log").open("w") as log,
-        subprocess.Popen(
-            [sys.executable, "-c", HOLDER, standalone.url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log
-        ) as holder,
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log) as holder,
     ):
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"holds\n", (folder / "holder.log").read_text()
@@ -48,7 +49,7 @@ def all_cores_held(standalone: StandaloneCluster, folder: Path) -> Iterator[None
 def test_the_check_says_that_nobody_came_and_passes_when_the_cores_are_free(
     workplace: Workplace, standalone: StandaloneCluster
 ) -> None:
-    settings = ("--conf", "spark.driver.host=127.0.0.1", "--conf", "spark.driver.bindAddress=127.0.0.1")
+    settings = (word for item in HERE.items() for word in ("--conf", "=".join(item)))
     command = ("check", "--master", standalone.url, *settings)
     with all_cores_held(standalone, workplace.folder):
         ended = workplace.run(*command, "--proof-timeout", "5", code=5)

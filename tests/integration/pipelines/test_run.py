@@ -41,7 +41,8 @@ def test_every_record_becomes_a_tag_a_dead_letter_or_is_counted_as_filtered(work
     workplace.pipeline["source"]["max_offsets_per_trigger"] = 90
     good = [order(number) for number in range(200)]
     faulty = [b"{", None, order(1, amount="x"), order(2, customer_id=None), order(3, customer_id="c99")]
-    written = workplace.write([*good, *faulty], headers=(("trace", b"t"),))
+    written = workplace.write([*good, *faulty], headers=(("trace", b"t"), ("nothing", None)))
+    workplace.write_in_transactions([order(900), order(901)], commit=False)
 
     batches = workplace.drain()
 
@@ -56,7 +57,7 @@ def test_every_record_becomes_a_tag_a_dead_letter_or_is_counted_as_filtered(work
     assert all(src.startswith(f"{workplace.world.hq.cluster_id}/{workplace.topic}/") for src in everything)
     value = json.loads(tags[0].value or b"")
     assert (value["segment"], value["size"]) == ("retail", "small")
-    assert tags[0].header("trace") == b"t"
+    assert tags[0].headers[:2] == dead[0].headers[:2] == (("trace", b"t"), ("nothing", None))
     assert tags[0].key == value["customer_id"].encode()
     kinds = Counter((record.header("__connect.errors.exception.class.name") or b"").decode() for record in dead)
     expected = ("MalformedValue", "Tombstone", "WrongType", "NullKey", "MissingReference")

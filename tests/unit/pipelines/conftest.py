@@ -52,7 +52,7 @@ def records(spark: SparkSession) -> Callable[..., DataFrame]:
     def make(
         values: Sequence[bytes | str | None],
         key: bytes | None = b"k",
-        headers: list[tuple[str, bytes]] | None = None,
+        headers: list[tuple[str, bytes | None]] | None = None,
     ) -> DataFrame:
         rows = [
             (key, value.encode() if isinstance(value, str) else value, "orders", 0, offset, AT, headers)

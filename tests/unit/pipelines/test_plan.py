@@ -46,7 +46,11 @@ def customers(spark: SparkSession) -> Join:
 
 def leaving(frame: DataFrame) -> list[dict[str, Any]]:
     rows = [row.asDict(recursive=True) for row in frame.collect()]
-    return [row | {"headers": [(h["key"], bytes(h["value"]).decode()) for h in row["headers"]]} for row in rows]
+    return [row | {"headers": [(h["key"], _text(h["value"])) for h in row["headers"]]} for row in rows]
+
+
+def _text(value: bytes | None) -> str | None:
+    return None if value is None else bytes(value).decode()
 
 
 def run(steps: Plan, envelope: DataFrame, *joins: Join) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -142,6 +146,17 @@ def test_coordinates_and_causes_of_an_earlier_round_are_replaced(envelopes: Call
     assert [value for name, value in tag["headers"] if name == "brokernat-src"] == ["cid/orders/0/0"]
     assert [value for name, value in dead["headers"] if name == "brokernat-src"] == ["cid/orders/0/1"]
     assert [value for name, value in dead["headers"] if name == "__connect.errors.stage"] == ["VALUE_CONVERTER"]
+
+
+def test_a_hundred_headers_are_kept_in_order_with_empty_null_and_repeated_ones(
+    envelopes: Callable[..., DataFrame],
+) -> None:
+    many = [(f"h{number % 50}", f"v{number}".encode()) for number in range(120)]
+    odd: list[tuple[str, bytes | None]] = [("empty", b""), ("null", None), ("", b"no name")]
+    tags, dead = run(plan(), envelopes([order(1), "{"], headers=[*many, *odd]))
+    expected = [*((name, value.decode()) for name, value in many), ("empty", ""), ("null", None), ("", "no name")]
+    for row in (*tags, *dead):
+        assert row["headers"][: len(expected)] == expected
 
 
 def test_a_second_join_may_use_a_column_of_the_first(spark: SparkSession, envelopes: Callable[..., DataFrame]) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brokernat.config.model import Reference
+from brokernat.pipelines.files import Files
 from brokernat.pipelines.reference import ReferenceTable
 from brokernat.pipelines.reference_file import DuplicateKeysError, StaleReferenceError, UnusableReferenceError
 
@@ -199,3 +200,11 @@ def test_only_the_last_two_versions_are_kept(life: Life) -> None:
         life.rows()
     kept = [path for path in (life.folder / "state").iterdir() if path.is_dir()]
     assert len(kept) == 2
+
+
+@pytest.mark.parametrize("note", ["", "{", "[]", '{"id": "of another version"}', '{"stamps": [{"inode": 1}]}'])
+def test_a_note_that_this_version_cannot_read_costs_one_more_look_at_the_file(life: Life, note: str) -> None:
+    life.write("id,name\nc1,One\n")
+    life.rows()
+    Files(life.spark).write_text(f"{life.folder}/state/current.json", note)
+    assert life.rows(life.new_table()) == {"c1": "One"}

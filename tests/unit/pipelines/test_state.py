@@ -1,19 +1,19 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from brokernat.errors import ConfigError
 from brokernat.pipelines.files import Files
+from brokernat.pipelines.pipeline import claim
 from brokernat.pipelines.state import Owner, State, foreign, locked, user_folder
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
 
-MINE = Owner("tags", "cluster-a", ("orders",))
+MINE = Owner("tags", "cluster-a", ("orders",), {"orders": "id-1"})
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,8 @@ MINE = Owner("tags", "cluster-a", ("orders",))
         (None, []),
         (MINE, []),
         (Owner("tags", "cluster-a", ()), []),
+        (Owner("tags", "cluster-a", ("orders",)), []),
+        (Owner("tags", "cluster-a", ("orders",), {"orders": "id-0"}), ["orders was removed and made again"]),
         (Owner("other", "cluster-a", ("orders",)), ["belongs to pipeline `other`"]),
         (Owner("tags", "cluster-b", ("orders",)), ["offsets of the Kafka cluster cluster-b"]),
         (Owner("tags", "cluster-a", ("orders", "gone")), ["offsets of gone, which"]),
@@ -39,8 +41,45 @@ def test_an_owner_is_remembered_and_replaced(spark: SparkSession, tmp_path: Path
     files, state = Files(spark), State(str(tmp_path / "state"))
     assert state.owner(files) is None
     state.claim(files, MINE)
-    state.claim(files, Owner("tags", "cluster-a", ("orders", "more")))
-    assert state.owner(files) == Owner("tags", "cluster-a", ("orders", "more"))
+    state.claim(files, Owner("tags", "cluster-a", ("orders", "more"), {"orders": "id-1"}))
+    assert state.owner(files) == Owner("tags", "cluster-a", ("orders", "more"), {"orders": "id-1"})
+
+
+@pytest.mark.spark
+def test_what_an_older_broker_does_not_tell_is_remembered(spark: SparkSession, tmp_path: Path) -> None:
+    files, state = Files(spark), State(str(tmp_path / "state"))
+    claim(files, state, MINE)
+    claim(files, state, Owner("tags", "cluster-a", ("orders",)))
+    assert state.owner(files) == MINE
+    with pytest.raises(ConfigError, match="orders was removed and made again"):
+        claim(files, state, Owner("tags", "cluster-a", ("orders",), {"orders": "id-2"}))
+
+
+@pytest.mark.spark
+def test_a_checkpoint_that_another_program_began_is_not_taken_over(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "offsets").mkdir()
+    with pytest.raises(ConfigError, match="begun by another program"):
+        claim(Files(spark), State(str(tmp_path)), MINE)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"pipeline": "tags", "source_cluster": "c", "topics": 1}'])
+def test_a_damaged_note_is_said_and_not_taken_for_none(spark: SparkSession, tmp_path: Path, text: str) -> None:
+    state = State(str(tmp_path))
+    Path(state.owner_file).parent.mkdir()
+    Path(state.owner_file).write_text(text)
+    with pytest.raises(ConfigError, match=r"owner\.json is damaged"):
+        state.owner(Files(spark))
+
+
+@pytest.mark.spark
+def test_a_note_of_an_older_or_newer_version_is_read(spark: SparkSession, tmp_path: Path) -> None:
+    state = State(str(tmp_path))
+    Path(state.owner_file).parent.mkdir()
+    for more in ("", ', "topic_ids": {"orders": "id-1"}, "from_the_future": 1'):
+        known = f'{{"pipeline": "tags", "source_cluster": "cluster-a", "topics": ["orders"]{more}}}'
+        Path(state.owner_file).write_text(known)
+        assert foreign(state.owner(Files(spark)), MINE) == ()
 
 
 def test_a_folder_is_held_by_one_run(tmp_path: Path) -> None:

@@ -1,0 +1,74 @@
+"""One batch from the frame that Spark hands over to what is counted; the sink is in `tests/integration`."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from brokernat.config.model import Reference, Sink
+from brokernat.pipelines import batch as module
+from brokernat.pipelines.accounting import Counts
+from brokernat.pipelines.batch import Batches, BatchReport
+from brokernat.pipelines.plan import Plan
+from brokernat.pipelines.reference import ReferenceTable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.spark
+
+COLUMNS = (
+    "cast('k' as binary) key",
+    'cast(format_string(\'{"id": "%d"}\', id) as binary) value',
+    "'orders' topic",
+    "0 partition",
+    "id offset",
+    "timestamp'2026-01-01' timestamp",
+    "cast(null as array<struct<key:string,value:binary>>) headers",
+)
+
+
+@pytest.fixture(params=["-1", "10MB"], ids=["sorted join", "broadcast join"])
+def large_references(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[None]:
+    """Up to which size a reference is sent to every executor; a larger one makes Spark exchange the records."""
+    name = "spark.sql.autoBroadcastJoinThreshold"
+    before = spark.conf.get(name)
+    spark.conf.set(name, request.param)
+    yield
+    spark.conf.set(name, str(before))
+
+
+def run(spark: SparkSession, folder: Path, records: DataFrame) -> Counts:
+    """What the report of the batch says; nothing is sent."""
+    from pyspark.sql.types import StructType
+
+    (folder / "names.csv").write_text("id,name\n1,One\n2,Two\n")
+    section = Reference(format="csv", path=str(folder / "names.csv"))
+    table = ReferenceTable("names", section, key="id", columns=None, folder=str(folder / "state"))
+    schema = StructType.fromDDL("id STRING")
+    assert isinstance(schema, StructType)
+    plan = Plan("tags", schema, Sink(cluster="local", topic="tags", dead_letters="dead"))
+    reports: list[BatchReport] = []
+    Batches(plan, "cid", [table], {}, threading.Event(), reports.append)(records, 7)
+    (report,) = reports
+    assert report.batch_id == 7
+    return report.counts
+
+
+@pytest.mark.usefixtures("large_references")
+@pytest.mark.parametrize(
+    ("records", "expected"),
+    [(0, Counts()), (1, Counts(1, 0, 1, 0)), (4, Counts(4, 2, 2, 0))],
+)
+def test_a_batch_is_counted_also_when_its_offsets_hold_no_record(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, records: int, expected: Counts
+) -> None:
+    """As those of an aborted transaction do: Spark hands over a batch, and there is nothing in it."""
+    monkeypatch.setattr(module, "write", lambda rows, options: rows.count())
+    frame = spark.range(10).where(f"id < {records}").selectExpr(*COLUMNS)
+    assert run(spark, tmp_path, frame) == expected
