@@ -1,0 +1,103 @@
+"""The copies of a reference: a folder for each version beside the checkpoint, and a note of the one in force.
+
+A version is called by what it holds, so the same rows written again are the same version and nothing is copied twice. A
+copy is made in `staged` and renamed, so a folder with a version's name is whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from brokernat.pipelines.envelope import quoted
+from brokernat.pipelines.files import Files, FileStamp
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One version. `id` follows from the content alone: the same rows have the same id.
+
+    `recipe` stands for what the file said about the reference: a copy made by another one is of no use.
+    """
+
+    id: str
+    path: str
+    rows: int
+    schema: str
+    stamps: tuple[FileStamp, ...]
+    loaded_at: float
+    recipe: str
+
+    def frame(self, spark: SparkSession) -> DataFrame:
+        """One row per key."""
+        from pyspark.sql.types import StructType
+
+        # With the schema given, Spark opens no file to plan the join.
+        return spark.read.schema(StructType.fromJson(json.loads(self.schema))).parquet(self.path)
+
+
+class Copies:
+    """Those of one reference by one key."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self.staged = f"{folder}/staged"
+        """Where a new version is written before it has a name."""
+
+    def last(self, files: Files, recipe: str) -> Snapshot | None:
+        """What the last run had in force, None where it is of no use."""
+        text = files.read_text(f"{self._folder}/current.json")
+        if text is None:
+            return None
+        try:
+            known: dict[str, Any] = json.loads(text)
+            known["stamps"] = tuple(FileStamp(**stamp) for stamp in known["stamps"])
+            snapshot = Snapshot(**known)
+        except (ValueError, TypeError, KeyError):
+            # Written by another version, or cut short: the file itself is read again.
+            return None
+        return snapshot if snapshot.recipe == recipe and files.exists(snapshot.path) else None
+
+    def keep(
+        self, files: Files, copy: DataFrame, *, stamps: tuple[FileStamp, ...], recipe: str, previous: Snapshot | None
+    ) -> Snapshot:
+        """Make what was staged the version in force.
+
+        Args:
+            copy: the staged rows.
+            stamps: of the files that they were read from.
+            recipe: see `Snapshot`.
+            previous: it stays, for a batch that is still running, such as one that a stopped process left.
+        """
+        from pyspark.sql import functions as F  # noqa: N812
+
+        digest = copy.agg(
+            F.count(F.lit(1)).alias("rows"),
+            # Sum and XOR do not depend on the order of rows, which no reader of files promises.
+            F.expr(f"sum(cast(xxhash64({', '.join(quoted(c) for c in copy.columns)}) as decimal(38,0)))").alias("sum"),
+            F.bit_xor(F.xxhash64(*(quoted(column) for column in copy.columns))).alias("xor"),
+        ).first()
+        assert digest is not None  # noqa: S101 - an aggregate without groups has one row
+        schema = copy.schema.json()
+        text = f"{schema}|{digest['rows']}|{digest['sum']}|{digest['xor']}"
+        identity = hashlib.sha256(text.encode()).hexdigest()[:12]
+        path = f"{self._folder}/{identity}"
+        if files.exists(path):
+            files.remove(self.staged)
+        else:
+            files.rename(self.staged, path)
+        snapshot = Snapshot(identity, path, digest["rows"], schema, stamps, time.time(), recipe)
+        files.write_text(f"{self._folder}/current.json", json.dumps(asdict(snapshot)))
+        self._remove_others(files, {snapshot.path, previous.path if previous else ""})
+        return snapshot
+
+    def _remove_others(self, files: Files, kept: set[str]) -> None:
+        names = {stamp.path.removeprefix("file:").rpartition("/")[0] for stamp in files.stamps(f"{self._folder}/*")}
+        for path in names - {path.removeprefix("file:") for path in kept} - {self._folder}:
+            files.remove(path)
