@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from brokernat.demo.files import DEAD_LETTERS, ORDERS, PIPELINE, TAGS, write_fil
 from brokernat.demo.job import end_spark, with_map, without_map
 from brokernat.demo.outcome import outcome
 from brokernat.demo.scene import Heading, Quote, Say, Scene, Table, Working
+from brokernat.errors import MissingToolError
 from brokernat.jvm import find_java
 from brokernat.testbed import LoopbackWorld, Record, Topic
 
@@ -45,11 +47,13 @@ def tell(*, good_orders: int = _GOOD_ORDERS) -> Generator[Scene]:
         good_orders: how many orders become tags; some broken ones are added.
 
     Raises:
-        MissingToolError: no Java, no agent, or jars that cannot be had.
+        MissingToolError: no PySpark, no Java, no agent, or jars that cannot be had.
         IncompleteError: the counts do not add up.
     """
     began = time.monotonic()
     java = find_java()
+    if find_spec("pyspark") is None:
+        raise MissingToolError("the demo needs PySpark", hint="pip install 'brokernat[spark]'")
     yield Heading("1. Headquarters' Kafka, behind addresses that lead nowhere from here")
     yield Working(f"starting 3 brokers for headquarters and 1 local one (Java {java.version} from {java.origin})")
     with tempfile.TemporaryDirectory(prefix="brokernat-demo-") as place, LoopbackWorld() as world:
