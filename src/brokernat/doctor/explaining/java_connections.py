@@ -144,20 +144,6 @@ SYMPTOMS: Final = (
         wordings="from 2.7",
     ),
     Symptom(
-        "java-request-timeout",
-        Family.JAVA,
-        "a node takes requests and does not answer",
-        ("due to request timeout.",),
-        r"Disconnecting from node (?P<node>-?\d+) due to request timeout\.",
-        says(
-            "Node {node} took the connection and did not answer in `request.timeout.ms`: another service, a gateway "
-            "with nothing behind it, or a broker that is stuck.",
-            "look what really listens there",
-            "BN104",
-            "BN302",
-        ),
-    ),
-    Symptom(
         "java-terminated-in-login",
         Family.JAVA,
         "a node ended the connection during TLS or login",

@@ -77,4 +77,18 @@ SYMPTOMS: Final = (
         },
         Telling.EFFECT,
     ),
+    Symptom(
+        "java-request-timeout",
+        Family.JAVA,
+        "a node takes requests and does not answer",
+        ("due to request timeout.",),
+        r"Disconnecting from node (?P<node>-?\d+) due to request timeout\.",
+        says(
+            "Node {node} took the connection and did not answer in `request.timeout.ms`: another service, a gateway "
+            "with nothing behind it, or a broker that is stuck.",
+            "look what really listens there",
+            "BN104",
+            "BN302",
+        ),
+    ),
 )
