@@ -90,7 +90,9 @@ def _shared(rules: tuple[Rule, ...], index: int) -> Iterator[LintFinding]:
     if not isinstance(rule, HostPortRule | HostRule | CidrRule):
         return
     for first, other in enumerate(rules[:index]):
-        if type(other) is type(rule) and other.reachable == rule.reachable and other.advertised != rule.advertised:
+        same = type(other) is type(rule) and other.reachable == rule.reachable and other.advertised != rule.advertised
+        # A rule that is never used shares nothing.
+        if same and not any(_hidden(rules, first)):
             message = f"`{other}` and `{rule}` have one target"
             hint = "each broker needs an endpoint of its own, unless both sides are names of one broker"
             yield LintFinding("shared-target", Severity.WARNING, message, hint, (first, index))

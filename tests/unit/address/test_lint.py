@@ -24,6 +24,7 @@ from brokernat.address import AddressMap, lint
         ("a:1=10.0.0.7:1,10.0.0.0/8=11.0.0.0/8", [("chained-rule", "warning", (1, 0))]),
         ("a:1=x:1,b:1=x:1", [("shared-target", "warning", (0, 1))]),
         ("a=x,b=x", [("shared-target", "warning", (0, 1))]),
+        ("a:1=x:1,a:1=y:1,b:1=y:1", [("contradicting-rule", "error", (0, 1))]),
         ("10.0.0.0/24=10.9.0.0/24,10.1.0.0/24=10.9.0.0/24", [("shared-target", "warning", (0, 1))]),
     ],
 )
