@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from brokernat.testbed import Between, ClusterOptions, NetnsWorld, Protocol
+from brokernat.testbed import Between, ClusterOptions, Listener, NetnsWorld, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,8 +19,12 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def nginx_world() -> Iterator[NetnsWorld]:
-    """Situation 1: three brokers with SASL_PLAINTEXT behind nginx on 172.10.1.40:9093-9095, and a local cluster."""
-    with NetnsWorld() as world:
+    """Situation 1: three brokers with SASL_PLAINTEXT behind nginx on 172.10.1.40:9093-9095, and a local cluster.
+
+    The local broker has a listener more, NAMED, that sends clients to a name.
+    """
+    named = Listener("NAMED", Protocol.PLAINTEXT, advertised="kafka.hq.example")
+    with NetnsWorld(local=ClusterOptions(brokers=1, listeners=(named,))) as world:
         yield world
 
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _TIMEOUT = 180
+# It runs for a moment, and a test session starts it dozens of times.
+_QUICK = ("-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC")
 
 
 def store(file: Path) -> list[str]:
@@ -27,8 +29,14 @@ def run_all(commands: Sequence[Sequence[str]]) -> None:
         WorldError: one failed; with what it said.
     """
     started = [
-        subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        for command in commands
+        subprocess.Popen(
+            [program, *_QUICK, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for program, *arguments in commands
     ]
     for process in started:
         said, _ = process.communicate(timeout=_TIMEOUT)

@@ -9,7 +9,7 @@ alternative name is one of DNS: certificates of old instructions have nothing el
 | `kafka-*.hq.internal` | `kafka-1.hq.internal` | takes it | want a star alone in the first label |
 | `kafka_1` | `kafka_1` | `Illegal given domain name` | take it |
 
-Seen with JDK 17, librdkafka 2.15 and Python 3.11.
+Seen with JDK 17, librdkafka 2.16 and Python 3.11.
 
 An address is held against the addresses of a certificate and nothing else. So a name that reads like an address is kept
 as `DNS:10.0.0.5`, which is no host and stands in the report as what it is.

@@ -86,7 +86,10 @@ def listening(server: Server | None, talk: Callable[[socket.socket], None]) -> I
     class Handler(socketserver.BaseRequestHandler):
         def handle(self) -> None:
             with suppress(OSError):
-                _ = talk(self.request) if server is None else secured(server, self.request)
+                if server is None:
+                    talk(self.request)
+                else:
+                    secured(server, self.request)
 
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as listener:
         threading.Thread(target=listener.serve_forever, daemon=True).start()
