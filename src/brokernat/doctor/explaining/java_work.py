@@ -46,9 +46,9 @@ SYMPTOMS: Final = (
         "java-topic-not-in-metadata",
         Family.JAVA,
         "the producer got no metadata of the topic",
-        ("not present in metadata after",),
+        ("not present in metadata after", "Failed to update metadata after"),
         r"(?:Topic (?P<topic>[\w.-]+)|Partition \d+ of topic (?P<other>[\w.-]+) with partition count \d+(?: is)?) not "
-        r"present in metadata after \d+ ms",
+        r"present in metadata after \d+ ms|Failed to update metadata after \d+ ms",
         says(
             "In `max.block.ms` no broker told the producer who leads the topic: no bootstrap server or advertised "
             "broker answers, the topic is not there, or its leaders lack this listener.",
@@ -58,6 +58,7 @@ SYMPTOMS: Final = (
             "BN504",
         ),
         Telling.EFFECT,
+        wordings="`Failed to update metadata` before 2.4",
     ),
     Symptom(
         "java-metadata-timeout",
@@ -65,11 +66,10 @@ SYMPTOMS: Final = (
         "metadata did not come in time",
         (
             "Timeout expired while fetching topic metadata",
-            "Failed to update metadata after",
             "Failed to get offsets by times",
             "Timeout of ",
         ),
-        r"Timeout expired while fetching topic metadata|Failed to update metadata after \d+ ms|Failed to get offsets "
+        r"Timeout expired while fetching topic metadata|Failed to get offsets "
         r"by times in \d+ ?ms|Timeout of \d+ms expired before the (?:position for partition|last committed offset)",
         says(
             "The consumer reached nobody who could answer in `default.api.timeout.ms`: advertised endpoints are dead "
