@@ -71,6 +71,25 @@ class JarIT {
     }
 
     @Test
+    void theReporterBesideAJavaAgentIsNoSecondAgent() throws Exception {
+        String output = guest(List.of("-javaagent:" + JAR), List.of(OWN_MAP, "metric.reporters=io.brokernat.agent.ReporterLoader"));
+        assertTrue(output.contains("dialled by KafkaAdminClient true"), output);
+        assertTrue(output.contains("loader=javaagent"), output);
+        assertFalse(output.contains("[brokernat]"), output);
+    }
+
+    @Test
+    void twoProgramsWithClassLoadersOfTheirOwnShareOneAgentAndNoMap() throws Exception {
+        List<String> jars = Arrays.stream(classPath().split(File.pathSeparator)).filter(entry -> entry.endsWith(".jar")).collect(Collectors.toList());
+        List<String> options = List.of("-XX:+IgnoreUnrecognizedVMOptions", "-XX:+EnableDynamicAgentLoading");
+        String output = java(options, Path.of("target/test-classes").toAbsolutePath().toString(), "io.brokernat.agent.TwoGuests", jars);
+        assertTrue(output.contains("first dialled true, second dialled true"), output);
+        assertTrue(output.contains("one class false"), output);
+        assertEquals(1, output.lines().filter(line -> line.contains("loader=attach")).count(), output);
+        assertFalse(output.contains("[brokernat]"), output);
+    }
+
+    @Test
     void anArgumentThatCannotBeReadIsOneLineAndClientsWithTheirOwnMapGoOn() throws Exception {
         String output = guest(List.of("-javaagent:" + JAR + "=kafka-1:9092"), List.of(OWN_MAP));
         assertTrue(output.contains("dialled by KafkaAdminClient true"), output);
@@ -79,10 +98,14 @@ class JarIT {
     }
 
     private static String guest(List<String> options, List<String> properties) throws Exception {
+        return java(options, classPath(), "io.brokernat.agent.Guest", properties);
+    }
+
+    private static String java(List<String> options, String classPath, String program, List<String> words) throws Exception {
         List<String> command = new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString()));
         command.addAll(options);
-        command.addAll(List.of("-cp", classPath(), "io.brokernat.agent.Guest"));
-        command.addAll(properties);
+        command.addAll(List.of("-cp", classPath, program));
+        command.addAll(words);
         Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
         String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         process.waitFor();

@@ -19,6 +19,19 @@ class AddressMapTest {
     }
 
     @Test
+    void tenThousandRulesAreReadAndKeptInOrder() throws Exception {
+        StringBuilder text = new StringBuilder();
+        for (int number = 0; number < 10_000; number++) {
+            text.append("10.").append(number / 250).append('.').append(number % 250).append(".1:9092 = gateway:").append(number + 1).append('\n');
+        }
+        AddressMap map = AddressMap.parse(text + "*.internal = gateway, 10.0.0.0/8 = 11.0.0.0/8");
+        assertEquals("gateway:10000", map.translate(Endpoint.parse("10.39.249.1:9092")).endpoint.toString());
+        assertEquals("11.39.249.2:9092", map.translate(Endpoint.parse("10.39.249.2:9092")).endpoint.toString());
+        assertTrue(map.knows(Host.of("a.internal")));
+        assertEquals(map.fingerprint(), AddressMap.parse(map.toString()).fingerprint());
+    }
+
+    @Test
     void namesEveryWrongRuleWithItsPlace() {
         MapException error = assertThrows(MapException.class, () -> AddressMap.parse("a:1 = b:1, c\n  d:0 = e:1 # f"));
         assertTrue(error.getMessage().contains("line 1, column 12, rule `c`: there is no `=`; write `advertised = reachable`"), error.getMessage());
