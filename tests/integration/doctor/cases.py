@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from tests.integration.doctor.renewing import show
+
 from brokernat.address import AddressMap, Endpoint
 from brokernat.config import Cluster, Secret
 
@@ -71,6 +73,12 @@ def less(cluster: Cluster, prefix: str) -> Cluster:
     )
 
 
+def with_the_certificate(scene: Scene, store: str) -> Cluster:
+    """The listener whose certificate comes from an authority, showing one or its renewal."""
+    show(scene.local, "EXPIRED", store)
+    return scene.local.through("EXPIRED")
+
+
 def led(cluster: RunningCluster, leads: Mapping[int, int]) -> Cluster:
     """A map that leads each node to the forward of another."""
     rules = ",".join(f"{cluster.advertised[node]}={cluster.reachable[to]}" for node, to in leads.items())
@@ -91,6 +99,13 @@ CASES = (
         "BN601",
         lambda it: led(it.hq2, {1: 2, 2: 1}),
         lambda it: led(it.hq2, {1: 1, 2: 2}),
+    ),
+    case(
+        "map-of-other-endpoints",
+        "BN609",
+        lambda it: replace(it.hq2.cluster, address_map=AddressMap.parse(f"192.0.2.23:9092={it.hq2.reachable[1]}")),
+        lambda it: it.hq2.cluster,
+        frozenset({"BN605"}),
     ),
     case("rule-missing", "BN605", lambda it: led(it.hq2, {1: 1}), lambda it: led(it.hq2, {1: 1, 2: 2})),
     case(
@@ -117,6 +132,13 @@ CASES = (
         lambda it: client(*it.hq.endpoints("PLAINTEXT1").values()),
         frozenset({"BN503"}),
     ),
+    case(
+        "one-broker-unlike-its-peers",
+        "BN301",
+        lambda it: client(*it.hq.endpoints("ODD").values()),
+        lambda it: client(*it.hq.endpoints("PLAINTEXT1").values()),
+        frozenset({"BN505"}),
+    ),
     case("bob", "BN301", lambda it: client(it.at("BOB")), lambda it: it.local.through("BOB"), frozenset({"BN203"})),
     case("alice", "BN301", lambda it: client(it.at("ALICE")), lambda it: it.local.through("ALICE")),
     case(
@@ -142,8 +164,8 @@ CASES = (
     case(
         "certificate-expired",
         "BN403",
-        lambda it: it.local.through("EXPIRED"),
-        lambda it: it.local.through("TLS"),
+        lambda it: with_the_certificate(it, "node-1-expired"),
+        lambda it: with_the_certificate(it, "node-1-expired-renewed"),
     ),
     case(
         "authority-unknown",
@@ -152,9 +174,21 @@ CASES = (
         lambda it: it.local.through("TLS"),
     ),
     case(
+        "tls-of-another-version",
+        "BN407",
+        lambda it: changed(it.local.through("TLS"), ssl_enabled_protocols="TLSv1.3"),
+        lambda it: it.local.through("TLS"),
+    ),
+    case(
         "client-certificate-demanded",
         "BN405",
         lambda it: less(it.local.through("MUTUAL"), "ssl.key"),
+        lambda it: it.local.through("MUTUAL"),
+    ),
+    case(
+        "client-certificate-of-a-stranger",
+        "BN405",
+        lambda it: changed(it.local.through("MUTUAL"), ssl_keystore_location=str(it.local.folder / "node-1-tls.p12")),
         lambda it: it.local.through("MUTUAL"),
     ),
     case(

@@ -7,6 +7,7 @@ would move its line ends.
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from brokernat.doctor.evidence import Evidence, from_json, to_json
@@ -15,10 +16,11 @@ if TYPE_CHECKING:
     from tests.integration.doctor.scene import Scene
 
 _SLOT = re.compile(r"127\.([1-9]\d*)\.")
-_TIME = re.compile(r'("taken_at": )"[^"]*"')
+_TAKEN = datetime(2026, 11, 21, 12, tzinfo=UTC)
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00")
 _NAME_SERVER = re.compile(r'("dns_error": )"[^"]*"')
 # OpenSSL's names of one alert differ with its version, and Python adds the line of its own source.
-_ALERT = re.compile(r'("outcome": "client-certificate",[^}]*"detail": )"[^"]*"')
+_ALERT = re.compile(r'("outcome": "(?:client-certificate|failed)",[^}]*?"detail": )"[^"]*"')
 _FIRST_LOCAL_PORT, _FIRST_OTHER_PORT = 12001, 12101
 
 
@@ -36,7 +38,14 @@ def normal(evidence: Evidence, scene: Scene) -> Evidence:
             local = [each.bound.port for each in broker.more if each.bound.host == "127.0.0.1"]
             for number, port in enumerate(local, _FIRST_LOCAL_PORT):
                 text = re.sub(rf"\b{port}\b", str(number), text)
-    text = _TIME.sub(r'\1"2026-11-21T12:00:00+00:00"', text)
+    taken = datetime.fromisoformat(evidence.taken_at)
+    text = _MOMENT.sub(lambda moment: _moved(moment[0], taken), text)
     text = _NAME_SERVER.sub(r'\1"Name or service not known"', text)
     text = _ALERT.sub(r'\1"an alert of TLS"', text)
     return from_json(_SLOT.sub("127.10.", text), "normal")
+
+
+def _moved(moment: str, taken: datetime) -> str:
+    """As many days from the one time as it was from the other; certificates are made when the brokers are."""
+    days = round((datetime.fromisoformat(moment) - taken) / timedelta(days=1))
+    return (_TAKEN + timedelta(days=days)).isoformat(timespec="seconds")

@@ -29,6 +29,9 @@ HQ = ClusterOptions(
         Listener("TEXT", Protocol.PLAINTEXT, nodes=(2,)),
         Listener("PLAINTEXT1", Protocol.PLAINTEXT),
         Listener("PLAINTEXT2", Protocol.PLAINTEXT, nodes=(1, 3)),
+        # What was changed on two brokers and forgotten on the third.
+        Listener("ODD", Protocol.PLAINTEXT, nodes=(1, 2)),
+        Listener("ODD", Protocol.PLAINTEXT, nodes=(3,), advertised="kafka-3.hq.invalid"),
     ),
 )
 HQ2 = ClusterOptions(brokers=2, version="3.9.2", authorize=True)
@@ -43,7 +46,9 @@ LOCAL = ClusterOptions(
         Listener("EXPIRED", Protocol.SSL, certificate=Certificate.EXPIRED),
         Listener("MUTUAL", Protocol.SSL, demands_certificate=True),
         Listener("LOGIN", Protocol.SASL_PLAINTEXT),
+        Listener("ANCHOR", Protocol.SSL, certificate=Certificate.EXPIRED_ANCHOR),
     ),
+    broker_properties={"listener.name.tls.ssl.enabled.protocols": "TLSv1.2"},
 )
 BANNER = b"SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u3\r\n"
 
