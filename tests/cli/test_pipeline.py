@@ -9,6 +9,7 @@ from brokernat.cli.spark_options import SparkOptions
 from brokernat.clients import spark
 from brokernat.clients.spark.proof import Outcome, Proof, ProofRow
 from brokernat.pipelines import preflight
+from brokernat.pipelines.check_result import CheckResult, Level, Preflight
 
 ROW = ProofRow("driver", "here", "hq", 1, "a:1", "b:1", Outcome.PROVED)
 
@@ -25,8 +26,8 @@ ROW = ProofRow("driver", "here", "hq", 1, "a:1", "b:1", Outcome.PROVED)
 def test_the_steps_wait_only_for_executors_that_have_answered(
     monkeypatch: pytest.MonkeyPatch, proof: Proof, steps: list[str]
 ) -> None:
-    tried = preflight.CheckResult("steps", preflight.Level.OK, "tried")
-    monkeypatch.setattr(preflight, "look_at_clusters", lambda *_: preflight.Preflight((), {}))
+    tried = CheckResult("steps", Level.OK, "tried")
+    monkeypatch.setattr(preflight, "look_at_clusters", lambda *_: Preflight((), {}))
     monkeypatch.setattr(preflight, "try_steps", lambda *_: [tried])
     monkeypatch.setattr(spark, "prove", lambda *_, **__: proof)
     wanted = SparkOptions(None, (), "auto", None, 60.0)

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
     from brokernat.clients.spark import Proof
     from brokernat.pipelines.batch import BatchReport
-    from brokernat.pipelines.pipeline import Prepared, Run
-    from brokernat.pipelines.preflight import CheckResult, Preflight
+    from brokernat.pipelines.check_result import CheckResult, Preflight
+    from brokernat.pipelines.pipeline import Run
+    from brokernat.pipelines.prepared import Prepared
     from brokernat.pipelines.progress import Progress
 
 
@@ -49,7 +50,7 @@ def check(name: str, config_file: Path, output: str, **options: Any) -> int:
     The map on the driver and every executor, then topics, rights, sizes, checkpoint, references and transform.
     """
     from brokernat.doctor.reports.json_v1 import finding_v1
-    from brokernat.pipelines.preflight import as_rows
+    from brokernat.pipelines.check_result import as_rows
 
     prepared, wanted = _prepare(config_file, name), SparkOptions(**options)
     with pipeline_session(prepared, wanted) as spark:
@@ -121,7 +122,7 @@ def run(name: str, config_file: Path, output: str, once: bool, **options: Any) -
 
 def _prepare(config_file: Path, name: str) -> Prepared:
     from brokernat.config import load
-    from brokernat.pipelines.pipeline import Prepared
+    from brokernat.pipelines.prepared import Prepared
 
     return Prepared.of(load(config_file), name)
 
@@ -129,7 +130,8 @@ def _prepare(config_file: Path, name: str) -> Prepared:
 def _look(spark: SparkSession, prepared: Prepared, wanted: SparkOptions) -> tuple[Preflight, Proof]:
     """What can be known before the start. An executor that does not answer would keep the steps waiting for ever."""
     from brokernat.clients.spark import prove
-    from brokernat.pipelines.preflight import CheckResult, Level, look_at_clusters, not_provable, try_steps
+    from brokernat.pipelines.check_result import CheckResult, Level
+    from brokernat.pipelines.preflight import look_at_clusters, not_provable, try_steps
 
     console.note("asking the driver and every executor to reach every broker")
     found = look_at_clusters(spark, prepared)

@@ -99,7 +99,7 @@ def _topic(
 def _pipeline(name: str, config_file: Path, wanted: SparkOptions, output: str) -> int:
     from brokernat.config import load
     from brokernat.pipelines.delivered import reconcile_pipeline
-    from brokernat.pipelines.pipeline import Prepared
+    from brokernat.pipelines.prepared import Prepared
 
     prepared = Prepared.of(load(config_file), name)
     with _session(f"reconcile-{name}", prepared.clusters, prepared.topics, wanted) as spark:

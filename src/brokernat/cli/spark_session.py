@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from brokernat.cli.spark_options import SparkOptions
     from brokernat.config import Cluster
-    from brokernat.pipelines.pipeline import Prepared
+    from brokernat.pipelines.prepared import Prepared
 
 
 @contextmanager

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from brokernat.clients.spark.proof import Proof
     from brokernat.demo.data import Orders
     from brokernat.pipelines.batch import BatchReport
-    from brokernat.pipelines.pipeline import Prepared
+    from brokernat.pipelines.prepared import Prepared
 
 # Spark waits a minute for a broker that does not answer, three times over: the same words come after some seconds. On a
 # machine that is busy with something else the client gives up before it has dialled a broker at all, so it gets more.

@@ -73,7 +73,7 @@ def tell(*, good_orders: int = _GOOD_ORDERS) -> Generator[Scene]:
 
 
 def _with_spark(folder: Path, file: Path, orders: Orders, world: LoopbackWorld) -> Iterator[Scene]:
-    from brokernat.pipelines.pipeline import Prepared
+    from brokernat.pipelines.prepared import Prepared
     from brokernat.pipelines.session import SPARK_LOG, start_session
 
     yield Working("starting Spark")

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Row, SparkSession
 
     from brokernat.pipelines.committed import Committed
-    from brokernat.pipelines.pipeline import Prepared
+    from brokernat.pipelines.prepared import Prepared
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,31 +5,25 @@ from __future__ import annotations
 import logging
 import re
 import threading
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from brokernat.clients.spark import Role, client_properties, kafka_options
-from brokernat.errors import BrokernatError, ConfigError, IncompleteError, Problem
+from brokernat.errors import BrokernatError, ConfigError, IncompleteError
 from brokernat.pipelines.batch import Batches, BatchReport, StoppedError
 from brokernat.pipelines.files import Files
-from brokernat.pipelines.kafka_admin import TopicFacts, open_admin
-from brokernat.pipelines.plan import Plan
-from brokernat.pipelines.reference import ReferenceTable
+from brokernat.pipelines.kafka_admin import open_admin
 from brokernat.pipelines.root_cause import root_cause
 from brokernat.pipelines.source import read_stream
 from brokernat.pipelines.state import Owner, State, foreign
-from brokernat.pipelines.transform import load_transform
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from collections.abc import Callable
 
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
-    from pyspark.sql.types import StructType
 
-    from brokernat.config import Cluster, Config, Pipeline
-    from brokernat.pipelines.kafka_admin import Unseen
+    from brokernat.pipelines.prepared import Prepared
 
 log = logging.getLogger(__name__)
 
@@ -41,65 +35,6 @@ _SOURCE_FORGOT = (
 )
 _FORGETTING = re.compile("KAFKA_DATA_LOSS|data may have been lost|UnknownTopicOrPartition|OffsetOutOfRange")
 """How Spark (4, 3.5) and Kafka's client say it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A pipeline of a file with what belongs to it."""
-
-    pipeline: Pipeline
-    source: Cluster
-    sink: Cluster
-    folder: Path
-    state: State
-
-    @classmethod
-    def of(cls, config: Config, name: str) -> Self:
-        """Raises ConfigError where the file has no such pipeline."""
-        pipeline = config.pipeline(name)
-        source, sink = config.cluster(pipeline.source.cluster), config.cluster(pipeline.sink.cluster)
-        return cls(pipeline, source, sink, config.path.parent, State(pipeline.checkpoint))
-
-    @property
-    def clusters(self) -> tuple[Cluster, ...]:
-        """Source and sink, once where they are the same."""
-        return (self.source,) if self.source is self.sink else (self.source, self.sink)
-
-    @property
-    def topics(self) -> dict[str, tuple[str, ...]]:
-        """By cluster name, the topics that are read or written."""
-        source, sink = self.pipeline.source, self.pipeline.sink
-        found = {source.cluster: source.topics}
-        found[sink.cluster] = (*found.get(sink.cluster, ()), sink.topic, sink.dead_letters)
-        return found
-
-    def plan(self) -> Plan:
-        """The steps; needs a session, which parses the schema.
-
-        Raises:
-            ConfigError: the schema cannot be read.
-            TransformError: the transform cannot be loaded.
-        """
-        transform = load_transform(self.pipeline.transform, self.folder) if self.pipeline.transform else None
-        return Plan(self.pipeline.name, parse_schema(self.pipeline.decode.ddl), self.pipeline.sink, transform)
-
-    def references(self) -> list[ReferenceTable]:
-        """One per `enrich` entry, in order: the same reference may be joined by several keys."""
-        return [
-            ReferenceTable(
-                join.reference,
-                self.pipeline.references[join.reference],
-                key=join.key,
-                columns=join.columns,
-                folder=self.state.reference_folder(f"{join.reference}.{join.key}"),
-            )
-            for join in self.pipeline.enrich
-        ]
-
-    def owner(self, cluster_id: str, topics: Mapping[str, TopicFacts | Unseen]) -> Owner:
-        """Whose the checkpoint is to be; `topics` are those of the source, as the cluster describes them."""
-        ids = {name: fact.topic_id for name, fact in topics.items() if isinstance(fact, TopicFacts) and fact.topic_id}
-        return Owner(self.pipeline.name, cluster_id, self.pipeline.source.topics, ids)
 
 
 class Run:
@@ -205,22 +140,3 @@ def claim(files: Files, state: State, owner: Owner) -> None:
         owner = replace(owner, topic_ids={**found.topic_ids, **owner.topic_ids})
     if found != owner:
         state.claim(files, owner)
-
-
-def parse_schema(ddl: str) -> StructType:
-    """A DDL text as Spark's type.
-
-    Raises:
-        ConfigError: Spark cannot read it.
-    """
-    from pyspark.errors import PySparkException
-    from pyspark.sql.types import StructType
-
-    try:
-        schema = StructType.fromDDL(ddl)
-    except PySparkException as error:
-        message = f"decode.schema: {root_cause(error)}"
-        raise ConfigError([Problem("bad-schema", message, "for example `id STRING, amount DOUBLE`")]) from None
-    if not isinstance(schema, StructType):
-        raise ConfigError([Problem("bad-schema", f"decode.schema: `{ddl}` names one type and no columns")])
-    return schema

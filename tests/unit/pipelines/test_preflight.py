@@ -3,7 +3,8 @@
 from brokernat.address import Endpoint
 from brokernat.clients.spark import Outcome, Proof, ProofRow
 from brokernat.config import Cluster
-from brokernat.pipelines.preflight import CheckResult, Level, Preflight, not_provable
+from brokernat.pipelines.check_result import CheckResult, Level, Preflight
+from brokernat.pipelines.preflight import not_provable
 
 
 def test_the_smallest_code_of_an_error_counts_and_warnings_do_not() -> None:

@@ -16,7 +16,8 @@ from brokernat.config import load
 from brokernat.jvm import agent_jar
 from brokernat.pipelines.accounting import Counts
 from brokernat.pipelines.batch import BatchReport
-from brokernat.pipelines.pipeline import Prepared, start
+from brokernat.pipelines.pipeline import start
+from brokernat.pipelines.prepared import Prepared
 
 
 def main(file: str, loader: str, *names: str) -> None:

@@ -1,0 +1,84 @@
+"""What is wrong with topics before the first record, by what their clusters say of them; pure.
+
+What could not be seen is said and no finding of its own. Sink topics are not created: who may create them, with how
+many partitions and replicas, is the owner's business; the command is given.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from brokernat.pipelines.check_result import CheckResult, Level
+from brokernat.pipelines.kafka_admin import TopicFacts
+from brokernat.pipelines.kafka_commands import create_topic, grant, raise_message_size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from brokernat.config import Cluster
+    from brokernat.pipelines.kafka_admin import Unseen
+    from brokernat.pipelines.prepared import Prepared
+
+    Facts = Mapping[str, TopicFacts | Unseen]
+
+SOURCE, SINK = "source", "sink"
+_ENVELOPE_BYTES = 2_048
+"""What coordinates and causes add to a record at most, as far as we write them ourselves."""
+_COMPACTED = (
+    "take a topic with cleanup.policy=delete; else make sure that no key is null, and know that Kafka removes a record "
+    "once a newer one has its key, which `reconcile` cannot tell from a loss"
+)
+
+
+def usable(end: str, cluster: Cluster, facts: Facts) -> Iterator[CheckResult]:
+    """Whether each topic is there and this client may use it; `end` is SOURCE or SINK."""
+    right = "READ" if end == SOURCE else "WRITE"
+    for name, fact in facts.items():
+        subject = f"{end} topic {name}"
+        if not isinstance(fact, TopicFacts):
+            yield _unseen(subject, end, cluster, fact, right)
+        elif fact.operations is not None and not fact.operations & {right, "ALL"}:
+            message = f"no {right} right on `{name}` in `{cluster.name}`"
+            yield CheckResult(subject, Level.ERROR, message, grant(cluster, right, topic=name))
+        else:
+            known = "" if fact.operations is not None else f"; the broker does not say whether {right} is allowed"
+            yield CheckResult(subject, Level.OK, f"{fact.partitions} partitions{known}")
+        if end == SINK and isinstance(fact, TopicFacts) and fact.compacted:
+            message = f"`{name}` is compacted: it refuses a record without a key, which would stop the run"
+            yield CheckResult(subject, Level.WARNING, message, _COMPACTED)
+
+
+def _unseen(subject: str, end: str, cluster: Cluster, fact: Unseen, right: str) -> CheckResult:
+    if fact.exists is False:
+        hint = create_topic(cluster, fact.name) if end == SINK else "is the name right, and may this user DESCRIBE it?"
+        return CheckResult(subject, Level.ERROR, f"there is no topic `{fact.name}` in `{cluster.name}`", hint)
+    if fact.exists is None:
+        message = f"no right on `{fact.name}` in `{cluster.name}`, not even to see whether it is there"
+        return CheckResult(subject, Level.ERROR, message, grant(cluster, right, topic=fact.name))
+    return CheckResult(subject, Level.ERROR, f"`{fact.name}` cannot be looked at: {fact.cause}")
+
+
+def sizes(prepared: Prepared, source: Facts, sink: Facts) -> Iterator[CheckResult]:
+    """Whether the sink takes what the source may hold, in bytes of a record."""
+    for cluster, facts in ((prepared.source, source), (prepared.sink, sink)):
+        for name in (f.name for f in facts.values() if isinstance(f, TopicFacts) and f.max_message_bytes is None):
+            message = f"max.message.bytes of `{name}` cannot be read"
+            hint = grant(cluster, "DESCRIBE_CONFIGS", topic=name)
+            yield CheckResult(f"message size {name}", Level.WARNING, message, hint)
+    largest = max((_limit(fact) or 0 for fact in source.values()), default=0)
+    for name, limit in ((name, _limit(fact)) for name, fact in sink.items()):
+        if not limit or not largest:
+            continue
+        subject = f"message size {name}"
+        if limit < largest:
+            message = f"`{name}` takes {limit} bytes, the source up to {largest}, and headers add to that"
+            hint = raise_message_size(prepared.sink, name, largest + _ENVELOPE_BYTES)
+            yield CheckResult(subject, Level.WARNING, message, hint)
+        else:
+            # Kafka's default on both sides is no reason to warn at each start: who sends records of a megabyte knows.
+            near = "; headers may not fit to its largest records" if limit < largest + _ENVELOPE_BYTES else ""
+            yield CheckResult(subject, Level.OK, f"{limit} bytes, source {largest}{near}")
+
+
+def _limit(fact: TopicFacts | Unseen) -> int | None:
+    return fact.max_message_bytes if isinstance(fact, TopicFacts) else None
