@@ -65,8 +65,9 @@ def require_place(file: Path) -> None:
             raise IsADirectoryError(None, "it is a folder")
         if not place.exists():
             raise FileNotFoundError(None, f"there is no folder `{place}`")
-        if not os.access(place, os.W_OK):
-            raise PermissionError(None, f"`{place}` is not writable")
+        for needed in (place, file):
+            if needed.exists() and not os.access(needed, os.W_OK):
+                raise PermissionError(errno.EACCES, f"`{needed}` is not writable")
     except (OSError, RuntimeError) as error:
         raise _unwritable(file, error) from None
 
