@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.integration.pipelines.conftest import cluster_section
+from tests.integration.spark.standalone import SMALL
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,7 +79,7 @@ def test_lines_are_shipped_and_read_back_by_spark(nginx_world: NetnsWorld, close
     (closed.folder / "audit.log").write_text("".join(f"line {number}\n" for number in range(LINES)))
     about = ["--cluster", "hq", "--topic", topic_name]
     shipping = ["--spool", "spool", "--file", "audit.log", "--from-beginning", "--once"]
-    small = ["--master", "local[2]", "--conf", "spark.sql.shuffle.partitions=2"]
+    small = ["--master", "local[2]", *(word for item in SMALL.items() for word in ("--conf", "=".join(item)))]
 
     closed.run(closed.command("brokernat", "ship", *about, *shipping), nginx_world.client)
     reading = ["pipeline", "reconcile", *about, "--format", "json", *small]

@@ -34,6 +34,6 @@ def written(loopback_world: LoopbackWorld) -> Callable[[str], list[str]]:
 @pytest.fixture(scope="module")
 def twins() -> Iterator[LoopbackWorld]:
     """Two headquarters that advertise the same addresses; the first wants a login and lets nobody ask who it is."""
-    hq = ClusterOptions(protocol=Protocol.SASL_PLAINTEXT, password="canary-4711", authorize=True)
-    with LoopbackWorld(hq=hq, second_hq=ClusterOptions(), local=None) as world:
+    hq = ClusterOptions(brokers=2, protocol=Protocol.SASL_PLAINTEXT, password="canary-4711", authorize=True)
+    with LoopbackWorld(hq=hq, second_hq=ClusterOptions(brokers=2), local=None) as world:
         yield world

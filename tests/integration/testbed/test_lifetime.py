@@ -116,8 +116,7 @@ def test_a_world_that_lost_owner_and_keeper_is_removed_by_the_next(
     assert not state.exists()
 
 
-def test_a_world_with_an_owner_is_left_alone() -> None:
-    with LoopbackWorld(hq=_ONE, local=None) as world:
-        worlds.remove_stale()
-        assert world.hq.running(1)
-        assert world.state.is_dir()
+def test_a_world_with_an_owner_is_left_alone(loopback_world: LoopbackWorld) -> None:
+    worlds.remove_stale()
+    assert loopback_world.hq.running(1)
+    assert loopback_world.state.is_dir()
