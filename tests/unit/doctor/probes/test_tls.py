@@ -92,7 +92,7 @@ def listening(server: Server | None, talk: Callable[[socket.socket], None]) -> I
                     secured(server, self.request)
 
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as listener:
-        threading.Thread(target=listener.serve_forever, daemon=True).start()
+        threading.Thread(target=listener.serve_forever, args=(0.01,), daemon=True).start()
         try:
             yield Endpoint("127.0.0.1", listener.server_address[1])
         finally:
