@@ -1,13 +1,18 @@
-"""Consumer groups that exist, made past everything under test."""
+"""Consumer groups that exist, and who coordinates them, as clients make and ask it."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
 from confluent_kafka import admin as untyped
 from tests.integration.doctor.looking import TIMEOUT
 
+from brokernat.doctor.evidence import Coordinator
+from brokernat.doctor.probes.channel import Channel
+from brokernat.doctor.probes.coordinators import coordinator
+from brokernat.doctor.probes.dialling import connect
 from brokernat.testbed.polling import wait_until
 
 if TYPE_CHECKING:
@@ -15,6 +20,8 @@ if TYPE_CHECKING:
 
 # What it exports it declares nowhere.
 kafka: Any = untyped
+_PATIENCE = 10.0
+"""With one request, in seconds."""
 
 
 def administrator(cluster: RunningCluster) -> Any:
@@ -27,16 +34,44 @@ def listed(admin: Any) -> list[tuple[str, Any]]:
     return sorted((group.group_id, group.state) for group in admin.list_consumer_groups().result(TIMEOUT).valid)
 
 
+def ask_as_clients_do(cluster: RunningCluster, wanted: Coordinator) -> int:
+    """The coordinator of a group or id; like a client's question, this one makes Kafka create the topic behind it."""
+
+    async def ask() -> Coordinator:
+        _, streams = await connect(cluster.plan.broker(1).peer.host, cluster.plan.broker(1).peer.port, TIMEOUT)
+        assert streams is not None
+        channel = Channel(*streams, TIMEOUT)
+        try:
+            return await coordinator(channel, wanted, {wanted.topic})
+        finally:
+            await channel.close()
+
+    found: list[int] = []
+
+    def known() -> bool:
+        broker = asyncio.run(ask()).broker
+        found.extend([] if broker is None else [broker.node_id])
+        return bool(found)
+
+    wait_until(known, "a coordinator", timeout=TIMEOUT)
+    return found[0]
+
+
 def make_group(cluster: RunningCluster, group: str) -> None:
-    """Commit an offset of `orders`, again until the group is listed: a coordinator that has just begun may refuse."""
+    """Commit an offset of `orders`, again until the group is listed: a coordinator that has just begun may refuse, and
+    a client that has met one that is none waits for as long as it is given."""
+    ask_as_clients_do(cluster, Coordinator("group", group))
+    # It is there by now, and on return every broker knows it.
+    cluster.create_topic("__consumer_offsets")
     admin = administrator(cluster)
     offsets = [ConsumerGroupTopicPartitions(group, [TopicPartition("orders", 0, 0)])]
 
     def there() -> bool:
         try:
-            next(iter(admin.alter_consumer_group_offsets(offsets).values())).result(TIMEOUT)
-        except KafkaException:
+            (answer,) = admin.alter_consumer_group_offsets(offsets, request_timeout=_PATIENCE).values()
+            answer.result(TIMEOUT)
+        except (KafkaException, TimeoutError):
             return False
         return group in {name for name, _ in listed(admin)}
 
-    wait_until(there, f"group {group}", timeout=TIMEOUT)
+    wait_until(there, f"group {group}", timeout=2 * TIMEOUT)

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.integration.doctor.bearer import bearer
-from tests.integration.doctor.groups import administrator, make_group
+from tests.integration.doctor.groups import administrator, ask_as_clients_do, make_group
 from tests.integration.doctor.looking import TIMEOUT, looked_at, problems
 
 from brokernat.address import AddressMap
 from brokernat.doctor.evidence import Coordinator
 from brokernat.doctor.finding import Severity
-from brokernat.doctor.probes.channel import Channel
-from brokernat.doctor.probes.coordinators import coordinator
-from brokernat.doctor.probes.dialling import connect
 from brokernat.doctor.runner import diagnose
 from brokernat.testbed import Allow, Operation, Resource
 from brokernat.testbed.polling import wait_until
@@ -42,29 +38,6 @@ def asked(cluster: Cluster, wanted: Coordinator) -> Evidence:
     if wanted.kind == "group":
         return looked_at(cluster, groups=(wanted.key,))
     return looked_at(cluster, transactional_ids=(wanted.key,))
-
-
-def ask_as_clients_do(cluster: RunningCluster, wanted: Coordinator) -> int:
-    """The coordinator of a group or id; like a client's question, this one makes Kafka create the topic behind it."""
-
-    async def ask() -> Coordinator:
-        _, streams = await connect(cluster.plan.broker(1).peer.host, cluster.plan.broker(1).peer.port, TIMEOUT)
-        assert streams is not None
-        channel = Channel(*streams, TIMEOUT)
-        try:
-            return await coordinator(channel, wanted, {wanted.topic})
-        finally:
-            await channel.close()
-
-    found: list[int] = []
-
-    def known() -> bool:
-        broker = asyncio.run(ask()).broker
-        found.extend([] if broker is None else [broker.node_id])
-        return bool(found)
-
-    wait_until(known, "a coordinator", timeout=TIMEOUT)
-    return found[0]
 
 
 def group_at(cluster: RunningCluster, node: int, prefix: str) -> str:

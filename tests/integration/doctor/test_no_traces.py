@@ -70,8 +70,6 @@ def test_an_older_cluster_with_topics_groups_and_rights_is_as_before(doctor_scen
     hq.create_topics([Topic("orders", partitions=4, replicas=2, configs={"retention.ms": "3600000"})])
     hq.allow(Allow(Operation.READ, name="orders"))
     make_group(hq, "auditors")
-    # It is there by now, and on return every broker knows it.
-    hq.create_topic("__consumer_offsets")
     before, written = state(hq, with_rights=True), logs(hq)
     assert before["groups"]
     assert before["rights"]
