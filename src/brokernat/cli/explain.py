@@ -64,7 +64,7 @@ def _told(found: Account, output: str) -> int:
         console.report(
             f"nothing recognised in {_lines(found.lines)}\n\n"
             "hint: errors of a client are lines at WARN or ERROR and `Caused by:`; docs/reference/log-lines.md has all "
-            "that are known. `brokernat doctor --cluster NAME` looks for itself"
+            "that are known. `brokernat doctor --bootstrap-server HOST:PORT` looks for itself"
         )
         return EXIT_FINDINGS
     if found.lines > 1:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-DOCTOR = "brokernat doctor --cluster NAME"
+DOCTOR = "brokernat doctor --bootstrap-server HOST:PORT"
 
 
 class Family(StrEnum):
