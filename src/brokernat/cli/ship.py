@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import logging
-import signal
-import sys
-from contextlib import contextmanager
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from brokernat.cli import console, exit_codes
+from brokernat.cli import console
 from brokernat.cli.options import config_option, format_option
+from brokernat.cli.ship_run import run_shipment
 from brokernat.config.sizes import size_in_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import FrameType
-
-    from brokernat.shipping.shipment import Shipment
 
 
 class _Size(click.ParamType[int]):
@@ -73,7 +63,7 @@ def ship(ctx: click.Context, /, **options: Any) -> int | None:
         return None
     if missing := [name for name in ("cluster_name", "topic", "spool") if not options[name]]:
         raise click.UsageError(f"missing option: --{missing[0].removesuffix('_name')}", ctx)
-    return _ship(**options)
+    return run_shipment(**options)
 
 
 def _named(name: str) -> click.Command:
@@ -89,7 +79,7 @@ def _named(name: str) -> click.Command:
 
         file = (ctx.parent and _file_of_group(ctx.parent)) or config_file
         section = load(file).shipment(name)
-        return _ship(
+        return run_shipment(
             config_file=file,
             cluster_name=section.cluster,
             topic=section.topic,
@@ -136,75 +126,3 @@ def status(spool: Path, output: str) -> None:
         console.data(f"  rejected      {one.rejected}")
         console.data(f"  refused       {one.refused}")
         console.data(f"  holds         {one.held} bytes of {one.limit}")
-
-
-def _ship(
-    config_file: Path,
-    cluster_name: str,
-    topic: str,
-    spool: Path,
-    max_spool: int,
-    files: tuple[str, ...],
-    stdin: bool,
-    from_beginning: bool,
-    once: bool,
-    durable: bool,
-    patience: float,
-) -> int:
-    from brokernat.config import load
-    from brokernat.shipping.pipe import Pipe
-    from brokernat.shipping.producer import open_producer
-    from brokernat.shipping.sender import Sender
-    from brokernat.shipping.shipment import Shipment
-    from brokernat.shipping.spool import Spool
-    from brokernat.shipping.tail import Tail
-
-    cluster = load(config_file).cluster(cluster_name)
-    with _log_to_console():
-        try:
-            opened = Spool(spool, max_spool, durable=durable)
-        except OSError as error:
-            raise click.UsageError(f"the spool {spool} cannot be made: {error.strerror}") from None
-        tail = Tail(files, opened.positions(), from_beginning=from_beginning) if files else None
-        pipe = Pipe(sys.stdin.fileno()) if stdin else None
-        shipment = Shipment(opened, Sender(opened, topic, partial(open_producer, cluster)), tail=tail, pipe=pipe)
-        received = _stop_at_signals(shipment)
-        pending = shipment.run(once=once or not (files or stdin), patience=patience)
-    counts = opened.counts
-    console.note(f"{counts['acknowledged']} acknowledged, {counts['rejected']} rejected, {pending} left in {spool}")
-    if pending:
-        return exit_codes.INCOMPLETE
-    return 128 + received[0] if received else 0
-
-
-@contextmanager
-def _log_to_console() -> Iterator[None]:
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
-    log = logging.getLogger("brokernat")
-    before = log.level, log.propagate
-    log.setLevel(logging.INFO)
-    log.addHandler(handler)
-    log.propagate = False
-    try:
-        yield
-    finally:
-        log.removeHandler(handler)
-        log.setLevel(before[0])
-        log.propagate = before[1]
-
-
-def _stop_at_signals(shipment: Shipment) -> list[int]:
-    """The first SIGTERM or SIGINT stops reading, the second does not wait for the brokers either."""
-    received: list[int] = []
-
-    def handle(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-        if received:
-            shipment.abort()
-        else:
-            shipment.stop()
-        received.append(number)
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, handle)
-    return received
