@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from brokernat.config import Cluster, Config
 
-GIVEN = "given"
+GIVEN = "cluster"
 
 
 def chosen_cluster(config_file: Path, name: str | None, servers: tuple[str, ...], rules: str | None = None) -> Cluster:
