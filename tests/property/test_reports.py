@@ -46,10 +46,10 @@ def made_of(hint: Any) -> st.SearchStrategy[Any]:
     if isinstance(hint, type) and is_dataclass(hint):
         hints = get_type_hints(hint)
         given_fields = {each.name: made_of(hints[each.name]) for each in fields(hint)}
-        given_fields |= {
-            Evidence: {"version": st.just(1), "rules": st.none() | st.lists(RULES, max_size=3).map(tuple)},
-            Look: {"addresses": st.lists(ADDRESSES, max_size=2).map(tuple)},
-        }.get(hint, {})
+        if hint is Evidence:
+            given_fields |= {"version": st.just(1), "rules": st.none() | st.lists(RULES, max_size=3).map(tuple)}
+        if hint is Look:
+            given_fields["addresses"] = st.lists(ADDRESSES, max_size=2).map(tuple)
         return st.builds(hint, **given_fields)
     if origin is Literal:
         return st.sampled_from(arguments)
