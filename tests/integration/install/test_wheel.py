@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import json
 import platform
 import shutil
 import zipfile
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.integration.spark.standalone import SMALL
 
 from brokernat.testbed.polling import wait_until
 
@@ -71,15 +73,17 @@ def test_the_demo_needs_nothing_but_python_and_leaves_nothing_behind(installed: 
 
 
 SELF_ATTACH = """
+import json, sys
+
 from pyspark.sql import SparkSession
 
 from brokernat.clients.spark import Loader, configure, kafka_options
-from brokernat.testbed import LoopbackWorld, Record
+from brokernat.testbed import ClusterOptions, LoopbackWorld, Record
 
-with LoopbackWorld(local=None) as world:
+with LoopbackWorld(hq=ClusterOptions(brokers=1), local=None) as world:
     world.hq.create_topic("orders")
     world.hq.write("orders", [Record(value=b"order")] * 30)
-    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    builder = SparkSession.builder.master("local[2]").config(map=json.loads(sys.argv[1]))
     spark = configure(builder, [world.hq.cluster], loader=Loader.REPORTER).getOrCreate()
     options = kafka_options(world.hq.cluster)
     print("rows", spark.read.format("kafka").options(**options).option("subscribe", "orders").load().count())
@@ -92,7 +96,7 @@ with LoopbackWorld(local=None) as world:
 @pytest.mark.spark
 def test_the_agent_attaches_itself_on_that_java(installed: Installation) -> None:
     done = replace(installed, environment={**installed.environment, "SPARK_LOCAL_IP": "127.0.0.1"}).run(
-        "python", "-c", SELF_ATTACH
+        "python", "-c", SELF_ATTACH, json.dumps(SMALL)
     )
     seen = dict(line.split(" ", 1) for line in done.stdout.splitlines() if " " in line)
     assert seen.get("rows") == "30", done.stdout + done.stderr[-3000:]
