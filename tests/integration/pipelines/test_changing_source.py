@@ -25,16 +25,6 @@ def add_partitions(cluster: RunningCluster, topic: str, total: int) -> None:
     wait_until(lambda: len(cluster.leaders(topic)) == total, "the new partitions", timeout=60)
 
 
-def delete_records(cluster: RunningCluster, topic: str, before: int) -> None:
-    """Of partition 0, as retention does it."""
-    from confluent_kafka import TopicPartition
-    from confluent_kafka.admin import AdminClient
-
-    admin = AdminClient({"bootstrap.servers": ",".join(map(str, cluster.direct.bootstrap_servers))})
-    (deleted,) = admin.delete_records([TopicPartition(topic, 0, before)]).values()
-    deleted.result(60)
-
-
 def test_new_partitions_and_batches_of_nothing_but_markers_are_read_without_a_restart(workplace: Workplace) -> None:
     workplace.write([order(number) for number in range(9)])
     with workplace.running() as run:
@@ -65,33 +55,3 @@ def test_a_topic_that_was_made_again_is_not_read_from_where_the_old_one_ended(wo
         ended = workplace.run(*command, code=2)
         assert f"{workplace.topic} was removed and made again" in ended.stdout + ended.stderr
     assert len(workplace.read_tags()) == 9
-
-
-def test_a_topic_that_is_removed_ends_the_run_in_words(workplace: Workplace) -> None:
-    workplace.write([order(number) for number in range(9)])
-    with workplace.running() as run:
-        run.until(lambda: len(workplace.read_tags()) >= 9, "the first tags")
-        workplace.world.hq.delete_topics(workplace.topic)
-        assert run.process.wait(TIMEOUT) == 6, run.log.read_text()
-    said = run.log.read_text()
-    assert "the source does not have any more" in said
-    assert "java.lang" not in said
-
-
-def test_records_that_retention_took_before_they_were_read_are_not_passed_over(workplace: Workplace) -> None:
-    workplace.write([order(number) for number in range(9)], partition=0)
-    workplace.drain()
-    workplace.write([order(number) for number in range(9, 20)], partition=0)
-    delete_records(workplace.world.hq, workplace.topic, before=15)
-    ended = workplace.run("run", "--once", code=6)
-    assert "the source does not have any more" in ended.stderr
-    assert "nothing is lost" not in ended.stderr
-    assert len(workplace.read_tags()) == 9
-
-
-def test_a_compacted_sink_is_said_before_a_record_without_a_key_stops_the_run(workplace: Workplace) -> None:
-    workplace.pipeline["sink"] |= {"dead_letters": f"{workplace.dead}-compacted"}
-    workplace.world.local.create_topic(f"{workplace.dead}-compacted", configs={"cleanup.policy": "compact"})
-    ended = workplace.run("check", "--format", "json")
-    (warning,) = (check for check in json.loads(ended.stdout)["checks"] if check["level"] == "warning")
-    assert "is compacted: it refuses a record without a key" in warning["message"]
