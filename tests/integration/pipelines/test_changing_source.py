@@ -25,6 +25,16 @@ def add_partitions(cluster: RunningCluster, topic: str, total: int) -> None:
     wait_until(lambda: len(cluster.leaders(topic)) == total, "the new partitions", timeout=60)
 
 
+def delete_records(cluster: RunningCluster, topic: str, before: int) -> None:
+    """Of partition 0, as retention does it."""
+    from confluent_kafka import TopicPartition
+    from confluent_kafka.admin import AdminClient
+
+    admin = AdminClient({"bootstrap.servers": ",".join(map(str, cluster.direct.bootstrap_servers))})
+    (deleted,) = admin.delete_records([TopicPartition(topic, 0, before)]).values()
+    deleted.result(60)
+
+
 def test_new_partitions_and_batches_of_nothing_but_markers_are_read_without_a_restart(workplace: Workplace) -> None:
     workplace.write([order(number) for number in range(9)])
     with workplace.running() as run:
@@ -54,4 +64,15 @@ def test_a_topic_that_was_made_again_is_not_read_from_where_the_old_one_ended(wo
     for command in (("run", "--once"), ("check",)):
         ended = workplace.run(*command, code=2)
         assert f"{workplace.topic} was removed and made again" in ended.stdout + ended.stderr
+    assert len(workplace.read_tags()) == 9
+
+
+def test_records_that_retention_took_before_they_were_read_are_not_passed_over(workplace: Workplace) -> None:
+    workplace.write([order(number) for number in range(9)], partition=0)
+    workplace.drain()
+    workplace.write([order(number) for number in range(9, 20)], partition=0)
+    delete_records(workplace.world.hq, workplace.topic, before=15)
+    ended = workplace.run("run", "--once", code=6)
+    assert "the source does not have any more" in ended.stderr
+    assert "nothing is lost" not in ended.stderr
     assert len(workplace.read_tags()) == 9
