@@ -83,19 +83,24 @@ class Operations:
         names = [topic.name for topic in topics]
 
         def led(connection: Connection) -> bool:
-            found = answers.metadata(connection.ask(Api.METADATA, _names(names), timeout=5)).leaders
+            found = _leaders_known(connection, names)
             return all(_all_led(found.get(name, {})) for name in names)
 
         self._known_everywhere(led, f"leaders of {', '.join(names)}")
 
     def delete_topics(self, names: Sequence[str]) -> None:
-        """Delete topics.
+        """Delete topics and wait until no broker knows a leader of theirs.
 
         Raises:
             KafkaError: a broker refused.
         """
         body = array(string(name) for name in names) + int32(_TIMEOUT_MS)
         self._controller_request(Api.DELETE_TOPICS, body, answers.deletion_errors, "delete topics")
+
+        def forgotten(connection: Connection) -> bool:
+            return not any(_leaders_known(connection, names).values())
+
+        self._known_everywhere(forgotten, f"end of {', '.join(names)}")
 
     def create_acls(self, acls: Sequence[bytes]) -> None:
         """Give rights and wait until every broker acts on them; the bytes are encoded creations (acls.py).
@@ -249,6 +254,10 @@ def _insist(doing: str, attempt: Callable[[], tuple[int, str | None, int]]) -> i
 
 def _all_led(leaders: Mapping[int, int]) -> bool:
     return bool(leaders) and all(leader >= 0 for leader in leaders.values())
+
+
+def _leaders_known(connection: Connection, topics: Sequence[str]) -> Mapping[str, Mapping[int, int]]:
+    return answers.metadata(connection.ask(Api.METADATA, _names(topics), timeout=5)).leaders
 
 
 def _names(topics: Sequence[str] | None) -> bytes:
