@@ -16,6 +16,7 @@ Records = Iterable[tuple[int, str]]
 """Partition and value."""
 
 _PATIENCE = 120
+_LATE = 10
 
 
 class Admin(Protocol):
@@ -110,7 +111,8 @@ class _KafkaPythonProducer:
 
     def send(self, topic: str, records: Records) -> list[str]:
         sent = [(value, self._client.send(topic, value.encode(), partition=partition)) for partition, value in records]
-        self._client.flush()
+        # Without a time-out kafka-python 3.0.12 may wait for ever for what is left of a partition whose batch expired.
+        self._client.flush(self._client.config["delivery_timeout_ms"] / 1000 + _LATE)
         for _, future in sent:
             future.get(_PATIENCE)
         return [value for value, _ in sent]
