@@ -11,6 +11,7 @@ With `-n 2` tests run in two processes, in groups (workers.py).
 from __future__ import annotations
 
 import random
+import signal
 import time
 from dataclasses import dataclass, field
 from itertools import count
@@ -140,3 +141,12 @@ def soak(request: pytest.FixtureRequest) -> Soak:
 
 def _fixtures(item: pytest.Item) -> list[str]:
     return getattr(item, "fixturenames", [])
+
+
+@pytest.fixture
+def nothing_ignored() -> Iterator[None]:
+    """A shell's background job, and whatever `nohup` starts, ignores these, and so would all that we start."""
+    before = {number: signal.signal(number, signal.SIG_DFL) for number in (signal.SIGINT, signal.SIGHUP)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)

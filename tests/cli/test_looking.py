@@ -20,6 +20,8 @@ SILENT_COMMANDS = {
     "doctor": ("doctor", "--timeout", "600", "--bootstrap-server"),
     "discover": ("discover", "--timeout", "600", "--bootstrap-server"),
 }
+pytestmark = pytest.mark.usefixtures("nothing_ignored")
+
 HIDDEN, SHOWN = b"\x1b[?25l", b"\x1b[?25h"
 
 

@@ -5,13 +5,12 @@ import pty
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.integration.exec.conftest import Exec
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("nothing_ignored")]
 
 YAML = """\
 clusters:
@@ -19,15 +18,6 @@ clusters:
     bootstrap_servers: 172.10.1.40:9093
     address_map: ["192.168.1.23:9092 = 172.10.1.40:9093"]
 """
-
-
-@pytest.fixture(autouse=True)
-def nothing_ignored() -> Iterator[None]:
-    """A shell's background job, and whatever `nohup` starts, ignores these, and so would all that we start."""
-    before = {number: signal.signal(number, signal.SIG_DFL) for number in (signal.SIGINT, signal.SIGHUP)}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
 
 
 @pytest.fixture
