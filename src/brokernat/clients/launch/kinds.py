@@ -71,7 +71,7 @@ _STATIC_HINT = (
 
 @dataclass(frozen=True, slots=True)
 class Recognised:
-    """A command's kind and what it was known by, in words."""
+    """A command's kind and what it was known by, as a clause."""
 
     kind: Kind
     reason: str
@@ -86,24 +86,24 @@ def recognise(program: Program) -> Recognised:
     """
     name = program.path.name
     if name in SPARK_PROGRAMS:
-        return Recognised(Kind.SPARK, f"the name {name}")
+        return Recognised(Kind.SPARK, "its name says so")
     if name == "java":
-        return Recognised(Kind.JAVA, "the name java")
+        return Recognised(Kind.JAVA, "its name says so")
     if _PYTHON.fullmatch(name):
-        return Recognised(Kind.PYTHON, f"the name {name}")
+        return Recognised(Kind.PYTHON, "its name says so")
     if name in _SHELLS:
-        return Recognised(Kind.SHELL, f"the name {name}")
+        return Recognised(Kind.SHELL, "its name says so")
     if name in _STARTERS:
-        return Recognised(Kind.OTHER, f"the name {name}, it starts another program")
+        return Recognised(Kind.OTHER, "its name is that of a program that starts another")
     if program.head.startswith(MAGIC):
         return _recognise_binary(program)
-    return _recognise_script(program) if program.text is not None else Recognised(Kind.OTHER, "no file that is known")
+    return _recognise_script(program) if program.text is not None else Recognised(Kind.OTHER, "its file is of no kind that is known")
 
 
 def _recognise_binary(program: Program) -> Recognised:
     elf = read_elf(program.path)
     if elf is None:
-        return Recognised(Kind.OTHER, "a binary that cannot be read")
+        return Recognised(Kind.OTHER, "it is a binary that cannot be read")
     if elf.needs("libjli"):
         return Recognised(Kind.JAVA, "it is linked to libjli, the launcher of a JVM", elf)
     if elf.needs("librdkafka"):
@@ -113,7 +113,7 @@ def _recognise_binary(program: Program) -> Recognised:
         raise _out_of_reach(program, f"is a Go program, {built_in}")
     if elf.static:
         raise _out_of_reach(program, "is statically linked")
-    return Recognised(Kind.OTHER, "a program that is loaded dynamically", elf)
+    return Recognised(Kind.OTHER, "it is loaded dynamically", elf)
 
 
 def _recognise_script(program: Program) -> Recognised:
@@ -122,12 +122,12 @@ def _recognise_script(program: Program) -> Recognised:
     runner = next((word for word in words if word != "env" and not word.startswith("-") and "=" not in word), "sh")
     text = program.text or ""
     if _PYTHON.fullmatch(runner) or _is_long_python_line(text):
-        return Recognised(Kind.PYTHON, f"a script for {runner}")
+        return Recognised(Kind.PYTHON, f"it is a script for {runner}")
     if runner in _SHELLS:
         if "kafka-run-class" in text or program.path.name.startswith("kafka-run-class"):
-            return Recognised(Kind.KAFKA_TOOL, "a shell script that starts kafka-run-class")
-        return Recognised(Kind.SHELL, "a shell script")
-    return Recognised(Kind.OTHER, f"a script for {runner}")
+            return Recognised(Kind.KAFKA_TOOL, "it is a shell script that starts kafka-run-class")
+        return Recognised(Kind.SHELL, "it is a shell script")
+    return Recognised(Kind.OTHER, f"it is a script for {runner}")
 
 
 def _is_long_python_line(text: str) -> bool:

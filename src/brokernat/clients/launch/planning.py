@@ -96,7 +96,7 @@ def plan(
         message = f"no address map to bring in: {names} has none"
         raise ConfigError([Problem("no-map", message, "add `address_map` to the cluster")])
     words, files, changes = tuple(command), [], []
-    notes = [Note(f"{words[0]} is a program of the kind {recognised.kind}: {recognised.reason}")]
+    notes = [Note(f"{words[0]} counts as {recognised.kind}: {recognised.reason}")]
     if address_map is not None:
         injected, said = _injected(recognised, base, address_map)
         changes += injected
