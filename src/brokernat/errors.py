@@ -21,10 +21,7 @@ them. Messages never hold a secret: whoever builds one quotes names and places, 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from typing import ClassVar
 
 
 class BrokernatError(Exception):
@@ -95,16 +92,16 @@ class ConfigError(BrokernatError):
 
     exit_code = 2
 
-    def __init__(self, problems: Iterable[Problem]) -> None:
-        self.problems = tuple(problems)
+    def __init__(self, *problems: Problem) -> None:
+        self.problems = problems
         if not self.problems:
             raise ValueError("a ConfigError needs at least one problem")
         only = self.problems[0] if len(self.problems) == 1 else None
         super().__init__("\n".join(map(str, self.problems)), hint=only.hint if only else None)
 
-    def __reduce__(self) -> tuple[type[ConfigError], tuple[tuple[Problem, ...]]]:
+    def __reduce__(self) -> tuple[type[ConfigError], tuple[Problem, ...]]:
         """Pickled by what it is made of: an exception's own `args` hold the message alone."""
-        return type(self), (self.problems,)
+        return type(self), self.problems
 
     def report(self) -> str:
         """One block per problem, in the order of the file, and their number when there are several."""

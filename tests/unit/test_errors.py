@@ -24,7 +24,7 @@ from brokernat.errors import (
     ("error", "code"),
     [
         (BrokernatError("m"), 1),
-        (ConfigError([Problem("k", "m")]), 2),
+        (ConfigError(Problem("k", "m")), 2),
         (MissingToolError("m"), 2),
         (WorldError("m"), 2),
         (NothingReachableError("m"), 3),
@@ -49,14 +49,14 @@ def test_the_fact_and_the_advice_are_apart() -> None:
 def test_one_problem_reads_like_any_other_error() -> None:
     place = Location("brokernat.yaml", 4, 5, "clusters.hq.broker_nat")
     problem = Problem("unpaired", "lists differ", "add one entry", place, details=("unpaired: kafka-3:9092",))
-    error = ConfigError([problem])
+    error = ConfigError(problem)
     assert str(error) == "lists differ: brokernat.yaml line 4, column 5, clusters.hq.broker_nat\nunpaired: kafka-3:9092"
     assert error.hint == "add one entry"
     assert error.report() == f"error: {error}\n\nhint: add one entry"
 
 
 def test_several_problems_are_blocks_with_their_number() -> None:
-    error = ConfigError([Problem("a", "first", "hint a"), Problem("b", "second")])
+    error = ConfigError(Problem("a", "first", "hint a"), Problem("b", "second"))
     assert str(error) == "first\nsecond"
     assert error.hint is None
     assert error.report() == "error: first\n\nhint: hint a\n\nerror: second\n\n2 problems"
@@ -64,7 +64,7 @@ def test_several_problems_are_blocks_with_their_number() -> None:
 
 def test_an_error_without_problems_is_a_mistake_of_the_caller() -> None:
     with pytest.raises(ValueError, match="at least one"):
-        ConfigError([])
+        ConfigError()
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_the_rule_to_add_is_in_the_hint() -> None:
     [
         MissingToolError("no Java", hint="install it"),
         UnmappedEndpointError("10.0.0.9:9092", "10.0.0.9:9092 = HOST:PORT"),
-        ConfigError([Problem("a", "first", "hint a", Location("f", 3)), Problem("b", "second")]),
+        ConfigError(Problem("a", "first", "hint a", Location("f", 3)), Problem("b", "second")),
     ],
 )
 @pytest.mark.parametrize("copied", [copy.copy, lambda error: pickle.loads(pickle.dumps(error))])

@@ -55,7 +55,7 @@ class AddressMap:
             except ConfigError as error:
                 problems.extend(problem.at(written.location) for problem in error.problems)
         if problems:
-            raise ConfigError(problems)
+            raise ConfigError(*problems)
         return cls(tuple(rules), unmapped)
 
     def find(self, endpoint: Endpoint) -> Rule | None:

@@ -38,4 +38,4 @@ HINTS = {
 
 def fault(kind: str, message: str, *, hint: str | None = None, details: tuple[str, ...] = ()) -> ConfigError:
     """The error for one fault; `hint` replaces the one that the kind has."""
-    return ConfigError((Problem(kind, message, hint or HINTS[kind], details=details),))
+    return ConfigError(Problem(kind, message, hint or HINTS[kind], details=details))

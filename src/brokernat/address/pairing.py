@@ -27,7 +27,7 @@ def pair(
         ConfigError: of kind `unpaired`, naming the entries that are left over.
     """
     if len(bootstrap) != len(broker_nat):
-        raise ConfigError((_unpaired(bootstrap, broker_nat),))
+        raise ConfigError(_unpaired(bootstrap, broker_nat))
     rules = (HostPortRule(advertised, reachable) for advertised, reachable in zip(broker_nat, bootstrap, strict=True))
     return AddressMap(tuple(rules), unmapped)
 

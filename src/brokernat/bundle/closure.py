@@ -54,7 +54,7 @@ def closure(extras: Iterable[str]) -> list[Distribution]:
     wanted = frozenset(map(normalised, extras))
     root = distribution(ROOT)
     if problems := [*_unknown(wanted), *_not_installed(root, wanted)]:
-        raise ConfigError(problems)
+        raise ConfigError(*problems)
     found: dict[str, Distribution] = {}
     seen: set[tuple[str, str]] = set()
     waiting = [Requirement(ROOT, wanted, frozenset())]

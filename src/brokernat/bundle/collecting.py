@@ -64,7 +64,7 @@ class Description:
             message = (
                 f"`{folder / DESCRIPTION}` does not describe a bundle that brokernat {brokernat.__version__} knows"
             )
-            raise ConfigError([Problem("not-a-bundle", message, "`brokernat bundle DIR` makes one")]) from None
+            raise ConfigError(Problem("not-a-bundle", message, "`brokernat bundle DIR` makes one")) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def collect(folder: Path, extras: Sequence[str] | None = None) -> Collected:
     """
     if folder.exists():
         message = f"`{folder}` is there already"
-        raise ConfigError([Problem("file-exists", message, "name a new folder; a bundle is never changed")])
+        raise ConfigError(Problem("file-exists", message, "name a new folder; a bundle is never changed"))
     work = _folder_beside(folder)
     try:
         description = _fill(work, tuple(installed_extras() if extras is None else extras))
@@ -107,7 +107,7 @@ def _folder_beside(folder: Path) -> Path:
         folder.parent.mkdir(parents=True, exist_ok=True)
         return Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     except OSError as error:
-        raise ConfigError([Problem("file-unwritable", f"`{folder}` cannot be made: {error.strerror}")]) from None
+        raise ConfigError(Problem("file-unwritable", f"`{folder}` cannot be made: {error.strerror}")) from None
 
 
 def _fill(work: Path, extras: tuple[str, ...]) -> Description:

@@ -35,7 +35,7 @@ def verify(folder: Path) -> dict[str, str]:
         text = (folder / NAME).read_text("utf-8", errors="replace")
     except OSError as error:
         message = f"`{folder / NAME}` cannot be read: {error.strerror}"
-        raise ConfigError([Problem("not-a-bundle", message, "`brokernat bundle DIR` makes one")]) from None
+        raise ConfigError(Problem("not-a-bundle", message, "`brokernat bundle DIR` makes one")) from None
     listed = {name: digest for digest, _, name in (line.partition("  ") for line in text.splitlines())}
     found = _sums(folder)
     if wrong := differences(listed, found):

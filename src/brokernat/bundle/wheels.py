@@ -153,4 +153,4 @@ def _digest(data: bytes) -> str:
 
 def _refused(owner: Distribution, why: str, hint: str) -> ConfigError:
     name = f"{owner.metadata['Name']} {owner.version}"
-    return ConfigError([Problem("not-a-wheel", f"{name} cannot be taken along: {why}", hint)])
+    return ConfigError(Problem("not-a-wheel", f"{name} cannot be taken along: {why}", hint))

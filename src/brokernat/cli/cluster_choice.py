@@ -52,4 +52,4 @@ def _loaded(config_file: Path) -> Config:
         if first.kind != "file-missing":
             raise
         hint = f"without a file say `--bootstrap-server HOST:PORT`; else {first.hint}"
-        raise ConfigError([replace(first, hint=hint), *others]) from None
+        raise ConfigError(replace(first, hint=hint), *others) from None

@@ -78,7 +78,7 @@ def _write(text: str) -> None:
         raise ReaderGoneError from None
     except OSError as error:
         _give_up(sys.stdout)
-        raise ConfigError([Problem("file-unwritable", f"stdout cannot be written: {error.strerror}")]) from None
+        raise ConfigError(Problem("file-unwritable", f"stdout cannot be written: {error.strerror}")) from None
 
 
 def _tell(text: str) -> None:

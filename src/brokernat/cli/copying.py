@@ -24,5 +24,5 @@ def copy_into(folder: Path, file: Path) -> Path:
         shutil.copyfile(file, partial)
         partial.replace(target)
     except OSError as error:
-        raise ConfigError([Problem("file-unwritable", f"`{target}` cannot be written: {error.strerror}")]) from None
+        raise ConfigError(Problem("file-unwritable", f"`{target}` cannot be written: {error.strerror}")) from None
     return target

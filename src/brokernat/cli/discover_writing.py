@@ -40,7 +40,7 @@ def write_config(file: Path, looked_at: Cluster, found: Discovery, proven: Seque
         now = load(file, resolve_secrets=False).cluster(looked_at.name)
         if text is None or now.bootstrap_servers != looked_at.bootstrap_servers:
             message = f"the bootstrap servers of `{looked_at.name}` in `{file}` are others by now: nothing is written"
-            raise ConfigError([Problem("file-changed", message, "discover once more")])
+            raise ConfigError(Problem("file-changed", message, "discover once more"))
         return with_address_map(text, looked_at.name, proven, str(file))
 
     change_file(file, edit, yes=yes)

@@ -113,7 +113,7 @@ def report(
             problems += error.problems
     _print(diagnosis, output)
     if problems:
-        raise ConfigError(problems)
+        raise ConfigError(*problems)
     if evidence.bootstraps and not any(look.answers for look in evidence.bootstraps):
         return NothingReachableError.exit_code
     return findings_code((finding.severity for finding in diagnosis.findings), fail_on)
@@ -165,10 +165,10 @@ def _can_be_made(file: Path | None, begins: re.Pattern[bytes], what: str) -> Pat
             with file.open("rb") as opened:
                 beginning = opened.read(_LOOKED_AT)
         except OSError as error:
-            raise ConfigError([Problem("file-unreadable", f"`{file}` cannot be read: {error.strerror}")]) from None
+            raise ConfigError(Problem("file-unreadable", f"`{file}` cannot be read: {error.strerror}")) from None
         if beginning.strip() and not begins.match(beginning):
             message = f"`{file}` exists, is not {what}, and is left as it is"
-            raise ConfigError([Problem("file-exists", message, "name another file")])
+            raise ConfigError(Problem("file-exists", message, "name another file"))
     return file
 
 

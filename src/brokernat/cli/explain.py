@@ -49,7 +49,7 @@ def explain(what: tuple[str, ...], output: str) -> int:
     if len(what) == 1 and "\n" not in text and len(text) < 1024 and Path(text).is_file():
         return _told(_read(Path(text)), output)
     if not any(map(str.isspace, text)):
-        raise ConfigError([Problem("file-missing", f"there is no file `{text}`, and it is no code and no log line")])
+        raise ConfigError(Problem("file-missing", f"there is no file `{text}`, and it is no code and no log line"))
     return _told(account(f"{line}\n" for line in text.splitlines()), output)
 
 
@@ -78,7 +78,7 @@ def _read(file: Path) -> Account:
             return _account(binary)
     except (OSError, EOFError) as error:
         reason = getattr(error, "strerror", None) or "it is damaged"
-        raise ConfigError([Problem("file-unreadable", f"`{file}` cannot be read: {reason}")]) from None
+        raise ConfigError(Problem("file-unreadable", f"`{file}` cannot be read: {reason}")) from None
 
 
 def _opened(file: Path) -> IO[bytes]:

@@ -32,13 +32,13 @@ def read_text(file: Path) -> str | None:
     """
     try:
         if not is_ordinary(file):
-            raise ConfigError([Problem("file-unreadable", f"`{file}` is no ordinary file, and cannot be updated")])
+            raise ConfigError(Problem("file-unreadable", f"`{file}` is no ordinary file, and cannot be updated"))
         return file.read_bytes().decode("utf-8")
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise ConfigError([Problem("file-unreadable", f"`{file}` cannot be read: {reason}")]) from None
+        raise ConfigError(Problem("file-unreadable", f"`{file}` cannot be read: {reason}")) from None
 
 
 def change_file(file: Path, edit: Callable[[str | None], str], *, yes: bool) -> None:
@@ -56,7 +56,7 @@ def change_file(file: Path, edit: Callable[[str | None], str], *, yes: bool) -> 
     with in_turn(file):
         now = read_text(file)
         if not yes and now != before:
-            raise ConfigError([Problem("file-changed", f"`{file}` was changed by somebody else and is left as it is")])
+            raise ConfigError(Problem("file-changed", f"`{file}` was changed by somebody else and is left as it is"))
         after = edit(now)
         if after == now:
             console.note(f"{file}: says so already, nothing to change")

@@ -25,9 +25,9 @@ def init(config_file: Path) -> None:
             file.write(text)
     except FileExistsError:
         hint = "name another file with `--config FILE`, or move this one away"
-        raise ConfigError([Problem("file-exists", f"`{config_file}` exists and is left as it is", hint)]) from None
+        raise ConfigError(Problem("file-exists", f"`{config_file}` exists and is left as it is", hint)) from None
     except OSError as error:
         message = f"`{config_file}` cannot be written: {error.strerror}"
-        raise ConfigError([Problem("file-unwritable", message)]) from None
+        raise ConfigError(Problem("file-unwritable", message)) from None
     console.data(str(config_file))
     console.note("edit it, then run `brokernat config check`")

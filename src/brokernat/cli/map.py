@@ -149,5 +149,5 @@ def _parse_all(texts: tuple[str, ...]) -> list[Endpoint]:
         except ConfigError as error:
             problems.extend(error.problems)
     if problems:
-        raise ConfigError(problems)
+        raise ConfigError(*problems)
     return endpoints

@@ -76,7 +76,7 @@ def mapped_clusters(config_file: Path, name: str | None) -> dict[str, tuple[Clus
         message = (
             f"the cluster `{name}` has no address map" if name else f"no cluster of `{config_file}` has an address map"
         )
-        raise ConfigError([Problem("no-map", message, "add `address_map` to it")])
+        raise ConfigError(Problem("no-map", message, "add `address_map` to it"))
     return found
 
 
@@ -114,5 +114,5 @@ def _from_options(rules: tuple[str, ...]) -> AddressMap:
         except ConfigError as error:
             problems.extend(problem.at(Location(f"--rule {number}")) for problem in error.problems)
     if problems:
-        raise ConfigError(problems)
+        raise ConfigError(*problems)
     return AddressMap(tuple(parsed))

@@ -65,4 +65,4 @@ def _none_for_stdout(_: click.Context, __: click.Parameter, file: Path | None) -
 
 def _exists(file: Path) -> ConfigError:
     hint = "name another file, or say `--replace`"
-    return ConfigError([Problem("file-exists", f"`{file}` exists and is left as it is", hint)])
+    return ConfigError(Problem("file-exists", f"`{file}` exists and is left as it is", hint))

@@ -37,11 +37,11 @@ def read_evidence(file: Path) -> Evidence:
         with file.open("rb") as opened:
             data = opened.read(_LARGEST + 1)
         if len(data) > _LARGEST:
-            raise ConfigError([Problem("file-unreadable", f"`{file}` is larger than evidence ever is")])
+            raise ConfigError(Problem("file-unreadable", f"`{file}` is larger than evidence ever is"))
         text = data.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise ConfigError([Problem("file-unreadable", f"`{file}` cannot be read: {reason}")]) from None
+        raise ConfigError(Problem("file-unreadable", f"`{file}` cannot be read: {reason}")) from None
     return from_json(text, str(file))
 
 

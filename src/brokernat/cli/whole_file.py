@@ -120,4 +120,4 @@ def _unwritable(file: Path, error: OSError | RuntimeError) -> ConfigError:
     hint = (
         _FOLDER if isinstance(error, OSError) and error.errno in _OF_THE_FOLDER and os.access(file, os.W_OK) else None
     )
-    return ConfigError([Problem("file-unwritable", f"`{file}` cannot be written: {words}", hint)])
+    return ConfigError(Problem("file-unwritable", f"`{file}` cannot be written: {words}", hint))

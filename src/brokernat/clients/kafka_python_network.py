@@ -114,7 +114,7 @@ def _second(dialler: Dialler, configs: dict[str, Any]) -> Any:
 
     if configs.get("socks5_proxy"):
         message = f"`socks5_proxy` of {LIBRARY} resolves names past the address map"
-        raise ConfigError([Problem("no-counterpart", message, "use kafka-python 3, or a map without the proxy")])
+        raise ConfigError(Problem("no-counterpart", message, "use kafka-python 3, or a map without the proxy"))
 
     class DialledConnection(BrokerConnection):  # type: ignore[misc]
         """A connection that looks up the endpoint to dial; its own host and port stay the advertised ones."""

@@ -87,7 +87,7 @@ def translated(cluster: Cluster, table: Table, given: Container[str] = ()) -> di
         else:
             result |= outcome
     if problems:
-        raise ConfigError(problems)
+        raise ConfigError(*problems)
     return result
 
 

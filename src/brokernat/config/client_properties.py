@@ -68,12 +68,12 @@ def _property(name: str, written: object, references: References) -> str | Secre
             return Secret(value) if is_secret(name) and isinstance(value, str) else value
         case dict() if all(isinstance(key, str) for key in written):
             hint = f"write the property's whole name: `{name}.{next(iter(written), '…')}: …`"
-            raise ConfigError([Problem("wrong-type", f"`{name}` is a mapping, not a value", hint)])
+            raise ConfigError(Problem("wrong-type", f"`{name}` is a mapping, not a value", hint))
         case None:
-            raise ConfigError([Problem("empty", f"`{name}` has no value", "write `''` for an empty one")])
+            raise ConfigError(Problem("empty", f"`{name}` has no value", "write `''` for an empty one"))
         case _:
             hint = "Kafka's lists are text with commas: `a,b`"
-            raise ConfigError([Problem("wrong-type", f"`{name}` is a list, not a value", hint)])
+            raise ConfigError(Problem("wrong-type", f"`{name}` is a list, not a value", hint))
 
 
 def _login_faults(written: Mapping[str, Any], read: Mapping[str, str | Secret]) -> Iterator[Fault]:

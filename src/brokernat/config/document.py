@@ -76,7 +76,7 @@ def parse_document(text: str, source: str) -> Document:
         try:
             document.data = _Builder(document).build(node, ())
         except ConfigError as error:
-            raise ConfigError((*problems, *error.problems)) from None
+            raise ConfigError(*problems, *error.problems) from None
     return document
 
 
@@ -92,7 +92,7 @@ class _Builder:
         self._count += 1
         if id(node) in self._open or self._count > _MAX_NODES:
             hint = "write the value out where it is used"
-            raise ConfigError((Problem("yaml-alias", "an alias that holds itself, or too many of them", hint, place),))
+            raise ConfigError(Problem("yaml-alias", "an alias that holds itself, or too many of them", hint, place))
         self._open.add(id(node))
         try:
             return self._build(node, path)

@@ -54,7 +54,7 @@ def _endpoint(value: object) -> Endpoint:
     if isinstance(value, Endpoint):
         return value
     if not isinstance(value, str):
-        raise ConfigError([Problem("wrong-type", "an endpoint is text, `host:port`")])
+        raise ConfigError(Problem("wrong-type", "an endpoint is text, `host:port`"))
     return Endpoint.parse(value)
 
 

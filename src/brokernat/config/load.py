@@ -70,13 +70,13 @@ def load(
     references = References(folder, os.environ if environ is None else environ, resolve_secrets)
     problems = [*document.problems, *check(document)]
     if not isinstance(document.data, dict):
-        raise ConfigError(problems or [_not_a_mapping(document)])
+        raise ConfigError(*(problems or [_not_a_mapping(document)]))
     try:
         file = ConfigFile.model_validate(document.data, context={"folder": folder, "references": references})
     except ValidationError as error:
         problems.extend(translate(error.errors(include_url=False), document, ConfigFile))
     if problems:
-        raise ConfigError(_in_order(problems))
+        raise ConfigError(*_in_order(problems))
     return Config(
         Path(path).absolute(),
         MappingProxyType({name: _cluster(name, section) for name, section in file.clusters.items()}),
@@ -96,13 +96,13 @@ def read_document(path: str | Path) -> Document:
         text = Path(path).read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
         hint = "write one with `brokernat init`, or name another with `--config FILE`"
-        raise ConfigError([Problem("file-missing", f"there is no file `{source}`", hint)]) from None
+        raise ConfigError(Problem("file-missing", f"there is no file `{source}`", hint)) from None
     except OSError as error:
-        raise ConfigError([Problem("file-unreadable", f"`{source}` cannot be read: {error.strerror}")]) from None
+        raise ConfigError(Problem("file-unreadable", f"`{source}` cannot be read: {error.strerror}")) from None
     except UnicodeDecodeError as error:
         line = Path(path).read_bytes().count(b"\n", 0, error.start) + 1
         problem = Problem("not-utf8", "the file is not UTF-8 text", "save it as UTF-8", Location(source, line))
-        raise ConfigError([problem]) from None
+        raise ConfigError(problem) from None
     return parse_document(text, source)
 
 
@@ -134,4 +134,4 @@ def _named(values: Mapping[str, _T], name: str, what: str, path: Path) -> _T:
         return values[name]
     listed = ", ".join(f"`{known}`" for known in values)
     hint = did_you_mean(name, values) or (f"{what}s of the file: {listed}" if listed else None)
-    raise ConfigError([Problem(f"unknown-{what}", f"there is no {what} `{name}` in {path}", hint)])
+    raise ConfigError(Problem(f"unknown-{what}", f"there is no {what} `{name}` in {path}", hint))

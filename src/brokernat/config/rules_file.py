@@ -33,20 +33,22 @@ def read_rules_file(path: Path, unmapped: Unmapped = Unmapped.FAIL) -> AddressMa
         text = path.read_text("utf-8-sig")
     except OSError as error:
         problem = Problem("file-unreadable", f"the rules file `{path}` cannot be read: {error.strerror}")
-        raise ConfigError([problem]) from None
+        raise ConfigError(problem) from None
     except UnicodeDecodeError:
-        raise ConfigError([Problem("not-utf8", f"the rules file `{path}` is not UTF-8 text")]) from None
+        raise ConfigError(Problem("not-utf8", f"the rules file `{path}` is not UTF-8 text")) from None
     found = _YAML.search(text)
     if found:
         line = text.count("\n", 0, found.start(1)) + 1
         hint = (
             "a rules file has one rule a line: `brokernat map export --cluster NAME` writes one from `brokernat.yaml`"
         )
-        raise ConfigError([Problem("rules-file-is-yaml", "a rules file is not YAML", hint, Location(str(path), line))])
+        raise ConfigError(Problem("rules-file-is-yaml", "a rules file is not YAML", hint, Location(str(path), line)))
     try:
         return AddressMap.parse(text, unmapped)
     except ConfigError as error:
         raise ConfigError(
-            problem.at(Location(str(path), problem.location.line, problem.location.column))
-            for problem in error.problems
+            *(
+                problem.at(Location(str(path), problem.location.line, problem.location.column))
+                for problem in error.problems
+            )
         ) from None

@@ -93,7 +93,7 @@ class References:
 
         expanded = _REFERENCE.sub(replacement, text)
         if problems:
-            raise ConfigError(problems)
+            raise ConfigError(*problems)
         return Secret(expanded) if used else expanded
 
     def _look_up(self, reference: str | None) -> str:
@@ -127,4 +127,4 @@ class References:
 
 
 def _problem(kind: str, message: str, hint: str | None) -> ConfigError:
-    return ConfigError((Problem(kind, message, hint),))
+    return ConfigError(Problem(kind, message, hint))

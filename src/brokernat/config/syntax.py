@@ -51,21 +51,21 @@ def compose(text: str, source: str) -> tuple[Node | None, list[Problem]]:
         try:
             return _compose(quoted, source), problems
         except ConfigError as again:
-            raise ConfigError((*problems, *again.problems)) from error
+            raise ConfigError(*problems, *again.problems) from error
 
 
 def _compose(text: str, source: str) -> Node | None:
     try:
         node: Node | None = YAML(typ="rt", pure=True).compose(text)
     except MarkedYAMLError as error:
-        raise ConfigError((_problem(error, text, source),)) from None
+        raise ConfigError(_problem(error, text, source)) from None
     except ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         problem = Problem("yaml-character", "a character that YAML does not allow", location=Location(source, line))
-        raise ConfigError((problem,)) from None
+        raise ConfigError(problem) from None
     except RecursionError:
         problem = Problem("yaml-depth", "lists or mappings are nested too deeply", location=Location(source))
-        raise ConfigError((problem,)) from None
+        raise ConfigError(problem) from None
     return node
 
 

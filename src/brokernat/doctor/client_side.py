@@ -88,4 +88,4 @@ def _login(properties: Mapping[str, str]) -> Mapping[str, str]:
     try:
         return parse_jaas(line).options
     except ValueError:
-        raise ConfigError([Problem("login-module", "`sasl.jaas.config` cannot be read")]) from None
+        raise ConfigError(Problem("login-module", "`sasl.jaas.config` cannot be read")) from None

@@ -169,7 +169,7 @@ def _said(command: Sequence[str], passwords: Mapping[str, str], store: str, loca
 
 def _unreadable(store: str, location: str, reason: str) -> ConfigError:
     message = f"the {_CALLED[store]} `{location}` cannot be read: {reason}"
-    return ConfigError([Problem("store-unreadable", message, _HINTS[store])])
+    return ConfigError(Problem("store-unreadable", message, _HINTS[store]))
 
 
 @contextmanager

@@ -36,10 +36,10 @@ class Suppression:
         suppression = cls(code.upper(), subject if equals else "*")
         if not suppression.subject:
             hint = f"write `{code}` for every subject, or `{code}=node 2 *`"
-            raise ConfigError([Problem("suppression", f"`--suppress {text}` names no subject", hint)])
+            raise ConfigError(Problem("suppression", f"`--suppress {text}` names no subject", hint))
         if not any(_matches(suppression.code, check.code) for check in CHECKS):
             hint = "`brokernat doctor --list-checks` shows the codes"
-            raise ConfigError([Problem("suppression", f"`--suppress {text}` matches the code of no check", hint)])
+            raise ConfigError(Problem("suppression", f"`--suppress {text}` matches the code of no check", hint))
         return suppression
 
     def __str__(self) -> str:

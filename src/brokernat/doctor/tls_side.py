@@ -80,9 +80,9 @@ def _limit(context: ssl.SSLContext, names: str | None) -> None:
     known = [_VERSIONS[name.strip()] for name in names.split(",") if name.strip() in _VERSIONS]
     if not known:
         message = f"`ssl.enabled.protocols: {names}` names no version of TLS that Java still speaks"
-        raise ConfigError([Problem("tls-version", message, f"write `{','.join(_VERSIONS)}`, or leave it out")])
+        raise ConfigError(Problem("tls-version", message, f"write `{','.join(_VERSIONS)}`, or leave it out"))
     context.minimum_version, context.maximum_version = min(known), max(known)
 
 
 def _unreadable(message: str, hint: str | None = None) -> ConfigError:
-    return ConfigError([Problem("store-unreadable", message, hint)])
+    return ConfigError(Problem("store-unreadable", message, hint))

@@ -63,4 +63,4 @@ def _checked(text: str, source: str) -> str:
 
 
 def _problem(message: str) -> ConfigError:
-    return ConfigError([Problem("no-token", message, "it prints the token alone, such as `cat token.jwt`")])
+    return ConfigError(Problem("no-token", message, "it prints the token alone, such as `cat token.jwt`"))

@@ -80,7 +80,7 @@ def check_schema(schema: StructType) -> None:
         if name.startswith(RESERVED_PREFIX) or "'" in name
     ]
     if problems:
-        raise ConfigError(problems)
+        raise ConfigError(*problems)
 
 
 def _not_an_object(text: Column, schema: StructType) -> Column:

@@ -65,4 +65,4 @@ def check_columns(records: Iterable[str], added: Iterable[str], *, name: str) ->
         if column.lower() in taken or column.startswith(RESERVED_PREFIX)
     ]
     if problems:
-        raise ConfigError(problems)
+        raise ConfigError(*problems)

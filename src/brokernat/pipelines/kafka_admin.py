@@ -159,7 +159,7 @@ def open_admin(spark: SparkSession, properties: Mapping[str, str], name: str) ->
     except Py4JJavaError as error:
         cause = without_secrets(root_cause(error), properties)
         message = f"cluster `{name}`: Kafka's client refuses its properties: {cause}"
-        raise ConfigError([Problem("refused-properties", message)]) from None
+        raise ConfigError(Problem("refused-properties", message)) from None
     try:
         yield KafkaAdmin(jvm, client, name)
     finally:

@@ -134,7 +134,7 @@ def claim(files: Files, state: State, owner: Owner) -> None:
     """
     found = state.owner(files)
     if problems := foreign(found, owner):
-        raise ConfigError(problems)
+        raise ConfigError(*problems)
     if found is not None:
         # A broker that does not tell an id does not take away what is known.
         owner = replace(owner, topic_ids={**found.topic_ids, **owner.topic_ids})

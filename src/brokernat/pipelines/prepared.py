@@ -98,7 +98,7 @@ def parse_schema(ddl: str) -> StructType:
         schema = StructType.fromDDL(ddl)
     except PySparkException as error:
         message = f"decode.schema: {root_cause(error)}"
-        raise ConfigError([Problem("bad-schema", message, "for example `id STRING, amount DOUBLE`")]) from None
+        raise ConfigError(Problem("bad-schema", message, "for example `id STRING, amount DOUBLE`")) from None
     if not isinstance(schema, StructType):
-        raise ConfigError([Problem("bad-schema", f"decode.schema: `{ddl}` names one type and no columns")])
+        raise ConfigError(Problem("bad-schema", f"decode.schema: `{ddl}` names one type and no columns"))
     return schema

@@ -48,7 +48,7 @@ def tags(transformed: DataFrame, *, topic: str, key: str | None) -> DataFrame:
     columns = [column for column in transformed.columns if column != COORDINATES]
     if key is not None and key not in columns:
         raise ConfigError(
-            [Problem("no-such-column", f"sink.key: tags have no column `{key}`", f"they have: {', '.join(columns)}")]
+            Problem("no-such-column", f"sink.key: tags have no column `{key}`", f"they have: {', '.join(columns)}")
         )
     value = F.to_json(F.struct(*(F.col(quoted(column)) for column in columns)), _JSON).cast("binary")
     return transformed.select(

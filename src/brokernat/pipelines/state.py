@@ -66,7 +66,7 @@ class State:
         if text is None:
             if files.exists(f"{self.checkpoint}/offsets"):
                 message = f"the checkpoint {self.checkpoint} was begun by another program: {self.owner_file} is missing"
-                raise ConfigError([Problem("foreign-checkpoint", message, _START_ANEW)])
+                raise ConfigError(Problem("foreign-checkpoint", message, _START_ANEW))
             return None
         try:
             known = json.loads(text)
@@ -74,7 +74,7 @@ class State:
             return Owner(known["pipeline"], known["source_cluster"], topics, topic_ids)
         except (ValueError, TypeError, KeyError, AttributeError):
             message = f"{self.owner_file} is damaged: it does not say whose the checkpoint is"
-            raise ConfigError([Problem("damaged-checkpoint", message, _START_ANEW)]) from None
+            raise ConfigError(Problem("damaged-checkpoint", message, _START_ANEW)) from None
 
     def claim(self, files: Files, owner: Owner) -> None:
         """Notes whose it is from now on."""
@@ -125,5 +125,5 @@ def locked(folder: Path) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             message = f"another process runs this pipeline already: {folder / 'lock'} is held"
-            raise ConfigError([Problem("pipeline-runs", message, "stop it first")]) from None
+            raise ConfigError(Problem("pipeline-runs", message, "stop it first")) from None
         yield

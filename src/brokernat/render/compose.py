@@ -44,7 +44,7 @@ def compose(plan: ListenersPlan, command: str, image: str = DEFAULT_IMAGE) -> st
     """
     if plan.quorum is not Quorum.COMBINED:
         hint = "leave `--quorum` out, or write `render listeners` and keep your own compose file"
-        raise ConfigError([Problem("quorum", "the compose file has its controllers in the brokers", hint)])
+        raise ConfigError(Problem("quorum", "the compose file has its controllers in the brokers", hint))
     _require_ports(plan)
     plan = _by_service(plan)
     services = "\n".join("".join(_service(plan, broker, image)) for broker in plan.brokers)
@@ -78,7 +78,7 @@ def _require_ports(plan: ListenersPlan) -> None:
                 problems.append(Problem("port-twice", message, hint))
             taken[port] = broker
     if problems:
-        raise ConfigError(problems)
+        raise ConfigError(*problems)
 
 
 def _by_service(plan: ListenersPlan) -> ListenersPlan:

@@ -83,7 +83,7 @@ def checked(
     """
     found = (*problems, *_problems_of_ports(brokers), *_problems_between(brokers))
     if found:
-        raise ConfigError(dict.fromkeys(found))
+        raise ConfigError(*dict.fromkeys(found))
     if quorum is Quorum.COMBINED:
         brokers = [_with_controller(broker, brokers, inter_broker, controller) for broker in brokers]
     return ListenersPlan(tuple(brokers), inter_broker, quorum)
@@ -122,5 +122,5 @@ def _with_controller(
         controller = Endpoint.parse(filled(template, broker.node_id))
         if controller.port in taken:
             message = f"the controllers' port {controller.port} of node {broker.node_id} is that of a listener"
-            raise ConfigError([Problem("port-twice", message, "give another one: `--controller HOST:PORT`")])
+            raise ConfigError(Problem("port-twice", message, "give another one: `--controller HOST:PORT`"))
     return replace(broker, controller=controller)

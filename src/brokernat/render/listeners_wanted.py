@@ -60,7 +60,7 @@ def named(texts: Iterable[str], option: str) -> dict[str, str]:
         elif found.setdefault(name, value) != value:
             problems.append(Problem("listener-twice", f"{option} names {name} twice", "give each listener once"))
     if problems:
-        raise ConfigError(problems)
+        raise ConfigError(*problems)
     return found
 
 
@@ -120,5 +120,5 @@ def _bound(text: str, name: str) -> tuple[str, int]:
         port = parse_port(parts[2] if parts else "")
     except ConfigError:
         hint = "write `NAME=PORT` or `NAME=HOST:PORT`"
-        raise ConfigError([Problem("binding", f"--bind {name}={text} has no port", hint)]) from None
+        raise ConfigError(Problem("binding", f"--bind {name}={text} has no port", hint)) from None
     return (bracketed(Endpoint.parse(text).host) if parts and parts[1] else ""), port

@@ -43,7 +43,7 @@ def placeholders(subject: Subject) -> Placeholders:
             properties[name] = _replaced(name, value.reveal(), _variable(subject.cluster, name), variables)
         elif "${" in value:
             hint = "leave it out of brokernat.yaml and set it in Spring's own words"
-            raise ConfigError([Problem("spring-placeholder", f"`{name}` holds `${{`, which Spring replaces", hint)])
+            raise ConfigError(Problem("spring-placeholder", f"`{name}` holds `${{`, which Spring replaces", hint))
         else:
             properties[name] = value
     return Placeholders(properties, variables)

@@ -99,4 +99,4 @@ def open_producer(
         return Producer({**properties, "error_cb": on_error}, logger=_LOG)
     except KafkaException as error:
         message = f"the producer of cluster `{cluster.name}` cannot be made: {error.args[0].str()}"
-        raise ConfigError([Problem("client-refused", message, "look at the cluster's `client` properties")]) from None
+        raise ConfigError(Problem("client-refused", message, "look at the cluster's `client` properties")) from None

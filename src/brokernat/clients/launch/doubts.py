@@ -84,8 +84,8 @@ def _refuse_java(program: Program) -> None:
     if version and feature_of(version[1]) < _OLDEST_JAVA:
         message = f"`{program.path}` is Java {version[1]}, and the agent needs {_OLDEST_JAVA}"
         hint = f"run the program with a Java {_OLDEST_JAVA} or newer; Kafka clients of every version run there"
-        raise ConfigError([Problem("java-too-old", message, hint)])
+        raise ConfigError(Problem("java-too-old", message, hint))
     if modules and _FOR_AGENTS not in modules[1].split():
         message = f"`{program.path}` was made without the module {_FOR_AGENTS}, and does not start with any agent"
         hint = f"make it anew with `jlink --add-modules ...,{_FOR_AGENTS}`, or run the program with a whole Java"
-        raise ConfigError([Problem("java-without-agents", message, hint)])
+        raise ConfigError(Problem("java-without-agents", message, hint))

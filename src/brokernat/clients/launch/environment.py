@@ -121,7 +121,7 @@ def check_lengths(changes: Iterable[Change]) -> None:
                 "say networks instead of single addresses; a JVM can be given a file of rules, which `brokernat map "
                 "export` writes: -javaagent:JAR=file:/path"
             )
-            raise ConfigError([Problem("map-too-long", message, hint)])
+            raise ConfigError(Problem("map-too-long", message, hint))
 
 
 def _other_libraries(value: str) -> str:

@@ -97,7 +97,9 @@ def recognise(program: Program) -> Recognised:
         return Recognised(Kind.OTHER, "its name is that of a program that starts another")
     if program.head.startswith(MAGIC):
         return _recognise_binary(program)
-    return _recognise_script(program) if program.text is not None else Recognised(Kind.OTHER, "its file is of no kind that is known")
+    if program.text is None:
+        return Recognised(Kind.OTHER, "its file is of no kind that is known")
+    return _recognise_script(program)
 
 
 def _recognise_binary(program: Program) -> Recognised:
@@ -136,6 +138,4 @@ def _is_long_python_line(text: str) -> bool:
 
 
 def _out_of_reach(program: Program, what: str) -> ConfigError:
-    return ConfigError(
-        [Problem("out-of-reach", f"`{program.path}` {what}: no map can be brought into it", _STATIC_HINT)]
-    )
+    return ConfigError(Problem("out-of-reach", f"`{program.path}` {what}: no map can be brought into it", _STATIC_HINT))

@@ -56,4 +56,4 @@ def _shared(first: str, rule: str, second: str, other: str) -> ConfigError:
         "clients cannot be told apart from outside"
     )
     hint = "give each client its own map in the program, by the property `brokernat.map`, and leave `exec` out"
-    return ConfigError([Problem("shared-addresses", message, hint)])
+    return ConfigError(Problem("shared-addresses", message, hint))

@@ -94,7 +94,7 @@ def plan(
     if address_map is None and not with_client_properties:
         names = ", ".join(cluster.name for cluster in clusters)
         message = f"no address map to bring in: {names} has none"
-        raise ConfigError([Problem("no-map", message, "add `address_map` to the cluster")])
+        raise ConfigError(Problem("no-map", message, "add `address_map` to the cluster"))
     words, files, changes = tuple(command), [], []
     notes = [Note(f"{words[0]} counts as {recognised.kind}: {recognised.reason}")]
     if address_map is not None:

@@ -51,4 +51,4 @@ def _hand_over(file: PropertyFile) -> None:
     # The lowest free one from there on, kept open across execve.
     if (got := fcntl.fcntl(anonymous, fcntl.F_DUPFD, file.descriptor)) != file.descriptor:
         os.close(got)
-        raise ConfigError([Problem("descriptor-taken", f"file descriptor {file.descriptor} is in use already")])
+        raise ConfigError(Problem("descriptor-taken", f"file descriptor {file.descriptor} is in use already"))

@@ -167,4 +167,4 @@ def _words(submit_args: str) -> list[str]:
 
 
 def _refused(kind: str, message: str, hint: str) -> ConfigError:
-    return ConfigError([Problem(kind, message, hint)])
+    return ConfigError(Problem(kind, message, hint))

@@ -149,4 +149,4 @@ def _utf16(char: str) -> str:
 
 
 def _refused(kind: str, message: str, hint: str) -> ConfigError:
-    return ConfigError([Problem(kind, message, hint)])
+    return ConfigError(Problem(kind, message, hint))

@@ -127,4 +127,4 @@ def _refuse_unprepared(jvm: Any, choice: LoaderChoice) -> None:
 
 
 def _too_late(message: str, hint: str) -> ConfigError:
-    return ConfigError([Problem("jvm-already-started", message, hint)])
+    return ConfigError(Problem("jvm-already-started", message, hint))

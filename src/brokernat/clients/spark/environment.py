@@ -153,4 +153,4 @@ def _submit_arguments(words: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _refused(kind: str, message: str, hint: str) -> ConfigError:
-    return ConfigError([Problem(kind, message, hint)])
+    return ConfigError(Problem(kind, message, hint))

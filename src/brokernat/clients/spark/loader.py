@@ -92,4 +92,4 @@ def _require_absolute(agent_path: str) -> None:
 
 
 def _refused(kind: str, message: str, hint: str) -> ConfigError:
-    return ConfigError([Problem(kind, message, hint)])
+    return ConfigError(Problem(kind, message, hint))

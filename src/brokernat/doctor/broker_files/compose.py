@@ -49,7 +49,7 @@ def parse_compose(text: str, source: str) -> tuple[BrokerFile, ...]:
             filled = settings + _of_the_image(service.get("image"), dict(settings))
             found.append(BrokerFile(f"{source} {name}", filled, _published(service)))
     if problems:
-        raise ConfigError(problems)
+        raise ConfigError(*problems)
     return tuple(found)
 
 
@@ -60,13 +60,11 @@ def _services(text: str, source: str) -> dict[str, dict[str, Any]]:
         # The words of ruamel.yaml may quote what they found, which may be a password.
         mark = error.problem_mark if isinstance(error, MarkedYAMLError) else None
         location = Location(source) if mark is None else Location(source, mark.line + 1, mark.column + 1)
-        raise ConfigError(
-            [Problem("yaml-syntax", "it is no YAML that compose could read", location=location)]
-        ) from None
+        raise ConfigError(Problem("yaml-syntax", "it is no YAML that compose could read", location=location)) from None
     services = document.get("services") if isinstance(document, dict) else None
     if not isinstance(services, dict):
         hint = "give a compose file, or a broker's server.properties (whose name does not end in .yml or .yaml)"
-        raise ConfigError([Problem("not-compose", f"`{source}` has no `services`", hint)])
+        raise ConfigError(Problem("not-compose", f"`{source}` has no `services`", hint))
     return {str(name): service for name, service in services.items() if isinstance(service, dict)}
 
 
@@ -78,7 +76,7 @@ def _settings(service: dict[str, Any], where: str, source: str) -> Iterator[tupl
         text = _interpolated(value)
         if text is None:
             message = f"{where}: `{variable}` depends on a variable that has no default in the file"
-            raise ConfigError([Problem("variable-unknown", message, RESOLVE, Location(source))])
+            raise ConfigError(Problem("variable-unknown", message, RESOLVE, Location(source)))
         yield setting, text
 
 

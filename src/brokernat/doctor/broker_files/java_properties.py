@@ -70,7 +70,7 @@ def _unescaped(text: str, location: Location) -> str:
         escape = found[1]
         if escape == "u":
             message = "a `\\u` without four hexadecimal digits, for which Java refuses the file"
-            raise ConfigError([Problem("bad-escape", message, "write `\\\\` for a backslash", location)])
+            raise ConfigError(Problem("bad-escape", message, "write `\\\\` for a backslash", location))
         return chr(int(escape[1:], 16)) if len(escape) > 1 else _CONTROL.get(escape, escape)
 
     return _ESCAPED.sub(meant, text)

@@ -34,7 +34,7 @@ def read_broker_files(files: Iterable[Path]) -> tuple[BrokerFile, ...]:
         except ConfigError as error:
             problems += error.problems
     if problems:
-        raise ConfigError(problems)
+        raise ConfigError(*problems)
     return tuple(found)
 
 
@@ -60,7 +60,7 @@ def _read(file: Path) -> tuple[BrokerFile, ...]:
         try:
             brokers = parse_compose(data.decode("utf-8-sig"), source)
         except UnicodeDecodeError:
-            raise ConfigError([Problem("file-unreadable", f"`{source}` is not UTF-8 text")]) from None
+            raise ConfigError(Problem("file-unreadable", f"`{source}` is not UTF-8 text")) from None
         hint = RESOLVE
     else:
         # Kafka reads bytes, for which `Properties.load` says ISO 8859-1.
@@ -68,7 +68,7 @@ def _read(file: Path) -> tuple[BrokerFile, ...]:
         brokers = (BrokerFile(source, settings),) if settings else ()
         hint = "give a broker's server.properties, or a compose file, whose name ends in .yml or .yaml"
     if not brokers:
-        raise ConfigError([Problem("no-broker", f"`{source}` says nothing about a broker's listeners", hint)])
+        raise ConfigError(Problem("no-broker", f"`{source}` says nothing about a broker's listeners", hint))
     return brokers
 
 
@@ -78,7 +78,7 @@ def _bytes(file: Path) -> bytes:
             data = opened.read(_LARGEST + 1)
     except OSError as error:
         message = f"`{file}` cannot be read: {error.strerror}"
-        raise ConfigError([Problem("file-unreadable", message)]) from None
+        raise ConfigError(Problem("file-unreadable", message)) from None
     if len(data) > _LARGEST:
-        raise ConfigError([Problem("file-unreadable", f"`{file}` is larger than a broker's file ever is")])
+        raise ConfigError(Problem("file-unreadable", f"`{file}` is larger than a broker's file ever is"))
     return data

@@ -42,7 +42,7 @@ def parse_candidates(texts: Iterable[str]) -> tuple[Endpoint, ...]:
     if not problems and len(found) > MOST:
         problems.append(_too_many("the candidates", len(found), MOST))
     if problems:
-        raise ConfigError(problems)
+        raise ConfigError(*problems)
     return tuple(found)
 
 
@@ -54,7 +54,7 @@ def parse_scan(text: str) -> tuple[Endpoint, ...]:
     """
     if "," in text or "/" in text:
         message = f"`{text}` is not one host and a range of its ports"
-        raise ConfigError([Problem("bad-scan", message, "a scan is `host:first-last`; `--candidates` takes lists")])
+        raise ConfigError(Problem("bad-scan", message, "a scan is `host:first-last`; `--candidates` takes lists"))
     return tuple(_endpoints(text.strip(), 1 << 16))
 
 
@@ -70,7 +70,7 @@ def _endpoints(entry: str, most: int) -> Iterator[Endpoint]:
         problem = error.problems[0]
         raise _no_candidate(entry, problem.message, problem.hint) from None
     if number * (high - low + 1) > most:
-        raise ConfigError([_too_many(f"`{entry}`", number * (high - low + 1), most)])
+        raise ConfigError(_too_many(f"`{entry}`", number * (high - low + 1), most))
     return (Endpoint(address, port) for address in addresses for port in range(low, high + 1))
 
 
@@ -79,7 +79,7 @@ def _range(text: str) -> tuple[int, int]:
     low = parse_port(first.strip())
     high = parse_port(last.strip()) if dash else low
     if high < low:
-        raise ConfigError([Problem("bad-port", f"the range `{text}` ends before it begins")])
+        raise ConfigError(Problem("bad-port", f"the range `{text}` ends before it begins"))
     return low, high
 
 
@@ -90,13 +90,13 @@ def _hosts(text: str) -> tuple[Iterable[str], int]:
         network = ip_network(text)
     except ValueError:
         raise ConfigError(
-            [Problem("bad-cidr", f"`{bracketed(text)}` is not a network with its host bits zero")]
+            Problem("bad-cidr", f"`{bracketed(text)}` is not a network with its host bits zero")
         ) from None
     return map(format_ip, network.hosts()), network.num_addresses
 
 
 def _no_candidate(entry: str, reason: str, hint: str | None = None) -> ConfigError:
-    return ConfigError([Problem("bad-candidate", f"candidate `{entry}`: {reason}", hint or _HINT)])
+    return ConfigError(Problem("bad-candidate", f"candidate `{entry}`: {reason}", hint or _HINT))
 
 
 def _too_many(what: str, number: int, most: int) -> Problem:

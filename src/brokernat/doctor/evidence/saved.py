@@ -73,10 +73,10 @@ def _nonsense(evidence: Evidence) -> Iterator[tuple[tuple[str | int, ...], str]]
 def _require_version(version: int, source: str) -> None:
     if version != VERSION:
         message = f"`{source}` holds evidence of version {version}; this brokernat reads {VERSION}"
-        raise ConfigError([Problem("evidence-version", message)])
+        raise ConfigError(Problem("evidence-version", message))
 
 
 def _no_evidence(source: str, place: tuple[str | int, ...], reason: str) -> ConfigError:
     hint = "give a file that `brokernat doctor --save FILE` wrote"
     detail = f"{'.'.join(map(str, place))}: {reason}" if place else reason
-    return ConfigError([Problem("not-evidence", f"`{source}` holds no evidence", hint, details=(detail,))])
+    return ConfigError(Problem("not-evidence", f"`{source}` holds no evidence", hint, details=(detail,)))

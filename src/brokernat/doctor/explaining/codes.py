@@ -36,7 +36,7 @@ def entries_of(codes: list[str]) -> list[Entry]:
     known = catalogue()
     unknown = [_unknown(code) for code in codes if code not in known]
     if unknown:
-        raise ConfigError(unknown)
+        raise ConfigError(*unknown)
     return [known[code] for code in codes]
 
 
