@@ -29,6 +29,7 @@ def _find(evidence: Evidence) -> Iterator[Finding]:
                 Severity.ERROR,
                 spot.subject,
                 f"different nodes answer at {spot.look.endpoint}: {met}",
+                (f"its addresses: {', '.join(spot.look.addresses)}",) if len(spot.look.addresses) > 1 else (),
                 remedy=remedy,
                 confidence=sureness(identity),
             )
@@ -37,7 +38,7 @@ def _find(evidence: Evidence) -> Iterator[Finding]:
 CHECK = Check(
     CODE,
     "Several nodes answer behind one endpoint",
-    "A balancer stands at {subjects}: each connection may meet another broker.",
+    "A balancer or a name with several addresses stands at {subjects}: each connection may meet another broker.",
     _find,
     (Need.METADATA,),
 )

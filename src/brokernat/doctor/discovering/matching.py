@@ -151,7 +151,8 @@ def _wrong_place(look: Look, home: Look) -> Iterator[Finding]:
     who = "a broker" if identity is None or identity.node_id is None else f"node {identity.node_id}"
     if identity is not None and identity.others:
         met = ", ".join(map(str, (identity.node_id, *identity.others)))
-        yield _doubt(look, "BN602", f"a balancer: different nodes answer, {met}")
+        what = "a name with several addresses" if len(look.addresses) > 1 else "a balancer"
+        yield _doubt(look, "BN602", f"{what}: different nodes answer, {met}")
     elif look.brokers != home.brokers:
         name = listener_name(look)
         there = f"on listener {name}, not on that of the bootstrap servers" if name else "on another listener"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from itertools import cycle
 from typing import TYPE_CHECKING
 
 from brokernat.doctor.evidence import Identity, Look
@@ -57,9 +58,15 @@ class Looker:
         return await self._in_time(endpoint, None, lambda walk: _touch(walk, endpoint))
 
     @asynccontextmanager
-    async def channel(self, look: Look, endpoint: Endpoint) -> AsyncIterator[tuple[Channel | None, Look]]:
-        """A further connection to where a look was, logged in, and what is seen on the way; None where it fails."""
-        walk = Walk(self.client, self.patience, Look(look.endpoint, look.name))
+    async def channel(
+        self, look: Look, endpoint: Endpoint, address: str | None = None
+    ) -> AsyncIterator[tuple[Channel | None, Look]]:
+        """A further connection to where a look was, logged in, and what is seen on the way; None where it fails.
+
+        Args:
+            address: of those that the name leads to, the one to go on with.
+        """
+        walk = Walk(self.client, self.patience, Look(look.endpoint, look.name), address)
         channel = await walk.open(endpoint)
         try:
             yield channel, walk.seen
@@ -110,26 +117,31 @@ class Looker:
     async def _sample(self, walk: Walk, endpoint: Endpoint) -> None:
         """Later connections, which leave no trace where they meet the same node; behind a balancer they meet others.
 
-        The first to meet another node ends them. So does the time: what has been seen is not to be cut short by them.
+        They go to a name's addresses in turn, each of which is met, because clients take any of them. The first to meet
+        another node ends them. So does the time: what has been seen is not to be cut short by them.
         """
         first, clock = walk.seen.identity, asyncio.get_running_loop()
         if first is None or first.node_id is None:
             return
         met: list[int | None] = []
-        wanted = samples(len(walk.seen.brokers or ()))
+        taking = [attempt.address for attempt in walk.seen.attempts if attempt.outcome == "connected"]
+        wanted = max(samples(len(walk.seen.brokers or ())), len(taking) - 1)
+        # The look itself was at the first one.
+        turns = cycle((*taking[1:], taking[0]))
         while len(met) < wanted:
             begun = clock.time()
             together = min(_TOGETHER, wanted - len(met))
-            met += await asyncio.gather(*(self._meet(walk.seen, first, endpoint) for _ in range(together)))
+            turn = [next(turns) for _ in range(together)]
+            met += await asyncio.gather(*(self._meet(walk.seen, first, endpoint, address) for address in turn))
             identity = settled(first, met)
             walk.seen = replace(walk.seen, identity=identity)
             took = clock.time() - begun
             if identity.others or clock.time() + 2 * took > self.deadline:
                 return
 
-    async def _meet(self, seen: Look, first: Identity, endpoint: Endpoint) -> int | None:
+    async def _meet(self, seen: Look, first: Identity, endpoint: Endpoint, address: str) -> int | None:
         try:
-            async with self.channel(seen, endpoint) as (channel, again):
+            async with self.channel(seen, endpoint, address) as (channel, again):
                 if channel is None:
                     return None
                 return await identify_again(channel, seen, first, again.tls, self.leadership)
@@ -143,6 +155,7 @@ async def _listen(walk: Walk, channel: Channel) -> None:
 
 
 async def _touch(walk: Walk, endpoint: Endpoint) -> None:
-    streams = await walk.reach(endpoint)
-    if streams is not None:
-        streams[1].transport.abort()
+    reached = await walk.reach(endpoint)
+    if reached is not None:
+        _, (_, writer) = reached
+        writer.transport.abort()

@@ -31,31 +31,35 @@ _NO_TLS = ("not-tls", "closed")
 
 @dataclass
 class Walk:
-    """One connection as one client. `patience` bounds each step, in seconds."""
+    """One connection as one client. `patience` bounds each step, in seconds; `address` goes before a name's others."""
 
     client: ClientSide
     patience: float
     seen: Look
+    address: str | None = None
 
-    async def reach(self, endpoint: Endpoint) -> Streams | None:
-        """A connection to the first address that takes one; all are tried."""
+    async def reach(self, endpoint: Endpoint) -> tuple[str, Streams] | None:
+        """A connection to the first address that takes one, and that address; all are tried."""
         addresses, error = await resolve(endpoint.host, endpoint.port, self.patience)
         line = deciding_line(endpoint.host, addresses)
         self.seen = replace(self.seen, addresses=addresses, dns_error=error, hosts_entry=line)
         tried = await asyncio.gather(*(connect(address, endpoint.port, self.patience) for address in addresses))
         self.seen = replace(self.seen, attempts=tuple(attempt for attempt, _ in tried))
-        kept = next((streams for _, streams in tried if streams is not None), None)
-        for _, streams in tried:
-            if streams is not None and streams is not kept:
-                streams[1].transport.abort()
+        taken = [(attempt.address, streams) for attempt, streams in tried if streams is not None]
+        if not taken:
+            return None
+        kept = next((each for each in taken if each[0] == self.address), taken[0])
+        for each in taken:
+            if each is not kept:
+                each[1][1].transport.abort()
         return kept
 
     async def open(self, endpoint: Endpoint) -> Channel | None:
         """A connection that is logged in, or None; what stood in the way is in `seen`."""
-        streams = await self.reach(endpoint)
-        if streams is None:
+        reached = await self.reach(endpoint)
+        if reached is None:
             return None
-        address = next(each.address for each in self.seen.attempts if each.outcome == "connected")
+        address, streams = reached
         channel = Channel(*streams, self.patience)
         entered = False
         try:

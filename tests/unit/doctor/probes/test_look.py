@@ -1,4 +1,4 @@
-"""Later connections: a balancer that shows late is found, and one that is met ends them."""
+"""Later connections: a balancer that shows late is found, so is a name's other address; one that is met ends them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 from brokernat.address import Endpoint
 from brokernat.doctor.client_side import ClientSide
+from brokernat.doctor.probes import walk
 from brokernat.doctor.probes.look import Looker
 from brokernat.testbed.simulated import Simulated
 
@@ -80,6 +81,44 @@ def test_one_node_behind_it_is_no_balancer() -> None:
     look, taken = looked_at((2,), 5)
     assert look.identity is not None
     assert (look.identity.node_id, look.identity.others, taken) == (2, (), 6)
+
+
+@pytest.mark.parametrize("other", [2, 7])
+def test_each_address_of_a_name_is_met(monkeypatch: pytest.MonkeyPatch, other: int) -> None:
+    """Clients take any of them, so the broker behind the last one counts as much as that behind the first."""
+    behind = {f"127.0.0.{number}": 1 for number in range(1, 9)} | {f"127.0.0.{other + 1}": 2}
+    met: set[str] = set()
+
+    async def resolved(_: str, __: int, ___: float) -> tuple[tuple[str, ...], str | None]:
+        return tuple(behind), None
+
+    async def run() -> Look:
+        async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            here: str = writer.get_extra_info("sockname")[0]
+            try:
+                while True:
+                    (length,) = struct.unpack(">i", await reader.readexactly(4))
+                    met.add(here)
+                    writer.write(cluster.answer(behind[here], await reader.readexactly(length)) or b"")
+            except (asyncio.IncompleteReadError, ConnectionError):
+                writer.close()
+
+        async with await asyncio.start_server(talk, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            others = [await asyncio.start_server(talk, each, port) for each in list(behind)[1:]]
+            gateway = Endpoint("gateway.example", port)
+            cluster = Simulated(dict.fromkeys(NODES, gateway), 5)
+            deadline = asyncio.get_running_loop().time() + TIMEOUT
+            look = await Looker(ClientSide(), 20.0, deadline, asyncio.Semaphore(1)).look(gateway)
+            for each in others:
+                each.close()
+        return look
+
+    monkeypatch.setattr(walk, "resolve", resolved)
+    identity = asyncio.run(run()).identity
+    assert identity is not None
+    assert (identity.node_id, identity.others) == (1, (2,))
+    assert f"127.0.0.{other + 1}" in met
 
 
 def test_a_broker_that_greets_and_then_hangs_is_told_from_one_that_hangs_up() -> None:
