@@ -16,7 +16,7 @@ SOAK_SECONDS ?= 3600
 SEED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup agent plugin check format lock demo test test-agent test-netns soak bench wheel clean
+.PHONY: help setup agent plugin class-data check format lock demo test test-agent test-netns soak bench wheel clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,16 +68,19 @@ lock: ## resolve requirements/*.lock anew
 demo: setup ## the main job on this machine: real brokers, real Spark, no root
 	@$(BIN)/brokernat demo
 
-test: setup test-agent ## everything that needs no root: real brokers on loopback, real Spark; PYTEST_ARGS="FILE -k NAME" for less
+class-data: setup ## what lets the tests' JVMs start in half the time
+	@$(BIN)/python -m tests.class_data
+
+test: class-data test-agent ## everything that needs no root: real brokers on loopback, real Spark; PYTEST_ARGS="FILE -k NAME" for less
 	$(PYTEST) -n $(JOBS) -m "not netns and not soak" $(PYTEST_ARGS)
 
 test-agent: setup ## the agent alone, by Maven
 	@$(BIN)/python tools/agent_jar.py verify
 
-test-netns: setup ## network namespaces, nginx, nftables (root)
+test-netns: class-data ## network namespaces, nginx, nftables (root)
 	$(PYTEST) -n $(JOBS) -m netns $(PYTEST_ARGS)
 
-soak: setup ## kills, full matrices, fuzz: SOAK_SECONDS and SEED bound and repeat a run
+soak: class-data ## kills, full matrices, fuzz: SOAK_SECONDS and SEED bound and repeat a run
 	$(PYTEST) -m soak --soak-seconds=$(SOAK_SECONDS) --seed=$(SEED) $(PYTEST_ARGS)
 
 bench: setup ## paired timings, as ratios

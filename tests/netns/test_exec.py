@@ -92,7 +92,9 @@ def test_kafkas_console_tools_write_read_and_look_at_the_group(
         return done.stdout
 
     tool("topics", "--create", "--topic", topic_name, "--partitions", "6", "--replication-factor", "3")
-    tool("console-producer", "--topic", topic_name, stdin="\n".join(LINES))
+    # With keys, so that each partition has records: of one without, the group may have read and committed nothing.
+    keys = ("--reader-property", "parse.key=true", "--reader-property", "key.separator=:")
+    tool("console-producer", "--topic", topic_name, *keys, stdin="\n".join(f"{line}:{line}" for line in LINES))
     group = ("--group", topic_name)
     read = tool(
         "console-consumer", "--topic", topic_name, *group, "--from-beginning", "--max-messages", str(len(LINES)),

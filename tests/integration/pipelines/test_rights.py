@@ -29,8 +29,8 @@ def place(tmp_path: Path) -> Iterator[Workplace]:
     with LoopbackWorld(hq=options, local=options) as world:
         place = Workplace(world, tmp_path, "orders")
         world.hq.create_topic(place.topic)
-        for topic in (place.tags, place.dead):
-            world.local.create_topic(topic, configs=SMALL)
+        world.local.create_topic(place.tags, configs=SMALL)
+        world.local.create_topic(place.dead, configs=SMALL | {"cleanup.policy": "compact"})
         yield place
 
 
@@ -83,4 +83,5 @@ def test_each_missing_right_is_named_and_granting_what_is_named_heals(place: Wor
     assert f"`{place.tags}` takes 200000 bytes, the source up to 1048588" in ended.stderr
     assert "--add-config max.message.bytes=" in ended.stderr
     assert "who it is" not in ended.stderr
+    assert f"`{place.dead}` is compacted: it refuses a record without a key" in ended.stderr
     assert (len(place.read_tags()), len(place.read_dead())) == (1, 1)

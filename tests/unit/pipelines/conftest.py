@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.integration.spark.standalone import C1
 
 from brokernat.jvm import find_java, spark_java_home
 from brokernat.pipelines.envelope import envelop
@@ -36,8 +37,7 @@ def spark() -> Iterator[SparkSession]:
             .config("spark.ui.showConsoleProgress", "false")
             .config("spark.sql.shuffle.partitions", "2")
             .config("spark.sql.session.timeZone", "UTC")
-            # The second compiler costs more than it gives back in a JVM that lives for a minute.
-            .config("spark.driver.extraJavaOptions", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1")
+            .config("spark.driver.extraJavaOptions", C1)
             .getOrCreate()
         )
         session.sparkContext.setLogLevel("ERROR")
