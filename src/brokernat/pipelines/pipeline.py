@@ -29,12 +29,18 @@ log = logging.getLogger(__name__)
 
 _POLL_SECONDS = 0.2
 _NOTHING_IS_LOST = "nothing is lost: the batch is not committed, and the next start runs it again with the same offsets"
-_SOURCE_FORGOT = (
-    "the source does not have any more what the checkpoint would read next: retention has removed it, or somebody the "
-    "topic. To go on with what is there, give the pipeline another `checkpoint`; what is gone in between is lost"
-)
-_FORGETTING = re.compile("KAFKA_DATA_LOSS|data may have been lost|UnknownTopicOrPartition|OffsetOutOfRange")
-"""How Spark (4, 3.5) and Kafka's client say it."""
+_HINTS = {
+    re.compile("UnknownTopicOrPartition"): (
+        "a topic is not there any more: `brokernat pipeline check` says which. For a new one of its name give the "
+        "pipeline another `checkpoint`: the present one holds offsets of the topic that is gone"
+    ),
+    re.compile("KAFKA_DATA_LOSS|data may have been lost|OffsetOutOfRange"): (
+        "the source does not have any more what the checkpoint would read next: retention has removed it, or somebody "
+        "has made a topic again. To go on with what is there, give the pipeline another `checkpoint`; what is gone in "
+        "between is lost"
+    ),
+}
+"""By what Spark (4, 3.5) and Kafka's client say."""
 
 
 class Run:
@@ -85,7 +91,7 @@ class Run:
         if isinstance(failure, BrokernatError):
             raise failure
         cause = root_cause(failure or error)
-        hint = _SOURCE_FORGOT if _FORGETTING.search(cause) else _NOTHING_IS_LOST
+        hint = next((hint for said, hint in _HINTS.items() if said.search(cause)), _NOTHING_IS_LOST)
         raise IncompleteError(f"the query failed: {cause}", hint=hint)
 
 

@@ -67,7 +67,7 @@ def test_a_topic_that_was_made_again_is_not_read_from_where_the_old_one_ended(wo
     assert len(workplace.read_tags()) == 9
 
 
-def test_a_topic_that_is_removed_under_a_run_ends_it_by_its_name(workplace: Workplace) -> None:
+def test_a_topic_that_is_removed_under_a_run_ends_it_and_the_check_names_it(workplace: Workplace) -> None:
     workplace.write([order(number) for number in range(9)])
     with workplace.running() as run:
         run.until(lambda: len(workplace.read_tags()) >= 9, "the first tags")
@@ -75,7 +75,9 @@ def test_a_topic_that_is_removed_under_a_run_ends_it_by_its_name(workplace: Work
         code = run.process.wait(TIMEOUT)
     said = run.log.read_text()
     assert code == 6, said
-    assert f"{workplace.topic} was removed" in said
+    assert "a topic is not there any more" in said
+    assert "nothing is lost" not in said
+    assert f"there is no topic `{workplace.topic}` in `hq`" in workplace.run("check", code=5).stdout
 
 
 def test_records_that_retention_took_before_they_were_read_are_not_passed_over(workplace: Workplace) -> None:
