@@ -59,7 +59,10 @@ class StandaloneCluster:
     @contextmanager
     def _start(self, main: str, words: list[str], log: Path) -> Iterator[None]:
         options = ["-Xmx256m", *C1.split()]
-        command = [*self.prefix, self.java, *options, "-cp", f"{self.spark_home / 'jars'}/*", main, *words]
+        jars = self.spark_home / "jars"
+        # In the order of Spark's own launcher, which is that of the archive.
+        (first,) = jars.glob("slf4j-api-*.jar")
+        command = [*self.prefix, self.java, *options, "-cp", f"{first}:{jars}/*", main, *words]
         with log.open("w") as file:
             process = subprocess.Popen(command, env=dict(self.environ), stdout=file, stderr=subprocess.STDOUT,
                                        start_new_session=True)  # fmt: skip
