@@ -6,34 +6,25 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-import pyspark
+from tests.integration.spark.standalone import C1, CLASS_DATA, SMALL
 
-from brokernat.jvm import Java, class_data, find_java, spark_java_home
+from brokernat.jvm import class_data, find_java, spark_java_home
 from brokernat.testbed import ClusterOptions, LoopbackWorld, Record
 from brokernat.testbed.versions import BrokerVersion
 
-SPARK = Path(sys.prefix) / "class-data" / f"spark-{pyspark.__version__}.jsa"
-"""For Sparks of this environment alone: an archive holds the jars' absolute paths."""
 _SPARK_TIMEOUT = 300
 _SPARK_JOB = """
-import sys
+import json, sys
 from pyspark.sql import SparkSession, functions as F
-folder, options = sys.argv[1:]
-spark = (
-    SparkSession.builder.master("local[2]")
-    .config("spark.ui.enabled", "false")
-    .config("spark.driver.host", "127.0.0.1")
-    .config("spark.driver.bindAddress", "127.0.0.1")
-    .config("spark.sql.shuffle.partitions", "2")
-    .config("spark.driver.extraJavaOptions", options)
-    .getOrCreate()
-)
+folder, settings = sys.argv[1:]
+spark = SparkSession.builder.master("local[2]").config(map=json.loads(settings)).getOrCreate()
 names = spark.createDataFrame([(n, str(n)) for n in range(7)], "k long, name string")
 names.write.json(f"{folder}/names")
 numbers = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 10).load()
@@ -53,17 +44,17 @@ process.wait()
 
 def main() -> int:
     """An archive that cannot be made costs time and nothing else, so it is said, and the tests go on."""
-    java = find_java(17)
+    jars = BrokerVersion(ClusterOptions().version).jars()[0].parent
     for what, archive, make in (
-        ("brokers", class_data.archive_of(java, BrokerVersion(ClusterOptions().version).jars()[0].parent), _brokers),
-        ("Spark", SPARK, _spark),
+        ("brokers", class_data.archive_of(find_java(17), jars), _brokers),
+        ("Spark", CLASS_DATA, _spark),
     ):
         if not archive.is_file():
             print(f"class data of {what}, once", flush=True)
             archive.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=archive.parent) as folder:
                 made = Path(folder) / archive.name
-                make(java, made)
+                make(made)
                 if made.is_file():
                     made.replace(archive)
                 else:
@@ -71,7 +62,7 @@ def main() -> int:
     return 0
 
 
-def _brokers(_: Java, archive: Path) -> None:
+def _brokers(archive: Path) -> None:
     """From a broker that has taken a record and given it back."""
     options = ClusterOptions(brokers=1, jvm_options=class_data.writing(archive))
     with LoopbackWorld(hq=options, local=None) as world:
@@ -81,13 +72,15 @@ def _brokers(_: Java, archive: Path) -> None:
         world.hq.stop(1)
 
 
-def _spark(java: Java, archive: Path) -> None:
+def _spark(archive: Path) -> None:
     """From a driver that has read, joined and written streams and batches."""
-    options = " ".join(("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *class_data.writing(archive)))
-    environ = {**os.environ, "JAVA_HOME": str(spark_java_home(java)), "SPARK_LOCAL_IP": "127.0.0.1"}
+    here = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    # As long as there is no archive, C1 is without one.
+    settings = {**SMALL, **here, "spark.driver.extraJavaOptions": " ".join((C1, *class_data.writing(archive)))}
+    environ = {**os.environ, "JAVA_HOME": str(spark_java_home(find_java(17))), "SPARK_LOCAL_IP": "127.0.0.1"}
     with contextlib.suppress(subprocess.TimeoutExpired):
         subprocess.run(
-            [sys.executable, "-c", _SPARK_JOB, str(archive.parent), options],
+            [sys.executable, "-c", _SPARK_JOB, str(archive.parent), json.dumps(settings)],
             env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=_SPARK_TIMEOUT, check=False,
         )  # fmt: skip
 

@@ -22,7 +22,7 @@ from brokernat.jvm import agent_jar, find_java, resolve
 from brokernat.testbed import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from brokernat.testbed import LoopbackWorld
 
@@ -58,6 +58,14 @@ def dialling(start: str) -> str:
     return command
 
 
+def run(words: Sequence[str], folder: Path, **environ: str) -> subprocess.CompletedProcess[str]:
+    """A program of this environment, to its end."""
+    program = str(Path(sys.executable).with_name(words[0]))
+    return subprocess.run(
+        [program, *words[1:]], cwd=folder, env={**os.environ, **environ}, capture_output=True, text=True, check=False
+    )
+
+
 def carried_over(text: str, world: LoopbackWorld) -> str:
     """The README's addresses replaced by those of the world."""
     theirs = [f"192.168.1.{number}:9092" for number in (23, 24, 25)]
@@ -74,14 +82,7 @@ def test_the_commands_print_what_the_readme_shows(tmp_path: Path) -> None:
     (tmp_path / "brokernat.yaml").write_text(THE_FILE, encoding="utf-8")
     assert len(OFFLINE) >= 4
     for command, shown in OFFLINE:
-        program, *arguments = shlex.split(command)
-        done = subprocess.run(
-            [str(Path(sys.executable).with_name(program)), *arguments],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = run(shlex.split(command), tmp_path)
         assert done.returncode == 0, (command, done.stderr)
         if shown:
             assert done.stdout == shown, command
@@ -89,14 +90,7 @@ def test_the_commands_print_what_the_readme_shows(tmp_path: Path) -> None:
 
 def test_the_doctor_says_what_the_readme_shows(loopback_world: LoopbackWorld, tmp_path: Path) -> None:
     """But for its lines' ends: the world's addresses are longer."""
-    program, *arguments = shlex.split(carried_over(dialling("brokernat doctor "), loopback_world))
-    done = subprocess.run(
-        [str(Path(sys.executable).with_name(program)), *arguments],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run(shlex.split(carried_over(dialling("brokernat doctor "), loopback_world)), tmp_path)
     (shown,) = blocks("text")
     assert " ".join(carried_over(shown, loopback_world).split()) in " ".join(done.stdout.split()), done.stderr
 
@@ -121,10 +115,8 @@ query.trigger(availableNow=True).start().awaitTermination()
 print("rows", spark.table("seen").count())
 """
     job = THE_JOB.replace(subscription, here) + end
-    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", **defaults_in(tmp_path / "conf")}
-    done = subprocess.run(
-        [sys.executable, "-c", job], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
+    environ = {"SPARK_LOCAL_IP": "127.0.0.1", **defaults_in(tmp_path / "conf")}
+    done = run(("python", "-c", job), tmp_path, **environ)
     assert f"rows {COUNT}" in done.stdout, done.stderr[-3000:]
 
 
@@ -172,19 +164,12 @@ for number in range({COUNT}):
         for start in ("brokernat ship ", "brokernat pipeline reconcile ")
     ]
     state = {"XDG_STATE_HOME": str(tmp_path), "SPARK_LOCAL_IP": "127.0.0.1", **defaults_in(tmp_path / "conf")}
-    for program, *arguments in (
-        [sys.executable, "-c", service],
+    for command in (
+        ["python", "-c", service],
         [*words[0], "--once", "--from-beginning"],
         [*words[1], "--format", "json"],
     ):
-        done = subprocess.run(
-            [program if program == sys.executable else str(Path(sys.executable).with_name(program)), *arguments],
-            cwd=tmp_path,
-            env={**os.environ, **state},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, (arguments, done.stderr[-3000:])
+        done = run(command, tmp_path, **state)
+        assert done.returncode == 0, (command, done.stderr[-3000:])
     accounts = json.loads(done.stdout)["sources"]
     assert [(account["records"], account["missing"]) for account in accounts] == [(COUNT, 0)] * 2

@@ -10,6 +10,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -17,12 +18,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyspark
-from tests.class_data import SPARK
 
 from brokernat.jvm import class_data
 
 SPARK_HOME = Path(pyspark.__file__).parent
-C1 = " ".join(("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *class_data.reading(SPARK)))
+CLASS_DATA = Path(sys.prefix) / "class-data" / f"spark-{pyspark.__version__}.jsa"
+"""Made by tests/class_data.py, for Sparks of this environment alone: an archive holds the jars' absolute paths."""
+C1 = " ".join(("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *class_data.reading(CLASS_DATA)))
 SHORT_LIVED = {"spark.driver.extraJavaOptions": C1, "spark.executor.extraJavaOptions": C1}
 """For JVMs that live for seconds: without the second compiler a start with a small query takes 11 s of CPU, not 23, and
 from an archive of class data 6 s."""

@@ -63,6 +63,11 @@ SPARK_PROGRAMS = frozenset({"spark-submit", "pyspark", "spark-shell", "spark-sql
 _PYTHON = re.compile(r"(python|pypy)[0-9.]*t?")
 _STARTERS = frozenset({"dumb-init", "gosu", "su-exec", "tini", "tini-static", "uv", "uvx"})
 _SHELLS = frozenset({"sh", "bash", "dash", "ash", "busybox", "ksh", "zsh", "fish"})
+_NAMES = {
+    "java": Kind.JAVA,
+    **dict.fromkeys(SPARK_PROGRAMS, Kind.SPARK),
+    **dict.fromkeys(_SHELLS, Kind.SHELL),
+}
 _STATIC_HINT = (
     "a statically linked program loads nothing that could translate: give it addresses by another way, such as the "
     "NAT rules of `brokernat render nftables`"
@@ -85,14 +90,9 @@ def recognise(program: Program) -> Recognised:
         ConfigError: of kind `out-of-reach`, nothing can be brought into it.
     """
     name = program.path.name
-    if name in SPARK_PROGRAMS:
-        return Recognised(Kind.SPARK, "its name says so")
-    if name == "java":
-        return Recognised(Kind.JAVA, "its name says so")
-    if _PYTHON.fullmatch(name):
-        return Recognised(Kind.PYTHON, "its name says so")
-    if name in _SHELLS:
-        return Recognised(Kind.SHELL, "its name says so")
+    named = Kind.PYTHON if _PYTHON.fullmatch(name) else _NAMES.get(name)
+    if named is not None:
+        return Recognised(named, "its name says so")
     if name in _STARTERS:
         return Recognised(Kind.OTHER, "its name is that of a program that starts another")
     if program.head.startswith(MAGIC):

@@ -45,14 +45,14 @@ class Walk:
         self.seen = replace(self.seen, addresses=addresses, dns_error=error, hosts_entry=line)
         tried = await asyncio.gather(*(connect(address, endpoint.port, self.patience) for address in addresses))
         self.seen = replace(self.seen, attempts=tuple(attempt for attempt, _ in tried))
-        taken = [(attempt.address, streams) for attempt, streams in tried if streams is not None]
+        taken = {attempt.address: streams for attempt, streams in tried if streams is not None}
         if not taken:
             return None
-        kept = next((each for each in taken if each[0] == self.address), taken[0])
-        for each in taken:
-            if each is not kept:
-                each[1][1].transport.abort()
-        return kept
+        kept = self.address if self.address in taken else next(iter(taken))
+        for address, (_, writer) in taken.items():
+            if address != kept:
+                writer.transport.abort()
+        return kept, taken[kept]
 
     async def open(self, endpoint: Endpoint) -> Channel | None:
         """A connection that is logged in, or None; what stood in the way is in `seen`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import struct
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -16,12 +17,31 @@ from brokernat.doctor.probes.look import Looker
 from brokernat.testbed.simulated import Simulated
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from brokernat.doctor.evidence import Look
 
 NODES = (1, 2, 3)
 TIMEOUT = 60
+
+
+async def converse(
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    answer: Callable[[bytes], bytes | None],
+    requests: int | None = None,
+) -> None:
+    """One connection's requests are answered, all of them where `requests` is None; the others wait."""
+    try:
+        for _ in count() if requests is None else range(requests):
+            (length,) = struct.unpack(">i", await reader.readexactly(4))
+            writer.write(answer(await reader.readexactly(length)) or b"")
+            await writer.drain()
+        await reader.read()
+    except (asyncio.IncompleteReadError, ConnectionError):
+        pass
+    finally:
+        writer.close()
 
 
 def looked_at(
@@ -40,16 +60,7 @@ def looked_at(
             nonlocal taken
             talks.add(asyncio.current_task())
             node_id, taken = behind[taken % len(behind)], taken + 1
-            try:
-                for _ in count() if answers is None else range(answers):
-                    (length,) = struct.unpack(">i", await reader.readexactly(4))
-                    writer.write(cluster.answer(node_id, await reader.readexactly(length)) or b"")
-                    await writer.drain()
-                await reader.read()
-            except (asyncio.IncompleteReadError, ConnectionError):
-                pass
-            finally:
-                writer.close()
+            await converse(reader, writer, partial(cluster.answer, node_id), answers)
 
         async with await asyncio.start_server(talk, "127.0.0.1", 0) as server:
             here = Endpoint("127.0.0.1", server.sockets[0].getsockname()[1])
@@ -95,13 +106,12 @@ def test_each_address_of_a_name_is_met(monkeypatch: pytest.MonkeyPatch, other: i
     async def run() -> Look:
         async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             here: str = writer.get_extra_info("sockname")[0]
-            try:
-                while True:
-                    (length,) = struct.unpack(">i", await reader.readexactly(4))
-                    met.add(here)
-                    writer.write(cluster.answer(behind[here], await reader.readexactly(length)) or b"")
-            except (asyncio.IncompleteReadError, ConnectionError):
-                writer.close()
+
+            def answer(packet: bytes) -> bytes | None:
+                met.add(here)
+                return cluster.answer(behind[here], packet)
+
+            await converse(reader, writer, answer)
 
         async with await asyncio.start_server(talk, "127.0.0.1", 0) as server:
             port = server.sockets[0].getsockname()[1]
