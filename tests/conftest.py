@@ -13,20 +13,15 @@ from __future__ import annotations
 import random
 import signal
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 from tests.progress import Progress
 from tests.workers import Groups, longest_first
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from xdist.remote import Producer
-
+from xdist.remote import Producer
 
 _FIXED_LENGTH = 1 / 3
 

@@ -6,13 +6,10 @@ Dots of several processes tell nobody which test they are of. A failure gets its
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Generator, Sequence
 
 import pytest
 from tests.workers import group_of
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
 
 Status = tuple[str, str, str | tuple[str, dict[str, bool]]]
 

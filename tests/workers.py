@@ -11,15 +11,11 @@ and an `__init__.py` beside it, so that its idle brokers do not slow what comes 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
+import pytest
+from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import pytest
-    from xdist.remote import Producer
 
 SECONDS: Mapping[str, int] = {
     "tests/integration/discover": 90,

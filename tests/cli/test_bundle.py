@@ -1,16 +1,12 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from brokernat.bundle import manifest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from syrupy.assertion import SnapshotAssertion
 
 
 @pytest.mark.parametrize(

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
+from tests.cli.conftest import Run
 from tests.unit.doctor.conftest import BROKERS, GATEWAY, WITHOUT_MAP, reached, refused
 
+from brokernat.address import Endpoint
 from brokernat.cli.app import main
 from brokernat.config import load
 from brokernat.doctor.discovering import sweeping
 from brokernat.doctor.discovering.sweeping import Swept
+from brokernat.doctor.evidence import Look
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from syrupy.assertion import SnapshotAssertion
-    from tests.cli.conftest import Run
-
-    from brokernat.address import Endpoint
-    from brokernat.doctor.evidence import Look
-
     Seeing = Callable[..., None]
 
 EVIDENCE = replace(WITHOUT_MAP, taken_at="2026-11-21T12:00:00+00:00", paths=())

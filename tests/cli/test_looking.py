@@ -9,12 +9,9 @@ import signal
 import socket
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SILENT_COMMANDS = {
     "doctor": ("doctor", "--timeout", "600", "--bootstrap-server"),

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from brokernat.cli import reconcile
 from brokernat.pipelines import delivered, shipped
 from brokernat.pipelines.delivered import Delivered
 from brokernat.pipelines.reconcile import Account, Span
 from brokernat.pipelines.shipped import Shipped
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from syrupy.assertion import SnapshotAssertion
 
 WHOLE = Account("web-1", 1, 40, 41, 1, 0, ())
 TORN = Account("web-2", 2, 30, 7, 0, 23, (Span(1, 1), Span(5, 6), Span(8, 8), Span(10, 10), Span(12, 12), Span(14, 30)))

@@ -6,15 +6,12 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from brokernat.cli.whole_file import in_turn, require_place, write_whole
 from brokernat.errors import ConfigError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # The kernel lets this process write 4096 bytes to a file and then says that it is too large, as a full disk would.
 WITH_A_SMALL_DISK = """

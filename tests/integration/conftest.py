@@ -8,16 +8,13 @@ something opens a world of its own.
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
 from brokernat.doctor import collecting
 from brokernat.doctor.discovering import sweeping
 from brokernat.testbed import LoopbackWorld
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @pytest.fixture(scope="session")

@@ -12,19 +12,14 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from tests.integration.spark.standalone import defaults_in
 
 from brokernat.jvm import agent_jar, find_java, resolve
-from brokernat.testbed import Record
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from brokernat.testbed import LoopbackWorld
+from brokernat.testbed import LoopbackWorld, Record
 
 pytestmark = pytest.mark.integration
 

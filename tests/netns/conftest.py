@@ -7,14 +7,11 @@ a world of its own.
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
 from brokernat.testbed import Between, ClusterOptions, Listener, NetnsWorld, Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @pytest.fixture(scope="session")

@@ -7,17 +7,14 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from tests.integration.pipelines.conftest import cluster_section
 from tests.integration.spark.standalone import SMALL
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from brokernat.testbed import NetnsWorld
-    from brokernat.testbed.place import Place
+from brokernat.testbed import NetnsWorld
+from brokernat.testbed.place import Place
 
 pytestmark = [pytest.mark.netns, pytest.mark.spark]
 

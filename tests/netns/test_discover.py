@@ -6,17 +6,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from brokernat.config import load
+from brokernat.testbed import NetnsWorld
 from brokernat.testbed.config_file import config_text
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from brokernat.testbed import NetnsWorld
 
 pytestmark = pytest.mark.netns
 

@@ -5,19 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
+from brokernat.testbed import NetnsWorld
 from brokernat.testbed.config_file import config_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from syrupy.assertion import SnapshotAssertion
-
-    from brokernat.testbed import NetnsWorld
 
 pytestmark = pytest.mark.netns
 

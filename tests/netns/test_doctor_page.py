@@ -6,24 +6,19 @@ No network is needed, only Debian's Chromium, which is why it stands among the t
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, TypedDict
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 from tests.unit.doctor.conftest import WITHOUT_MAP, mapped
 from tests.unit.doctor.reports.test_html import MIXED, NOTHING, named
 from tests.unit.doctor.reports.test_picture import LONG, MANY_BROKEN
 
+from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.reports.html import html_page
 from brokernat.doctor.runner import diagnose
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from playwright.sync_api import Browser, Page
-
-    from brokernat.doctor.evidence import Evidence
 
 pytestmark = pytest.mark.netns
 

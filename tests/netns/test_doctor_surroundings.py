@@ -9,17 +9,14 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from tests.netns.rendered import serving
 
 from brokernat.address import Endpoint
-from brokernat.testbed.namespaces import tool
-
-if TYPE_CHECKING:
-    from brokernat.testbed import NetnsWorld
-    from brokernat.testbed.namespaces import Namespace
+from brokernat.testbed import NetnsWorld
+from brokernat.testbed.namespaces import Namespace, tool
 
 pytestmark = pytest.mark.netns
 

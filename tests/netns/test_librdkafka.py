@@ -7,7 +7,7 @@ properties.
 from __future__ import annotations
 
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from tests.integration.librdkafka.conftest import Program, order
@@ -15,11 +15,7 @@ from tests.integration.librdkafka.program import RECORDS
 from tests.integration.librdkafka.releases import RELEASES
 
 from brokernat.clients import librdkafka
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from brokernat.testbed import NetnsWorld
+from brokernat.testbed import NetnsWorld
 
 pytestmark = pytest.mark.netns
 

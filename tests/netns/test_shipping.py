@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from tests.integration.librdkafka.conftest import client_cluster
@@ -15,12 +15,8 @@ from tests.integration.shipping.reading_back import arrived
 from tests.netns.spark.pipeline_file import cluster_section, write_file
 
 from brokernat.shipping import SpoolDamagedError, read_status
+from brokernat.testbed import NetnsWorld
 from brokernat.testbed.polling import wait_until
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from brokernat.testbed import NetnsWorld
 
 pytestmark = pytest.mark.netns
 

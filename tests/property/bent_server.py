@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
@@ -21,9 +21,6 @@ from brokernat.doctor.reports.json_v1 import json_v1
 from brokernat.doctor.reports.terminal import terminal
 from brokernat.doctor.runner import diagnose
 from brokernat.testbed.simulated import Simulated
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 CANARY = "canary-3f09"
 TIMEOUT = 0.6

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brokernat.address import Endpoint
 from brokernat.doctor.discovering.candidates import MOST, parse_candidates, parse_scan
 from brokernat.errors import ConfigError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from brokernat.address import Endpoint
 
 PIECES = st.sampled_from(
     ["10.0.0.0", "10.0.0.1", "/8", "/30", ":", "-", ",", "[", "]", "fd00::", "/64", "1", "65535", "a"]

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import pytest
 from hypothesis import given, seed, settings
 from hypothesis import strategies as st
+from tests.conftest import Soak
 from tests.property.bent_server import Bend, examine, logins, plans, versions
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from tests.conftest import Soak
 
 pytestmark = pytest.mark.soak
 

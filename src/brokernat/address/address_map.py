@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
+from brokernat.address.endpoint import Endpoint
 from brokernat.address.notation import parse_rule, split_rules
+from brokernat.address.rules import Rule
 from brokernat.errors import ConfigError, Problem, UnmappedEndpointError
-
-if TYPE_CHECKING:
-    from brokernat.address.endpoint import Endpoint
-    from brokernat.address.rules import Rule
 
 
 class Unmapped(StrEnum):

@@ -7,12 +7,9 @@ decide are refused here, before they are sent anywhere. `unmapped` is no part of
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
 
+from brokernat.address.address_map import AddressMap
 from brokernat.address.rules import needs_node_id
-
-if TYPE_CHECKING:
-    from brokernat.address.address_map import AddressMap
 
 
 def canonical_text(address_map: AddressMap) -> str:

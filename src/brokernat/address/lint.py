@@ -14,18 +14,14 @@ Unions are not considered: two rules that hide a third only together are not fou
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
+from brokernat.address.address_map import AddressMap
 from brokernat.address.endpoint import Endpoint
 from brokernat.address.pattern import Network, OneHost, Pattern
 from brokernat.address.rules import CidrRule, HostPortRule, HostRule, NodeIdRule, Rule, WildcardRule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brokernat.address.address_map import AddressMap
 
 
 class Severity(StrEnum):

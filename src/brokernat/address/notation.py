@@ -15,9 +15,9 @@ fault of a rule is the first one from top to bottom here, and `tests/vectors/add
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_network
-from typing import TYPE_CHECKING
 
 from brokernat.address.endpoint import Endpoint, parse_port, split_endpoint
 from brokernat.address.faults import fault
@@ -25,9 +25,6 @@ from brokernat.address.host import as_ip, parse_host, parse_ipv4, parse_ipv6
 from brokernat.address.pattern import Hosts, IpNetwork, OneHost, Pattern, Subdomains, format_network
 from brokernat.address.rules import CidrRule, HostPortRule, HostRule, NodeIdRule, Rule, WildcardRule
 from brokernat.errors import ConfigError, Location
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _BLANKS = " \t"
 _TEMPLATE = re.compile(r"\{([1-9][0-9]{0,4})\+id\}", re.ASCII)

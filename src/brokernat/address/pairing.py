@@ -6,16 +6,12 @@ lengths are refused with the entries that have no partner.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from brokernat.address.address_map import AddressMap, Unmapped
+from brokernat.address.endpoint import Endpoint
 from brokernat.address.rules import HostPortRule
 from brokernat.errors import ConfigError, Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from brokernat.address.endpoint import Endpoint
 
 
 def pair(

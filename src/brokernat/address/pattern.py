@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network
-from typing import TYPE_CHECKING
 
+from brokernat.address.endpoint import Endpoint
 from brokernat.address.host import as_ip, bracketed, format_ip
-
-if TYPE_CHECKING:
-    from brokernat.address.endpoint import Endpoint
 
 IpNetwork = IPv4Network | IPv6Network
 

@@ -8,15 +8,12 @@ two rules that mean the same are equal.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from brokernat.address.endpoint import Endpoint
 from brokernat.address.faults import fault
 from brokernat.address.host import as_ip, bracketed, format_ip
 from brokernat.address.pattern import IpNetwork, Network, OneHost, Pattern, Subdomains, format_network
-
-if TYPE_CHECKING:
-    from brokernat.errors import ConfigError
+from brokernat.errors import ConfigError
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ import shutil
 import sys
 import sysconfig
 import tempfile
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import brokernat
 from brokernat.bundle import manifest
@@ -29,9 +29,6 @@ from brokernat.clients.librdkafka import plugin_library, preload_library
 from brokernat.clients.spark.connector import connector_jars
 from brokernat.errors import ConfigError, Problem
 from brokernat.jvm import agent_jar
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 DESCRIPTION = "bundle.json"
 _ON_LIBRDKAFKA = frozenset({"confluent", "shipping"})

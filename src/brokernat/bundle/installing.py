@@ -9,15 +9,12 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from brokernat.bundle import manifest
 from brokernat.bundle.collecting import Description
 from brokernat.clients.spark.connector import Combination, candidates, never_ask_for
 from brokernat.jvm.cache import cache_dir, create_directory
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,10 @@ A file that is there and not listed is a fault as well: an installer would take 
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 
 from brokernat.errors import ConfigError, DamagedBundleError, Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 NAME = "SHA256SUMS"
 

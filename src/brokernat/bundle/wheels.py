@@ -15,16 +15,13 @@ import json
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterable
 from configparser import ConfigParser
+from importlib.metadata import Distribution, PackagePath
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from brokernat.errors import ConfigError, MissingToolError, Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from importlib.metadata import Distribution, PackagePath
 
 _INSTALLER_S_OWN = frozenset({"RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json", "uv_build.json"})
 _PACKED = (".jar", ".gz", ".zip", ".png", ".so")

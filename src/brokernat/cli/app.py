@@ -8,8 +8,9 @@ turns errors into words and codes.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -18,9 +19,6 @@ from brokernat.cli import console, exit_codes
 from brokernat.cli.ending import internal_report, usage_report
 from brokernat.cli.examples import with_examples
 from brokernat.errors import BrokernatError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 # name: (module and function, one line of help)
 COMMANDS = {

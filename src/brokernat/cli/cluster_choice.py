@@ -6,16 +6,12 @@ With `--bootstrap-server` there is no login: credentials belong into the file, w
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
+from brokernat.config import Cluster, Config
 from brokernat.errors import ConfigError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from brokernat.config import Cluster, Config
 
 GIVEN = "cluster"
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
 
 from brokernat.cli import console
 from brokernat.cli.options import config_option, fail_on_option, findings_code, format_option
-from brokernat.errors import ConfigError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from brokernat.config import Config
-    from brokernat.errors import Problem
+from brokernat.config import Config
+from brokernat.errors import ConfigError, Problem
 
 
 @click.group()

@@ -15,13 +15,10 @@ import os
 import re
 import shutil
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from typing import TextIO
 
 from brokernat.errors import ConfigError, Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import TextIO
 
 _NARROWEST, _WIDEST = 40, 100
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7e]")

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from brokernat.errors import ConfigError, Problem
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def copy_into(folder: Path, file: Path) -> Path:

@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import textwrap
 from contextlib import closing
-from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
+from rich.status import Status
 from rich.table import Table as RichTable
 from rich.text import Text
 
 from brokernat.demo.scene import Heading, Quote, Say, Table, Working
 from brokernat.demo.story import tell
-
-if TYPE_CHECKING:
-    from rich.status import Status
 
 _WIDTH = 110
 _MARGIN = "  "

@@ -6,11 +6,12 @@ difference was shown, and only by somebody who agreed: at the terminal, or befor
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from brokernat.address import Endpoint
 from brokernat.cli import console
 from brokernat.cli.cluster_choice import chosen_cluster
 from brokernat.cli.discover_writing import may_write, rules_text, write_config, write_rules
@@ -19,15 +20,10 @@ from brokernat.cli.file_change import can_ask
 from brokernat.cli.looking import looking
 from brokernat.cli.options import EXIT_FINDINGS, SECONDS, config_option, format_option, token_command_option
 from brokernat.cli.whole_file import require_place
+from brokernat.config import Cluster
+from brokernat.config.merging import ProvenRule
+from brokernat.doctor.discovering.matching import Discovery
 from brokernat.errors import NothingReachableError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from brokernat.address import Endpoint
-    from brokernat.config import Cluster
-    from brokernat.config.merging import ProvenRule
-    from brokernat.doctor.discovering.matching import Discovery
 
 _STDOUT = "-"
 

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from brokernat.cli import console
+from brokernat.config import Cluster
 from brokernat.config.editing import address_map_lines
+from brokernat.config.merging import ProvenRule
+from brokernat.doctor.discovering.matching import Discovery
 from brokernat.doctor.discovering.proposing import host_to_host, network_rule
-from brokernat.doctor.finding import Severity
+from brokernat.doctor.finding import Finding, Severity
 from brokernat.doctor.reports.folding import folded
 from brokernat.doctor.reports.json_v1 import finding_v1
 from brokernat.doctor.reports.printable import printable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from brokernat.config import Cluster
-    from brokernat.config.merging import ProvenRule
-    from brokernat.doctor.discovering.matching import Discovery
-    from brokernat.doctor.finding import Finding
 
 _SIGNS = {Severity.ERROR: "x", Severity.WARNING: "!", Severity.INFO: "i"}
 _COLUMNS = ("node", "advertised", "candidate", "method", "confidence")

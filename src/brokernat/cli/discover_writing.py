@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
+from brokernat.address import AddressMap
 from brokernat.cli import console
 from brokernat.cli.file_change import change_file
+from brokernat.config import Cluster
+from brokernat.config.merging import ProvenRule
+from brokernat.doctor.discovering.matching import Discovery
 from brokernat.errors import ConfigError, Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from brokernat.address import AddressMap
-    from brokernat.config import Cluster
-    from brokernat.config.merging import ProvenRule
-    from brokernat.doctor.discovering.matching import Discovery
 
 
 def may_write(found: Discovery, *, partial: bool) -> bool:

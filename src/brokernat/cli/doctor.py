@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -21,12 +21,9 @@ from brokernat.cli.looking import looking
 from brokernat.cli.options import SECONDS, config_option, fail_on_option, format_option, token_command_option
 from brokernat.cli.saved_evidence import read_evidence
 from brokernat.cli.spark_options import with_spark
-
-if TYPE_CHECKING:
-    from brokernat.config import Cluster
-    from brokernat.doctor.evidence import Evidence
-    from brokernat.doctor.suppressing import Suppression
-
+from brokernat.config import Cluster
+from brokernat.doctor.evidence import Evidence
+from brokernat.doctor.suppressing import Suppression
 
 _LONGEST = 2**15 - 1
 

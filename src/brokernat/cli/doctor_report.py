@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -21,14 +22,10 @@ from brokernat.cli.options import findings_code
 from brokernat.cli.painting import painted, wanted
 from brokernat.cli.saved_evidence import EVIDENCE_BEGINS, write_evidence
 from brokernat.cli.whole_file import is_ordinary, require_place, write_whole
+from brokernat.doctor.evidence import Evidence
+from brokernat.doctor.runner import Diagnosis
+from brokernat.doctor.suppressing import Suppression
 from brokernat.errors import ConfigError, MissingToolError, NothingReachableError, Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from brokernat.doctor.evidence import Evidence
-    from brokernat.doctor.runner import Diagnosis
-    from brokernat.doctor.suppressing import Suppression
 
 _PAGE_BEGINS = re.compile(rb"(?s).{0,900}<meta name=\"generator\" content=\"brokernat ")
 _LOOKED_AT = 1024

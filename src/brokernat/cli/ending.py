@@ -6,12 +6,10 @@ An exception that nobody expected may hold a secret in its message or values, so
 from __future__ import annotations
 
 import traceback
-from typing import TYPE_CHECKING
+
+import click
 
 import brokernat
-
-if TYPE_CHECKING:
-    import click
 
 
 def usage_report(error: click.UsageError) -> str:

@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import os
 import shlex
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
 
 from brokernat.cli import console, exit_codes
 from brokernat.cli.ending import internal_report, usage_report
 from brokernat.cli.options import config_option, format_option
+from brokernat.clients.launch import Launch
+from brokernat.config import Cluster
 from brokernat.errors import BrokernatError, NotExecutableError, ProgramNotFoundError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from brokernat.clients.launch import Launch
-    from brokernat.config import Cluster
 
 
 class _ExecCommand(click.Command):

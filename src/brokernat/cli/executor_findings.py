@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -11,15 +12,10 @@ from click.core import ParameterSource
 from brokernat.cli import console
 from brokernat.cli.spark_options import SparkOptions
 from brokernat.cli.spark_session import user_session
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any
-
-    from brokernat.clients.spark import Proof
-    from brokernat.config import Cluster
-    from brokernat.doctor.evidence import Evidence
-    from brokernat.doctor.finding import Finding
+from brokernat.clients.spark import Proof
+from brokernat.config import Cluster
+from brokernat.doctor.evidence import Evidence
+from brokernat.doctor.finding import Finding
 
 
 def spark_options(options: Mapping[str, Any], *, on_executors: bool) -> SparkOptions | None:

@@ -10,16 +10,14 @@ import gzip
 import io
 import sys
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, cast
 
 import click
 
 from brokernat.cli import console
 from brokernat.cli.options import EXIT_FINDINGS, format_option
+from brokernat.doctor.explaining.log import Account
 from brokernat.errors import ConfigError, Problem
-
-if TYPE_CHECKING:
-    from brokernat.doctor.explaining.log import Account
 
 _STDIN = "-"
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import difflib
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import click
 
 from brokernat.cli import console
 from brokernat.cli.whole_file import in_turn, is_ordinary, write_whole
 from brokernat.errors import ConfigError, Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 _BOM = "\ufeff"
 

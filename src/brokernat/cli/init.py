@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
 from brokernat.cli import console
 from brokernat.cli.options import config_option
 from brokernat.errors import ConfigError, Problem
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @click.command()

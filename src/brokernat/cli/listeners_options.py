@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import click
 
 from brokernat.cli.options import DEFAULT_FILE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from brokernat.render.listeners_plan import ListenersPlan
+from brokernat.render.listeners_plan import ListenersPlan
 
 _NAMES = {"advertised": "--listener", "bound": "--bind", "protocols": "--protocol"}
 _DEFAULTS = {"config": DEFAULT_FILE, "brokers": 1, "first_id": 1, "quorum": "combined"}

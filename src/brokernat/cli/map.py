@@ -6,21 +6,17 @@ Secrets of the file are not looked up: nothing is dialled here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
+from brokernat.address import Endpoint
 from brokernat.cli import console
 from brokernat.cli.map_source import MapSource, cluster_option, map_options, mapped_cluster
 from brokernat.cli.options import EXIT_FINDINGS, config_option, fail_on_option, findings_code, format_option
 from brokernat.cli.output_file import output_options, write_file
 from brokernat.cli.subject import subject
 from brokernat.errors import ConfigError, Problem, UnmappedEndpointError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from brokernat.address import Endpoint
 
 
 @click.group(name="map")

@@ -5,21 +5,18 @@ Secrets of the file are not looked up: nothing is dialled for a map.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
+from brokernat.address import AddressMap
 from brokernat.cli.options import config_option
+from brokernat.config import Cluster
 from brokernat.errors import ConfigError, Location, Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from brokernat.address import AddressMap
-    from brokernat.config import Cluster
 
 _Found = TypeVar("_Found")
 

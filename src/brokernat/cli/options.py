@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
 from brokernat.cli import exit_codes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from enum import StrEnum
 
 
 class _Seconds(click.FloatRange):

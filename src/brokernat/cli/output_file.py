@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from brokernat.cli.whole_file import is_ordinary, require_place, write_whole
 from brokernat.errors import ConfigError, Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -7,13 +7,10 @@ finished lines, and no part of the report knows of it. `NO_COLOR` is honoured as
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TextIO
 
 from brokernat.cli import console
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import TextIO
 
 _BOLD, _RED, _GREEN, _YELLOW, _CYAN = "1", "1;31", "32", "1;33", "36"
 _PAINT = (

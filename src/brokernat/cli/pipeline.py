@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import queue
+from collections.abc import Iterable
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,19 +18,15 @@ from brokernat.cli.run_display import display
 from brokernat.cli.spark_options import SparkOptions, with_spark
 from brokernat.cli.spark_session import pipeline_session
 from brokernat.cli.stopping import FINISHING, StopSignals
+from brokernat.clients.spark import Proof
+from brokernat.pipelines.batch import BatchReport
+from brokernat.pipelines.check_result import CheckResult, Preflight
+from brokernat.pipelines.pipeline import Run
+from brokernat.pipelines.prepared import Prepared
+from brokernat.pipelines.progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
-
-    from brokernat.clients.spark import Proof
-    from brokernat.pipelines.batch import BatchReport
-    from brokernat.pipelines.check_result import CheckResult, Preflight
-    from brokernat.pipelines.pipeline import Run
-    from brokernat.pipelines.prepared import Prepared
-    from brokernat.pipelines.progress import Progress
 
 
 @click.group()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,17 +14,13 @@ from brokernat.cli import console, exit_codes
 from brokernat.cli.options import config_option, format_option
 from brokernat.cli.spark_options import SparkOptions, with_spark
 from brokernat.cli.spark_session import user_session
+from brokernat.config import Cluster
+from brokernat.pipelines.delivered import Delivered
+from brokernat.pipelines.reconcile import Account
+from brokernat.pipelines.shipped import Shipped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
-
-    from brokernat.config import Cluster
-    from brokernat.pipelines.delivered import Delivered
-    from brokernat.pipelines.reconcile import Account
-    from brokernat.pipelines.shipped import Shipped
 
 _SHIPPED = ("source", "first", "last", "records", "duplicates", "missing", "missing ranges")
 _DELIVERED = (

@@ -7,7 +7,9 @@ other words (render_listeners.py).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import click
 
@@ -17,10 +19,6 @@ from brokernat.cli.options import config_option
 from brokernat.cli.output_file import output_options, write_file
 from brokernat.cli.render_listeners import compose, listeners
 from brokernat.cli.subject import subject
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 _agent_path_option = click.option(
     "--agent-path",

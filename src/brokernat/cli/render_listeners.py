@@ -7,19 +7,17 @@ Without any, the address map of brokernat.yaml is turned round: brokers get a se
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from brokernat.address import Endpoint
 from brokernat.cli import console
 from brokernat.cli.listeners_options import command_line, plan_options, wanted_plan
 from brokernat.cli.map_source import cluster_option, mapped_cluster
 from brokernat.cli.options import config_option
 from brokernat.cli.output_file import output_options, write_file
-
-if TYPE_CHECKING:
-    from brokernat.address import Endpoint
-    from brokernat.render.listeners_plan import ListenersPlan
+from brokernat.render.listeners_plan import ListenersPlan
 
 _OF_THE_QUORUM = {
     "combined": ("The controllers' listener keeps the port that it has: `--controller HOST:PORT` says which.", ""),

@@ -5,18 +5,16 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from brokernat.cli import console
+from brokernat.pipelines.batch import BatchReport
+from brokernat.pipelines.progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from brokernat.pipelines.batch import BatchReport
-    from brokernat.pipelines.progress import Progress
-
     Show = Callable[[Progress, BatchReport | None], None]
 
 

@@ -8,17 +8,12 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from brokernat.cli import console
 from brokernat.cli.whole_file import write_whole
+from brokernat.doctor.evidence import Evidence
 from brokernat.errors import ConfigError, Problem
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from brokernat.doctor.evidence import Evidence
-
 
 EVIDENCE_BEGINS = re.compile(rb'\s*\{\s*"taken_at"')
 """By this a file is known that `--save` may write over."""

@@ -5,20 +5,16 @@ from __future__ import annotations
 import logging
 import signal
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
+from types import FrameType
 
 import click
 
 from brokernat.cli import console, exit_codes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-    from types import FrameType
-
-    from brokernat.shipping.shipment import Shipment
+from brokernat.shipping.shipment import Shipment
 
 
 def run_shipment(

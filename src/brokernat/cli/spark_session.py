@@ -6,21 +6,19 @@ A session reaches the clusters through their maps, which nobody has proved yet.
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brokernat.cli import console
+from brokernat.cli.spark_options import SparkOptions
+from brokernat.config import Cluster
 from brokernat.errors import MissingToolError
+from brokernat.pipelines.prepared import Prepared
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
-
-    from brokernat.cli.spark_options import SparkOptions
-    from brokernat.config import Cluster
-    from brokernat.pipelines.prepared import Prepared
 
 
 @contextmanager

@@ -11,11 +11,9 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING, Any, Self
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import FrameType
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, Self
 
 FINISHING = "finishing the batch; once more to stop at once"
 _BEFORE = b"stopped before the first record\n"

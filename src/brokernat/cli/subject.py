@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
+from brokernat.address import AddressMap
 from brokernat.cli.options import DEFAULT_FILE
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from brokernat.address import AddressMap
-    from brokernat.config import Cluster
-    from brokernat.render import Subject
+from brokernat.config import Cluster
+from brokernat.render import Subject
 
 
 def subject(cluster: Cluster, address_map: AddressMap, config_file: Path, words: Sequence[str]) -> Subject:

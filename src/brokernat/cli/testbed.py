@@ -7,7 +7,8 @@ while. `down` ends worlds and says which.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
 
@@ -15,11 +16,7 @@ from brokernat.cli import console
 from brokernat.cli.options import format_option
 from brokernat.cli.output_file import output_options, require_writable, write_file
 from brokernat.errors import WorldError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from brokernat.testbed.worlds import Summary
+from brokernat.testbed.worlds import Summary
 
 _PROTOCOLS = ["PLAINTEXT", "SASL_PLAINTEXT", "SSL", "SASL_SSL"]
 

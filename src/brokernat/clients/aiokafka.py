@@ -11,17 +11,14 @@ from __future__ import annotations
 
 import inspect
 import ssl
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
 from brokernat.address import AddressMap, canonical_text
 from brokernat.clients.python_names import COMMON
 from brokernat.clients.translation import As, Table, Without, integer, translated
+from brokernat.config import Cluster
 from brokernat.errors import MissingToolError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from brokernat.config import Cluster
 
 TESTED = ("0.14",)
 """The minor releases that the tests run against."""

@@ -12,23 +12,19 @@ Imports aiokafka, so it is itself imported when a client is configured, and noth
 from __future__ import annotations
 
 import functools
-from types import MethodType
-from typing import TYPE_CHECKING, Any
+from asyncio import AbstractEventLoop
+from types import MethodType, ModuleType
+from typing import Any
 
 import aiokafka
 from aiokafka.client import AIOKafkaClient
 from aiokafka.conn import AIOKafkaConnection
 from aiokafka.errors import NodeNotReadyError
 
+from brokernat.address import AddressMap
 from brokernat.clients.dialling import Dialler, RefusedEndpointError, bootstrap_endpoints
 from brokernat.clients.rebinding import looks_up, rebound
 from brokernat.errors import MissingToolError
-
-if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop
-    from types import ModuleType
-
-    from brokernat.address import AddressMap
 
 LIBRARY = f"aiokafka {aiokafka.__version__}"
 

@@ -9,14 +9,11 @@ advertised addresses. Nothing is imported or patched here; librdkafka loads the 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from brokernat.clients import librdkafka
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from brokernat.config import Cluster
+from brokernat.config import Cluster
 
 _PLUGINS = "plugin.library.paths"
 _BOOTSTRAP_ALIAS = "metadata.broker.list"

@@ -13,17 +13,13 @@ words at each attempt.
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from brokernat.address import Endpoint
+from brokernat.address import AddressMap, Endpoint
 from brokernat.address.host import bracketed
 from brokernat.errors import ConfigError, UnmappedEndpointError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from brokernat.address import AddressMap
 
 log = logging.getLogger("brokernat.clients")
 

@@ -9,15 +9,12 @@ the login module.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from brokernat.clients.parts import Part
 from brokernat.config.client_properties import LOGIN_MODULES
 from brokernat.errors import Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, MutableMapping
 
 _TOKEN = re.compile(
     r"""\s+ | //[^\n]* | /\*.*?\*/

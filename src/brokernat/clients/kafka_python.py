@@ -10,17 +10,14 @@ client (`acks`), name the class: `configure({}, hq, KafkaConsumer)` leaves out w
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from brokernat.address import canonical_text
 from brokernat.clients.python_names import COMMON, JAVA_CLASS
 from brokernat.clients.translation import As, Table, Without, boolean, integer, translated, underscored
+from brokernat.config import Cluster
 from brokernat.errors import MissingToolError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from brokernat.config import Cluster
 
 
 class Veiled(str):

@@ -12,22 +12,18 @@ here and nowhere else, by what there is to rebind and not by the version, which 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from types import MethodType
-from typing import TYPE_CHECKING, Any
+from types import MethodType, ModuleType
+from typing import Any
 
 import kafka
 from kafka.errors import KafkaConnectionError
 
+from brokernat.address import AddressMap
 from brokernat.clients.dialling import Dialler, RefusedEndpointError, bootstrap_endpoints
 from brokernat.clients.rebinding import looks_up, rebound
 from brokernat.errors import ConfigError, MissingToolError, Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import ModuleType
-
-    from brokernat.address import AddressMap
 
 LIBRARY = f"kafka-python {kafka.__version__}"
 

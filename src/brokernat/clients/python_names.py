@@ -5,12 +5,10 @@ Both take Kafka's names with `_` for `.` as keyword arguments, `.ms` included.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from brokernat.clients.translation import As, Without, boolean, choice, integer, underscored
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 JAVA_CLASS: Final = "it names a Java class"
 _TOKENS: Final = "the library asks an object for its tokens"

@@ -8,11 +8,9 @@ What this asks of a version is small and can be checked: the method exists and l
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Any
 
 
 def looks_up(function: object, name: str) -> bool:

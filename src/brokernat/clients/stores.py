@@ -8,13 +8,10 @@ a private key to a file of ours.
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, MutableMapping
 
 from brokernat.clients.parts import Part
 from brokernat.errors import Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, MutableMapping
 
 _TEXTS = {
     "ssl.truststore.certificates": "ssl.ca.pem",

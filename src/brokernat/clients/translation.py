@@ -19,21 +19,18 @@ table names these parts instead, which have librdkafka's names:
 
 from __future__ import annotations
 
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from brokernat.clients.jaas import login_parts
 from brokernat.clients.parts import Part
 from brokernat.clients.stores import store_parts
+from brokernat.config import Cluster
 from brokernat.config.kafka_names import LOGIN_NAMES, NAMES, is_secret
 from brokernat.config.problems import did_you_mean
 from brokernat.config.secrets import Secret
 from brokernat.errors import ConfigError, Location, Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Mapping
-
-    from brokernat.config import Cluster
 
 
 @dataclass(frozen=True, slots=True)

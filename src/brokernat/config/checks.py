@@ -6,15 +6,11 @@ could not be read. Each takes the document and yields problems.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
+from brokernat.config.document import Document, Path, Value
 from brokernat.config.problems import did_you_mean
 from brokernat.errors import Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from brokernat.config.document import Document, Path, Value
 
 
 def check(document: Document) -> Iterator[Problem]:

@@ -7,8 +7,8 @@ which the JAAS line is made, because nobody writes one without mistakes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
 
 from pydantic import PlainValidator, ValidationInfo, WithJsonSchema
 
@@ -16,9 +16,6 @@ from brokernat.config.kafka_names import is_secret
 from brokernat.config.problems import Fault, faults
 from brokernat.config.secrets import References, Secret
 from brokernat.errors import ConfigError, Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 LOGIN_MODULES = {
     "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",

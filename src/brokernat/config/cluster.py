@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
+from brokernat.address import AddressMap, Endpoint
 from brokernat.config.kafka_properties import kafka_properties
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from brokernat.address import AddressMap, Endpoint
-    from brokernat.config.secrets import Secret
+from brokernat.config.secrets import Secret
 
 
 @dataclass(frozen=True, slots=True)

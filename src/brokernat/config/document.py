@@ -8,16 +8,14 @@ Nothing here quotes a value of the file in a message: it may be a password.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from brokernat.config.syntax import compose
 from brokernat.errors import ConfigError, Location, Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | None"
 Path: TypeAlias = "tuple[str | int, ...]"

@@ -9,24 +9,18 @@ file is what it was, or nothing is returned.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from brokernat.address import AddressMap, parse_rule
 from brokernat.address.notation import split_rules
 from brokernat.config.document import parse_document
-from brokernat.config.merging import Form, Standing, leads, merge
+from brokernat.config.merging import Form, ProvenRule, Standing, leads, merge
 from brokernat.config.syntax import compose
 from brokernat.errors import ConfigError, Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from ruamel.yaml.nodes import Node
-
-    from brokernat.config.merging import ProvenRule
 
 _INDENT = "  "
 _BOM = "\ufeff"

@@ -7,16 +7,11 @@ password is escaped here, or it would end the string and the error would show th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
-from brokernat.address import canonical_text
+from brokernat.address import AddressMap, Endpoint, canonical_text
 from brokernat.config.client_properties import LOGIN_MODULES
 from brokernat.config.secrets import Secret
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from brokernat.address import AddressMap, Endpoint
 
 _JAAS_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"})
 

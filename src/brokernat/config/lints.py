@@ -6,19 +6,15 @@ get their places in the file.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from brokernat.address import AddressMap
 from brokernat.address.lint import Severity, lint
+from brokernat.config.document import Document
 from brokernat.config.kafka_names import LOGIN_NAMES, NAMES, is_secret
+from brokernat.config.load import Config
 from brokernat.config.problems import nearest
 from brokernat.errors import Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brokernat.address import AddressMap
-    from brokernat.config.document import Document
-    from brokernat.config.load import Config
 
 _PUBLIC = frozenset({"ssl.keystore.certificate.chain", "ssl.truststore.certificates"})
 _NEAR = 0.85  # `sasl.mechanisms` is near `sasl.mechanism`; `my.ssl.provider` is somebody's own name

@@ -7,10 +7,11 @@ what sections mean together, and the lines in order; only a text that YAML canno
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from pydantic import ValidationError
 
@@ -22,9 +23,6 @@ from brokernat.config.model import ClusterSection, ConfigFile, Pipeline, Shippin
 from brokernat.config.problems import did_you_mean, translate
 from brokernat.config.secrets import References
 from brokernat.errors import ConfigError, Location, Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 DEFAULT_FILE = "brokernat.yaml"
 

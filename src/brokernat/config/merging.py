@@ -11,16 +11,11 @@ The text may be YAML or a rules file: the caller says where the rules are in it 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TYPE_CHECKING
 
-from brokernat.address import AddressMap, Unmapped
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from brokernat.address import Endpoint, Rule
+from brokernat.address import AddressMap, Endpoint, Rule, Unmapped
 
 _OURS = re.compile(
     r"node [\d+]+, by (?P<method>\S+), (?P<confidence>\w+) (?P<day>\d{4}-\d\d-\d\d)(?:, cluster (?P<cluster>\S+))?$"

@@ -8,20 +8,15 @@ elsewhere they may be secrets.
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, get_args, get_origin
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
-from pydantic_core import PydanticCustomError
+from pydantic_core import ErrorDetails, PydanticCustomError
 
+from brokernat.config.document import Document, Path
 from brokernat.errors import Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from pydantic_core import ErrorDetails
-
-    from brokernat.config.document import Document, Path
 
 _OURS = "brokernat"
 _TYPES = {

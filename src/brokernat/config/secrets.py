@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from brokernat.config.problems import did_you_mean
 from brokernat.errors import ConfigError, Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _REFERENCE = re.compile(r"\$\$\{|\$\{([^}]*)\}|\$\{")
 _SOURCES = ("env", "file")

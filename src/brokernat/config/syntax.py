@@ -11,16 +11,13 @@ The words of ruamel.yaml may quote what they found (`undefined alias 'hunter2'` 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError
+from ruamel.yaml.nodes import Node
 from ruamel.yaml.reader import ReaderError
 
 from brokernat.errors import ConfigError, Location, Problem
-
-if TYPE_CHECKING:
-    from ruamel.yaml.nodes import Node
 
 _UNQUOTED_RULE = re.compile(r"^([ ]*-[ ]+)([*\[][^#'\"]*=[^#'\"]*?)([ ]*(?:[ ]#.*)?)$")
 _QUOTED_IN_MESSAGE = re.compile(r"(found [^']*)'.*'")

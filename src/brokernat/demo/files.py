@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from brokernat.config import Cluster
 from brokernat.demo.data import customers_csv
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from brokernat.config import Cluster
 
 ORDERS, TAGS, DEAD_LETTERS, PIPELINE = "orders", "tags", "tags.dead", "tags"
 

@@ -6,23 +6,21 @@ it says.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from brokernat.clients.spark.proof import Proof
+from brokernat.demo.data import Orders
 from brokernat.demo.files import ORDERS
 from brokernat.demo.scene import Heading, Quote, Say, Scene, Table, Working
 from brokernat.errors import IncompleteError
 from brokernat.pipelines.accounting import Counts
+from brokernat.pipelines.batch import BatchReport
+from brokernat.pipelines.prepared import Prepared
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
-
-    from brokernat.clients.spark.proof import Proof
-    from brokernat.demo.data import Orders
-    from brokernat.pipelines.batch import BatchReport
-    from brokernat.pipelines.prepared import Prepared
 
 # Spark waits a minute for a broker that does not answer, three times over: the same words come after some seconds. On a
 # machine that is busy with something else the client gives up before it has dialled a broker at all, so it gets more.

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from brokernat.demo.files import DEAD_LETTERS, TAGS
 from brokernat.demo.scene import Quote, Say, Scene, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from brokernat.testbed import LoopbackWorld, Record
+from brokernat.testbed import LoopbackWorld, Record
 
 _SAMPLE = 5
 _MESSAGE_WIDTH = 60

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import tempfile
 import time
+from collections.abc import Generator, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from brokernat.address import Endpoint
 from brokernat.config import load
 from brokernat.demo.data import Orders, make_orders
 from brokernat.demo.files import DEAD_LETTERS, ORDERS, PIPELINE, TAGS, write_files
@@ -22,11 +23,6 @@ from brokernat.demo.scene import Heading, Quote, Say, Scene, Table, Working
 from brokernat.errors import MissingToolError
 from brokernat.jvm import find_java
 from brokernat.testbed import LoopbackWorld, Record, Topic
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
-
-    from brokernat.address import Endpoint
 
 _GOOD_ORDERS = 5_000
 # The driver listens on loopback: a machine's own name may resolve to an address that it does not have any more.

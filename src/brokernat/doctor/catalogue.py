@@ -8,16 +8,12 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
 
+from brokernat.doctor.finding import Check, Need
 from brokernat.doctor.registry import CHECKS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from brokernat.doctor.finding import Check, Need
 
 _PARAGRAPH = re.compile(r"^(What|Why|Remedy): ", re.MULTILINE)
 

@@ -6,19 +6,15 @@ the probes cannot do (Kerberos, or a token that nobody gave) is no error: the lo
 
 from __future__ import annotations
 
+import ssl
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from brokernat.clients.jaas import parse_jaas
+from brokernat.config import Cluster
 from brokernat.doctor.tls_side import TlsSide, tls_side
 from brokernat.doctor.tokens import token
 from brokernat.errors import ConfigError, Problem
-
-if TYPE_CHECKING:
-    import ssl
-    from collections.abc import Mapping
-
-    from brokernat.config import Cluster
 
 CANONICAL = "resolve_canonical_bootstrap_servers_only"
 """The `client.dns.lookup` with which a client dials bootstrap servers by what their addresses are called."""

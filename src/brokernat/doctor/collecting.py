@@ -7,13 +7,14 @@ budget: the bootstrap servers may use half of it, so that a black hole among the
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from brokernat.address import AddressMap, Endpoint, Unmapped
-from brokernat.doctor.client_side import CANONICAL, client_side
+from brokernat.config import Cluster
+from brokernat.doctor.client_side import CANONICAL, ClientSide, client_side
 from brokernat.doctor.evidence import Advertised, Coordinator, Evidence, Look, Path
 from brokernat.doctor.listening import listeners_seen
 from brokernat.doctor.probes.coordinating import told_by_nodes
@@ -21,12 +22,6 @@ from brokernat.doctor.probes.dialling import canonical_name
 from brokernat.doctor.probes.look import Looker
 from brokernat.doctor.probes.survey import Survey, survey
 from brokernat.errors import ConfigError, UnmappedEndpointError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from brokernat.config import Cluster
-    from brokernat.doctor.client_side import ClientSide
 
 PARALLEL = 32
 _STEP = 5.0

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from brokernat.doctor.evidence import Advertised, Evidence
 from brokernat.doctor.finding import Finding, Remedy, Severity
 from brokernat.doctor.reading import unreachable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brokernat.doctor.evidence import Advertised, Evidence
 
 _BECAUSE = (
     "BN104", "BN105", "BN201", "BN204", "BN301", "BN302", "BN305", "BN401", "BN402", "BN403", "BN404", "BN405", "BN501",

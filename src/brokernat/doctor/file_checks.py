@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from brokernat.doctor.checks import (
     bn811_listener_unreadable,
     bn812_given_twice,
@@ -25,9 +23,7 @@ from brokernat.doctor.checks import (
     bn828_file_and_reality,
     bn829_former_settings,
 )
-
-if TYPE_CHECKING:
-    from brokernat.doctor.finding import Check
+from brokernat.doctor.finding import Check
 
 FILE_CHECKS: tuple[Check, ...] = (
     bn811_listener_unreadable.CHECK,

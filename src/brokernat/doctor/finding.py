@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from brokernat.doctor.evidence import Evidence
+from brokernat.doctor.evidence import Evidence
 
 
 class Severity(StrEnum):

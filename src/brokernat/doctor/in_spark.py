@@ -6,23 +6,18 @@ Whoever runs no doctor but has a proof (`pipeline check`) gets the findings of t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
-from brokernat.clients.spark.proof import Outcome
+from brokernat.clients.spark.proof import Outcome, Proof, ProofRow
+from brokernat.config import Cluster
 from brokernat.doctor.evidence import Evidence, ExecutorSeen, NodeTried
-from brokernat.doctor.finding import Need
+from brokernat.doctor.finding import Finding, Need
 from brokernat.doctor.registry import CHECKS
 from brokernat.doctor.runner import diagnose
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Literal
-
-    from brokernat.clients.spark.proof import Proof, ProofRow
-    from brokernat.config import Cluster
-    from brokernat.doctor.finding import Finding
-
     Node = Literal["proved", "not-provable", "other-node", "unmapped", "unreachable", "failed"]
     Jvm = Literal["no-agent", "other-map", "failed"]
 

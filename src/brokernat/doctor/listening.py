@@ -8,19 +8,13 @@ log a line for it. Where a listener wants another protocol than this client has,
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
-from brokernat.address import Endpoint
+from brokernat.address import AddressMap, Endpoint
 from brokernat.doctor.broker_files.listeners import broker_listeners
-from brokernat.doctor.evidence import BrokerFile, ListenerSeen
+from brokernat.doctor.evidence import BrokerFile, ListenerSeen, Look, Path
+from brokernat.doctor.probes.look import Looker
 from brokernat.errors import ConfigError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from brokernat.address import AddressMap
-    from brokernat.doctor.evidence import Look, Path
-    from brokernat.doctor.probes.look import Looker
 
 
 async def listeners_seen(

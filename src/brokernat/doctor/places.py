@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address, ip_network
-from typing import TYPE_CHECKING
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 from brokernat.address import Endpoint
 from brokernat.errors import ConfigError
-
-if TYPE_CHECKING:
-    from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
 _INSIDE = (".svc", ".internal", ".local", ".lan", ".intern", ".docker", ".cluster")
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from brokernat.doctor.evidence import Look
+from brokernat.doctor.evidence import Look
 
 
 class State(StrEnum):

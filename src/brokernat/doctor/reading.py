@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from brokernat.address import AddressMap, lint
+from brokernat.address import AddressMap, LintFinding, lint
+from brokernat.doctor.evidence import Evidence, Identity, Look, Path
 from brokernat.doctor.finding import Confidence
 from brokernat.doctor.places import dialable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brokernat.address import LintFinding
-    from brokernat.doctor.evidence import Evidence, Identity, Look, Path
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from brokernat.doctor.checks import (
     bn003_right_missing,
     bn004_time_ran_out,
@@ -57,9 +55,7 @@ from brokernat.doctor.checks import (
     bn801_part_of_a_map,
 )
 from brokernat.doctor.file_checks import FILE_CHECKS
-
-if TYPE_CHECKING:
-    from brokernat.doctor.finding import Check
+from brokernat.doctor.finding import Check
 
 CHECKS: tuple[Check, ...] = (
     bn102_bootstrap_name.CHECK,

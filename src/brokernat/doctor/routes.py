@@ -7,19 +7,14 @@ stand together: with listeners mixed there are several groups, side by side; pur
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from brokernat.doctor.finding import Severity
+from brokernat.doctor.evidence import Advertised, Evidence, Look, Path
+from brokernat.doctor.finding import Finding, Severity
 from brokernat.doctor.reach import Hop, State, answering, reach
 from brokernat.doctor.reading import node
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from brokernat.doctor.evidence import Advertised, Evidence, Look, Path
-    from brokernat.doctor.finding import Finding
-    from brokernat.doctor.runner import Diagnosis
+from brokernat.doctor.runner import Diagnosis
 
 
 @dataclass(frozen=True, slots=True)

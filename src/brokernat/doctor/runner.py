@@ -6,18 +6,13 @@ that breaks is a bug, not a finding: it is not caught here.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from brokernat.doctor.finding import Finding, Need, Severity
+from brokernat.doctor.evidence import Evidence
+from brokernat.doctor.finding import Check, Finding, Need, Severity
 from brokernat.doctor.registry import CHECKS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from brokernat.doctor.evidence import Evidence
-    from brokernat.doctor.finding import Check
-    from brokernat.doctor.suppressing import Suppression
+from brokernat.doctor.suppressing import Suppression
 
 _SHOWN = 3
 _ELSEWHERE = {Need.FILES, Need.EXECUTORS}

@@ -11,18 +11,15 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import TYPE_CHECKING
 
 from brokernat.doctor.pem import blocks
 from brokernat.errors import ConfigError, Problem
 from brokernat.jvm import find_java
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 _TIMEOUT = 60
 _MEMORY = Path("/dev/shm")  # noqa: S108 - a file system in memory; NamedTemporaryFile makes names that nobody guesses

@@ -9,13 +9,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from brokernat.doctor.finding import Finding
 from brokernat.doctor.registry import CHECKS
 from brokernat.errors import ConfigError, Problem
-
-if TYPE_CHECKING:
-    from brokernat.doctor.finding import Finding
 
 
 @dataclass(frozen=True, slots=True)

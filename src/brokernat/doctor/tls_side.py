@@ -7,16 +7,11 @@ none, and `probes/refused_certificate.py` looks at the times itself.
 from __future__ import annotations
 
 import ssl
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from brokernat.doctor.stores import own_certificate, trusted_certificates
+from brokernat.doctor.stores import OwnCertificate, own_certificate, trusted_certificates
 from brokernat.errors import ConfigError, Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from brokernat.doctor.stores import OwnCertificate
 
 _NO_CHECK_TIME = 0x200000  # X509_V_FLAG_NO_CHECK_TIME, which Python has no name for
 _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}

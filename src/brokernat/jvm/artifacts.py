@@ -16,18 +16,15 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
 from brokernat.errors import MissingToolError
 from brokernat.jvm.cache import cache_dir, create_directory, locked
 from brokernat.jvm.java import find_java
 from brokernat.jvm.trust import trust_options
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 SETTINGS_VARIABLE = "BROKERNAT_IVY_SETTINGS"
 _NOT_FOUND = re.compile(r"^\s*::\s+(\S+#\S+?): (not found|.*)$", re.MULTILINE)

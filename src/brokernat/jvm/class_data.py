@@ -7,14 +7,10 @@ that it does not fit leaves it aside, without a word.
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from brokernat.jvm.cache import cache_dir
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from brokernat.jvm.java import Java
+from brokernat.jvm.java import Java
 
 _SILENT = "-Xlog:cds*=off,class+path*=off"
 

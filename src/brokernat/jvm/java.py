@@ -13,14 +13,11 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from brokernat.errors import MissingToolError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 INSTALL_HINT = "install openjdk-17-jdk (Debian, Ubuntu), or: pip install 'brokernat[java]'"
 _PROPERTY = re.compile(r"^\s+(java\.home|java\.version|java\.vendor) = (.*)$", re.MULTILINE)

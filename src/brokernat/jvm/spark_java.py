@@ -13,14 +13,11 @@ import functools
 import hashlib
 import shlex
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from brokernat.errors import MissingToolError
 from brokernat.jvm.cache import cache_dir, create_directory
 from brokernat.jvm.java import INSTALL_HINT, Java
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MODULE = "jdk.incubator.vector"
 

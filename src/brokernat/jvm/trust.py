@@ -13,15 +13,11 @@ from __future__ import annotations
 import hashlib
 import ssl
 import struct
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from brokernat.jvm.cache import cache_dir, create_directory
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
-    from brokernat.jvm.java import Java
+from brokernat.jvm.java import Java
 
 _PASSWORD = "changeit"  # noqa: S105 - Java's own default; it guards nothing, a list of authorities is public
 _MAGIC, _VERSION, _TRUSTED = 0xFEEDFEED, 2, 2

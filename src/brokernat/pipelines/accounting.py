@@ -9,6 +9,7 @@ after a second, slow count.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,6 @@ from brokernat.errors import IncompleteError
 from brokernat.pipelines.envelope import COORDINATES, FAULT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pyspark.sql import DataFrame
 
 _EXAMPLES = 3

@@ -9,7 +9,9 @@ comes is refused before it reads a record: that is how a stop never cuts one in 
 from __future__ import annotations
 
 import logging
+import threading
 import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -17,17 +19,12 @@ from typing import TYPE_CHECKING
 from brokernat.errors import BrokernatError
 from brokernat.pipelines.accounting import Counts, check_received, count_sorted, count_transformed
 from brokernat.pipelines.envelope import envelop
-from brokernat.pipelines.plan import Join
+from brokernat.pipelines.plan import Join, Plan
+from brokernat.pipelines.reference import ReferenceTable
 from brokernat.pipelines.sink import write
 
 if TYPE_CHECKING:
-    import threading
-    from collections.abc import Callable, Mapping, Sequence
-
     from pyspark.sql import DataFrame, SparkSession
-
-    from brokernat.pipelines.plan import Plan
-    from brokernat.pipelines.reference import ReferenceTable
 
 log = logging.getLogger(__name__)
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from brokernat.errors import BrokernatError, ConfigError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 class Level(enum.StrEnum):

@@ -8,13 +8,10 @@ last batch that has a commit. A partition that the beginning does not name was a
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from brokernat.pipelines.files import Files
+from brokernat.pipelines.files import Files
 
 Offsets = dict[str, dict[int, int]]
 """By topic and partition."""

@@ -10,6 +10,7 @@ look lost now.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from typing import TYPE_CHECKING
@@ -17,10 +18,11 @@ from typing import TYPE_CHECKING
 from brokernat.clients.spark import Role, client_properties, kafka_options
 from brokernat.errors import IncompleteError
 from brokernat.pipelines.batch import current_joins
-from brokernat.pipelines.committed import as_option, read_committed
+from brokernat.pipelines.committed import Committed, as_option, read_committed
 from brokernat.pipelines.envelope import COORDINATES, SOURCE_HEADER, envelop
 from brokernat.pipelines.files import Files
 from brokernat.pipelines.kafka_admin import open_admin
+from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.reconcile import SHOWN_RANGES, Run, Span, joined
 from brokernat.pipelines.root_cause import root_cause
 from brokernat.pipelines.shipped import header_values, read_topics, runs
@@ -28,12 +30,7 @@ from brokernat.pipelines.source import DEFAULTS
 from brokernat.pipelines.split import faulty
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pyspark.sql import Column, DataFrame, Row, SparkSession
-
-    from brokernat.pipelines.committed import Committed
-    from brokernat.pipelines.prepared import Prepared
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ so a record that did not decode keeps its first fault.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from brokernat.errors import ConfigError, Problem
@@ -14,8 +15,6 @@ from brokernat.pipelines.envelope import FAULT, RESERVED_PREFIX, quoted
 from brokernat.pipelines.fault import FaultKind, fault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from pyspark.sql import DataFrame
 
 _KEY = "brokernat_key"

@@ -7,14 +7,13 @@ does not fit is not rounded or cut. A null or a missing field is well unless the
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pyspark.sql import Column
     from pyspark.sql.types import DataType
 

@@ -7,6 +7,7 @@ is not granted is data and no error: the check says what it could not see.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,8 +16,6 @@ from brokernat.errors import ConfigError, NothingReachableError, Problem
 from brokernat.pipelines.root_cause import root_cause
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
     from pyspark.sql import SparkSession
 
 # Kafka refuses a client whose second figure is larger than the first.

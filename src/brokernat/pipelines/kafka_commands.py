@@ -6,10 +6,7 @@ sent on as it is.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from brokernat.config import Cluster
+from brokernat.config import Cluster
 
 
 def create_topic(cluster: Cluster, topic: str) -> str:

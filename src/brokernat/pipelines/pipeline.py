@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,17 +14,14 @@ from brokernat.errors import BrokernatError, ConfigError, IncompleteError
 from brokernat.pipelines.batch import Batches, BatchReport, StoppedError
 from brokernat.pipelines.files import Files
 from brokernat.pipelines.kafka_admin import open_admin
+from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.root_cause import root_cause
 from brokernat.pipelines.source import read_stream
 from brokernat.pipelines.state import Owner, State, foreign
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
-
-    from brokernat.pipelines.prepared import Prepared
 
 log = logging.getLogger(__name__)
 

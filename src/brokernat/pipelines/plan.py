@@ -5,23 +5,21 @@ The same frames serve the running query, the check before it (with no rows) and 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from brokernat.config.model import Sink
 from brokernat.pipelines.dead_letter import dead_letters
 from brokernat.pipelines.decode import decode
 from brokernat.pipelines.enrich import check_columns, enrich
 from brokernat.pipelines.sink import tags
 from brokernat.pipelines.split import faulty, well
+from brokernat.pipelines.transform import Transform
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
-
-    from brokernat.config.model import Sink
-    from brokernat.pipelines.transform import Transform
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,11 @@ the two halves: it asks about the topics that the first has found, and the secon
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from brokernat.clients.spark import Outcome, client_properties
+from brokernat.clients.spark import Outcome, Proof, client_properties
+from brokernat.config import Cluster
 from brokernat.errors import BrokernatError, ConfigError, NothingReachableError
 from brokernat.pipelines.batch import current_joins
 from brokernat.pipelines.check_result import CheckResult, Level, Preflight, from_error
@@ -16,20 +18,13 @@ from brokernat.pipelines.envelope import envelop
 from brokernat.pipelines.files import Files
 from brokernat.pipelines.kafka_admin import TopicFacts, open_admin
 from brokernat.pipelines.kafka_commands import grant
+from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.root_cause import root_cause
-from brokernat.pipelines.state import foreign
-from brokernat.pipelines.topic_checks import SINK, SOURCE, sizes, usable
+from brokernat.pipelines.state import Owner, foreign
+from brokernat.pipelines.topic_checks import SINK, SOURCE, Facts, sizes, usable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from pyspark.sql import SparkSession
-
-    from brokernat.clients.spark import Proof
-    from brokernat.config import Cluster
-    from brokernat.pipelines.prepared import Prepared
-    from brokernat.pipelines.state import Owner
-    from brokernat.pipelines.topic_checks import Facts
 
 _RECORDS = (
     "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, "

@@ -5,11 +5,14 @@ Nothing is asked of a cluster here and nothing is started: whoever checks, runs 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from brokernat.config import Cluster, Config, Pipeline
 from brokernat.errors import ConfigError, Problem
-from brokernat.pipelines.kafka_admin import TopicFacts
+from brokernat.pipelines.kafka_admin import TopicFacts, Unseen
 from brokernat.pipelines.plan import Plan
 from brokernat.pipelines.reference import ReferenceTable
 from brokernat.pipelines.root_cause import root_cause
@@ -17,13 +20,7 @@ from brokernat.pipelines.state import Owner, State
 from brokernat.pipelines.transform import load_transform
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from pyspark.sql.types import StructType
-
-    from brokernat.config import Cluster, Config, Pipeline
-    from brokernat.pipelines.kafka_admin import Unseen
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,15 +7,12 @@ last batch and the end of the topics when it was planned.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from brokernat.pipelines.accounting import Counts
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from brokernat.pipelines.batch import BatchReport
+from brokernat.pipelines.batch import BatchReport
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,10 @@ the last one, so the caller says how far a source got where that is known.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
 
 SHOWN_RANGES = 100
 """The most missing ranges that an account names; all are counted."""

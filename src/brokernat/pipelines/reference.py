@@ -16,9 +16,11 @@ import hashlib
 import json
 import logging
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from brokernat.config.durations import in_words, seconds
+from brokernat.config.model import Reference
 from brokernat.errors import BrokernatError
 from brokernat.pipelines.files import Files, FileStamp
 from brokernat.pipelines.reference_copies import Copies, Snapshot
@@ -31,11 +33,7 @@ from brokernat.pipelines.reference_file import (
 from brokernat.pipelines.root_cause import root_cause
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pyspark.sql import DataFrame, SparkSession
-
-    from brokernat.config.model import Reference
 
 log = logging.getLogger(__name__)
 

@@ -5,18 +5,16 @@ What a join must be able to trust is settled here, before a copy is made: afterw
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from brokernat.config.model import Reference
 from brokernat.errors import BrokernatError
 from brokernat.pipelines.envelope import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from pyspark.sql import DataFrame, SparkSession
-
-    from brokernat.config.model import Reference
 
 _EXAMPLES = 5
 _ORDER = "brokernat_order"

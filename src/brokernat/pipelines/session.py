@@ -13,19 +13,17 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brokernat.clients.spark import Loader, configure, environment
+from brokernat.config import Cluster
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
-
-    from brokernat.config import Cluster
 
 SPARK_LOG = "spark.log"
 LAUNCH_LOG = "launch.log"

@@ -9,21 +9,19 @@ is not there or cannot be read come out as rows without a source, so that one pa
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from brokernat.clients.spark import Role, kafka_options
+from brokernat.config import Cluster
 from brokernat.errors import IncompleteError
 from brokernat.pipelines.reconcile import Account, Run, accounts
 from brokernat.pipelines.root_cause import root_cause
 from brokernat.shipping import SEQUENCE_HEADER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from pyspark.sql import Column, DataFrame, Row, SparkSession
-
-    from brokernat.config import Cluster
 
 _BLOCK = 1 << 20
 # Eighteen digits fit into a bigint, and a cast that overflows would end the job.

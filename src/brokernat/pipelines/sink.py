@@ -10,6 +10,7 @@ with may be too large for that topic as well, and a limit is raised once, by who
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from brokernat.errors import ConfigError, IncompleteError, Problem
@@ -17,8 +18,6 @@ from brokernat.pipelines.envelope import COORDINATES, SOURCE_HEADER, coordinate_
 from brokernat.pipelines.root_cause import root_cause
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pyspark.sql import DataFrame
 
 # Nulls are written: a reader sees that the field exists. Six digits: to_json would cut microseconds off.

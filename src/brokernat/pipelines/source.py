@@ -10,14 +10,13 @@ price: a transaction that its producer never ends holds up what stands behind it
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from brokernat.config.model import Source
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pyspark.sql import DataFrame, SparkSession
-
-    from brokernat.config.model import Source
 
 DEFAULTS: Mapping[str, str] = {"kafka.isolation.level": "read_committed"}
 """For whoever reads a pipeline's source; the cluster's own properties win."""

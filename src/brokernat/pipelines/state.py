@@ -11,16 +11,13 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from brokernat.errors import ConfigError, Problem
 from brokernat.pipelines.files import Files, is_local, local_path
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 FOLDER = "_brokernat"
 _START_ANEW = "give this pipeline a `checkpoint` of its own, or remove the folder to start anew"

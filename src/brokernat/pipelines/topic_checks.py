@@ -6,20 +6,15 @@ many partitions and replicas, is the owner's business; the command is given.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
+from brokernat.config import Cluster
 from brokernat.pipelines.check_result import CheckResult, Level
-from brokernat.pipelines.kafka_admin import TopicFacts
+from brokernat.pipelines.kafka_admin import TopicFacts, Unseen
 from brokernat.pipelines.kafka_commands import create_topic, grant, raise_message_size
+from brokernat.pipelines.prepared import Prepared
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from brokernat.config import Cluster
-    from brokernat.pipelines.kafka_admin import Unseen
-    from brokernat.pipelines.prepared import Prepared
-
-    Facts = Mapping[str, TopicFacts | Unseen]
+Facts = Mapping[str, TopicFacts | Unseen]
 
 SOURCE, SINK = "source", "sink"
 _ENVELOPE_BYTES = 2_048

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from brokernat.errors import BrokernatError
 from brokernat.pipelines.envelope import COORDINATES, RESERVED_PREFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-    from types import ModuleType
-
     from pyspark.sql import DataFrame
 
 

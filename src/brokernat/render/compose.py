@@ -9,20 +9,15 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
-from typing import TYPE_CHECKING
 from uuid import NAMESPACE_URL, uuid5
 
 from brokernat.address import Endpoint
 from brokernat.errors import ConfigError, Problem
 from brokernat.render.listeners import HEADER, broker_properties
-from brokernat.render.listeners_plan import Quorum
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brokernat.render.listeners_plan import ListenersPlan, PlannedBroker
+from brokernat.render.listeners_plan import ListenersPlan, PlannedBroker, Quorum
 
 DEFAULT_IMAGE = "apache/kafka:4.3.1"
 

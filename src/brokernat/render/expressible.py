@@ -7,18 +7,13 @@ a name up once) is no refusal; it stands in the target's header.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
 
-from brokernat.address import CidrRule, HostPortRule, HostRule, NodeIdRule, Rule, WildcardRule
+from brokernat.address import AddressMap, CidrRule, HostPortRule, HostRule, NodeIdRule, Rule, WildcardRule
 from brokernat.address.host import as_ip
 from brokernat.errors import NotExpressibleError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from brokernat.address import AddressMap
 
 
 class Means(Enum):

@@ -7,16 +7,11 @@ server belongs to is refused, for nobody could say which port to listen on.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from brokernat.address import CidrRule, Endpoint, HostPortRule, HostRule
+from brokernat.address import AddressMap, CidrRule, Endpoint, HostPortRule, HostRule, Rule
 from brokernat.render.expressible import Means, refuse, require_expressible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from brokernat.address import AddressMap, Rule
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from brokernat.address.host import as_ip
+from brokernat.render.forwards import Forward
 from brokernat.render.header import Header, map_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from brokernat.render.forwards import Forward
-    from brokernat.render.subject import Subject
+from brokernat.render.subject import Subject
 
 CAN = ("Carry any protocol of Kafka: login and TLS stay between client and broker.",)
 CANNOT = (

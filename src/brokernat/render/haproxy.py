@@ -7,17 +7,13 @@ times more, 8 s each, while the client has others to go to and gives up after 10
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from brokernat.render.forwards import Forward, forwards
 from brokernat.render.gateway import gateway_header
 from brokernat.render.header import Header
 from brokernat.render.naming import identifier
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from brokernat.render.subject import Subject
+from brokernat.render.subject import Subject
 
 _HEADER = Header(
     title="Kafka through HAProxy: one port of this host for each broker",

@@ -8,15 +8,11 @@ map shows in the fingerprint.
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from brokernat.address import canonical_text, fingerprint
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from brokernat.render.subject import Subject
+from brokernat.render.subject import Subject
 
 _WIDTH = 118
 _LABEL = 9

@@ -6,15 +6,10 @@ second rule for the same name that leads elsewhere is refused: its port would la
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from brokernat.address import HostPortRule, HostRule
+from brokernat.address import AddressMap, HostPortRule, HostRule, Rule
 from brokernat.render.expressible import Means, refuse, require_expressible
 from brokernat.render.header import Header
-
-if TYPE_CHECKING:
-    from brokernat.address import AddressMap, Rule
-    from brokernat.render.subject import Subject
+from brokernat.render.subject import Subject
 
 _HEADER = Header(
     title="Kafka by /etc/hosts: the names that brokers advertise lead to addresses that can be dialled from here",

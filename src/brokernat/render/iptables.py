@@ -7,18 +7,14 @@ touched. `-4` and `-6` in front of a rule let both tools read one file (iptables
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from brokernat.address.host import bracketed, format_ip
 from brokernat.address.pattern import format_network
 from brokernat.render.header import Header
 from brokernat.render.naming import identifier
 from brokernat.render.redirects import CAN, LIMITS, Redirect, redirects
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from brokernat.render.subject import Subject
+from brokernat.render.subject import Subject
 
 _TOOLS = {4: "iptables", 6: "ip6tables"}
 

@@ -6,15 +6,10 @@ can dial, and every broker has every listener, so that nobody hears of a part of
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from brokernat.render.header import Header
-from brokernat.render.listeners_plan import CONTROLLER, Quorum
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from brokernat.render.listeners_plan import ListenersPlan, PlannedBroker
+from brokernat.render.listeners_plan import CONTROLLER, ListenersPlan, PlannedBroker, Quorum
 
 HEADER = Header(
     title="Listeners of Kafka's brokers: who comes in on a port is told the endpoints of that port's listener",

@@ -7,18 +7,13 @@ map.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from brokernat.address import Endpoint
 from brokernat.errors import Problem
-from brokernat.render.listeners_plan import PlannedBroker, PlannedListener, Quorum, checked
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from brokernat.address import Endpoint
-    from brokernat.render.forwards import Forward
-    from brokernat.render.listeners_plan import ListenersPlan
+from brokernat.render.forwards import Forward
+from brokernat.render.listeners_plan import ListenersPlan, PlannedBroker, PlannedListener, Quorum, checked
 
 INTERNAL, EXTERNAL = "INTERNAL", "EXTERNAL"
 _ANOTHER_PORT = 10000

@@ -11,19 +11,22 @@ apart, is refused here, all of it at once.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from brokernat.address import Endpoint
 from brokernat.address.endpoint import parse_port
 from brokernat.address.host import as_ip, bracketed
 from brokernat.errors import ConfigError, Problem
-from brokernat.render.listeners_plan import CONTROLLER, PlannedBroker, PlannedListener, Quorum, checked, filled
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from brokernat.render.listeners_plan import ListenersPlan
+from brokernat.render.listeners_plan import (
+    CONTROLLER,
+    ListenersPlan,
+    PlannedBroker,
+    PlannedListener,
+    Quorum,
+    checked,
+    filled,
+)
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from brokernat.address.host import bracketed, format_ip
 from brokernat.address.pattern import format_network
 from brokernat.render.header import Header
 from brokernat.render.naming import identifier
 from brokernat.render.redirects import CAN, LIMITS, Redirect, redirects
-
-if TYPE_CHECKING:
-    from brokernat.render.subject import Subject
+from brokernat.render.subject import Subject
 
 _FAMILIES = {4: "ip", 6: "ip6"}
 

@@ -6,16 +6,12 @@ comes out is a whole `stream` block, to be included at the top level of nginx.co
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from brokernat.render.forwards import Forward, forwards
 from brokernat.render.gateway import gateway_header
 from brokernat.render.header import Header
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from brokernat.render.subject import Subject
+from brokernat.render.subject import Subject
 
 _HEADER = Header(
     title="Kafka through nginx: one port of this host for each broker",

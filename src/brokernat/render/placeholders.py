@@ -10,14 +10,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from brokernat.config import Secret
 from brokernat.config.kafka_names import is_secret
 from brokernat.errors import ConfigError, Problem
-
-if TYPE_CHECKING:
-    from brokernat.render.subject import Subject
+from brokernat.render.subject import Subject
 
 _REFERENCE = re.compile(r"\$\{(env|file):([^}]*)\}")
 

@@ -8,14 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from ipaddress import ip_network
-from typing import TYPE_CHECKING
 
-from brokernat.address import CidrRule, HostPortRule, HostRule
+from brokernat.address import AddressMap, CidrRule, HostPortRule, HostRule, Rule
+from brokernat.address.pattern import IpNetwork
 from brokernat.render.expressible import Means, require_expressible
-
-if TYPE_CHECKING:
-    from brokernat.address import AddressMap, Rule
-    from brokernat.address.pattern import IpNetwork
 
 CAN = ("Serve every program of this node as it is, without a map, an agent or a plug-in.",)
 LIMITS = (

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from brokernat.address import Unmapped
 from brokernat.render.expressible import Means, require_expressible
 from brokernat.render.header import Header
-
-if TYPE_CHECKING:
-    from brokernat.address import Unmapped
-    from brokernat.render.subject import Subject
+from brokernat.render.subject import Subject
 
 
 def rules_file(subject: Subject) -> str:

@@ -7,14 +7,10 @@ what refuses is the client's own map, in the two options of the comment.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from brokernat.address import canonical_text
 from brokernat.render.expressible import Means, require_expressible
 from brokernat.render.header import Header, map_lines
-
-if TYPE_CHECKING:
-    from brokernat.render.subject import Subject
+from brokernat.render.subject import Subject
 
 _SETTINGS = ("spark.driver.defaultJavaOptions", "spark.executor.defaultJavaOptions")
 

@@ -10,15 +10,12 @@ from __future__ import annotations
 import json
 import re
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from brokernat.config.kafka_properties import kafka_properties
 from brokernat.render.expressible import Means, require_expressible
 from brokernat.render.header import Header
 from brokernat.render.placeholders import Placeholders, placeholders
-
-if TYPE_CHECKING:
-    from brokernat.render.subject import Subject
+from brokernat.render.subject import Subject
 
 _PLAIN_KEY = re.compile(r"[a-zA-Z0-9.-]+", re.ASCII)
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]")

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from brokernat.address import AddressMap, Endpoint
-    from brokernat.config import Secret
+from brokernat.address import AddressMap, Endpoint
+from brokernat.config import Secret
 
 
 @dataclass(frozen=True, slots=True)

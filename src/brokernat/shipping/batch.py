@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from brokernat.shipping.position import Position
+from brokernat.shipping.position import Position
 
 
 @dataclass(frozen=True, slots=True)

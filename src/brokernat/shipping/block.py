@@ -7,11 +7,9 @@ sequence number is part of the record's text, which makes every record of a sour
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Self
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+from typing import Final, Self
 
 SEQUENCE_HEADER = "brokernat-seq"
 BLOCK_RECORDS: Final = 2_000

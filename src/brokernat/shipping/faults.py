@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from brokernat.errors import BrokernatError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class SpoolBusyError(BrokernatError):

@@ -9,16 +9,12 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Self
+from pathlib import Path
+from typing import Final, Self
 
 from brokernat.shipping.batch import Batch
-from brokernat.shipping.position import KNOWN_BY, identity, stands_in
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from brokernat.shipping.lines import LineEncoder
-    from brokernat.shipping.position import Position
+from brokernat.shipping.lines import LineEncoder
+from brokernat.shipping.position import KNOWN_BY, Position, identity, stands_in
 
 CHUNK: Final = 512 << 10
 """Bytes that are read at once."""

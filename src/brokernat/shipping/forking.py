@@ -18,11 +18,9 @@ import logging
 import os
 import threading
 import weakref
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Any, Final, Protocol
 
 
 class Forked(Protocol):

@@ -7,10 +7,9 @@ counter. What does not fit is left out, and the sender finds it in the file.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from brokernat.shipping.block import Block
+from brokernat.shipping.block import Block
 
 MAX_BYTES: Final = 8 << 20
 

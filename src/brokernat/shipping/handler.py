@@ -13,26 +13,23 @@ import logging
 import sys
 import threading
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from brokernat.config import Cluster, load
 from brokernat.shipping import forking
 from brokernat.shipping.faults import NotShippedError
 from brokernat.shipping.intake import Intake, OnFull
+from brokernat.shipping.ledger import Rejection
 from brokernat.shipping.producer import open_producer
 from brokernat.shipping.record import Encoder
 from brokernat.shipping.sender import Sender
 from brokernat.shipping.spool import DEFAULT_LIMIT, Spool, open_numbered
 from brokernat.shipping.status import Status
 from brokernat.shipping.writer import Writer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from brokernat.shipping.ledger import Rejection
 
 EXCLUDED: Final = ("brokernat.shipping", "confluent_kafka", "kafka", "aiokafka")
 _POLL: Final = 0.02

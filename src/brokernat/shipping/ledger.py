@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from brokernat.shipping.block import Block
+from brokernat.shipping.block import Block
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,13 +17,11 @@ from __future__ import annotations
 import base64
 import socket
 import time
+from collections.abc import Iterator
 from json.encoder import encode_basestring
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from brokernat.shipping.block import BLOCK_BYTES, BLOCK_RECORDS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MAX_LINE: Final = 128 << 10
 _LONGEST_CHARACTER: Final = 4

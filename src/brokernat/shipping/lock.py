@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import fcntl
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from brokernat.shipping.faults import SpoolBusyError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FILE = "lock"
 

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import socket
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 
 class Numbering(NamedTuple):

@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import os
 import select
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from brokernat.shipping.batch import Batch
 from brokernat.shipping.lines import LineEncoder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _READ = 64 << 10
 _WAIT = 0.2

@@ -9,10 +9,8 @@ from __future__ import annotations
 import os
 import stat
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
+from typing import Final
 
 KNOWN_BY: Final = 256
 """Bytes that are kept of the beginning, and of what stands in front of the place."""

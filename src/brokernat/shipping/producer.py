@@ -8,16 +8,13 @@ the world, which people repair: the record stays in the spool and is sent again.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
+from brokernat.config import Cluster
 from brokernat.errors import ConfigError, MissingToolError, Problem
 from brokernat.shipping.telling import tell
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from brokernat.config import Cluster
 
 
 class _Log:

@@ -15,12 +15,10 @@ import json
 import logging
 import socket
 import time
+from collections.abc import Mapping
 from json.encoder import encode_basestring
 from math import isfinite
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Final
 
 _STANDARD: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 _PLAIN_SIZE: Final = len(vars(logging.makeLogRecord({})))

@@ -7,12 +7,8 @@ one only when the original does not have them any more.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from brokernat.shipping.position import key_of, repeats
-
-if TYPE_CHECKING:
-    from brokernat.shipping.position import Position
+from brokernat.shipping.position import Position, key_of, repeats
 
 
 def renamed(place: Position) -> Path | None:

@@ -14,20 +14,16 @@ import logging
 import threading
 import time
 from collections import defaultdict
+from collections.abc import Callable, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from brokernat.shipping.block import SEQUENCE_HEADER
+from brokernat.shipping.block import SEQUENCE_HEADER, Block
+from brokernat.shipping.ledger import Rejection
 from brokernat.shipping.producer import KafkaFault, describe
+from brokernat.shipping.spool import Spool
 from brokernat.shipping.telling import tell
 from brokernat.shipping.verdict import Run, judge
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from brokernat.shipping.block import Block
-    from brokernat.shipping.ledger import Rejection
-    from brokernat.shipping.spool import Spool
 
 _ROUND_BYTES: Final = 8 << 20
 _IDLE: Final = 0.2

@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
+from brokernat.shipping.batch import Batch
 from brokernat.shipping.faults import SpoolFullError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from brokernat.shipping.batch import Batch
-    from brokernat.shipping.pipe import Pipe
-    from brokernat.shipping.sender import Sender
-    from brokernat.shipping.spool import Spool
-    from brokernat.shipping.tail import Tail
+from brokernat.shipping.pipe import Pipe
+from brokernat.shipping.sender import Sender
+from brokernat.shipping.spool import Spool
+from brokernat.shipping.tail import Tail
 
 _LOG = logging.getLogger("brokernat.shipping")
 _PAUSE: Final = 0.2

@@ -12,25 +12,21 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from brokernat.shipping.block import Block
 from brokernat.shipping.faults import SpoolBusyError, SpoolFullError
 from brokernat.shipping.forking import still
 from brokernat.shipping.fresh import FreshBlocks
-from brokernat.shipping.ledger import Ledger
+from brokernat.shipping.ledger import Account, Ledger, Rejection
 from brokernat.shipping.lock import SpoolLock
 from brokernat.shipping.numbering import boot_id, numbering
+from brokernat.shipping.position import Position
 from brokernat.shipping.spool_file import SpoolFile
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from brokernat.shipping.ledger import Account, Rejection
-    from brokernat.shipping.position import Position
 
 DEFAULT_LIMIT: Final = 1 << 30
 SMALLEST_LIMIT: Final = 1 << 20

@@ -10,20 +10,17 @@ any other error of the database, that what is there is no spool.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import astuple, dataclass
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 from brokernat.shipping.block import Block
 from brokernat.shipping.faults import SpoolDamagedError, SpoolFullError
 from brokernat.shipping.forking import still
+from brokernat.shipping.ledger import Outcome
 from brokernat.shipping.position import Position
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from brokernat.shipping.ledger import Outcome
 
 FILE: Final = "spool.db"
 FORMAT: Final = 1

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from brokernat.shipping.faults import SpoolDamagedError
 from brokernat.shipping.lock import held
 from brokernat.shipping.spool_file import FILE, read_contents
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)

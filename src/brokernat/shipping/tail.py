@@ -14,18 +14,16 @@ import glob
 import logging
 import stat
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from brokernat.shipping.batch import Batch
 from brokernat.shipping.followed import Followed
 from brokernat.shipping.lines import LineEncoder
 from brokernat.shipping.position import STARTED, Key, Position, identity, key_of, repeats
 from brokernat.shipping.rotation import candidates, is_copy, renamed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 _LOG = logging.getLogger("brokernat.shipping")
 _QUIET: Final = 30.0

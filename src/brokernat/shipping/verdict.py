@@ -7,16 +7,12 @@ again.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
+from brokernat.shipping.block import Block
 from brokernat.shipping.ledger import Rejection
-from brokernat.shipping.producer import describe, rejects
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from brokernat.shipping.block import Block
-    from brokernat.shipping.producer import KafkaFault
+from brokernat.shipping.producer import KafkaFault, describe, rejects
 
 
 class Run(NamedTuple):

@@ -12,17 +12,14 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from brokernat.errors import BrokernatError
 from brokernat.shipping.block import BLOCK_BYTES, BLOCK_RECORDS
 from brokernat.shipping.faults import SpoolFullError
-from brokernat.shipping.intake import OnFull
+from brokernat.shipping.intake import Entry, Intake, OnFull
+from brokernat.shipping.spool import Spool
 from brokernat.shipping.telling import tell
-
-if TYPE_CHECKING:
-    from brokernat.shipping.intake import Entry, Intake
-    from brokernat.shipping.spool import Spool
 
 _LINGER: Final = 0.02
 _IDLE: Final = 0.2

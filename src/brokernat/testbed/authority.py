@@ -7,14 +7,11 @@ heal a broker on the same listener. `<store>.crt` beside each is the chain that 
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from brokernat.testbed.keytool import run_all, store
 from brokernat.testbed.listeners import Certificate
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 AUTHORITY = "authority"
 RENEWED = "-renewed"

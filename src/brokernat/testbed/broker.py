@@ -13,23 +13,18 @@ import shutil
 import signal
 import subprocess
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from brokernat.address import Endpoint
 from brokernat.errors import WorldError
-from brokernat.jvm import class_data
+from brokernat.jvm import Java, class_data
+from brokernat.testbed.place import Launcher, Place
 from brokernat.testbed.scram import scram_argument
 from brokernat.testbed.security import Mechanism
 from brokernat.testbed.server_properties import server_properties
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from brokernat.address import Endpoint
-    from brokernat.jvm import Java
-    from brokernat.testbed.place import Launcher, Place
-    from brokernat.testbed.topology import BrokerPlan, ClusterPlan
+from brokernat.testbed.topology import BrokerPlan, ClusterPlan
 
 _STOP_TIMEOUT = 30
 _FORMAT_TIMEOUT = 120

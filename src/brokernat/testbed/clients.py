@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from brokernat.config import Secret
+from brokernat.testbed.listeners import Listener
+from brokernat.testbed.security import Protocol
 from brokernat.testbed.server_properties import STORE_PASSWORD
 from brokernat.testbed.tls import CLIENT_P12, TRUST_P12
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from brokernat.testbed.listeners import Listener
-    from brokernat.testbed.security import Protocol
-    from brokernat.testbed.topology import ClusterPlan
+from brokernat.testbed.topology import ClusterPlan
 
 
 def client_properties(plan: ClusterPlan, folder: Path) -> dict[str, str | Secret]:

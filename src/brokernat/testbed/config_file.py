@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from brokernat.config import Secret
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from brokernat.testbed.running_cluster import RunningCluster
+from brokernat.testbed.running_cluster import RunningCluster
 
 
 def config_text(clusters: Iterable[RunningCluster]) -> str:

@@ -7,14 +7,11 @@ port.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brokernat.address import Endpoint
-    from brokernat.testbed.namespaces import Namespace
+from brokernat.address import Endpoint
+from brokernat.testbed.namespaces import Namespace
 
 _TABLE = "inet brokernat_faults"
 _VERDICTS = re.compile(r"(numgen random mod 100 < \d+ )?counter (drop|reject with tcp reset)")

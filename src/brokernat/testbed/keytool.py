@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 from brokernat.errors import WorldError
 from brokernat.testbed.server_properties import STORE_PASSWORD
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 _TIMEOUT = 180
 # It runs for a moment, and a test session starts it dozens of times.

@@ -7,16 +7,12 @@ testbed itself never comes in through them, and the proof does not look at them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from brokernat.address import Endpoint
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from brokernat.testbed.security import Protocol
+from brokernat.testbed.security import Protocol
 
 _FIRST_PORT = 9110
 _THIS_MACHINE = {"localhost": "127.0.0.1"}

@@ -7,17 +7,15 @@ cannot do what needs a network: lose packets, drop instead of refuse, be slow; t
 from __future__ import annotations
 
 import socket
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from brokernat.address import Endpoint
 from brokernat.testbed.loopback_gateway import ForwarderGateway
 from brokernat.testbed.loopback_plan import PORTS, SLOTS, loopback_plan
 from brokernat.testbed.place import Here, Launcher, Place
 from brokernat.testbed.proof import connects
 from brokernat.testbed.topology import ClusterOptions, WorldPlan
 from brokernat.testbed.world import Gateway, World
-
-if TYPE_CHECKING:
-    from brokernat.address import Endpoint
 
 
 class LoopbackWorld(World):

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 from brokernat.errors import WorldError
+from brokernat.render import Forward
 from brokernat.testbed.place import Launcher, Place, script
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from brokernat.render import Forward
 
 
 class ForwarderGateway:

@@ -14,17 +14,13 @@ import shutil
 import socket
 import subprocess
 import threading
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from brokernat.address import Endpoint
 from brokernat.errors import MissingToolError, WorldError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from brokernat.address import Endpoint
 
 # tool: the Debian package that has it
 TOOLS = {

@@ -8,7 +8,7 @@ there: `world.client.command([...])`.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from brokernat.errors import WorldError
 from brokernat.testbed.faults import Faults
@@ -24,12 +24,10 @@ from brokernat.testbed.netns_plan import (
     Between,
     netns_plan,
 )
+from brokernat.testbed.place import Launcher, Place
 from brokernat.testbed.security import Protocol
 from brokernat.testbed.topology import ClusterOptions, ClusterPlan, WorldPlan
 from brokernat.testbed.world import Gateway, World
-
-if TYPE_CHECKING:
-    from brokernat.testbed.place import Launcher, Place
 
 PREFIX = "brokernat-"
 

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
 
 from brokernat.render import Forward, HostNat, nftables_router, nginx_stream
-from brokernat.testbed.namespaces import TOOLS, tool
+from brokernat.testbed.namespaces import TOOLS, Namespace, tool
+from brokernat.testbed.place import Launcher
 from brokernat.testbed.polling import wait_until
 from brokernat.testbed.proof import connects
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from brokernat.testbed.namespaces import Namespace
-    from brokernat.testbed.place import Launcher
-    from brokernat.testbed.world import Gateway
+from brokernat.testbed.world import Gateway
 
 # What Debian's nginx.conf says around an included file; the module is loaded by name, as its own snippet does.
 _MAIN = """\

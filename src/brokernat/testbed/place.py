@@ -10,16 +10,13 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Protocol
+from typing import IO, Protocol
 
+from brokernat.address import Endpoint
 from brokernat.testbed.keeper import MARK
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from brokernat.address import Endpoint
 
 
 class Place(Protocol):

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from brokernat.errors import NothingReachableError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _PAUSE = 0.05
 

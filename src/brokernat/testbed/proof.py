@@ -5,20 +5,16 @@ Without it a test of a map can pass because nothing was in the way.
 
 from __future__ import annotations
 
+import socket
 import ssl
 from functools import partial
-from typing import TYPE_CHECKING
 
+from brokernat.address import Endpoint
 from brokernat.errors import WorldError
 from brokernat.testbed.kafka.connection import Connection
+from brokernat.testbed.place import Place
 from brokernat.testbed.polling import wait_until
-
-if TYPE_CHECKING:
-    import socket
-
-    from brokernat.address import Endpoint
-    from brokernat.testbed.place import Place
-    from brokernat.testbed.topology import WorldPlan
+from brokernat.testbed.topology import WorldPlan
 
 _DEAD_TIMEOUT = 1.0
 _ALIVE_TIMEOUT = 180.0

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from brokernat.address import AddressMap, Endpoint, parse_rule
 from brokernat.config import Cluster
 from brokernat.jvm import find_java
+from brokernat.testbed.acls import Allow
 from brokernat.testbed.broker import BrokerProcess, Runtime, format_all, new_id
 from brokernat.testbed.clients import client_properties, listener_properties
 from brokernat.testbed.kafka import Operations, Record, Topic
 from brokernat.testbed.kafka.connection import Connection
+from brokernat.testbed.place import Launcher, Place
 from brokernat.testbed.polling import wait_until
 from brokernat.testbed.server_properties import minimum_java
 from brokernat.testbed.tls import make_stores
+from brokernat.testbed.topology import ClusterPlan
 from brokernat.testbed.versions import BrokerVersion
 from brokernat.testbed.zookeeper import start_zookeeper
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from brokernat.testbed.acls import Allow
-    from brokernat.testbed.place import Launcher, Place
-    from brokernat.testbed.topology import ClusterPlan
 
 _READY_TIMEOUT = 180
 _ZOOKEEPER_PORT = 2181

@@ -8,10 +8,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from brokernat.testbed.security import Mechanism
+from brokernat.testbed.security import Mechanism
 
 _ITERATIONS = 4096
 

@@ -6,17 +6,13 @@ cores and are started for each test session. What a client can see (listeners, a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 
+from brokernat.address import Endpoint
 from brokernat.testbed.security import Mechanism
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from brokernat.address import Endpoint
-    from brokernat.testbed.topology import BrokerPlan, ClusterPlan
-    from brokernat.testbed.versions import BrokerVersion
+from brokernat.testbed.topology import BrokerPlan, ClusterPlan
+from brokernat.testbed.versions import BrokerVersion
 
 STORE_PASSWORD = "testbed"
 """Of the key stores that the testbed makes for itself and throws away."""

@@ -10,20 +10,18 @@ from __future__ import annotations
 
 import io
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kio.schema.errors import ErrorCode
 from kio.schema.types import BrokerId, TopicName
 from kio.serial import entity_reader, entity_writer
 from kio.static.primitive import i8, i32, i32Timedelta, i64
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from brokernat.address import Endpoint
+from brokernat.address import Endpoint
 
 CLUSTER_ID = "simulated-cluster-0001"
 _LIST_OFFSETS, _METADATA, _SASL_HANDSHAKE, _API_VERSIONS, _DESCRIBE_CONFIGS = 2, 3, 17, 18, 32

@@ -10,17 +10,15 @@ import asyncio
 import struct
 import sys
 import threading
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from brokernat.address import Endpoint
 from brokernat.testbed.simulated import Simulated
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _HERE = "127.0.0.1"
 _DEAD = "127.0.77"

@@ -9,21 +9,17 @@ certificate is in the trust store itself decides what Java makes of its time. `t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from brokernat.errors import MissingToolError
+from brokernat.jvm import Java
 from brokernat.testbed.authority import AUTHORITY, is_signed, sign_all
 from brokernat.testbed.keytool import run_all, store
 from brokernat.testbed.listeners import Certificate
 from brokernat.testbed.server_properties import CLIENTS_P12
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from brokernat.jvm import Java
-    from brokernat.testbed.topology import ClusterPlan
+from brokernat.testbed.topology import ClusterPlan
 
 TRUST_P12, TRUST_PEM, CLIENT_P12 = "trust.p12", "trust.pem", "client.p12"
 _CLIENT = "client"

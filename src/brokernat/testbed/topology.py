@@ -12,20 +12,15 @@ is for the quorum.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-from brokernat.address import AddressMap, parse_rule
+from brokernat.address import AddressMap, Endpoint, Rule, parse_rule
 from brokernat.address.host import bracketed
+from brokernat.render import Forward, HostNat
+from brokernat.testbed.listeners import Listener, ListenerPlan
 from brokernat.testbed.security import Mechanism, Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from brokernat.address import Endpoint, Rule
-    from brokernat.render import Forward, HostNat
-    from brokernat.testbed.listeners import Listener, ListenerPlan
 
 DEFAULT_VERSION = "4.3.1"
 

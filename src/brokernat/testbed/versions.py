@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from brokernat.jvm import resolve
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _LOGGING = "org.slf4j:slf4j-simple:1.7.36"
 # The tools are not needed to run a broker; with them the Connect runtime would come in, 50 jars more.

@@ -7,24 +7,21 @@ the next one starts. A subclass says which plan fits into a place and what has t
 from __future__ import annotations
 
 import os
+import socket
+import subprocess
 import sys
 from abc import ABC, abstractmethod
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, ClassVar, Protocol, Self
+from pathlib import Path
+from types import TracebackType
+from typing import ClassVar, Protocol, Self
 
 from brokernat.errors import WorldError
 from brokernat.testbed import worlds
 from brokernat.testbed.place import Launcher, Place
 from brokernat.testbed.proof import prove
 from brokernat.testbed.running_cluster import RunningCluster, launch_all
-
-if TYPE_CHECKING:
-    import socket
-    import subprocess
-    from pathlib import Path
-    from types import TracebackType
-
-    from brokernat.testbed.topology import WorldPlan
+from brokernat.testbed.topology import WorldPlan
 
 
 class Gateway(Protocol):

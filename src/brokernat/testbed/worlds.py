@@ -17,18 +17,14 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from brokernat.errors import WorldError
 from brokernat.testbed import keeper
 from brokernat.testbed.place import script
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from brokernat.testbed.topology import WorldPlan
+from brokernat.testbed.topology import WorldPlan
 
 STATE_FILE = "world.json"
 

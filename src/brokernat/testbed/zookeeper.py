@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import subprocess
+from pathlib import Path
 
+from brokernat.address import Endpoint
+from brokernat.testbed.broker import Runtime
+from brokernat.testbed.place import Launcher, Place
 from brokernat.testbed.polling import wait_until
 from brokernat.testbed.server_properties import zookeeper_properties
-
-if TYPE_CHECKING:
-    import subprocess
-    from pathlib import Path
-
-    from brokernat.address import Endpoint
-    from brokernat.testbed.broker import Runtime
-    from brokernat.testbed.place import Launcher, Place
 
 _TIMEOUT = 180
 

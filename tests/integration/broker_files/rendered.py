@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
+import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from brokernat.address import Endpoint
 from brokernat.jvm import find_java
 from brokernat.render.listeners import listeners
+from brokernat.render.listeners_plan import ListenersPlan, PlannedListener
 from brokernat.testbed.broker import Runtime, new_id
 from brokernat.testbed.kafka import Operations
 from brokernat.testbed.kafka.connection import Connection
-from brokernat.testbed.place import Here
+from brokernat.testbed.place import Here, Launcher
 from brokernat.testbed.polling import wait_until
 from brokernat.testbed.server_properties import minimum_java
 from brokernat.testbed.versions import BrokerVersion
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from brokernat.render.listeners_plan import ListenersPlan, PlannedListener
-    from brokernat.testbed.place import Launcher
 
 TIMEOUT = 180
 BASE = """

@@ -9,9 +9,9 @@ from __future__ import annotations
 import base64
 import random
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -31,9 +31,6 @@ from brokernat.render.listeners_behind_nat import plan_behind_nat
 from brokernat.render.listeners_plan import Quorum
 from brokernat.render.listeners_wanted import Wanted, plan_listeners
 from brokernat.testbed.versions import BrokerVersion
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 pytestmark = pytest.mark.integration
 

@@ -6,7 +6,7 @@ It turns the variables into a server.properties, reads that with Kafka's own con
 from __future__ import annotations
 
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from ruamel.yaml import YAML
@@ -19,9 +19,6 @@ from brokernat.render.compose import compose
 from brokernat.render.listeners_wanted import Wanted, plan_listeners
 from brokernat.testbed.topology import DEFAULT_VERSION
 from brokernat.testbed.versions import BrokerVersion
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.integration
 

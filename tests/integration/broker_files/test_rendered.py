@@ -6,8 +6,8 @@ names that nobody here knows. `behind_nat` is an address map turned round.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import pytest
 from tests.integration.broker_files.rendered import RenderedCluster, bound, bound_on
@@ -16,7 +16,8 @@ from brokernat.address import AddressMap, Endpoint
 from brokernat.config import Cluster
 from brokernat.doctor.broker_files.opening import read_broker_files
 from brokernat.doctor.collecting import collect
-from brokernat.doctor.finding import Severity
+from brokernat.doctor.evidence import Evidence
+from brokernat.doctor.finding import Finding, Severity
 from brokernat.doctor.runner import diagnose
 from brokernat.render import Forward, forwards
 from brokernat.render.listeners_behind_nat import forwards_to_make, plan_behind_nat
@@ -24,12 +25,6 @@ from brokernat.render.listeners_wanted import Wanted, plan_listeners
 from brokernat.testbed import LoopbackWorld
 from brokernat.testbed.loopback_gateway import ForwarderGateway
 from brokernat.testbed.place import Here
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from brokernat.doctor.evidence import Evidence
-    from brokernat.doctor.finding import Finding
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("patient_doctor")]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import select
 import socket
 import threading
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from itertools import cycle
 from socketserver import BaseRequestHandler, ThreadingTCPServer
 from typing import TYPE_CHECKING
@@ -16,9 +17,6 @@ from brokernat.address import Endpoint
 from brokernat.testbed import ClusterOptions, LoopbackWorld, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-
     Switch = Callable[..., AbstractContextManager[list[Endpoint]]]
 
 

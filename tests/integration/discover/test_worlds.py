@@ -7,27 +7,20 @@ import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.integration.discover.conftest import Switch
 from tests.integration.spark.standalone import SHORT_LIVED
 
-from brokernat.address import AddressMap
-from brokernat.config import load
+from brokernat.address import AddressMap, Endpoint
+from brokernat.config import Cluster, load
 from brokernat.demo.data import make_orders
 from brokernat.demo.files import DEAD_LETTERS, ORDERS, PIPELINE, TAGS, write_files
 from brokernat.doctor.discovering.matching import Discovery, match
 from brokernat.doctor.discovering.sweeping import sweep
-from brokernat.testbed import Allow, Operation, Record, Topic
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.integration.discover.conftest import Switch
-
-    from brokernat.address import Endpoint
-    from brokernat.config import Cluster
-    from brokernat.testbed import LoopbackWorld, RunningCluster
+from brokernat.testbed import Allow, LoopbackWorld, Operation, Record, RunningCluster, Topic
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("patient_doctor")]
 

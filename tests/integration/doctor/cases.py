@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from tests.integration.doctor.renewing import show
+from tests.integration.doctor.scene import Scene
 
 from brokernat.address import AddressMap, Endpoint
 from brokernat.config import Cluster, Secret
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from tests.integration.doctor.scene import Scene
-
-    from brokernat.testbed import RunningCluster
+from brokernat.testbed import RunningCluster
 
 CANARY = "canary-77aa"
 """A password that is wrong."""

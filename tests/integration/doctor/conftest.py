@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 from tests.integration.doctor.scene import Scene, scene
@@ -15,13 +15,9 @@ from brokernat.testbed import (
     Mechanism,
     Operation,
     Protocol,
+    RunningCluster,
     Topic,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brokernat.testbed import RunningCluster
 
 BEARER = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;"
 

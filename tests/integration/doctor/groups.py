@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
 from confluent_kafka import admin as untyped
@@ -13,10 +13,8 @@ from brokernat.doctor.evidence import Coordinator
 from brokernat.doctor.probes.channel import Channel
 from brokernat.doctor.probes.coordinators import coordinator
 from brokernat.doctor.probes.dialling import connect
+from brokernat.testbed import RunningCluster
 from brokernat.testbed.polling import wait_until
-
-if TYPE_CHECKING:
-    from brokernat.testbed import RunningCluster
 
 # What it exports it declares nowhere.
 kafka: Any = untyped

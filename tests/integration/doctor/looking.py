@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from brokernat.config import Cluster, Secret
 from brokernat.doctor.collecting import collect
 from brokernat.doctor.evidence import Evidence, from_json, to_json
 from brokernat.doctor.finding import Severity
 from brokernat.doctor.runner import diagnose
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 TIMEOUT = 60
 

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+
+from tests.integration.doctor.scene import Scene
 
 from brokernat.doctor.evidence import Evidence, from_json, to_json
-
-if TYPE_CHECKING:
-    from tests.integration.doctor.scene import Scene
 
 _SLOT = re.compile(r"127\.([1-9]\d*)\.")
 _TAKEN = datetime(2026, 11, 21, 12, tzinfo=UTC)

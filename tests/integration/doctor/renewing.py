@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import socket
 import ssl
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from confluent_kafka import admin as untyped
 
+from brokernat.testbed import RunningCluster
 from brokernat.testbed.polling import wait_until
-
-if TYPE_CHECKING:
-    from brokernat.testbed import RunningCluster
 
 # What it exports it declares nowhere.
 kafka: Any = untyped

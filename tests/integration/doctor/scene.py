@@ -9,18 +9,13 @@ from __future__ import annotations
 
 import socketserver
 import threading
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING
 
 from brokernat.address import Endpoint
-from brokernat.testbed import Certificate, ClusterOptions, Listener, LoopbackWorld, Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brokernat.testbed import RunningCluster
+from brokernat.testbed import Certificate, ClusterOptions, Listener, LoopbackWorld, Protocol, RunningCluster
 
 HQ = ClusterOptions(
     version="4.4.0",

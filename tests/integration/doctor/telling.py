@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from jsonschema import Draft202012Validator
@@ -11,9 +10,7 @@ from jsonschema import Draft202012Validator
 from brokernat.doctor.reports.html import html_page
 from brokernat.doctor.reports.json_v1 import json_v1
 from brokernat.doctor.reports.shape_v1 import schema_v1
-
-if TYPE_CHECKING:
-    from brokernat.doctor.runner import Diagnosis
+from brokernat.doctor.runner import Diagnosis
 
 
 def assert_told_whole(diagnosis: Diagnosis) -> None:

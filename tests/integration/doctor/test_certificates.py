@@ -5,28 +5,25 @@ from __future__ import annotations
 import subprocess
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka import admin as untyped
 from tests.integration.doctor.cases import with_the_certificate
+from tests.integration.doctor.scene import Scene
 
 from brokernat.clients import librdkafka
+from brokernat.config import Cluster
 from brokernat.doctor.collecting import collect
 from brokernat.doctor.finding import Severity
 from brokernat.doctor.runner import diagnose
 from brokernat.jvm import find_java
+from brokernat.testbed import RunningCluster
 from brokernat.testbed.polling import wait_until
 from brokernat.testbed.server_properties import properties_text
 from brokernat.testbed.tls import TRUST_PEM
 from brokernat.testbed.versions import BrokerVersion
-
-if TYPE_CHECKING:
-    from tests.integration.doctor.scene import Scene
-
-    from brokernat.config import Cluster
-    from brokernat.testbed import RunningCluster
 
 pytestmark = pytest.mark.integration
 

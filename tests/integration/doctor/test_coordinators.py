@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from tests.integration.doctor.bearer import bearer
 from tests.integration.doctor.groups import administrator, ask_as_clients_do, make_group
 from tests.integration.doctor.looking import TIMEOUT, looked_at, problems
+from tests.integration.doctor.scene import Scene
 
 from brokernat.address import AddressMap
-from brokernat.doctor.evidence import Coordinator
+from brokernat.config import Cluster
+from brokernat.doctor.evidence import Coordinator, Evidence
 from brokernat.doctor.finding import Severity
 from brokernat.doctor.runner import diagnose
-from brokernat.testbed import Allow, Operation, Resource
+from brokernat.testbed import Allow, Operation, Resource, RunningCluster
 from brokernat.testbed.polling import wait_until
-
-if TYPE_CHECKING:
-    from tests.integration.doctor.scene import Scene
-
-    from brokernat.config import Cluster
-    from brokernat.doctor.evidence import Evidence
-    from brokernat.testbed import RunningCluster
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("patient_doctor")]
 

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import pytest
 from tests.integration.doctor.cases import client, led
 from tests.integration.doctor.looking import looked_at, problems
+from tests.integration.doctor.scene import Scene
 
 from brokernat.address import AddressMap, Unmapped
+from brokernat.config import Cluster
 from brokernat.doctor.finding import Severity
 from brokernat.doctor.runner import diagnose
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.integration.doctor.scene import Scene
-
-    from brokernat.config import Cluster
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("patient_doctor")]
 

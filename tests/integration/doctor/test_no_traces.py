@@ -3,19 +3,15 @@ has one line more at most."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from tests.integration.doctor.groups import administrator, kafka, listed, make_group
 from tests.integration.doctor.looking import TIMEOUT
+from tests.integration.doctor.scene import Scene
 
 from brokernat.doctor.collecting import collect
-from brokernat.testbed import Allow, Operation, Topic
-
-if TYPE_CHECKING:
-    from tests.integration.doctor.scene import Scene
-
-    from brokernat.testbed import RunningCluster
+from brokernat.testbed import Allow, Operation, RunningCluster, Topic
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("patient_doctor")]
 

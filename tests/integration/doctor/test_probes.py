@@ -6,30 +6,24 @@ The strict world has an authorizer that gives its user one topic to look at and 
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from tests.integration.doctor.bearer import bearer
 from tests.integration.doctor.looking import looked_at, problems
+from tests.integration.doctor.scene import Scene
 
 from brokernat.address import AddressMap
 from brokernat.config import Cluster, Secret
-from brokernat.doctor.evidence import to_json
+from brokernat.doctor.evidence import Evidence, Look, to_json
 from brokernat.doctor.finding import Severity
 from brokernat.doctor.runner import diagnose
 from brokernat.doctor.stores import own_certificate
 from brokernat.errors import ConfigError
 from brokernat.jvm import find_java
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from tests.integration.doctor.scene import Scene
-
-    from brokernat.doctor.evidence import Evidence, Look
-    from brokernat.testbed import RunningCluster
+from brokernat.testbed import RunningCluster
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("patient_doctor")]
 

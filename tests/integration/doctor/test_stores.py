@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import ssl
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from brokernat.doctor.stores import own_certificate, trusted_certificates
 from brokernat.errors import ConfigError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 pytestmark = pytest.mark.integration
 

@@ -5,24 +5,19 @@ The report of each is a snapshot, made of evidence that is the same on every mac
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
+from syrupy.assertion import SnapshotAssertion
 from tests.integration.doctor.cases import CASES, Case, client
 from tests.integration.doctor.looking import looked_at, problems
 from tests.integration.doctor.normal import normal
+from tests.integration.doctor.scene import Scene
 from tests.integration.doctor.telling import assert_told_whole
 
 from brokernat.address import AddressMap
 from brokernat.config import Cluster
 from brokernat.doctor.reports.terminal import terminal
 from brokernat.doctor.runner import diagnose
-
-if TYPE_CHECKING:
-    from syrupy.assertion import SnapshotAssertion
-    from tests.integration.doctor.scene import Scene
-
-    from brokernat.testbed import LoopbackWorld, RunningCluster
+from brokernat.testbed import LoopbackWorld, RunningCluster
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("patient_doctor")]
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 ROOT = Path(__file__).resolve().parents[3]
 NOT_ON_PATH = ("java", "javac", "jar", "jshell", "mvn", "ivy", "gcc", "g++", "cc", "c++", "clang", "make")

@@ -10,15 +10,12 @@ import shutil
 import zipfile
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from tests.integration.install.conftest import Installation
 from tests.integration.spark.standalone import SMALL
 
 from brokernat.testbed.polling import wait_until
-
-if TYPE_CHECKING:
-    from tests.integration.install.conftest import Installation
 
 pytestmark = pytest.mark.integration
 

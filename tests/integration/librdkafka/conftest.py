@@ -7,22 +7,16 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import pytest
 from tests.integration.librdkafka.releases import ROOT, environment
 
-from brokernat.config import Secret
-from brokernat.testbed import Advertise, ClusterOptions, LoopbackWorld, Protocol
-from brokernat.testbed.place import Here
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brokernat.config import Cluster
-    from brokernat.testbed import RunningCluster
-    from brokernat.testbed.place import Place
+from brokernat.config import Cluster, Secret
+from brokernat.testbed import Advertise, ClusterOptions, LoopbackWorld, Protocol, RunningCluster
+from brokernat.testbed.place import Here, Place
 
 TIMEOUT = 400
 

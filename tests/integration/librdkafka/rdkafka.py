@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+from collections.abc import Callable, Iterator, Mapping
 from ctypes import CFUNCTYPE, POINTER, c_char_p, c_int, c_size_t, c_void_p
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import confluent_kafka
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
 
 PRODUCER = 0
 RESOLVE_CB = CFUNCTYPE(c_int, c_char_p, c_char_p, c_void_p, POINTER(c_void_p), c_void_p)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 from tests.integration.librdkafka.conftest import TIMEOUT, Program, client_cluster, order
@@ -14,11 +13,9 @@ from tests.integration.librdkafka.releases import RELEASES
 
 from brokernat.address import AddressMap, Unmapped
 from brokernat.clients.confluent import configure
+from brokernat.config import Cluster
+from brokernat.testbed import LoopbackWorld, RunningCluster
 from brokernat.testbed.polling import wait_until
-
-if TYPE_CHECKING:
-    from brokernat.config import Cluster
-    from brokernat.testbed import LoopbackWorld, RunningCluster
 
 pytestmark = pytest.mark.integration
 

@@ -8,16 +8,13 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from tests.integration.librdkafka.conftest import client_cluster
 from tests.integration.librdkafka.releases import RELEASES, environment
 
 from brokernat.clients import librdkafka
-
-if TYPE_CHECKING:
-    from brokernat.testbed import LoopbackWorld
+from brokernat.testbed import LoopbackWorld
 
 pytestmark = pytest.mark.integration
 

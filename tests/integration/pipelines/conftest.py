@@ -7,23 +7,18 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.integration.spark.standalone import SMALL, StandaloneCluster, standalone_cluster
 
-from brokernat.config import Secret
-from brokernat.testbed import Record
+from brokernat.config import Cluster, Secret
+from brokernat.testbed import LoopbackWorld, Record
 from brokernat.testbed.polling import wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from brokernat.config import Cluster
-    from brokernat.testbed import LoopbackWorld
 
 CUSTOMERS = "customer_id,name,segment\n" + "".join(f"c{n},Name {n},retail\n" for n in range(10))
 ORDERS_PER_WRITE = 200

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import signal
-from typing import TYPE_CHECKING
 
 import pytest
 from tests.integration.pipelines.conftest import TIMEOUT, Workplace, order
 
+from brokernat.testbed import RunningCluster
 from brokernat.testbed.polling import wait_until
-
-if TYPE_CHECKING:
-    from brokernat.testbed import RunningCluster
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark, pytest.mark.soak]
 

@@ -5,18 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
-from tests.integration.spark.standalone import SMALL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.integration.pipelines.conftest import Workplace
-    from tests.integration.spark.standalone import StandaloneCluster
+from tests.integration.pipelines.conftest import Workplace
+from tests.integration.spark.standalone import SMALL, StandaloneCluster
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 

@@ -10,15 +10,12 @@ import subprocess
 from collections import Counter
 from contextlib import suppress
 from enum import Enum
-from typing import TYPE_CHECKING
 
 import pytest
+from tests.conftest import Soak
 from tests.integration.pipelines.conftest import TIMEOUT, Running, Workplace, order, sources
 
 from brokernat.testbed.polling import wait_until
-
-if TYPE_CHECKING:
-    from tests.conftest import Soak
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 

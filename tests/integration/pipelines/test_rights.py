@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.integration.pipelines.conftest import Workplace, order
 
-from brokernat.testbed import Allow, ClusterOptions, LoopbackWorld, Operation, Protocol, Resource
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from brokernat.testbed import RunningCluster
+from brokernat.testbed import Allow, ClusterOptions, LoopbackWorld, Operation, Protocol, Resource, RunningCluster
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import signal
 from collections import Counter
-from typing import TYPE_CHECKING
 
 import pytest
 from tests.integration.pipelines.conftest import CUSTOMERS, TIMEOUT, Workplace, order, sources
 
-if TYPE_CHECKING:
-    from brokernat.testbed import Record
+from brokernat.testbed import Record
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 

@@ -9,19 +9,15 @@ import re
 import signal
 import socket
 import urllib.request
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from tests.integration.pipelines.conftest import Workplace, order
+from tests.integration.spark.standalone import StandaloneCluster
 
 from brokernat.testbed import ClusterOptions, LoopbackWorld, Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.integration.spark.standalone import StandaloneCluster
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 

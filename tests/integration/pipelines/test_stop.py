@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import signal
-from typing import TYPE_CHECKING
 
 import pytest
-from tests.integration.pipelines.conftest import TIMEOUT, order
-
-if TYPE_CHECKING:
-    from tests.integration.pipelines.conftest import Workplace
+from tests.integration.pipelines.conftest import TIMEOUT, Workplace, order
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 

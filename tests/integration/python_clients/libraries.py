@@ -5,19 +5,16 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tests.matrix.traffic import Traffic
 
 from brokernat.jvm.cache import cache_dir, create_directory, locked
 from brokernat.testbed.place import Here, Place
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[3]
 LOCK = ROOT / "requirements" / "kafka-python-2.lock"

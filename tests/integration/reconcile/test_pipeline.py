@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.integration.pipelines.conftest import Workplace, order
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from brokernat.testbed import LoopbackWorld
+from brokernat.testbed import LoopbackWorld
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 

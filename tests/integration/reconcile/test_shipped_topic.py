@@ -6,16 +6,13 @@ import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from tests.integration.pipelines.conftest import cluster_section
 from tests.integration.spark.standalone import defaults_in
 
 from brokernat.testbed import LoopbackWorld, Record
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 

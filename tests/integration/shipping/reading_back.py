@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from brokernat.shipping import SEQUENCE_HEADER
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from brokernat.testbed import RunningCluster
+from brokernat.testbed import RunningCluster
 
 
 @dataclass(frozen=True)

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+import random
 import signal
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from tests.integration.shipping.reading_back import Arrived, arrived
 
+from brokernat.testbed import RunningCluster
 from brokernat.testbed.config_file import config_text
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from brokernat.testbed import RunningCluster
 
 AUDITOR = """
 import logging, sys

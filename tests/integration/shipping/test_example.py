@@ -5,17 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from tests.integration.shipping.reading_back import arrived
 
 from brokernat.config import load
 from brokernat.shipping import read_status
+from brokernat.testbed import LoopbackWorld
 from brokernat.testbed.config_file import config_text
-
-if TYPE_CHECKING:
-    from brokernat.testbed import LoopbackWorld
 
 pytestmark = pytest.mark.integration
 

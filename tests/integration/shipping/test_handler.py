@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from tests.integration.shipping.reading_back import arrived
 
 from brokernat.shipping import KafkaHandler, Rejection
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from brokernat.testbed import LoopbackWorld
+from brokernat.testbed import LoopbackWorld
 
 pytestmark = pytest.mark.integration
 

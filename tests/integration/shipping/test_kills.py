@@ -6,20 +6,15 @@ import logging
 import random
 import threading
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from tests.integration.shipping.reading_back import arrived
 from tests.integration.shipping.rounds import Stage, restarting_brokers
 
 from brokernat.shipping import KafkaHandler, NotShippedError
-from brokernat.testbed import Allow, Operation
+from brokernat.testbed import Allow, Operation, RunningCluster
 from brokernat.testbed.polling import wait_until
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from brokernat.testbed import RunningCluster
 
 pytestmark = pytest.mark.integration
 

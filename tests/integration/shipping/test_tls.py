@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from tests.integration.librdkafka.conftest import client_cluster
@@ -12,9 +12,6 @@ from tests.integration.shipping.reading_back import arrived
 from brokernat.shipping import KafkaHandler
 from brokernat.testbed import Advertise, ClusterOptions, LoopbackWorld, Protocol
 from brokernat.testbed.polling import wait_until
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.integration
 

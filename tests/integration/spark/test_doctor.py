@@ -7,18 +7,14 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from tests.integration.spark.standalone import SHORT_LIVED, standalone_cluster
 
 from brokernat.doctor.evidence import from_json
+from brokernat.testbed import LoopbackWorld
 from brokernat.testbed.config_file import config_text
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from brokernat.testbed import LoopbackWorld
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 

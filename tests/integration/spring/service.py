@@ -9,22 +9,17 @@ import shutil
 import subprocess
 import sys
 import uuid
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from tools.agent_jar import maven
 
 from brokernat.jvm import agent_jar, find_java
-from brokernat.testbed.place import Here
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from brokernat.testbed import RunningCluster
-    from brokernat.testbed.place import Place
+from brokernat.testbed import RunningCluster
+from brokernat.testbed.place import Here, Place
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "spring-audit-logs"
 

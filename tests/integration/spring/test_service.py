@@ -7,8 +7,8 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from tests.integration.spring.service import (
@@ -26,9 +26,6 @@ from tests.integration.spring.service import (
 
 from brokernat.testbed import ClusterOptions, LoopbackWorld, Protocol
 from brokernat.testbed.polling import wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 CANARY = "canary-5d2e7a"
 """The password; it stands in the environment of the service and nowhere else."""

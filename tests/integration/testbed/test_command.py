@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -15,9 +15,6 @@ from brokernat.testbed import worlds
 from brokernat.testbed.keeper import members
 from brokernat.testbed.place import Here
 from brokernat.testbed.proof import speaks_kafka
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.integration
 

@@ -6,8 +6,9 @@ import hashlib
 import os
 import socket
 import threading
+from collections.abc import Iterator
 from contextlib import closing, suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -15,10 +16,6 @@ from brokernat.address import Endpoint
 from brokernat.render import Forward
 from brokernat.testbed.loopback_gateway import ForwarderGateway
 from brokernat.testbed.place import Here, Launcher
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = pytest.mark.integration
 

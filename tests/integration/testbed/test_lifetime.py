@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -16,9 +16,6 @@ from brokernat.testbed import ClusterOptions, LoopbackWorld, Record, worlds
 from brokernat.testbed.keeper import members
 from brokernat.testbed.polling import wait_until
 from brokernat.testbed.proof import connects, speaks_kafka
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.integration
 

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
-from brokernat.testbed import Record
+from brokernat.testbed import LoopbackWorld, Record
 from brokernat.testbed.proof import connects, speaks_kafka
-
-if TYPE_CHECKING:
-    from brokernat.testbed import LoopbackWorld
 
 pytestmark = pytest.mark.integration
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
+from brokernat.address import Endpoint
 from brokernat.testbed import ClusterOptions, NetnsWorld
 from brokernat.testbed.namespaces import run
 from brokernat.testbed.proof import connects, speaks_kafka
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-
-    from brokernat.address import Endpoint
 
 pytestmark = pytest.mark.netns
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 import shutil
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +12,6 @@ from brokernat.bundle.collecting import DESCRIPTION, Description
 from brokernat.bundle.installing import install
 from brokernat.clients.spark.connector import candidates
 from brokernat.errors import ConfigError, DamagedBundleError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 WANTED, KNOWN = candidates("4.3.0")[0], candidates("4.3.0")[-1]
 

@@ -1,15 +1,12 @@
 from __future__ import annotations
 
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from brokernat.bundle import manifest
 from brokernat.errors import ConfigError, DamagedBundleError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from tests.unit.config.test_merging import OURS, proven
@@ -10,9 +10,6 @@ from tests.unit.config.test_merging import OURS, proven
 from brokernat.config import load
 from brokernat.config.editing import address_map_lines, with_address_map
 from brokernat.errors import ConfigError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RULES = [
     proven("a:1 = gw:11"),

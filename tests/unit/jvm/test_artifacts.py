@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from brokernat.errors import MissingToolError
 from brokernat.jvm import artifacts, resolve
 from brokernat.jvm.artifacts import Coordinate, ivy_module, unresolved
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # As Ivy 2.5.3 ends when it does not find something.
 _NOT_FOUND = """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import sys
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,8 +14,6 @@ from brokernat.jvm import find_java, spark_java_home
 from brokernat.pipelines.envelope import envelop
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from pyspark.sql import DataFrame, SparkSession
 
 RECORDS = (

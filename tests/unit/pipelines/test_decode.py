@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,6 @@ from brokernat.errors import ConfigError
 from brokernat.pipelines.decode import check_schema, decode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pyspark.sql import DataFrame
 
 pytestmark = pytest.mark.spark

@@ -1,13 +1,10 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from brokernat.pipelines.transform import TransformError, load_transform
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_a_function_beside_the_file_is_found(tmp_path: Path) -> None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
 
 from brokernat.address import AddressMap, Endpoint
+from brokernat.config import Secret
 from brokernat.render import Subject
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from brokernat.config import Secret
-
     About = Callable[..., Subject]
 
 SITUATION_1 = """

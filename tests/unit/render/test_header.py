@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from brokernat.address import fingerprint
+from brokernat.render import Subject
 from brokernat.render.header import Header
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from brokernat.render import Subject
 
 WIDTH = 120
 COMMAND = "nft " + "x" * 150

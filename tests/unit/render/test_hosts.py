@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from brokernat.errors import NotExpressibleError
-from brokernat.render import hosts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from syrupy.assertion import SnapshotAssertion
-
-    from brokernat.render import Subject
+from brokernat.render import Subject, hosts
 
 
 def test_file(about: Callable[..., Subject], snapshot: SnapshotAssertion) -> None:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-from brokernat.render import nftables
+from syrupy.assertion import SnapshotAssertion
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from syrupy.assertion import SnapshotAssertion
-
-    from brokernat.render import Subject
+from brokernat.render import Subject, nftables
 
 EVERY_KIND = (
     "[fd00::1]:9092 = [fd00::40]:9093, 192.168.1.24 = 10.9.0.1, 10.1.0.0/24 = 10.9.1.0/24, fd00:1::/64 = fd00:9::/64"

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from syrupy.assertion import SnapshotAssertion
 
 from brokernat.render import HostNat, nftables_router
-
-if TYPE_CHECKING:
-    from syrupy.assertion import SnapshotAssertion
 
 
 def test_file(snapshot: SnapshotAssertion) -> None:

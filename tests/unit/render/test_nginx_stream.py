@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+
+from syrupy.assertion import SnapshotAssertion
 
 from brokernat.address import Endpoint
-from brokernat.render import Forward, nginx, nginx_stream
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from syrupy.assertion import SnapshotAssertion
-
-    from brokernat.render import Subject
+from brokernat.render import Forward, Subject, nginx, nginx_stream
 
 _FORWARDS = [
     Forward(Endpoint("172.10.1.40", 9093), Endpoint("192.168.1.23", 9092)),

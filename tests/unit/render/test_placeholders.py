@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
 from brokernat.config import Secret
+from brokernat.render import Subject
 from brokernat.render.placeholders import placeholders
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from brokernat.render import Subject
 
 JAAS = 'x.PlainLoginModule required username="${env:U}" password="canary";'
 

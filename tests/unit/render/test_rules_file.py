@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from brokernat.config.rules_file import read_rules_file
 from brokernat.errors import NotExpressibleError
-from brokernat.render import rules_file
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from brokernat.render import Subject
+from brokernat.render import Subject, rules_file
 
 
 def test_read_back(about: Callable[..., Subject], tmp_path: Path) -> None:

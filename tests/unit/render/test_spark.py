@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+
+from syrupy.assertion import SnapshotAssertion
 
 from brokernat.address import canonical_text
-from brokernat.render import spark
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from syrupy.assertion import SnapshotAssertion
-
-    from brokernat.render import Subject
+from brokernat.render import Subject, spark
 
 
 def test_file(about: Callable[..., Subject], snapshot: SnapshotAssertion) -> None:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from io import StringIO
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
+from syrupy.assertion import SnapshotAssertion
 
 from brokernat.config import Secret
 from brokernat.errors import ConfigError
-from brokernat.render import Syntax, spring
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from syrupy.assertion import SnapshotAssertion
-
-    from brokernat.render import Subject
+from brokernat.render import Subject, Syntax, spring
 
 AGENT = "/opt/brokernat/brokernat-agent.jar"
 LOGIN = {

@@ -12,8 +12,9 @@ import sys
 import textwrap
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -22,10 +23,6 @@ from brokernat.config import Cluster
 from brokernat.errors import ConfigError
 from brokernat.shipping import KafkaHandler, NotShippedError, Spool, SpoolBusyError, read_status, writer
 from brokernat.testbed.polling import wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 NOWHERE = Cluster("nowhere", (Endpoint.parse("127.0.0.1:1"),))
 

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import json
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from brokernat.shipping.ledger import Rejection
 from brokernat.shipping.producer import REJECTING
 from brokernat.shipping.sender import Sender
 from brokernat.shipping.spool import Spool
 from brokernat.testbed.polling import wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from brokernat.shipping.ledger import Rejection
 
 
 class Fault:

@@ -5,20 +5,17 @@ from __future__ import annotations
 import json
 import os
 import threading
-from typing import TYPE_CHECKING, Any, cast
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from brokernat.shipping.faults import SpoolFullError
 from brokernat.shipping.pipe import Pipe
+from brokernat.shipping.sender import Sender
 from brokernat.shipping.shipment import Shipment
 from brokernat.shipping.spool import SMALLEST_LIMIT, Spool
 from brokernat.shipping.tail import Tail
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from brokernat.shipping.sender import Sender
 
 SHORT_LINES = b"".join(b"%d\n" % number for number in range(60_000))
 GARBAGE = bytes(range(256)) * 4096

@@ -5,22 +5,18 @@ import os
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from brokernat.shipping import spool as module
+from brokernat.shipping.block import Block
 from brokernat.shipping.faults import SpoolBusyError, SpoolDamagedError, SpoolFullError
 from brokernat.shipping.ledger import Rejection
 from brokernat.shipping.position import Position
 from brokernat.shipping.spool import Spool, open_numbered
 from brokernat.shipping.spool_file import FILE
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from brokernat.shipping.block import Block
 
 EVERYTHING = 1 << 40
 

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -10,10 +11,6 @@ from brokernat.shipping.faults import SpoolDamagedError, SpoolFullError
 from brokernat.shipping.ledger import Outcome, Rejection
 from brokernat.shipping.position import Position
 from brokernat.shipping.spool_file import FILE, SpoolFile, read_contents
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 BLOCK = Block.stamped(7, "app.1", 1, [b"}", b'"message":"no"}'])
 PLACE = Position(1, 2, "/var/log/app.log", 10, b"start", b"before", 3)

@@ -4,20 +4,15 @@ import json
 import os
 import random
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from brokernat.shipping import Spool
 from brokernat.shipping import tail as module
+from brokernat.shipping.batch import Batch
 from brokernat.shipping.position import Position, identity
 from brokernat.shipping.tail import Tail
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from brokernat.shipping.batch import Batch
-
 
 _OPEN: list[Tail] = []
 

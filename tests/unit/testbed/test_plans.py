@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,9 +10,7 @@ from brokernat.address import Endpoint, canonical_text
 from brokernat.testbed import Advertise, Between, ClusterOptions, Listener, Protocol
 from brokernat.testbed.loopback_plan import SLOTS, loopback_plan
 from brokernat.testbed.netns_plan import netns_plan
-
-if TYPE_CHECKING:
-    from brokernat.testbed.topology import WorldPlan
+from brokernat.testbed.topology import WorldPlan
 
 _LISTENERS = (
     Listener("TOLD_HERE", Protocol.PLAINTEXT, advertised="localhost", nodes=(1,)),

@@ -7,17 +7,13 @@ refused, because it would end in a message of the JVM that nobody connects with 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING
 
 from brokernat.clients.launch.kinds import Kind, Recognised
+from brokernat.clients.launch.program import Program
 from brokernat.errors import ConfigError, Problem
 from brokernat.jvm.java import feature_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from brokernat.clients.launch.program import Program
 
 _OLDEST_JAVA = 11
 _JAVA_VERSION = re.compile(r'^JAVA_VERSION="?([^"\n]+)"?', re.MULTILINE)

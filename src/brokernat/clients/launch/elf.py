@@ -9,12 +9,9 @@ from __future__ import annotations
 
 import mmap
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+from pathlib import Path
 
 MAGIC = b"\x7fELF"
 _GO_MARK = b"\xff Go buildinf:"  # debug/buildinfo

@@ -18,17 +18,13 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from brokernat.address import canonical_text
+from brokernat.address import AddressMap, canonical_text
 from brokernat.errors import ConfigError, MissingToolError, Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from brokernat.address import AddressMap
 
 JAVA_TOOL_OPTIONS: Final = "JAVA_TOOL_OPTIONS"
 LD_PRELOAD: Final = "LD_PRELOAD"

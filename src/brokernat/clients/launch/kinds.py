@@ -19,13 +19,10 @@ from __future__ import annotations
 import enum
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from brokernat.clients.launch.elf import MAGIC, Elf, read_elf
+from brokernat.clients.launch.program import Program
 from brokernat.errors import ConfigError, Problem
-
-if TYPE_CHECKING:
-    from brokernat.clients.launch.program import Program
 
 
 class Way(enum.StrEnum):

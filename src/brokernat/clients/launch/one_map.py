@@ -10,15 +10,11 @@ then its brokers must be dialled as they advertise themselves.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from brokernat.address import AddressMap, Unmapped, canonical_text, lint
+from brokernat.config import Cluster
 from brokernat.errors import ConfigError, Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from brokernat.config import Cluster
 
 # What makes a rule of one cluster decide about another cluster's addresses.
 _HIDING = frozenset({"contradicting-rule", "shadowed-rule"})

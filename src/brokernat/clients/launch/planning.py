@@ -7,10 +7,11 @@ map as well; whatever an outer `exec` had put there is taken out first.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from brokernat.address import Unmapped
+from brokernat.address import AddressMap, Unmapped
 from brokernat.clients.launch import environment as env
 from brokernat.clients.launch import spark_executors
 from brokernat.clients.launch.doubts import doubts
@@ -20,15 +21,9 @@ from brokernat.clients.launch.one_map import one_map
 from brokernat.clients.launch.program import find_program
 from brokernat.clients.launch.spark_executors import SUBMIT_ARGS, with_executors
 from brokernat.clients.launch.tools import PropertyFile, with_properties
+from brokernat.config import Cluster
 from brokernat.errors import ConfigError, MissingToolError, Problem
 from brokernat.jvm import javaagent_option
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from brokernat.address import AddressMap
-    from brokernat.config import Cluster
 
 _WHO = {
     Way.JVM: "JVMs",

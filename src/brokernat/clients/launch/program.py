@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from brokernat.errors import NotExecutableError, ProgramNotFoundError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _HEAD: Final = 64 << 10
 

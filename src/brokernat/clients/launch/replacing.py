@@ -11,13 +11,11 @@ import errno
 import fcntl
 import os
 import signal
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
+from brokernat.clients.launch.planning import Launch
+from brokernat.clients.launch.tools import PropertyFile
 from brokernat.errors import ConfigError, NotExecutableError, Problem
-
-if TYPE_CHECKING:
-    from brokernat.clients.launch.planning import Launch
-    from brokernat.clients.launch.tools import PropertyFile
 
 _SHELL = "/bin/sh"
 

@@ -7,19 +7,15 @@ out again: it may be the user's, and does nothing by itself.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from brokernat.address import canonical_text
+from brokernat.address import AddressMap, canonical_text
 from brokernat.clients.launch.environment import MAP, UNMAPPED, without_agent
 from brokernat.clients.spark.settings import ALLOW_ATTACH, DRIVER_OPTIONS, EXECUTOR_OPTIONS, JARS, joined
 from brokernat.jvm import agent_argument, agent_jar
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from brokernat.address import AddressMap
 
 _PLUGIN: Final = "io.brokernat.agent.spark.MapPlugin"
 _JAR_NAME: Final = "brokernat-agent.jar"

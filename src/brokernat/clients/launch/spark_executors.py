@@ -17,21 +17,18 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from brokernat.address import AddressMap
 from brokernat.clients.launch.kinds import Kind
 from brokernat.clients.launch.spark_additions import by_path, shipped, theirs
 from brokernat.clients.spark.environment import launch_settings
 from brokernat.clients.spark.loader import runs_on_this_machine
 from brokernat.errors import ConfigError, Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from brokernat.address import AddressMap
 
 SUBMIT_ARGS: Final = "PYSPARK_SUBMIT_ARGS"
 # What PySpark takes where the variable is not set; it always ends in this word.

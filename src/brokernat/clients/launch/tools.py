@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import enum
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from brokernat.config import Cluster
 from brokernat.errors import ConfigError, Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from brokernat.config import Cluster
 
 # Above what scripts take for themselves (`exec 3<...`), below what bash takes (63 and down, 255).
 DESCRIPTOR: Final = 30

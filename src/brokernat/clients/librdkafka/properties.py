@@ -6,16 +6,12 @@ until the plug-in is loaded nobody knows `brokernat.map`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Container, Mapping
 
 from brokernat.address import canonical_text
 from brokernat.clients.librdkafka.library import plugin_library
 from brokernat.clients.translation import As, Table, Without, choice, integer, same, translated
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Mapping
-
-    from brokernat.config import Cluster
+from brokernat.config import Cluster
 
 _JAVA_CLASS = "it names a Java class"
 _OPENSSL = "Java and OpenSSL name them differently"

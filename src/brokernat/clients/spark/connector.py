@@ -19,16 +19,13 @@ import math
 import os
 import re
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from brokernat.errors import MissingToolError
 from brokernat.jvm import resolve
 from brokernat.jvm.cache import cache_dir
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
 
 log = logging.getLogger(__name__)
 

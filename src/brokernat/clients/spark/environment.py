@@ -11,6 +11,7 @@ import logging
 import os
 import re
 import shlex
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,6 @@ from brokernat.errors import ConfigError, Problem
 from brokernat.jvm import find_java, spark_java_home
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from pyspark.sql import SparkSession
 
 log = logging.getLogger(__name__)

@@ -11,14 +11,11 @@ from __future__ import annotations
 import enum
 import logging
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from brokernat.clients.spark.loader import REPORTER_CLASS, Loader
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from brokernat.config import Cluster
+from brokernat.config import Cluster
 
 log = logging.getLogger(__name__)
 

@@ -8,13 +8,10 @@ said.
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from brokernat.errors import ProofFailedError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 
 class Outcome(enum.StrEnum):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import logging
 import time
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,13 +23,10 @@ from brokernat.clients.spark.loader import Loader
 from brokernat.clients.spark.options import LOADER_KEY, client_properties
 from brokernat.clients.spark.proof import Outcome, Proof, ProofRow
 from brokernat.clients.spark.session import DRIVER, ClassicSession
+from brokernat.config import Cluster
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from pyspark.sql import SparkSession
-
-    from brokernat.config import Cluster
 
 log = logging.getLogger(__name__)
 

@@ -8,14 +8,11 @@ the user's own, so both count.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from brokernat.clients.spark.loader import Loader, LoaderChoice
 from brokernat.clients.spark.options import LOADER_KEY
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
 JARS = "spark.jars"
 DRIVER_OPTIONS = "spark.driver.defaultJavaOptions"

@@ -10,19 +10,17 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from brokernat.clients.spark.configuring import Clusters, as_clusters
+from brokernat.clients.spark.proof import Proof
 from brokernat.clients.spark.proving import ask_driver, ask_executors
 from brokernat.clients.spark.session import ClassicSession
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
     from pyspark.sql import SparkSession
-
-    from brokernat.clients.spark.proof import Proof
 
 log = logging.getLogger(__name__)
 

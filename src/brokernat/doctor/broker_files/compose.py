@@ -7,7 +7,8 @@ on the shell it was made in. `docker compose config` writes a file in which all 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
@@ -15,9 +16,6 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from brokernat.doctor.broker_files.settings import about_listeners, setting_of
 from brokernat.doctor.evidence import BrokerFile
 from brokernat.errors import ConfigError, Location, Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 RESOLVE = "`docker compose config > resolved.yaml` fills in what compose takes from elsewhere: give that file"
 

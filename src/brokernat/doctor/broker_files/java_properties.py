@@ -8,12 +8,9 @@ A name that is given twice is no error in Java, the last one counts; here both a
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from brokernat.errors import ConfigError, Location, Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _BLANKS = " \t\f"
 _LINE_END = re.compile(r"\r\n|\r|\n")

@@ -11,13 +11,10 @@ The trap: a listener's name is compared in upper case (`ListenerName.normalised`
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from brokernat.doctor.evidence import BrokerFile, Evidence
+from brokernat.doctor.evidence import BrokerFile, Evidence
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 ROLES = frozenset({"broker", "controller"})

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from brokernat.doctor.broker_files.compose import RESOLVE, parse_compose
 from brokernat.doctor.broker_files.java_properties import parse_properties
 from brokernat.doctor.broker_files.settings import about_listeners
 from brokernat.doctor.evidence import BrokerFile, Evidence
 from brokernat.errors import ConfigError, Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
 
 _COMPOSE = (".yml", ".yaml")
 _LARGEST = 2**20

@@ -6,10 +6,7 @@ Only these settings are taken out of a file: a broker's file holds passwords.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from collections.abc import Iterable
 
 LISTENER_SETTINGS = frozenset(
     {

@@ -7,14 +7,11 @@ name. So the rows are the names, and a broker without the name is missing from w
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from brokernat.doctor.broker_files.listeners import serving
+from brokernat.doctor.broker_files.listeners import BrokerListeners, Listener, serving
+from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.places import inside_name, is_loopback
-
-if TYPE_CHECKING:
-    from brokernat.doctor.broker_files.listeners import BrokerListeners, Listener
-    from brokernat.doctor.evidence import Evidence
 
 Where = Literal["anywhere", "same-machine", "same-network", "nowhere"]
 

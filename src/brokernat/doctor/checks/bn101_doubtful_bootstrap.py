@@ -5,14 +5,10 @@ Remedy: write each once.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import Check, Finding, Remedy, Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brokernat.doctor.evidence import Evidence
 
 CODE = "BN101"
 

@@ -6,15 +6,11 @@ Remedy: correct the name, or use an address.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import Check, Finding, Remedy, Severity
 from brokernat.doctor.reading import nearly_in
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brokernat.doctor.evidence import Evidence
 
 CODE = "BN102"
 

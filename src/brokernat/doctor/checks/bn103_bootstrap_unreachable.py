@@ -7,15 +7,11 @@ Remedy: correct the endpoint, start what should listen there, or have the port o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import Check, Finding, Remedy, Severity
 from brokernat.doctor.reading import nearly_in, unreachable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brokernat.doctor.evidence import Evidence
 
 CODE = "BN103"
 

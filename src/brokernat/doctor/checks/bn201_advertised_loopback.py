@@ -6,16 +6,12 @@ Remedy: advertise what clients can dial, on a listener of its own where both are
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import Check, Finding, Need, Remedy, Severity
 from brokernat.doctor.places import is_loopback
 from brokernat.doctor.reading import node, proven_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brokernat.doctor.evidence import Evidence
 
 CODE = "BN201"
 

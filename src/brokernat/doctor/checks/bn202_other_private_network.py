@@ -6,16 +6,12 @@ Remedy: a rule of the address map; or a listener that advertises the outer addre
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import Check, Confidence, Finding, Need, Remedy, Severity
 from brokernat.doctor.places import address, network
 from brokernat.doctor.reading import lets_in, node, proven_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brokernat.doctor.evidence import Evidence
 
 CODE = "BN202"
 

@@ -6,16 +6,12 @@ Remedy: a rule of the address map; or a listener that advertises a name for this
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import Check, Confidence, Finding, Need, Remedy, Severity
 from brokernat.doctor.places import inside_name
 from brokernat.doctor.reading import lets_in, node, proven_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brokernat.doctor.evidence import Evidence
 
 CODE = "BN203"
 

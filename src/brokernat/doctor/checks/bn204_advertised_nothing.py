@@ -5,16 +5,12 @@ Remedy: write `advertised.listeners` with a host and a port.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import Check, Finding, Need, Remedy, Severity
 from brokernat.doctor.places import address
 from brokernat.doctor.reading import node
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brokernat.doctor.evidence import Evidence
 
 CODE = "BN204"
 

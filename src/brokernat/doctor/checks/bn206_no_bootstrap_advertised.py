@@ -6,14 +6,10 @@ Remedy: none is needed. A firewall rule must allow the nodes' endpoints too, not
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from brokernat.doctor.evidence import Evidence, Look
 from brokernat.doctor.finding import Check, Finding, Need, Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brokernat.doctor.evidence import Evidence, Look
 
 CODE = "BN206"
 

@@ -6,15 +6,11 @@ Remedy: a rule of the address map; or a listener that advertises what this side 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import Check, Finding, Need, Remedy, Severity
 from brokernat.doctor.reading import dialled, proven_line, unreachable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brokernat.doctor.evidence import Evidence
 
 CODE = "BN302"
 

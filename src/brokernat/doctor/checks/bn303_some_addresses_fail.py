@@ -6,16 +6,12 @@ Remedy: correct the records.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import Check, Finding, Remedy, Severity
 from brokernat.doctor.places import is_loopback
 from brokernat.doctor.reading import spots
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brokernat.doctor.evidence import Evidence
 
 CODE = "BN303"
 

@@ -8,15 +8,11 @@ all.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from brokernat.doctor.evidence import Evidence, Path
 from brokernat.doctor.finding import Check, Finding, Remedy, Severity
 from brokernat.doctor.reading import proven_line, spots, unreachable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brokernat.doctor.evidence import Evidence, Path
 
 CODE = "BN306"
 

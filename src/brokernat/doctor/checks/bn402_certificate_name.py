@@ -8,17 +8,12 @@ Remedy: a certificate with this name among its alternative names, or the name of
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
+from brokernat.doctor.evidence import Client, Evidence
 from brokernat.doctor.finding import Check, Finding, Remedy, Severity
 from brokernat.doctor.places import address, dialable
-from brokernat.doctor.reading import spots
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from brokernat.doctor.evidence import Client, Evidence
-    from brokernat.doctor.reading import Spot
+from brokernat.doctor.reading import Spot, spots
 
 CODE = "BN402"
 

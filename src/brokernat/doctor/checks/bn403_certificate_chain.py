@@ -9,15 +9,11 @@ Remedy: renew it, add its authority to the trust store, or let the broker presen
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
+from brokernat.doctor.evidence import Evidence, Presented, TlsSeen
 from brokernat.doctor.finding import Check, Finding, Remedy, Severity
 from brokernat.doctor.reading import spots
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from brokernat.doctor.evidence import Evidence, Presented, TlsSeen
 
 CODE = "BN403"
 _RENEW = ("renew the certificate",)

@@ -7,15 +7,11 @@ Remedy: what both sides have, `TLSv1.2,TLSv1.3` and no list of suites unless one
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import Check, Finding, Remedy, Severity
 from brokernat.doctor.reading import spots
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brokernat.doctor.evidence import Evidence
 
 CODE = "BN407"
 # OpenSSL's names of alerts (RFC 8446, 6.2) and of its own complaints, in the order in which they are looked for.

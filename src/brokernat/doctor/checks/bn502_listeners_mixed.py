@@ -6,16 +6,12 @@ Remedy: bootstrap servers of one listener.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, starmap
-from typing import TYPE_CHECKING
 
+from brokernat.doctor.evidence import Evidence, Look
 from brokernat.doctor.finding import Check, Finding, Need, Remedy, Severity
 from brokernat.doctor.reading import advertised_sets, listener_of, same_listener
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from brokernat.doctor.evidence import Evidence, Look
 
 CODE = "BN502"
 

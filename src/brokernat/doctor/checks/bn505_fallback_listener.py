@@ -8,16 +8,12 @@ Remedy: advertise the listener on this broker as on the others.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import Check, Confidence, Finding, Need, Remedy, Severity
 from brokernat.doctor.places import address, network
 from brokernat.doctor.reading import lets_in
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brokernat.doctor.evidence import Evidence
 
 CODE = "BN505"
 # Of two, nobody can say which is the odd one.

@@ -6,15 +6,11 @@ Remedy: exchange the targets.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import Check, Finding, Need, Remedy, Severity
 from brokernat.doctor.reading import dialled, proven_line, renumbered, sureness
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brokernat.doctor.evidence import Evidence
 
 CODE = "BN601"
 

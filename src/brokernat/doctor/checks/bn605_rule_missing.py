@@ -5,16 +5,12 @@ Remedy: the rule; or `unmapped: pass` where the endpoint can be dialled as it is
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import Check, Finding, Need, Remedy, Severity
 from brokernat.doctor.places import dialable
 from brokernat.doctor.reading import node, proven_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brokernat.doctor.evidence import Evidence
 
 CODE = "BN605"
 

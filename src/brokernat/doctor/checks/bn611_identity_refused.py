@@ -7,15 +7,11 @@ Remedy: that of BN601 or BN612; `metadata.cluster.check.enable=false` in the cli
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from brokernat.doctor.evidence import Evidence, Look
 from brokernat.doctor.finding import Check, Finding, Need, Remedy, Severity
 from brokernat.doctor.reading import dialled
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brokernat.doctor.evidence import Evidence, Look
 
 CODE = "BN611"
 # The version of ApiVersions that carries a cluster and a node.

@@ -6,15 +6,11 @@ Remedy: that of the node, which is named with its own finding.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from brokernat.doctor.coordinating import coordinators_out_of_reach
+from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import Check, Finding, Need
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brokernat.doctor.evidence import Evidence
 
 CODE = "BN701"
 

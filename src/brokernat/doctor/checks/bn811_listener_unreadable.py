@@ -5,15 +5,11 @@ Remedy: write the entry in that form.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from brokernat.doctor.broker_files.listeners import PROTOCOLS, all_listeners
+from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import Check, Finding, Need, Remedy, Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brokernat.doctor.evidence import Evidence
 
 CODE = "BN811"
 _FORMS = {

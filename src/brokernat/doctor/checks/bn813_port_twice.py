@@ -6,17 +6,12 @@ Remedy: a port of its own for each listener.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
-from brokernat.doctor.broker_files.listeners import all_listeners
+from brokernat.doctor.broker_files.listeners import Listener, all_listeners
+from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import Check, Finding, Need, Remedy, Severity
 from brokernat.doctor.places import address
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from brokernat.doctor.broker_files.listeners import Listener
-    from brokernat.doctor.evidence import Evidence
 
 CODE = "BN813"
 

@@ -6,16 +6,12 @@ Remedy: advertise a name or an address that clients can dial; what is bound can 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from brokernat.doctor.broker_files.listeners import serving
 from brokernat.doctor.broker_files.told import where
+from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import Check, Finding, Need, Remedy, Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brokernat.doctor.evidence import Evidence
 
 CODE = "BN817"
 

@@ -6,15 +6,11 @@ Remedy: `advertised.listeners` with a name that clients know.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from brokernat.doctor.broker_files.listeners import serving
+from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import Check, Confidence, Finding, Need, Remedy, Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brokernat.doctor.evidence import Evidence
 
 CODE = "BN818"
 

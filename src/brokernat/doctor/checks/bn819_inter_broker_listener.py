@@ -7,15 +7,11 @@ Remedy: name a listener that is advertised.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from brokernat.doctor.broker_files.listeners import serving
+from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import Check, Finding, Need, Remedy, Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brokernat.doctor.evidence import Evidence
 
 CODE = "BN819"
 _NAME, _PROTOCOL = "inter.broker.listener.name", "security.inter.broker.protocol"

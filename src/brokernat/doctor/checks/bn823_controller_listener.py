@@ -7,16 +7,11 @@ Remedy: as the finding says.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from brokernat.doctor.broker_files.listeners import all_listeners
+from brokernat.doctor.broker_files.listeners import BrokerListeners, all_listeners
+from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import Check, Confidence, Finding, Need, Remedy, Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brokernat.doctor.broker_files.listeners import BrokerListeners
-    from brokernat.doctor.evidence import Evidence
 
 CODE = "BN823"
 _SETTING = "controller.listener.names"

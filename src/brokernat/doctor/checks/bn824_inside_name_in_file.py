@@ -7,17 +7,13 @@ Remedy: a second listener that advertises a name for clients elsewhere; or an ad
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from brokernat.doctor.broker_files.listeners import serving
 from brokernat.doctor.broker_files.told import where
+from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import Check, Confidence, Finding, Need, Remedy, Severity
 from brokernat.doctor.places import inside_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brokernat.doctor.evidence import Evidence
 
 CODE = "BN824"
 

@@ -7,16 +7,12 @@ Remedy: a second listener that advertises a name for clients elsewhere.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from brokernat.doctor.broker_files.listeners import serving
+from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import Check, Finding, Need, Remedy, Severity
 from brokernat.doctor.places import is_loopback
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brokernat.doctor.evidence import Evidence
 
 CODE = "BN825"
 

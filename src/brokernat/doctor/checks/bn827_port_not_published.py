@@ -6,17 +6,12 @@ Remedy: publish the advertised port as the listener's own: `ADVERTISED:BOUND`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from brokernat.doctor.broker_files.listeners import serving
+from brokernat.doctor.broker_files.listeners import BrokerListeners, Listener, serving
+from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import Check, Finding, Need, Remedy, Severity
 from brokernat.doctor.places import inside_name, is_loopback
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brokernat.doctor.broker_files.listeners import BrokerListeners, Listener
-    from brokernat.doctor.evidence import Evidence
 
 CODE = "BN827"
 

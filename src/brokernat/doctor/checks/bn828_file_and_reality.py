@@ -6,16 +6,11 @@ Remedy: find out which one is meant; a broker reads its file at its start only.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
-from brokernat.doctor.broker_files.listeners import serving
+from brokernat.doctor.broker_files.listeners import BrokerListeners, serving
+from brokernat.doctor.evidence import Evidence, Look
 from brokernat.doctor.finding import Check, Finding, Need, Remedy, Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from brokernat.doctor.broker_files.listeners import BrokerListeners
-    from brokernat.doctor.evidence import Evidence, Look
 
 CODE = "BN828"
 

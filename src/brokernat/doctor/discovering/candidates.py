@@ -11,16 +11,13 @@ not made, so that a typing error is no scan of somebody's network.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from ipaddress import ip_network
-from typing import TYPE_CHECKING
 
 from brokernat.address import Endpoint
 from brokernat.address.endpoint import parse_port
 from brokernat.address.host import bracketed, format_ip, parse_host
 from brokernat.errors import ConfigError, Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 MOST = 1024
 _HINT = "write `host:port`, `host:first-last` or `network/length:port`, separated by `,`"

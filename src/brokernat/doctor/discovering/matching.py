@@ -9,18 +9,14 @@ candidates for one node are a conflict: both may be right, and which is meant is
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from brokernat.doctor.discovering.sweeping import Swept
+from brokernat.doctor.evidence import Advertised, Evidence, Look
 from brokernat.doctor.finding import Confidence, Finding, Remedy, Severity
 from brokernat.doctor.places import dialable
 from brokernat.doctor.runner import diagnose
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from brokernat.doctor.discovering.sweeping import Swept
-    from brokernat.doctor.evidence import Advertised, Evidence, Look
 
 # The families of checks that a bootstrap server alone can fail, and those after which nobody knows all nodes.
 _ABOUT_SERVERS = ("BN1", "BN4", "BN5")

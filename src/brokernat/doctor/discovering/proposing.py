@@ -7,19 +7,15 @@ NAT does. A rule for a network never comes of this: it would cover addresses tha
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from ipaddress import ip_network
-from typing import TYPE_CHECKING
 
 from brokernat.address import Endpoint
 from brokernat.address.host import as_ip
 from brokernat.address.rules import CidrRule, HostPortRule, HostRule
 from brokernat.config.merging import ProvenRule
+from brokernat.doctor.discovering.matching import Discovery, Entry
 from brokernat.doctor.reports.printable import printable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from brokernat.doctor.discovering.matching import Discovery, Entry
 
 _USUAL_NETWORK = 24
 

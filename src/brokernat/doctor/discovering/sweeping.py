@@ -9,24 +9,18 @@ under the name that its certificate has of them, as a client does that dials it 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from brokernat.address import Endpoint
-from brokernat.doctor.client_side import client_side
+from brokernat.config import Cluster
+from brokernat.doctor.client_side import ClientSide, client_side
 from brokernat.doctor.collecting import as_bootstrap
-from brokernat.doctor.evidence import Evidence, Look
+from brokernat.doctor.evidence import Advertised, Evidence, Look
 from brokernat.doctor.probes.certificate_names import covers
 from brokernat.doctor.probes.look import Looker
 from brokernat.doctor.probes.survey import Survey, survey
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from brokernat.config import Cluster
-    from brokernat.doctor.client_side import ClientSide
-    from brokernat.doctor.evidence import Advertised
 
 _AT_ONCE, _LOOKS = 128, 16
 _STEP, _TOUCH = 5.0, 2.0

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 # Read at run time as well: pydantic looks the types of fields up.
-from brokernat.doctor.evidence.look import Advertised, Look  # noqa: TC001
+from brokernat.doctor.evidence.look import Advertised, Look
 
 
 @dataclass(frozen=True, slots=True)

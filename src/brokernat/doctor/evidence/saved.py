@@ -4,17 +4,13 @@ that the checks rely on."""
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from ipaddress import ip_address
-from typing import TYPE_CHECKING
 
 from brokernat.address import parse_rule
+from brokernat.doctor.evidence.look import Look
 from brokernat.doctor.evidence.whole import VERSION, Evidence
 from brokernat.errors import ConfigError, Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brokernat.doctor.evidence.look import Look
 
 # The last key of the file, before whatever a later version has added.
 _STATED = re.compile(r'^  "version": (\d{1,9}),?$', re.MULTILINE)

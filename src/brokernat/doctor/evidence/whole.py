@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 # Read at run time as well: pydantic looks the types of fields up.
-from brokernat.doctor.evidence.cluster import Coordinator, Leaderless, ListenerSeen, Path  # noqa: TC001
-from brokernat.doctor.evidence.executors import ExecutorSeen  # noqa: TC001
-from brokernat.doctor.evidence.look import Look  # noqa: TC001
+from brokernat.doctor.evidence.cluster import Coordinator, Leaderless, ListenerSeen, Path
+from brokernat.doctor.evidence.executors import ExecutorSeen
+from brokernat.doctor.evidence.look import Look
 
 VERSION = 1
 

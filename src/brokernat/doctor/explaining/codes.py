@@ -7,13 +7,9 @@ from __future__ import annotations
 
 import re
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
 
-from brokernat.doctor.catalogue import catalogue
+from brokernat.doctor.catalogue import Entry, catalogue
 from brokernat.errors import ConfigError, Problem
-
-if TYPE_CHECKING:
-    from brokernat.doctor.catalogue import Entry
 
 _CODE = re.compile(r"bn-?\d{1,4}", re.IGNORECASE)
 _ALIKE = 0.7

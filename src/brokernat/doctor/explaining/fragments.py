@@ -7,12 +7,9 @@ for together: a line without the letters has none of them. Which letters is comp
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from brokernat.doctor.explaining.symptom import Symptom
+from brokernat.doctor.explaining.symptom import Symptom
 
 _LETTERS = 5
 

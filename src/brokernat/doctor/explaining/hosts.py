@@ -6,15 +6,12 @@ Only for endpoints that metadata named. A bootstrap server is what somebody chos
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
+from brokernat.doctor.explaining.naming import Named
 from brokernat.doctor.explaining.symptom import Role
 from brokernat.doctor.places import address, is_loopback
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from brokernat.doctor.explaining.naming import Named
 
 _CONTAINER = re.compile(r"[0-9a-f]{12}")
 _INSIDE = (".svc", ".internal", ".local", ".lan", ".intern", ".docker", ".cluster")

@@ -7,17 +7,14 @@ A log may hold anything; what leaves here holds nothing that a terminal obeys.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final, TextIO
 
 from brokernat.doctor.explaining.recognising import Recognised, recognise
 from brokernat.doctor.explaining.timestamps import timestamp
 from brokernat.doctor.explaining.unwrapping import unwrapped
 from brokernat.doctor.reports.printable import printable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import TextIO
 
 MOST: Final = 500
 """Entries that are told apart; many more endpoints than a cluster has brokers."""

@@ -9,14 +9,12 @@ brokers.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from brokernat.address.host import bracketed
 from brokernat.doctor.explaining.symptom import Role
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _COORDINATORS = 2**31 - 1
 # Nobody numbers brokers as high as a coordinator's connection is numbered.

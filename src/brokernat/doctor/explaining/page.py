@@ -4,17 +4,12 @@ it; pure.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from brokernat.doctor.explaining.recognising import recognise
-from brokernat.doctor.explaining.symptom import Family
+from brokernat.doctor.explaining.symptom import Family, Symptom
 from brokernat.doctor.explaining.table import SYMPTOMS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from brokernat.doctor.explaining.symptom import Symptom
 
 _HEAD = """\
 # Log lines

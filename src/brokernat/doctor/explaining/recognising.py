@@ -7,16 +7,12 @@ which repeat in one line what another line says; such a row is asked only when n
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from brokernat.doctor.explaining.fragments import Fragments
 from brokernat.doctor.explaining.hosts import told_by_host
 from brokernat.doctor.explaining.naming import Named, named
-from brokernat.doctor.explaining.symptom import Role, Telling
+from brokernat.doctor.explaining.symptom import Reading, Role, Symptom, Telling
 from brokernat.doctor.explaining.table import SYMPTOMS
-
-if TYPE_CHECKING:
-    from brokernat.doctor.explaining.symptom import Reading, Symptom
 
 # A wrapper is asked only when no other row knows the line.
 _PLAIN = Fragments(symptom for symptom in SYMPTOMS if symptom.telling is not Telling.WRAPPER)

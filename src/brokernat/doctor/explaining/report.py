@@ -6,16 +6,13 @@ is text of strangers; `log.account` and `reports.folding` leave nothing of it th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
 
+from brokernat.doctor.catalogue import Entry as Code
 from brokernat.doctor.catalogue import catalogue
+from brokernat.doctor.explaining.log import Account, Entry
 from brokernat.doctor.reports.folding import folded
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from brokernat.doctor.catalogue import Entry as Code
-    from brokernat.doctor.explaining.log import Account, Entry
 
 _LONGEST: Final = 400
 

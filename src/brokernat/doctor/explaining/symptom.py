@@ -8,12 +8,9 @@ Patterns never start at the line's start, because every logger puts something el
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 DOCTOR = "brokernat doctor --bootstrap-server HOST:PORT"
 

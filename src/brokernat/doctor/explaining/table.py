@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from brokernat.doctor.explaining import (
     aiokafka,
     brokers,
@@ -26,9 +24,7 @@ from brokernat.doctor.explaining import (
     spark,
     spring,
 )
-
-if TYPE_CHECKING:
-    from brokernat.doctor.explaining.symptom import Symptom
+from brokernat.doctor.explaining.symptom import Symptom
 
 SYMPTOMS: tuple[Symptom, ...] = (
     *java_connections.SYMPTOMS,

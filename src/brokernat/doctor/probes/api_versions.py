@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from kio.schema.api_versions.v0.request import ApiVersionsRequest
 from kio.schema.api_versions.v0.response import ApiVersionsResponse
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from brokernat.doctor.probes.channel import Channel
+from brokernat.doctor.probes.channel import Channel
 
 API_VERSIONS = 18
 _METADATA, _BROKER_REGISTRATION = 3, 62

@@ -18,13 +18,10 @@ as `DNS:10.0.0.5`, which is no host and stands in the report as what it is.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from ipaddress import ip_address
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from brokernat.doctor.evidence import Client
+from brokernat.doctor.evidence import Client
 
 # What Java's SNIHostName takes, STD3 of RFC 1122: letters, digits and hyphens inside.
 _STD3 = re.compile(r"(?!-)[a-z0-9-]+(?<!-)(\.(?!-)[a-z0-9-]+(?<!-))*")

@@ -7,19 +7,15 @@ librdkafka and Python (before 3.13) do not set the flag: they want a root, signe
 from __future__ import annotations
 
 import ssl
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from brokernat.doctor.evidence import Presented
 from brokernat.doctor.probes.certificate_names import common_names
+from brokernat.doctor.probes.dialling import Streams
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from brokernat.doctor.probes.dialling import Streams
-
-    # A certificate, as `getpeercert` has it.
-    Info = Mapping[str, Any]
+Info = Mapping[str, Any]
 
 
 def chain(streams: Streams, *, verified: bool) -> Sequence[Info]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import io
 import struct
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from kio.schema.describe_groups.v1.request import DescribeGroupsRequest
 from kio.schema.describe_groups.v1.response import DescribeGroupsResponse
@@ -23,16 +23,10 @@ from kio.schema.types import GroupId, TransactionalId
 from kio.serial import entity_writer
 
 from brokernat.address import Endpoint
-from brokernat.doctor.evidence import Coordinator
-from brokernat.doctor.probes.channel import ChannelError
+from brokernat.doctor.evidence import Coordinator, Look
+from brokernat.doctor.probes.channel import Channel, ChannelError
 from brokernat.doctor.probes.coordinators import NOT_ASKED, coordinator
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from brokernat.doctor.evidence import Look
-    from brokernat.doctor.probes.channel import Channel
-    from brokernat.doctor.probes.look import Looker
+from brokernat.doctor.probes.look import Looker
 
 _COORDINATES = {
     ErrorCode.none,

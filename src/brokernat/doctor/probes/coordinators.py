@@ -7,18 +7,14 @@ only where the topic is seen.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Container
 
 from kio.schema.find_coordinator.v1.request import FindCoordinatorRequest
 from kio.schema.find_coordinator.v1.response import FindCoordinatorResponse
 from kio.static.primitive import i8
 
 from brokernat.doctor.evidence import Advertised, Coordinator
-
-if TYPE_CHECKING:
-    from collections.abc import Container
-
-    from brokernat.doctor.probes.channel import Channel
+from brokernat.doctor.probes.channel import Channel
 
 NOT_ASKED, NOT_ANSWERED = "not-asked", "not-answered"
 PAUSE = 1.0

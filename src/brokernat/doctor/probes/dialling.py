@@ -10,18 +10,16 @@ from __future__ import annotations
 import asyncio
 import errno
 import socket
+import ssl
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Literal, TypeVar, cast
+from typing import Literal, TypeVar, cast
 
 from brokernat.doctor.evidence import Attempt
 
-if TYPE_CHECKING:
-    import ssl
-    from collections.abc import Callable
-
-    Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 Result = TypeVar("Result")

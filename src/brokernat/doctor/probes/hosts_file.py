@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Container
 
 HOSTS = Path("/etc/hosts")
 

@@ -10,22 +10,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from math import ceil, log
-from typing import TYPE_CHECKING
 
-from brokernat.doctor.evidence import Identity
+from brokernat.doctor.evidence import Identity, Look, TlsSeen
 from brokernat.doctor.probes.certificate_names import covers
-from brokernat.doctor.probes.channel import ChannelError
+from brokernat.doctor.probes.channel import Channel, ChannelError
 from brokernat.doctor.probes.identity import who_answers, who_answers_again
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from brokernat.doctor.evidence import Look, TlsSeen
-    from brokernat.doctor.probes.channel import Channel
-    from brokernat.doctor.probes.leadership import Leadership
-
+from brokernat.doctor.probes.leadership import Leadership
 
 _FEWEST, _UNSEEN = 2, 200
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import struct
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from kio.schema.describe_configs.v1.request import DescribeConfigsRequest, DescribeConfigsResource
 from kio.schema.describe_configs.v1.response import DescribeConfigsResponse, DescribeConfigsResult
@@ -22,9 +22,6 @@ from kio.static.primitive import i8
 from brokernat.doctor.evidence import Identity
 from brokernat.doctor.probes.api_versions import API_VERSIONS
 from brokernat.doctor.probes.channel import Channel, ChannelError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 LISTENER_SETTINGS = (
     "listeners",

@@ -8,20 +8,16 @@ the partitions are read again from whoever answered, once. Fetch would not do: f
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from kio.schema.list_offsets.v1.request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kio.schema.list_offsets.v1.response import ListOffsetsResponse
 from kio.schema.types import BrokerId, TopicName
 from kio.static.primitive import i32, i64
 
+from brokernat.doctor.probes.channel import Channel
 from brokernat.doctor.probes.metadata import partitions
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from brokernat.doctor.probes.channel import Channel
 
 _A_CLIENT, _LATEST = BrokerId(-1), i64(-1)
 

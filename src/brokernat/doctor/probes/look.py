@@ -7,25 +7,20 @@ bounds it, so that black holes cost what `--timeout` says and no more.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from itertools import cycle
-from typing import TYPE_CHECKING
 
+from brokernat.address import Endpoint
+from brokernat.doctor.client_side import ClientSide
 from brokernat.doctor.evidence import Identity, Look
-from brokernat.doctor.probes.channel import ChannelError, SilentError
+from brokernat.doctor.probes.channel import Channel, ChannelError, SilentError
 from brokernat.doctor.probes.identifying import identify, identify_again, samples, settled
 from brokernat.doctor.probes.identity import listener_settings
 from brokernat.doctor.probes.leadership import Leadership
 from brokernat.doctor.probes.metadata import advertised
 from brokernat.doctor.probes.walk import Walk
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
-
-    from brokernat.address import Endpoint
-    from brokernat.doctor.client_side import ClientSide
-    from brokernat.doctor.probes.channel import Channel
 
 _TOGETHER = 2
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from kio.schema.metadata.v5.request import MetadataRequest
 from kio.schema.metadata.v5.response import MetadataResponse
@@ -11,11 +11,7 @@ from kio.schema.metadata.v6.request import MetadataRequest as MetadataRequestV6
 from kio.schema.metadata.v6.response import MetadataResponse as MetadataResponseV6
 
 from brokernat.doctor.evidence import Advertised
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from brokernat.doctor.probes.channel import Channel
+from brokernat.doctor.probes.channel import Channel
 
 _LEADER_NOT_AVAILABLE, _LISTENER_NOT_FOUND = 5, 72
 # LISTENER_NOT_FOUND is answered from here on; before, it is LEADER_NOT_AVAILABLE too.

@@ -10,17 +10,12 @@ from __future__ import annotations
 
 import ssl
 import time
-from typing import TYPE_CHECKING
 
+from brokernat.doctor.client_side import ClientSide
 from brokernat.doctor.evidence import Objection, Presented, TlsSeen
-from brokernat.doctor.probes.chain import chain, presented
-from brokernat.doctor.probes.dialling import connect, start_tls
+from brokernat.doctor.probes.chain import Info, chain, presented
+from brokernat.doctor.probes.dialling import Streams, connect, start_tls
 from brokernat.doctor.probes.tls import accepted
-
-if TYPE_CHECKING:
-    from brokernat.doctor.client_side import ClientSide
-    from brokernat.doctor.probes.chain import Info
-    from brokernat.doctor.probes.dialling import Streams
 
 
 async def shake_hands_undated(streams: Streams, client: ClientSide, name: str, patience: float) -> TlsSeen | None:

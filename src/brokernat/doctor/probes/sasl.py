@@ -10,20 +10,16 @@ import base64
 import hashlib
 import hmac
 import secrets
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from kio.schema.sasl_authenticate.v1.request import SaslAuthenticateRequest
 from kio.schema.sasl_authenticate.v1.response import SaslAuthenticateResponse
 from kio.schema.sasl_handshake.v1.request import SaslHandshakeRequest
 from kio.schema.sasl_handshake.v1.response import SaslHandshakeResponse
 
+from brokernat.doctor.client_side import ClientSide
 from brokernat.doctor.evidence import SaslSeen
 from brokernat.doctor.probes.channel import Channel, ChannelError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from brokernat.doctor.client_side import ClientSide
 
 _HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 _NOT_TRIED = {

@@ -7,20 +7,15 @@ when they are still so after a pause.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from brokernat.address import Endpoint
-from brokernat.doctor.evidence import Leaderless
+from brokernat.doctor.evidence import Coordinator, Leaderless, Look
 from brokernat.doctor.probes.channel import ChannelError
 from brokernat.doctor.probes.coordinators import NOT_ANSWERED, PAUSE, coordinator
+from brokernat.doctor.probes.look import Looker
 from brokernat.doctor.probes.metadata import partitions
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from brokernat.doctor.evidence import Coordinator, Look
-    from brokernat.doctor.probes.look import Looker
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,13 @@ apart from a wrong chain, and with the ORIGINAL advertised name, which clients v
 from __future__ import annotations
 
 import ssl
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
+from brokernat.doctor.client_side import ClientSide
 from brokernat.doctor.evidence import Client, Objection, TlsSeen
 from brokernat.doctor.probes.certificate_names import certificate_names, taken_by
 from brokernat.doctor.probes.chain import chain, ends_in_a_root, presented
-from brokernat.doctor.probes.dialling import start_tls
-
-if TYPE_CHECKING:
-    from brokernat.doctor.client_side import ClientSide
-    from brokernat.doctor.probes.dialling import Streams
+from brokernat.doctor.probes.dialling import Streams, start_tls
 
 _EXPIRED = (9, 10)  # X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED
 _UNTRUSTED = (2, 18, 19, 20, 21, 27)  # X509_V_ERR_: no issuer of it is found, or none is trusted

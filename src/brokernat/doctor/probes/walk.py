@@ -7,23 +7,18 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-from brokernat.doctor.evidence import TlsSeen
+from brokernat.address import Endpoint
+from brokernat.doctor.client_side import ClientSide
+from brokernat.doctor.evidence import Look, TlsSeen
 from brokernat.doctor.probes.api_versions import is_controller, newest_known, versions
 from brokernat.doctor.probes.channel import Channel, ChannelError
-from brokernat.doctor.probes.dialling import connect, resolve
+from brokernat.doctor.probes.dialling import Streams, connect, resolve
 from brokernat.doctor.probes.greeting import speaks, speaks_kafka
 from brokernat.doctor.probes.hosts_file import deciding_line
 from brokernat.doctor.probes.refused_certificate import presented_chain, shake_hands_undated
 from brokernat.doctor.probes.sasl import log_in
 from brokernat.doctor.probes.tls import about_client_certificate, shake_hands
-
-if TYPE_CHECKING:
-    from brokernat.address import Endpoint
-    from brokernat.doctor.client_side import ClientSide
-    from brokernat.doctor.evidence import Look
-    from brokernat.doctor.probes.dialling import Streams
 
 _REFUSED = ("expired", "untrusted", "unfit")
 _NO_TLS = ("not-tls", "closed")

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from brokernat.doctor.evidence import ExecutorSeen
+from brokernat.doctor.evidence import ExecutorSeen
 
 _OTHERWISE = {
     "no-agent": "no agent",

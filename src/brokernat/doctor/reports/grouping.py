@@ -6,16 +6,11 @@ again; what follows from another finding names it, and needs no remedy of its ow
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from brokernat.doctor.catalogue import catalogue
-from brokernat.doctor.finding import Confidence, Remedy, Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from brokernat.doctor.finding import Finding
+from brokernat.doctor.finding import Confidence, Finding, Remedy, Severity
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ browser would still neither run nor fetch it.
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
-from typing import TYPE_CHECKING
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -27,11 +27,7 @@ from brokernat.doctor.reports.seen import end, seen
 from brokernat.doctor.reports.told import told_lines
 from brokernat.doctor.reports.verdict import count, verdict, worst
 from brokernat.doctor.routes import entrances, groups, routes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brokernat.doctor.runner import Diagnosis, Skipped
+from brokernat.doctor.runner import Diagnosis, Skipped
 
 _DESCRIBED = 12
 _SUBJECTS = 12

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from brokernat.doctor.catalogue import catalogue, page
+from brokernat.doctor.evidence import ExecutorSeen, ListenerSeen
+from brokernat.doctor.finding import Finding
 from brokernat.doctor.reports.seen import end, listener_hop
 from brokernat.doctor.reports.shape_v1 import (
     BootstrapServerV1,
@@ -21,13 +23,8 @@ from brokernat.doctor.reports.shape_v1 import (
 )
 from brokernat.doctor.reports.told import told_v1
 from brokernat.doctor.reports.verdict import verdict, worst
-from brokernat.doctor.routes import entrances, routes
-
-if TYPE_CHECKING:
-    from brokernat.doctor.evidence import ExecutorSeen, ListenerSeen
-    from brokernat.doctor.finding import Finding
-    from brokernat.doctor.routes import Entrance, Route
-    from brokernat.doctor.runner import Cause, Diagnosis
+from brokernat.doctor.routes import Entrance, Route, entrances, routes
+from brokernat.doctor.runner import Cause, Diagnosis
 
 
 def json_v1(diagnosis: Diagnosis) -> dict[str, Any]:

@@ -6,17 +6,12 @@ the same brokers share a line to these. Where they do not name the same ones, a 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from brokernat.doctor.reach import State
 from brokernat.doctor.reports.drawing import Arrow, Box, Picture, folded
-from brokernat.doctor.reports.rows import doors, rows
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from brokernat.doctor.reports.rows import Door, Row
-    from brokernat.doctor.routes import Group
+from brokernat.doctor.reports.rows import Door, Row, doors, rows
+from brokernat.doctor.routes import Group
 
 _GAP, _GROUP_GAP, _TOP, _BELOW = 18, 34, 32, 8
 # x and width of the four columns; the room between them is for words beside arrows.

@@ -6,16 +6,12 @@ is well.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from brokernat.doctor.reach import Hop, State
 from brokernat.doctor.reports.verdict import count
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from brokernat.doctor.routes import Entrance, Group, Route
+from brokernat.doctor.routes import Entrance, Group, Route
 
 _SHOW_ALL = 8
 _NAMED = {State.BROKEN: 5, State.DOUBTFUL: 4, State.OK: 2}

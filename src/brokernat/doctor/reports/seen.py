@@ -6,19 +6,14 @@ broken ones before the others.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
+from brokernat.doctor.evidence import ListenerSeen
 from brokernat.doctor.reach import Hop, State, reach
 from brokernat.doctor.reports.executors import executor_line
 from brokernat.doctor.reports.verdict import count
-from brokernat.doctor.routes import entrances, routes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from brokernat.doctor.evidence import ListenerSeen
-    from brokernat.doctor.routes import Entrance, Route
-    from brokernat.doctor.runner import Diagnosis
+from brokernat.doctor.routes import Entrance, Route, entrances, routes
+from brokernat.doctor.runner import Diagnosis
 
 Line = tuple[State, str]
 _NAMED = {State.OK: 6, State.DOUBTFUL: 12, State.BROKEN: 12}

@@ -6,22 +6,17 @@ whole. What has been said once, a remedy above all, is not said again.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from brokernat.doctor.finding import UNASKED, Severity
 from brokernat.doctor.reach import State
 from brokernat.doctor.reports.folding import folded
-from brokernat.doctor.reports.grouping import by_code, remedy_of
+from brokernat.doctor.reports.grouping import CodeGroup, Statement, by_code, remedy_of
 from brokernat.doctor.reports.seen import seen
 from brokernat.doctor.reports.told import told_lines
 from brokernat.doctor.reports.verdict import count, verdict, worst
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brokernat.doctor.reports.grouping import CodeGroup, Statement
-    from brokernat.doctor.runner import Diagnosis
+from brokernat.doctor.runner import Diagnosis
 
 _SIGNS = {Severity.ERROR: "x", Severity.WARNING: "!", Severity.INFO: "i"}
 _STATES = {State.OK: "ok", State.DOUBTFUL: "! ", State.BROKEN: "x "}

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
-from brokernat.doctor.broker_files.told import told
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brokernat.doctor.broker_files.told import Door, Told, ToldEndpoint
-    from brokernat.doctor.runner import Diagnosis
+from brokernat.doctor.broker_files.told import Door, Told, ToldEndpoint, told
+from brokernat.doctor.runner import Diagnosis
 
 _WORKS = {
     "anywhere": "",

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from brokernat.doctor.finding import Severity
-
-if TYPE_CHECKING:
-    from brokernat.doctor.runner import Diagnosis
+from brokernat.doctor.runner import Diagnosis
 
 _ON_THE_WAY = {
     Severity.ERROR: "something stops clients on the way from here to the brokers",

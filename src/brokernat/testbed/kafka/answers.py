@@ -5,13 +5,10 @@ An error is `(what, code, detail)` or `(code, value)`, with Kafka's number of it
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from brokernat.testbed.kafka.primitives import Reader
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 
 @dataclass(frozen=True, slots=True)

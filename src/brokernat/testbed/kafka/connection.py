@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+import socket
 import struct
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Self
+from types import TracebackType
+from typing import Self
 
 from brokernat.testbed.kafka.primitives import Reader, int16, int32, sized, string
-
-if TYPE_CHECKING:
-    import socket
-    from types import TracebackType
 
 
 class Api(IntEnum):

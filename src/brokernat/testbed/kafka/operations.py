@@ -7,20 +7,15 @@ the PEER endpoints of the plan are where the testbed is at home.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from brokernat.errors import BrokernatError
 from brokernat.testbed.kafka import answers
 from brokernat.testbed.kafka.connection import Api, Connection
-from brokernat.testbed.kafka.primitives import array, int8, int16, int32, int64, sized, string
+from brokernat.testbed.kafka.primitives import Reader, array, int8, int16, int32, int64, sized, string
 from brokernat.testbed.kafka.records import Record, decode_batches, encode_batch, placed
 from brokernat.testbed.polling import wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from brokernat.testbed.kafka.primitives import Reader
 
 _TIMEOUT_MS = 30_000
 _FETCH_BYTES = 8 << 20

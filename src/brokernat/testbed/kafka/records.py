@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import gzip
 import struct
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from brokernat.testbed.kafka.primitives import Reader, int8, int16, int32, int64, varint
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 _OVERHEAD = 12
 _MAGIC = 2

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 from tests.unit.doctor.conftest import BROKERS, WITHOUT_MAP, mapped, reached, refused
 
 from brokernat.doctor.evidence import Advertised, Attempt, Evidence, Leaderless, Look, Path
 from brokernat.doctor.finding import Severity
-from brokernat.doctor.runner import diagnose
-
-if TYPE_CHECKING:
-    from brokernat.doctor.runner import Diagnosis
+from brokernat.doctor.runner import Diagnosis, diagnose
 
 HEALTHY = mapped({1: 1, 2: 2, 3: 3})
 CANONICAL = "resolve_canonical_bootstrap_servers_only"

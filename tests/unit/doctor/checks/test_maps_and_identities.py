@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 from tests.unit.doctor.conftest import BROKERS, GATEWAY, mapped, reached
 
-from brokernat.doctor.evidence import Identity, SaslSeen
+from brokernat.doctor.evidence import Evidence, Identity, SaslSeen
 from brokernat.doctor.finding import Confidence
-from brokernat.doctor.runner import diagnose
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from brokernat.doctor.evidence import Evidence
-    from brokernat.doctor.runner import Diagnosis
+from brokernat.doctor.runner import Diagnosis, diagnose
 
 HEALTHY = mapped({1: 1, 2: 2, 3: 3})
 RULES = HEALTHY.rules or ()

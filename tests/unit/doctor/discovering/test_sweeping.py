@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,11 +12,9 @@ from brokernat.config import Cluster
 from brokernat.doctor.client_side import ClientSide
 from brokernat.doctor.discovering.matching import match
 from brokernat.doctor.discovering.sweeping import Candidates, Progress, sweep
+from brokernat.doctor.evidence import Look
 from brokernat.doctor.probes.look import Looker
 from brokernat.testbed.simulated_serving import serving
-
-if TYPE_CHECKING:
-    from brokernat.doctor.evidence import Look
 
 TIMEOUT = 60
 PROVEN = {"apiversions": {}, "describeconfigs": {"newest_api_versions": 4}}

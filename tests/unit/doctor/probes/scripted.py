@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from kio.schema.errors import ErrorCode
 from kio.schema.list_offsets.v1.response import (
@@ -15,10 +16,7 @@ from kio.schema.metadata.v6.response import MetadataResponse, MetadataResponsePa
 from kio.schema.types import BrokerId, TopicName
 from kio.static.primitive import i32, i32Timedelta
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from brokernat.doctor.probes.channel import Channel
+from brokernat.doctor.probes.channel import Channel
 
 NONE, NOT_LEADER = ErrorCode(0), ErrorCode(6)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import struct
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import pytest
 from kio.schema.describe_groups.v1.response import DescribedGroup, DescribeGroupsResponse
@@ -19,14 +20,9 @@ from kio.static.primitive import i32, i32Timedelta
 from tests.unit.doctor.probes.scripted import NONE, Scripted
 
 from brokernat.doctor.evidence import Advertised, Coordinator, Look
-from brokernat.doctor.probes.channel import ChannelError
+from brokernat.doctor.probes.channel import Channel, ChannelError
 from brokernat.doctor.probes.coordinating import told_by_nodes
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from brokernat.doctor.probes.channel import Channel
-    from brokernat.doctor.probes.look import Looker
+from brokernat.doctor.probes.look import Looker
 
 NOW = i32Timedelta.parse(timedelta())
 LOADING, NOT_COORDINATOR = ErrorCode(14), ErrorCode(16)

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import struct
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING
 
 import pytest
 
 from brokernat.address import Endpoint
 from brokernat.doctor.client_side import ClientSide
+from brokernat.doctor.evidence import Look
 from brokernat.doctor.probes import walk
 from brokernat.doctor.probes.look import Looker
 from brokernat.testbed.simulated import Simulated
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from brokernat.doctor.evidence import Look
 
 NODES = (1, 2, 3)
 TIMEOUT = 60

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import pytest
 from kio.schema.errors import ErrorCode
@@ -18,14 +19,9 @@ from tests.unit.doctor.probes.scripted import NONE, Scripted, metadata
 from brokernat.doctor.evidence import Advertised, Coordinator, Leaderless, Look
 from brokernat.doctor.probes import coordinators
 from brokernat.doctor.probes import survey as module
-from brokernat.doctor.probes.channel import ChannelError
+from brokernat.doctor.probes.channel import Channel, ChannelError
+from brokernat.doctor.probes.look import Looker
 from brokernat.doctor.probes.survey import Survey, survey
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from brokernat.doctor.probes.channel import Channel
-    from brokernat.doctor.probes.look import Looker
 
 LEADER_AWAY, LISTENER_AWAY = ErrorCode(5), ErrorCode(72)
 LOOK = Look("127.0.0.1:9092", "127.0.0.1", knows=(("Metadata", 12),))

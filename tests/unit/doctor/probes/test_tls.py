@@ -11,10 +11,10 @@ import socketserver
 import ssl
 import struct
 import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -23,9 +23,6 @@ from brokernat.config import Cluster
 from brokernat.doctor.client_side import client_side
 from brokernat.doctor.evidence import Look
 from brokernat.doctor.probes.walk import Walk
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 VECTORS = Path(__file__).parents[3] / "vectors" / "tls"
 NAME = "kafka-1.hq.internal"

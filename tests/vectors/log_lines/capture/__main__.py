@@ -12,11 +12,12 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from tests.vectors.log_lines.capture.clients import (
     Connect,
@@ -37,11 +38,7 @@ from tests.vectors.log_lines.capture.small_worlds import OLD, beginning, estrang
 from tests.vectors.log_lines.capture.stage import VERSION, Situation, Stage, forwarding, stage
 
 from brokernat.clients.librdkafka import plugin_library
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from brokernat.testbed import RunningCluster
+from brokernat.testbed import RunningCluster
 
 VERSIONS = ("2.4.1", "2.8.2", "3.0.2", "3.4.1", "3.9.2", "4.0.2", "4.4.0")
 EDGES = ("2.4.1", "4.4.0")

@@ -8,20 +8,17 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from tests.integration.python_clients.libraries import LOCK, installed
 from tests.matrix.programs import kafka_clients
+from tests.vectors.log_lines.capture.stage import Situation
 
 from brokernat import __version__
 from brokernat.jvm import agent_jar, resolve
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from tests.vectors.log_lines.capture.stage import Situation
 
 HERE = Path(__file__).parent
 SECONDS = 9

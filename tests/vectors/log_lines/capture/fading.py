@@ -11,14 +11,11 @@ import socket
 import socketserver
 import threading
 import time
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from enum import Enum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from brokernat.address import Endpoint
+from brokernat.address import Endpoint
 
 _WORKS = 3.0
 

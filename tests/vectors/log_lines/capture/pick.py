@@ -11,15 +11,12 @@ import json
 import re
 import sys
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from brokernat.doctor.explaining.recognising import recognise
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brokernat.doctor.explaining.symptom import Role
+from brokernat.doctor.explaining.symptom import Role
 
 VECTORS = Path(__file__).parents[1]
 _MOST, _LONGEST, _HEALTHY = 5, 900, 60

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
-from brokernat.testbed import ClusterOptions, Listener, LoopbackWorld, Protocol
+from brokernat.testbed import ClusterOptions, Listener, LoopbackWorld, Protocol, RunningCluster
 from brokernat.testbed.polling import wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brokernat.testbed import RunningCluster
 
 OLD = "2.4.1"
 

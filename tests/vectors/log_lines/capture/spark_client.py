@@ -9,14 +9,12 @@ import json
 import sys
 import tempfile
 import traceback
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from pyspark.sql import SparkSession
 
 from brokernat.clients.spark.connector import connector_jars
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _PATIENCE = {
     "kafka.default.api.timeout.ms": "4000",

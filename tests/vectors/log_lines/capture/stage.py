@@ -12,18 +12,15 @@ import ssl
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from brokernat.address import Endpoint
 from brokernat.testbed import ClusterOptions, Listener, LoopbackWorld, Protocol, Record
 from brokernat.testbed.tls import TRUST_P12, TRUST_PEM
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from brokernat.address import Endpoint
 
 VERSION = "4.4.0"
 TOPIC = "orders"
