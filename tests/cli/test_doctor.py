@@ -129,7 +129,7 @@ def test_evidence_that_was_touched(run: Run, folder: Path, monkeypatch: pytest.M
         assert words in said
     (folder / "seen.json").write_text("\ufeff" + whole, "utf-8")
     assert run("doctor", "--from", "seen.json").startswith("exit 5\n")
-    monkeypatch.setattr("brokernat.cli.saved_evidence._LARGEST", 1000)
+    monkeypatch.setattr("brokernat.cli.doctor._LARGEST_EVIDENCE", 1000)
     assert "larger than evidence ever is" in run("doctor", "--from", "seen.json")
 
 

@@ -5,7 +5,7 @@ from typing import Any, cast
 import pytest
 
 from brokernat.cli import pipeline
-from brokernat.cli.spark_options import SparkOptions
+from brokernat.cli.spark import SparkOptions
 from brokernat.clients import spark
 from brokernat.clients.spark.proof import Outcome, Proof, ProofRow
 from brokernat.pipelines import preflight
@@ -31,6 +31,6 @@ def test_the_steps_wait_only_for_executors_that_have_answered(
     monkeypatch.setattr(preflight, "try_steps", lambda *_: [tried])
     monkeypatch.setattr(spark, "prove", lambda *_, **__: proof)
     wanted = SparkOptions(None, (), "auto", None, 60.0)
-    found, seen = pipeline._look(cast("Any", None), cast("Any", type("P", (), {"clusters": ()})), wanted)
+    found, seen = pipeline._preflight(cast("Any", None), cast("Any", type("P", (), {"clusters": ()})), wanted)
     assert seen is proof
     assert [result.message for result in found.results] == steps

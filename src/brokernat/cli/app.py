@@ -16,13 +16,13 @@ import click
 
 import brokernat
 from brokernat.cli import console, exit_codes
-from brokernat.cli.ending import internal_report, usage_report
+from brokernat.cli.error_reports import internal_report, usage_report
 from brokernat.cli.examples import with_examples
 from brokernat.errors import BrokernatError
 
 # name: (module and function, one line of help)
 COMMANDS = {
-    "init": ("brokernat.cli.init:init", "Write a commented brokernat.yaml."),
+    "init": ("brokernat.cli.config:init", "Write a commented brokernat.yaml."),
     "config": ("brokernat.cli.config:config", "Check brokernat.yaml; print its JSON Schema."),
     "map": ("brokernat.cli.map:map_", "Check, try and export an address map."),
     "doctor": ("brokernat.cli.doctor:doctor", "Say what is wrong between here and every broker, and what to change."),
@@ -34,8 +34,8 @@ COMMANDS = {
     "exec": ("brokernat.cli.exec:exec_", "Run any JVM, librdkafka or Python program with an address map."),
     "render": ("brokernat.cli.render:render", "Write what the map implies for nginx, a hosts file, Spark, Spring ..."),
     "ship": ("brokernat.cli.ship:ship", "Ship log files or standard input to a topic, without losing any."),
-    "agent": ("brokernat.cli.agent:agent", "Show or copy the agent jar for your own Java program."),
-    "plugin": ("brokernat.cli.plugin:plugin", "Show or copy the plug-in for your own librdkafka program."),
+    "agent": ("brokernat.cli.libraries:agent", "Show or copy the agent jar for your own Java program."),
+    "plugin": ("brokernat.cli.libraries:plugin", "Show or copy the plug-in for your own librdkafka program."),
     "bundle": ("brokernat.cli.bundle:bundle", "Collect everything for a network without registries."),
 }
 

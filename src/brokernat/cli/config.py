@@ -1,16 +1,35 @@
-"""`brokernat config check` and `config schema`."""
+"""`brokernat init`, `config check` and `config schema`: the file brokernat.yaml itself."""
 
 from __future__ import annotations
 
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import click
 
-from brokernat.cli import console
-from brokernat.cli.options import config_option, fail_on_option, findings_code, format_option
+from brokernat.cli import console, exit_codes
+from brokernat.cli.options import config_option, fail_on_option, format_option
 from brokernat.config import Config
 from brokernat.errors import ConfigError, Problem
+
+
+@click.command()
+@config_option
+def init(config_file: Path) -> None:
+    """Write a commented brokernat.yaml, never over an existing one."""
+    text = files("brokernat.config").joinpath("starter.yaml").read_text("utf-8")
+    try:
+        with config_file.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        hint = "name another file with `--config FILE`, or move this one away"
+        raise ConfigError(Problem("file-exists", f"`{config_file}` exists and is left as it is", hint)) from None
+    except OSError as error:
+        message = f"`{config_file}` cannot be written: {error.strerror}"
+        raise ConfigError(Problem("file-unwritable", message)) from None
+    console.data(str(config_file))
+    console.note("edit it, then run `brokernat config check`")
 
 
 @click.group()
@@ -32,16 +51,16 @@ def check(config_file: Path, fail_on: str, output: str, skip_secrets: bool) -> i
         loaded = load(config_file, resolve_secrets=not skip_secrets)
     except ConfigError as error:
         if output == "json":
-            console.json_data(_as_json(config_file, [("error", problem) for problem in error.problems]))
+            console.json_data(_config_json(config_file, [("error", problem) for problem in error.problems]))
             return error.exit_code
         raise
     found = list(lint_config(loaded, read_document(config_file)))
     if output == "json":
-        console.json_data(_as_json(config_file, [(severity.value, problem) for severity, problem in found]))
+        console.json_data(_config_json(config_file, [(severity.value, problem) for severity, problem in found]))
     for severity, problem in found if output == "text" else ():
         console.report(problem.report(severity.value) + "\n")
     console.note(_summary(config_file, loaded, len(found)))
-    return findings_code((severity for severity, _ in found), fail_on)
+    return exit_codes.findings_code((severity for severity, _ in found), fail_on)
 
 
 @config.command()
@@ -62,7 +81,7 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _as_json(path: Path, found: list[tuple[str, Problem]]) -> dict[str, Any]:
+def _config_json(path: Path, found: list[tuple[str, Problem]]) -> dict[str, Any]:
     return {
         "version": 1,
         "file": str(path),

@@ -15,13 +15,25 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TextIO
 
+from brokernat.cli.signals import sigterm_as_interrupt
 from brokernat.errors import ConfigError, Problem
 
 _NARROWEST, _WIDEST = 40, 100
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7e]")
+_BOLD, _RED, _GREEN, _YELLOW, _CYAN = "1", "1;31", "32", "1;33", "36"
+_STYLES = (
+    (re.compile(r"\A.+"), _BOLD),
+    (re.compile(r"^root cause:", re.MULTILINE), _RED),
+    (re.compile(r"^(?:[a-z][a-z' ]+)$", re.MULTILINE), _BOLD),
+    (re.compile(r"^  x(?= )", re.MULTILINE), _RED),
+    (re.compile(r"^  !(?= )", re.MULTILINE), _YELLOW),
+    (re.compile(r"^  ok(?= )", re.MULTILINE), _GREEN),
+    (re.compile(r"^  i(?= BN)", re.MULTILINE), _CYAN),
+)
 
 
 class ReaderGoneError(Exception):
@@ -30,13 +42,13 @@ class ReaderGoneError(Exception):
 
 def data(text: str) -> None:
     """One piece of the command's result; a line end is added."""
-    _write(text)
+    _write_stdout(text)
 
 
 def json_data(value: object) -> None:
     """The command's result for programs."""
     text = json.dumps(value, indent=2, ensure_ascii=not codecs.lookup(_encoding(sys.stdout)).name.startswith("utf"))
-    _write(_BEYOND_ASCII.sub(lambda found: found[0] if found[0].isprintable() else json.dumps(found[0])[1:-1], text))
+    _write_stdout(_BEYOND_ASCII.sub(_json_escape, text))
 
 
 def table(headings: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
@@ -56,38 +68,75 @@ def is_terminal(stream: TextIO | None) -> bool:
     return stream is not None and not stream.closed and stream.isatty()
 
 
+def wants_color(stream: TextIO | None, environ: Mapping[str, str]) -> bool:
+    """Whether this stream shows colour and its reader has not declined it (`NO_COLOR`, https://no-color.org)."""
+    return is_terminal(stream) and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
+
+
+def colored(report: str) -> str:
+    """The doctor's report with the escape sequences of a terminal.
+
+    The report is complete without: colour only repeats what words and signs say. So it is added at the very end, to
+    finished lines, and no part of the report knows of it.
+    """
+    for pattern, style in _STYLES:
+        report = pattern.sub(rf"\033[{style}m\g<0>\033[0m", report)
+    return report
+
+
+@contextmanager
+def progress_line(text: str) -> Iterator[Callable[[str], None]]:
+    """A moving line on a terminal, in ASCII and gone in the end; yields what replaces its text.
+
+    The cursor is hidden meanwhile, so SIGTERM must not end the process where it stands: it ends it as Ctrl-C does.
+    """
+    with sigterm_as_interrupt():
+        if not is_terminal(sys.stderr):
+            yield lambda _: None
+            return
+        from rich.console import Console
+
+        # `|/-\` can be shown everywhere.
+        with Console(stderr=True, highlight=False, markup=False).status(text, spinner="line") as status:
+            yield status.update
+
+
 def note(text: str) -> None:
     """Something for the person, not for the pipe."""
-    _tell(text)
+    _write_stderr(text)
 
 
 def report(text: str) -> None:
     """An error, a warning, with its hint."""
-    _tell(text)
+    _write_stderr(text)
 
 
-def _write(text: str) -> None:
+def _json_escape(found: re.Match[str]) -> str:
+    return found[0] if found[0].isprintable() else json.dumps(found[0])[1:-1]
+
+
+def _write_stdout(text: str) -> None:
     encoding = _encoding(sys.stdout)
     try:
         print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
     except BrokenPipeError:
-        _give_up(sys.stdout)
+        _discard(sys.stdout)
         raise ReaderGoneError from None
     except OSError as error:
-        _give_up(sys.stdout)
+        _discard(sys.stdout)
         raise ConfigError(Problem("file-unwritable", f"stdout cannot be written: {error.strerror}")) from None
 
 
-def _tell(text: str) -> None:
+def _write_stderr(text: str) -> None:
     if sys.stderr is None:
         return
     try:
         print(text, file=sys.stderr, flush=True)
     except OSError:
-        _give_up(sys.stderr)
+        _discard(sys.stderr)
 
 
-def _give_up(stream: TextIO) -> None:
+def _discard(stream: TextIO) -> None:
     """Python flushes once more when it ends, and would complain."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 

@@ -1,29 +1,34 @@
 """`brokernat discover`: which broker answers behind which endpoint, and the address map that follows.
 
 The result goes to stdout; the moving line, differences and questions to stderr. A file is changed only after its
-difference was shown, and only by somebody who agreed: at the terminal, or beforehand with `--yes`.
+difference was shown, and only after somebody agreed: at the terminal, or beforehand with `--yes`. The rules go into a
+cluster of `brokernat.yaml` or into a rules file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
-from brokernat.address import Endpoint
-from brokernat.cli import console
-from brokernat.cli.cluster_choice import chosen_cluster
-from brokernat.cli.discover_writing import may_write, rules_text, write_config, write_rules
-from brokernat.cli.extras import needing_kio
-from brokernat.cli.file_change import can_ask
-from brokernat.cli.looking import looking
-from brokernat.cli.options import EXIT_FINDINGS, SECONDS, config_option, format_option, token_command_option
-from brokernat.cli.whole_file import require_place
+from brokernat.address import AddressMap, Endpoint
+from brokernat.cli import console, exit_codes
+from brokernat.cli.clusters import chosen_cluster
+from brokernat.cli.error_reports import kio_required
+from brokernat.cli.files import can_ask, edit_file, require_writable_place
+from brokernat.cli.options import SECONDS, config_option, format_option, token_command_option
 from brokernat.config import Cluster
+from brokernat.config.editing import address_map_lines
 from brokernat.config.merging import ProvenRule
 from brokernat.doctor.discovering.matching import Discovery
-from brokernat.errors import NothingReachableError
+from brokernat.doctor.discovering.proposing import host_to_host, network_rule
+from brokernat.doctor.finding import Finding, Severity
+from brokernat.doctor.reports.folding import folded
+from brokernat.doctor.reports.json_v1 import finding_v1
+from brokernat.doctor.reports.printable import printable
+from brokernat.errors import ConfigError, NothingReachableError, Problem
 
 _STDOUT = "-"
 
@@ -95,7 +100,7 @@ def discover(
             console.data(rules_text("", proven).removesuffix("\n"))
         elif file:
             write_rules(Path(file), found, proven, yes=yes)
-    return 0 if found.whole else EXIT_FINDINGS
+    return 0 if found.whole else exit_codes.FINDINGS
 
 
 def _require_sense(servers: Sequence[str], file: str | None, output: str, *, write: bool) -> None:
@@ -111,7 +116,7 @@ def _require_file(file: Path | None, *, yes: bool) -> None:
     """What keeps a file from being written is said before the network is looked at, which takes a while."""
     if file is None:
         return
-    require_place(file)
+    require_writable_place(file)
     if file.exists() and not yes and not can_ask():
         raise click.UsageError("nobody is there to agree to a change of a file: say `--yes`, or leave out `--write`")
 
@@ -119,10 +124,10 @@ def _require_file(file: Path | None, *, yes: bool) -> None:
 def _found(
     cluster: Cluster, candidates: Sequence[Endpoint], timeout: float, server_name: str | None, token_command: str | None
 ) -> Discovery:
-    with needing_kio("discover"):
+    with kio_required("discover"):
         from brokernat.doctor.discovering.matching import match
         from brokernat.doctor.discovering.sweeping import sweep
-    with looking("asking the bootstrap servers") as say:
+    with console.progress_line("asking the bootstrap servers") as say:
         return match(
             sweep(
                 cluster,
@@ -136,7 +141,7 @@ def _found(
 
 
 def _show(found: Discovery, proven: Sequence[ProvenRule], given: Cluster | None, file: str | None, output: str) -> None:
-    from brokernat.cli.discover_report import as_json, as_text
+    from brokernat.cli.discover import as_json, as_text
 
     if output == "json":
         console.json_data(as_json(found, proven))
@@ -144,3 +149,189 @@ def _show(found: Discovery, proven: Sequence[ProvenRule], given: Cluster | None,
     to_stdout = file != _STDOUT
     text = as_text(found, proven, console.width(), given, with_rules=to_stdout)
     (console.data if to_stdout else console.note)(text)
+
+
+_SIGNS = {Severity.ERROR: "x", Severity.WARNING: "!", Severity.INFO: "i"}
+_COLUMNS = ("node", "advertised", "candidate", "method", "confidence")
+_SECTION = "  "
+
+
+def as_text(
+    found: Discovery, proven: Sequence[ProvenRule], width: int, given: Cluster | None = None, *, with_rules: bool = True
+) -> str:
+    """The whole report; no line end at its end.
+
+    Args:
+        given: a cluster that no file has: the rules are shown as a section to start a file with.
+        with_rules: False where they go elsewhere.
+    """
+    lines = [*_seen(found, width), *(_outcome(found, proven, width, given) if with_rules else ())]
+    return "\n".join(lines).removesuffix("\n")
+
+
+def as_json(found: Discovery, proven: Sequence[ProvenRule]) -> dict[str, Any]:
+    """Version 1."""
+    return {
+        "version": 1,
+        "cluster": found.cluster,
+        "cluster_id": found.cluster_id,
+        "listener": found.listener,
+        "taken_at": found.taken_at,
+        "whole": found.whole,
+        "entries": [
+            {
+                "node_id": entry.node_id,
+                "advertised": entry.advertised,
+                "candidate": entry.candidate,
+                "method": entry.method,
+                "confidence": entry.confidence.value,
+            }
+            for entry in found.entries
+        ],
+        "missing": [{"node_id": node.node_id, "advertised": node.endpoint} for node in found.missing],
+        "rules": [{"rule": str(new.rule), "comment": new.comment} for new in proven],
+        "other_candidates": dict(found.silent),
+        "findings": [finding_v1(finding) for finding in found.findings],
+    }
+
+
+def _seen(found: Discovery, width: int) -> Iterator[str]:
+    if found.nodes:
+        listener = f" on listener {found.listener}" if found.listener else ""
+        number = "1 broker is" if len(found.nodes) == 1 else f"{len(found.nodes)} brokers are"
+        yield from folded(f"{number} advertised{listener}, cluster {found.cluster_id}", width, "", "  ")
+        yield ""
+        yield from _table(found, width)
+        yield ""
+    if found.silent:
+        told = ", ".join(f"{number} {what}" for what, number in sorted(found.silent.items()))
+        yield from folded(f"other candidates: {told}", width, "", "  ")
+        yield ""
+    for finding in found.findings:
+        yield from _finding(finding, width)
+    if found.findings and found.nodes:
+        yield ""
+
+
+def _outcome(found: Discovery, proven: Sequence[ProvenRule], width: int, given: Cluster | None) -> Iterator[str]:
+    if found.direct:
+        yield "every broker can be dialled as it is advertised: no map is needed"
+    elif proven:
+        yield from _rules(found, proven, width, given)
+    elif found.nodes:
+        yield "no rule is proven"
+
+
+def _table(found: Discovery, width: int) -> Iterator[str]:
+    """Columns where they fit, else two lines for each node."""
+    rows = [tuple(map(str, row)) for row in _rows(found)]
+    table = console.table(_COLUMNS, rows)
+    if max(map(len, table.splitlines())) <= width:
+        yield table
+        return
+    for node, advertised, candidate, method, confidence in rows:
+        yield from folded(f"node {node} advertises {advertised}", width, "", "  ")
+        told = confidence if candidate == "-" else f"{candidate}, by {method}, {confidence}"
+        yield from folded(told, width, "  ", "    ")
+
+
+def _rows(found: Discovery) -> Iterator[tuple[object, ...]]:
+    entries = {entry.node_id: entry for entry in found.entries}
+    for node in found.nodes:
+        entry = entries.get(node.node_id)
+        if entry is None:
+            yield node.node_id, printable(node.endpoint), "-", "-", "not found"
+        else:
+            yield node.node_id, printable(node.endpoint), entry.candidate, entry.method, entry.confidence
+
+
+def _finding(finding: Finding, width: int) -> Iterator[str]:
+    sign = f"{_SIGNS[finding.severity]} {finding.code} "
+    yield from folded(f"{finding.subject}: {finding.message}", width, sign, " " * len(sign))
+    for line in (*finding.evidence, *finding.remedy.client, *finding.remedy.broker):
+        yield from folded(line, width, " " * (len(sign) + 2), " " * (len(sign) + 4))
+
+
+def _rules(found: Discovery, proven: Sequence[ProvenRule], width: int, given: Cluster | None) -> Iterator[str]:
+    if host_to_host(found.entries) and len(str(proven[0].rule).split(":")) == 1:
+        yield from folded("every port is kept, so the rules are for hosts; --port-rules names ports", width, "", "  ")
+        network = network_rule(found.entries)
+        if network is not None:
+            words = f"`{network}` would say the same of these hosts, and of others that were not looked at"
+            yield from folded(words, width, "", "  ")
+        yield ""
+    if given is None:
+        yield "rules to copy"
+        yield from address_map_lines(proven)
+        return
+    yield "a brokernat.yaml to start with (`brokernat init` writes one with explanations)"
+    yield ""
+    yield "clusters:"
+    yield f"{_SECTION}hq:"
+    yield f"{_SECTION * 2}bootstrap_servers: {','.join(map(str, given.bootstrap_servers))}"
+    yield from address_map_lines(proven, _SECTION * 2)
+
+
+def may_write(found: Discovery, *, partial: bool) -> bool:
+    """Whether all is proven, or part of it is enough; says so where not."""
+    if found.whole or partial:
+        return True
+    console.report("nothing is written: not every node is proven\n\nhint: `--partial` writes what is")
+    return False
+
+
+def write_config(file: Path, looked_at: Cluster, found: Discovery, proven: Sequence[ProvenRule], *, yes: bool) -> None:
+    """Update the map of a cluster in `brokernat.yaml`.
+
+    Raises:
+        ConfigError: the file cannot be edited in place, or written, or is about another cluster by now.
+    """
+    from brokernat.config import load
+    from brokernat.config.editing import with_address_map
+
+    def edit(text: str | None) -> str:
+        # Looking took a while, and an editor may have been open.
+        now = load(file, resolve_secrets=False).cluster(looked_at.name)
+        if text is None or now.bootstrap_servers != looked_at.bootstrap_servers:
+            message = f"the bootstrap servers of `{looked_at.name}` in `{file}` are others by now: nothing is written"
+            raise ConfigError(Problem("file-changed", message, "discover once more"))
+        return with_address_map(text, looked_at.name, proven, str(file))
+
+    edit_file(file, edit, yes=yes)
+    _note_unused(load(file, resolve_secrets=False).cluster(looked_at.name).address_map, found)
+
+
+def write_rules(file: Path, found: Discovery, proven: Sequence[ProvenRule], *, yes: bool) -> None:
+    """Make a rules file, or update it.
+
+    Raises:
+        ConfigError: the file holds something else, or cannot be written.
+    """
+    from brokernat.config.rules_file import read_rules_file
+
+    def edit(text: str | None) -> str:
+        if text is not None:
+            # For its own words about a file that is something else.
+            read_rules_file(file)
+        return rules_text(text or "", proven)
+
+    edit_file(file, edit, yes=yes)
+    _note_unused(read_rules_file(file), found)
+
+
+def _note_unused(address_map: AddressMap | None, found: Discovery) -> None:
+    """Rules stay that somebody wrote; those about brokers that are no more are told."""
+    from brokernat.address import Endpoint
+
+    advertised = [Endpoint.parse(entry.advertised) for entry in found.entries]
+    for rule in address_map.rules if address_map and found.whole else ():
+        if not any(map(rule.pattern.matches, advertised)):
+            console.note(f"the rule `{rule}` names no broker of this cluster: remove it if it is old [BN606]")
+
+
+def rules_text(before: str, proven: Sequence[ProvenRule]) -> str:
+    """The text of a rules file, with what is in it before."""
+    from brokernat.config.editing import with_rules
+
+    title = "# Address map: advertised = reachable, the first match wins.\n"
+    return with_rules(before or title, proven)

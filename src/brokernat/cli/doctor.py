@@ -1,39 +1,133 @@
-"""`brokernat doctor`: what is wrong between here and every broker.
+"""`brokernat doctor`: what is wrong between this machine and every broker.
 
-The cluster is one of the file, or given on the spot by `--bootstrap-server`. `--save` keeps what was seen, `--from`
-makes the report of it elsewhere, without a network. With `--bootstrap-server` there is no login: credentials belong
-into the file, where they can be references.
+The cluster is one of the file, or given by `--bootstrap-server`. `--save` writes the evidence to a file, `--from` makes
+the report from it elsewhere, without a network; such a file may be damaged, edited or of another version, so every
+fault in it is reported with its place. A wrong option is reported before the network is probed, which takes a while,
+and the report is printed even where a file cannot be written.
 """
 
 from __future__ import annotations
 
+import os
+import re
+import shlex
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import click
 
-from brokernat.cli.cluster_choice import chosen_cluster
-from brokernat.cli.doctor_report import listed_checks, report, report_options
-from brokernat.cli.executor_findings import spark_options, with_executors
-from brokernat.cli.extras import needing_kio
-from brokernat.cli.looking import looking
+from brokernat.cli import console, exit_codes
+from brokernat.cli.clusters import chosen_cluster
+from brokernat.cli.error_reports import kio_required
+from brokernat.cli.files import is_regular_or_new, require_writable_place, write_atomically
 from brokernat.cli.options import SECONDS, config_option, fail_on_option, format_option, token_command_option
-from brokernat.cli.saved_evidence import read_evidence
-from brokernat.cli.spark_options import with_spark
+from brokernat.cli.spark import executor_options, with_executors, with_spark
 from brokernat.config import Cluster
 from brokernat.doctor.evidence import Evidence
+from brokernat.doctor.runner import Diagnosis
 from brokernat.doctor.suppressing import Suppression
+from brokernat.errors import ConfigError, MissingToolError, NothingReachableError, Problem
 
-_LONGEST = 2**15 - 1
+_LONGEST_NAME = 2**15 - 1
+_PAGE_BEGINS = re.compile(rb"(?s).{0,900}<meta name=\"generator\" content=\"brokernat ")
+_HEAD_SIZE = 1024
+_EVIDENCE_BEGINS = re.compile(rb'\s*\{\s*"taken_at"')
+"""By this a file is known that `--save` may write over."""
+_LARGEST_EVIDENCE = 1 << 28
 
 
-def _sayable(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
+def _kafka_names(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
     """Names that Kafka's protocol can carry: UTF-8, and a length of two bytes."""
     for name in names:
-        if len(name.encode(errors="replace")) > _LONGEST or name != name.encode(errors="replace").decode():
+        if len(name.encode(errors="replace")) > _LONGEST_NAME or name != name.encode(errors="replace").decode():
             raise click.BadParameter("no name that Kafka knows: it is too long, or no UTF-8 text")
     return names
+
+
+def _suppressions(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> tuple[Suppression, ...]:
+    if not texts:
+        return ()
+    from brokernat.doctor.suppressing import Suppression
+
+    return tuple(map(Suppression.parse, texts))
+
+
+def _html_file(_: click.Context, __: click.Parameter, file: Path | None) -> Path | None:
+    if file is not None and find_spec("jinja2") is None:
+        raise MissingToolError("`--html` needs Jinja2", hint="pip install 'brokernat[doctor]'")
+    return _replaceable(file, _PAGE_BEGINS, "a page of the doctor")
+
+
+def _evidence_file(_: click.Context, __: click.Parameter, file: Path | None) -> Path | None:
+    return _replaceable(file, _EVIDENCE_BEGINS, "evidence")
+
+
+def _replaceable(file: Path | None, begins: re.Pattern[bytes], what: str) -> Path | None:
+    """The file, where it can be written and holds nothing else: a slip of the hand would cost a brokernat.yaml."""
+    if file is None:
+        return None
+    require_writable_place(file)
+    if is_regular_or_new(file) and file.exists():
+        try:
+            with file.open("rb") as opened:
+                beginning = opened.read(_HEAD_SIZE)
+        except OSError as error:
+            raise ConfigError(Problem("file-unreadable", f"`{file}` cannot be read: {error.strerror}")) from None
+        if beginning.strip() and not begins.match(beginning):
+            message = f"`{file}` exists, is not {what}, and is left as it is"
+            raise ConfigError(Problem("file-exists", message, "name another file"))
+    return file
+
+
+def _print_schema(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
+    if asked:
+        from brokernat.doctor.reports.shape_v1 import schema_v1
+
+        console.data(schema_v1().rstrip("\n"))
+        ctx.exit()
+
+
+def _report_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--save`, `--html`, `--suppress`, `--list-checks`, `--schema`, as arguments of these names; the last is none."""
+    for option in (
+        click.option(
+            "--schema",
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_print_schema,
+            help="Print the JSON Schema of `--format json`.",
+        ),
+        click.option("--list-checks", is_flag=True, help="Print every check and look at nothing."),
+        click.option(
+            "--suppress",
+            metavar="CODE[=SUBJECT]",
+            multiple=True,
+            callback=_suppressions,
+            help="Findings that decide nothing; `*` stands for any text; repeatable.",
+        ),
+        click.option(
+            "--html",
+            metavar="FILE",
+            type=click.Path(path_type=Path),
+            callback=_html_file,
+            help="Also write the report as one HTML page.",
+        ),
+        click.option(
+            "--save",
+            metavar="FILE",
+            type=click.Path(path_type=Path),
+            callback=_evidence_file,
+            help="Keep what was seen, without secrets.",
+        ),
+    ):
+        command = option(command)
+    return command
 
 
 @click.command()
@@ -58,16 +152,16 @@ def _sayable(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> t
     "groups",
     metavar="GROUP",
     multiple=True,
-    callback=_sayable,
+    callback=_kafka_names,
     help="Also ask who coordinates it; repeatable.",
 )
 @click.option(
-    "--transactional-id", "transactional_ids", metavar="ID", multiple=True, callback=_sayable, help="Likewise."
+    "--transactional-id", "transactional_ids", metavar="ID", multiple=True, callback=_kafka_names, help="Likewise."
 )
 @token_command_option
 @click.option("--on-executors", is_flag=True, help="Also ask the driver and every executor of a Spark application.")
 @with_spark
-@report_options
+@_report_options
 @fail_on_option
 @format_option
 def doctor(
@@ -94,14 +188,14 @@ def doctor(
     from brokernat.doctor.broker_files.opening import read_broker_files, without_network
 
     if list_checks:
-        return listed_checks(output)
+        return _list_checks(output)
     if save is not None and save == html:
         raise click.UsageError("`--save` and `--html` name the same file")
     if source is not None and (cluster or servers or rules or on_executors):
         raise click.UsageError("`--from` excludes `--cluster`, `--bootstrap-server`, `--map` and `--on-executors`")
     if source is not None and (groups or transactional_ids or token_command):
         raise click.UsageError("`--from` excludes `--group`, `--transactional-id` and `--token-command`")
-    wanted = spark_options(spark, on_executors=on_executors)
+    wanted = executor_options(spark, on_executors=on_executors)
     files = read_broker_files(broker_files)
     if source:
         evidence = read_evidence(source)
@@ -115,11 +209,108 @@ def doctor(
             evidence = with_executors(evidence, looked_at, wanted)
     if files:
         evidence = replace(evidence, files=files)
-    return report(evidence, output=output, save=save, html=html, suppress=suppress, fail_on=fail_on)
+    return _report(evidence, output=output, save=save, html=html, suppress=suppress, fail_on=fail_on)
 
 
 def _collected(cluster: Cluster, timeout: float, **asked: Any) -> Evidence:
-    with needing_kio("the doctor"):
+    with kio_required("the doctor"):
         from brokernat.doctor.collecting import collect
-    with looking("looking at the bootstrap servers and at what they advertise"):
+    with console.progress_line("looking at the bootstrap servers and at what they advertise"):
         return collect(cluster, timeout, **asked)
+
+
+def _list_checks(output: str) -> int:
+    """`--list-checks`."""
+    from brokernat.doctor.catalogue import catalogue, page
+
+    entries = catalogue().values()
+    if output == "json":
+        console.json_data([{"code": each.code, "title": each.title, "doc": page(each.code)} for each in entries])
+    else:
+        console.data(console.table(("code", "check"), ((each.code, each.title) for each in entries)))
+    return 0
+
+
+def _report(
+    evidence: Evidence,
+    *,
+    output: str,
+    save: Path | None,
+    html: Path | None,
+    suppress: Sequence[Suppression],
+    fail_on: str,
+) -> int:
+    """Diagnose and tell; the result is the exit code.
+
+    Raises:
+        ConfigError: `save` or `html` cannot be written; the rest is done.
+    """
+    from brokernat.doctor.runner import diagnose
+
+    diagnosis = diagnose(evidence, suppressions=suppress)
+    for each in suppress:
+        if not any(each.covers(finding) for finding in diagnosis.suppressed):
+            console.note(f"`--suppress {each}` matched nothing")
+    problems: list[Problem] = []
+    for file, write in ((save, partial(_write_evidence, evidence)), (html, partial(_write_page, diagnosis))):
+        try:
+            if file is not None:
+                write(file)
+        except ConfigError as error:
+            problems += error.problems
+    _print(diagnosis, output)
+    if problems:
+        raise ConfigError(*problems)
+    if evidence.bootstraps and not any(look.answers for look in evidence.bootstraps):
+        return NothingReachableError.exit_code
+    return exit_codes.findings_code((finding.severity for finding in diagnosis.findings), fail_on)
+
+
+def _write_page(diagnosis: Diagnosis, file: Path) -> None:
+    from brokernat.doctor.reports.html import html_page
+
+    write_atomically(file, html_page(diagnosis))
+    console.note(f"{file}: the report as a page")
+
+
+def _print(diagnosis: Diagnosis, output: str) -> None:
+    from brokernat.doctor.reports.json_v1 import json_v1
+    from brokernat.doctor.reports.terminal import terminal
+
+    if output == "json":
+        console.json_data(json_v1(diagnosis))
+    else:
+        text = terminal(diagnosis, console.width())
+        console.data(console.colored(text) if console.wants_color(sys.stdout, os.environ) else text)
+
+
+def read_evidence(file: Path) -> Evidence:
+    """What was kept.
+
+    Raises:
+        ConfigError: the file cannot be read, or holds no evidence.
+    """
+    from brokernat.doctor.evidence import from_json
+
+    try:
+        with file.open("rb") as opened:
+            data = opened.read(_LARGEST_EVIDENCE + 1)
+        if len(data) > _LARGEST_EVIDENCE:
+            raise ConfigError(Problem("file-unreadable", f"`{file}` is larger than evidence ever is"))
+        text = data.decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise ConfigError(Problem("file-unreadable", f"`{file}` cannot be read: {reason}")) from None
+    return from_json(text, str(file))
+
+
+def _write_evidence(evidence: Evidence, file: Path) -> None:
+    """Keep it.
+
+    Raises:
+        ConfigError: the file cannot be written.
+    """
+    from brokernat.doctor.evidence import to_json
+
+    write_atomically(file, to_json(evidence))
+    console.note(f"{file}: what was seen; `brokernat doctor --from {shlex.quote(str(file))}` makes this report of it")

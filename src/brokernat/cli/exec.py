@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from brokernat.cli import console, exit_codes
-from brokernat.cli.ending import internal_report, usage_report
+from brokernat.cli.error_reports import internal_report, usage_report
 from brokernat.cli.options import config_option, format_option
 from brokernat.clients.launch import Launch
 from brokernat.config import Cluster

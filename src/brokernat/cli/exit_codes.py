@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from enum import StrEnum
 from typing import Final
 
 INTERNAL: Final = 1
@@ -30,3 +32,11 @@ TABLE = {
     "141": "Whoever read stdout went away (`| head`).",
     "143": "Stopped by SIGTERM, after a clean finish of the batch.",
 }
+
+
+def findings_code(severities: Iterable[StrEnum], fail_on: str) -> int:
+    """The exit code for what was found: 5 with errors, 4 with warnings where these count, else 0."""
+    found = {severity.value for severity in severities}
+    if "error" in found:
+        return FINDINGS
+    return WARNINGS if "warning" in found and fail_on == "warning" else 0

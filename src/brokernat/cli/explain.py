@@ -14,8 +14,8 @@ from typing import IO, cast
 
 import click
 
-from brokernat.cli import console
-from brokernat.cli.options import EXIT_FINDINGS, format_option
+from brokernat.cli import console, exit_codes
+from brokernat.cli.options import format_option
 from brokernat.doctor.explaining.log import Account
 from brokernat.errors import ConfigError, Problem
 
@@ -64,7 +64,7 @@ def _told(found: Account, output: str) -> int:
             "hint: errors of a client are lines at WARN or ERROR and `Caused by:`; docs/reference/log-lines.md has all "
             "that are known. `brokernat doctor --bootstrap-server HOST:PORT` looks for itself"
         )
-        return EXIT_FINDINGS
+        return exit_codes.FINDINGS
     if found.lines > 1:
         console.note(f"{found.recognised} of {_lines(found.lines)} recognised, {len(found.entries)} different")
     return 0

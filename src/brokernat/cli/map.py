@@ -11,11 +11,10 @@ from pathlib import Path
 import click
 
 from brokernat.address import Endpoint
-from brokernat.cli import console
-from brokernat.cli.map_source import MapSource, cluster_option, map_options, mapped_cluster
-from brokernat.cli.options import EXIT_FINDINGS, config_option, fail_on_option, findings_code, format_option
-from brokernat.cli.output_file import output_options, write_file
-from brokernat.cli.subject import subject
+from brokernat.cli import console, exit_codes
+from brokernat.cli.clusters import MapSource, cluster_option, map_options, mapped_cluster, render_subject
+from brokernat.cli.files import output_options, write_output
+from brokernat.cli.options import config_option, fail_on_option, format_option
 from brokernat.errors import ConfigError, Problem, UnmappedEndpointError
 
 
@@ -57,7 +56,7 @@ def check(source: MapSource, fail_on: str, output: str) -> int:
         console.data(f"  hint: {finding.hint}")
     rules = sum(len(address_map.rules) for address_map in maps.values())
     console.note(f"rules: {rules}, findings: {len(found)}")
-    return findings_code((finding.severity for _, finding in found), fail_on)
+    return exit_codes.findings_code((finding.severity for _, finding in found), fail_on)
 
 
 @map_.command()
@@ -94,7 +93,7 @@ def translate(source: MapSource, unmapped: str | None, output: str, endpoints: t
             console.note(f"{endpoint}: " + (f"rule `{found.rule}`" if found.rule else "no rule, dialled as it is"))
     if output == "json":
         console.json_data({"version": 1, "translations": rows})
-    return 0 if all(row["reachable"] for row in rows) else EXIT_FINDINGS
+    return 0 if all(row["reachable"] for row in rows) else exit_codes.FINDINGS
 
 
 @map_.command()
@@ -124,11 +123,11 @@ def export(config_file: Path, cluster: str | None, file: Path | None, output: st
         return
     from brokernat.render import rules_file
 
-    text = rules_file(subject(found, address_map, config_file, ["map", "export"]))
+    text = rules_file(render_subject(found, address_map, config_file, ["map", "export"]))
     if file is None:
         console.data(text.removesuffix("\n"))
         return
-    write_file(file, text, replace=replace)
+    write_output(file, text, replace=replace)
     console.note(
         f"{file}: {len(address_map.rules)} rules; give it to a client as `brokernat.map=file:{file.absolute()}`"
     )

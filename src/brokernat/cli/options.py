@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
 import click
-
-from brokernat.cli import exit_codes
 
 
 class _Seconds(click.FloatRange):
@@ -22,7 +18,6 @@ class _Seconds(click.FloatRange):
 
 
 DEFAULT_FILE: Final = "brokernat.yaml"
-EXIT_WARNINGS, EXIT_FINDINGS = exit_codes.WARNINGS, exit_codes.FINDINGS
 SECONDS: Final = _Seconds(1, 600)
 """For options that bound a look at the network."""
 
@@ -53,11 +48,3 @@ fail_on_option = click.option(
 token_command_option = click.option(
     "--token-command", metavar="COMMAND", help="Prints a token to log in with, for OAUTHBEARER."
 )
-
-
-def findings_code(severities: Iterable[StrEnum], fail_on: str) -> int:
-    """The exit code for what was found: 5 with errors, 4 with warnings where these count, else 0."""
-    found = {severity.value for severity in severities}
-    if "error" in found:
-        return EXIT_FINDINGS
-    return EXIT_WARNINGS if "warning" in found and fail_on == "warning" else 0

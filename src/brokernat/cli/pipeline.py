@@ -1,23 +1,26 @@
-"""`brokernat pipeline check` and `pipeline run`."""
+"""`brokernat pipeline check` and `pipeline run`.
+
+A running pipeline shows one live line on a terminal, a line per batch elsewhere, and JSON lines with `--format json`.
+"""
 
 from __future__ import annotations
 
+import json
 import queue
-from collections.abc import Iterable
-from contextlib import ExitStack
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from brokernat.cli import console
-from brokernat.cli.executor_findings import executor_findings, report
-from brokernat.cli.options import EXIT_FINDINGS, config_option, format_option
+from brokernat.cli import console, exit_codes
+from brokernat.cli.options import config_option, format_option
 from brokernat.cli.reconcile import reconcile
-from brokernat.cli.run_display import display
-from brokernat.cli.spark_options import SparkOptions, with_spark
-from brokernat.cli.spark_session import pipeline_session
-from brokernat.cli.stopping import FINISHING, StopSignals
+from brokernat.cli.signals import FINISHING, StopSignals
+from brokernat.cli.spark import SparkOptions, executor_findings, pipeline_session, report_findings, with_spark
 from brokernat.clients.spark import Proof
 from brokernat.pipelines.batch import BatchReport
 from brokernat.pipelines.check_result import CheckResult, Preflight
@@ -27,6 +30,8 @@ from brokernat.pipelines.progress import Progress
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    Show = Callable[[Progress, BatchReport | None], None]
 
 
 @click.group()
@@ -52,7 +57,7 @@ def check(name: str, config_file: Path, output: str, **options: Any) -> int:
 
     prepared, wanted = _prepare(config_file, name), SparkOptions(**options)
     with pipeline_session(prepared, wanted) as spark:
-        found, proof = _look(spark, prepared, wanted)
+        found, proof = _preflight(spark, prepared, wanted)
     findings = executor_findings(proof, prepared.clusters)
     headings, lines = proof.table()
     if output == "json":
@@ -67,12 +72,12 @@ def check(name: str, config_file: Path, output: str, **options: Any) -> int:
         console.data(
             console.table(("check", "", "found"), [(r.subject, r.level.value, r.message) for r in found.results])
         )
-        _report(result for result in found.results if result.hint)
-        report(findings)
+        _report_results(result for result in found.results if result.hint)
+        report_findings(findings)
         if not proof.ok:
             hint = f"\nhint: {proof.hint}" if proof.hint else ""
             console.report(f"error: {proof.verdict}{hint}")
-    return found.exit_code or (0 if proof.ok else EXIT_FINDINGS)
+    return found.exit_code or (0 if proof.ok else exit_codes.FINDINGS)
 
 
 @pipeline.command()
@@ -95,15 +100,15 @@ def run(name: str, config_file: Path, output: str, once: bool, **options: Any) -
     with ExitStack() as stack:
         signals = stack.enter_context(StopSignals())
         spark = stack.enter_context(pipeline_session(prepared, wanted))
-        signals.take_over()
-        found, proof = _look(spark, prepared, wanted)
+        signals.reinstall()
+        found, proof = _preflight(spark, prepared, wanted)
         proof.raise_for_failures()
-        _report(result for result in found.results if result.level != "ok")
+        _report_results(result for result in found.results if result.level != "ok")
         if found.exit_code:
             return found.exit_code
         console.note(f"proved: {len(proof.rows)} endpoints from {len(proof.executors)} JVMs")
         running = start(spark, prepared, reports.put, once=once)
-        signals.stops(running.stop)
+        signals.call_on_first(running.stop)
         unproved: list[Proof] = []
 
         def stop_for(newcomer: Proof) -> None:
@@ -111,7 +116,7 @@ def run(name: str, config_file: Path, output: str, once: bool, **options: Any) -
             running.stop()
 
         with watch(spark, prepared.clusters, proof, stop_for, topics=prepared.topics, timeout=wanted.proof_timeout):
-            progress = _follow(running, reports, output, signals)
+            progress = _show_until_end(running, reports, output, signals)
         for newcomer in unproved:
             newcomer.raise_for_failures()
     console.note(f"{name}: {progress.counts} in {progress.batches} batches")
@@ -125,7 +130,7 @@ def _prepare(config_file: Path, name: str) -> Prepared:
     return Prepared.of(load(config_file), name)
 
 
-def _look(spark: SparkSession, prepared: Prepared, wanted: SparkOptions) -> tuple[Preflight, Proof]:
+def _preflight(spark: SparkSession, prepared: Prepared, wanted: SparkOptions) -> tuple[Preflight, Proof]:
     """What can be known before the start. An executor that does not answer would keep the steps waiting for ever."""
     from brokernat.clients.spark import prove
     from brokernat.pipelines.check_result import CheckResult, Level
@@ -141,22 +146,24 @@ def _look(spark: SparkSession, prepared: Prepared, wanted: SparkOptions) -> tupl
     return found.and_then([skipped]), proof
 
 
-def _report(results: Iterable[CheckResult]) -> None:
+def _report_results(results: Iterable[CheckResult]) -> None:
     for result in results:
         hint = f"\nhint: {result.hint}" if result.hint else ""
         console.report(f"{result.level.value}: {result.subject}: {result.message}{hint}")
 
 
-def _follow(running: Run, reports: queue.SimpleQueue[BatchReport], output: str, signals: StopSignals) -> Progress:
+def _show_until_end(
+    running: Run, reports: queue.SimpleQueue[BatchReport], output: str, signals: StopSignals
+) -> Progress:
     from brokernat.pipelines.progress import Progress
 
     progress = Progress()
     with display(output) as show:
-        alive, told = True, False
+        alive, announced = True, False
         while alive:
             alive = running.poll()
-            if alive and signals.received and not told:
-                told = True
+            if alive and signals.received and not announced:
+                announced = True
                 console.note(FINISHING)
             progress = progress.with_lag(running.progress())
             while not reports.empty():
@@ -165,3 +172,45 @@ def _follow(running: Run, reports: queue.SimpleQueue[BatchReport], output: str, 
                 show(progress, report)
             show(progress, None)
     return progress
+
+
+@contextmanager
+def display(output: str) -> Iterator[Show]:
+    """What to call after each batch, with its report, and now and then without one."""
+    if output == "json":
+        yield _show_json
+    elif sys.stderr.isatty():
+        from rich.console import Console
+        from rich.live import Live
+        from rich.text import Text
+
+        with Live(Text(WAITING), console=Console(stderr=True), refresh_per_second=4) as live:
+            yield lambda progress, _: live.update(Text(summary(progress)))
+    else:
+        yield _show_line
+
+
+WAITING = "waiting for the first batch"
+
+
+def summary(progress: Progress) -> str:
+    """A run in one line."""
+    if not progress.batches:
+        return WAITING
+    return f"batch {progress.last_batch}: {progress.counts}; {_pace(progress)}"
+
+
+def _pace(progress: Progress) -> str:
+    behind = "" if progress.lag is None else f", {progress.lag} behind"
+    return f"{progress.rate:.0f} records/s{behind}"
+
+
+def _show_json(progress: Progress, report: BatchReport | None) -> None:
+    if report:
+        line = {"version": 1, "batch": report.batch_id, **asdict(report.counts), "seconds": round(report.seconds, 3)}
+        console.data(json.dumps(line | {"references": dict(report.versions), "lag": progress.lag}))
+
+
+def _show_line(progress: Progress, report: BatchReport | None) -> None:
+    if report:
+        console.note(f"batch {report.batch_id}: {report.counts}; {_pace(progress)}")

@@ -12,8 +12,7 @@ import click
 
 from brokernat.cli import console, exit_codes
 from brokernat.cli.options import config_option, format_option
-from brokernat.cli.spark_options import SparkOptions, with_spark
-from brokernat.cli.spark_session import user_session
+from brokernat.cli.spark import SparkOptions, user_session, with_spark
 from brokernat.config import Cluster
 from brokernat.pipelines.delivered import Delivered
 from brokernat.pipelines.reconcile import Account

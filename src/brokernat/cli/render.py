@@ -1,24 +1,26 @@
 """`brokernat render TARGET`: the configuration of another program that an address map implies.
 
-One command a target, all made from the table below, with the same options; a target that needs to know more has one
-more. Secrets of the file are not looked up: what needs one gets a placeholder. The brokers' own side is asked for in
-other words (render_listeners.py).
+The targets for clients are one command each, all made from the table below with the same options. `listeners` and
+`compose` are the brokers' own side: `--listener NAME=HOST:PORT` is what the brokers of that listener advertise, with
+`{id}` and `{9092+id}` where they differ. Without any, the address map of brokernat.yaml is inverted: the brokers get a
+second listener for the clients behind it. Secrets of the file are not looked up; what needs one gets a placeholder.
 """
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
+from brokernat.address import Endpoint
 from brokernat.cli import console
-from brokernat.cli.map_source import cluster_option, mapped_cluster
-from brokernat.cli.options import config_option
-from brokernat.cli.output_file import output_options, write_file
-from brokernat.cli.render_listeners import compose, listeners
-from brokernat.cli.subject import subject
+from brokernat.cli.clusters import cluster_option, mapped_cluster, render_subject
+from brokernat.cli.files import output_options, write_output
+from brokernat.cli.options import DEFAULT_FILE, config_option
+from brokernat.render.listeners_plan import ListenersPlan
 
 _agent_path_option = click.option(
     "--agent-path",
@@ -39,6 +41,13 @@ TARGETS: dict[str, tuple[str, tuple[Callable[..., Any], ...]]] = {
     "spark": ("spark-defaults.conf: agent and map for driver and executors.", (_agent_path_option,)),
     "spring": ("application.yaml: spring-kafka with the map.", (_agent_path_option, _syntax_option)),
 }
+_NAMES = {"advertised": "--listener", "bound": "--bind", "protocols": "--protocol"}
+_DEFAULTS = {"config": DEFAULT_FILE, "brokers": 1, "first_id": 1, "quorum": "combined"}
+_OF_THE_QUORUM = {
+    "combined": ("The controllers' listener keeps the port that it has: `--controller HOST:PORT` says which.", ""),
+    "separate": (),
+    "zookeeper": (),
+}
 
 
 @click.group()
@@ -54,7 +63,7 @@ def _command(target: str) -> click.Command:
         if file is None:
             console.data(text.removesuffix("\n"))
             return
-        write_file(file, text, replace=replace)
+        write_output(file, text, replace=replace)
         console.note(f"{file}: its head says what it can and cannot do, how to check and how to apply it")
 
     function: Callable[..., Any] = run
@@ -68,7 +77,7 @@ def _text(target: str, config_file: Path, cluster: str | None, chosen: dict[str,
     from brokernat.jvm import agent_jar
 
     words = [word for name, value in chosen.items() for word in (f"--{name.replace('_', '-')}", value)]
-    about = subject(*mapped_cluster(config_file, cluster), config_file, ["render", target, *words])
+    about = render_subject(*mapped_cluster(config_file, cluster), config_file, ["render", target, *words])
     match target:
         case "spark":
             return texts.spark(about, agent_path=chosen.get("agent_path") or str(agent_jar()))
@@ -82,5 +91,183 @@ def _text(target: str, config_file: Path, cluster: str | None, chosen: dict[str,
 
 for _target in TARGETS:
     render.add_command(_command(_target))
-render.add_command(listeners)
-render.add_command(compose)
+
+
+def plan_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that both commands have; `wanted_plan` takes them."""
+    for option in reversed(
+        (
+            click.option(
+                "--listener",
+                "advertised",
+                metavar="NAME=HOST:PORT",
+                multiple=True,
+                help="What is advertised; `{id}` and `{9092+id}` stand for the node. Repeatable.",
+            ),
+            click.option("--brokers", type=click.IntRange(1, 1000), default=1, show_default=True, help="How many."),
+            click.option(
+                "--first-id",
+                type=click.IntRange(0, 2**31 - 1001),
+                default=1,
+                show_default=True,
+                help="The first node id.",
+            ),
+            click.option(
+                "--protocol", "protocols", metavar="NAME=PROTOCOL", multiple=True, help="PLAINTEXT unless given."
+            ),
+            click.option(
+                "--bind",
+                "bound",
+                metavar="NAME=[HOST:]PORT",
+                multiple=True,
+                help="What is bound, where it is not the advertised port.",
+            ),
+            click.option("--inter-broker", metavar="NAME", help="The brokers' own listener; the first unless given."),
+            click.option("--controller", metavar="HOST:PORT", help="Where controllers find each other."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+@render.command()
+@plan_options
+@click.option(
+    "--quorum",
+    type=click.Choice(tuple(_OF_THE_QUORUM)),
+    default="combined",
+    show_default=True,
+    help="Where the controllers are.",
+)
+@config_option
+@cluster_option
+@click.option(
+    "--from", "seen", metavar="FILE", type=click.Path(path_type=Path), help="Node ids: what doctor --save kept."
+)
+@click.option("--node", "node_id", type=int, metavar="ID", help="Only this node.")
+@output_options
+def listeners(
+    config_file: Path,
+    cluster: str | None,
+    seen: Path | None,
+    node_id: int | None,
+    file: Path | None,
+    *,
+    replace: bool,
+    **said: Any,
+) -> None:
+    """The listener lines of each broker's server.properties."""
+    from brokernat.render.listeners import listeners as text
+    from brokernat.render.listeners_behind_nat import forwards_to_make
+    from brokernat.render.listeners_plan import filled
+
+    if said["advertised"] and (cluster or seen):
+        raise click.UsageError("`--listener` excludes `--cluster` and `--from`: it says all by itself")
+    origin = {"config": str(config_file), "cluster": cluster, "from": seen, "node": node_id}
+    command = command_line("listeners", {**said, **origin})
+    extra: tuple[str, ...] = ()
+    if said["advertised"]:
+        plan = wanted_plan(**said)
+    else:
+        plan = _plan_of_map(config_file, cluster, seen, said)
+        extra = (
+            *_OF_THE_QUORUM[said["quorum"]],
+            "The gateway then leads:",
+            *map("  {}".format, forwards_to_make(plan)),
+        )
+    if file is not None and "{" in str(file):
+        for broker in plan.brokers:
+            _write(Path(filled(str(file), broker.node_id)), text(plan, command, broker.node_id, extra), replace=replace)
+    elif file is not None:
+        _write(file, text(plan, command, node_id, extra), replace=replace)
+    else:
+        console.data(text(plan, command, node_id, extra).removesuffix("\n"))
+
+
+@render.command()
+@plan_options
+@click.option("--image", help="The image of the brokers.  [default: apache/kafka of a tested version]")
+@output_options
+def compose(image: str | None, file: Path | None, *, replace: bool, **said: Any) -> None:
+    """A Docker compose file of the brokers."""
+    from brokernat.render.compose import DEFAULT_IMAGE
+    from brokernat.render.compose import compose as text
+
+    result = text(wanted_plan(**said), command_line("compose", {**said, "image": image}), image or DEFAULT_IMAGE)
+    if file is not None:
+        _write(file, result, replace=replace)
+    else:
+        console.data(result.removesuffix("\n"))
+
+
+def wanted_plan(
+    advertised: tuple[str, ...],
+    bound: tuple[str, ...],
+    protocols: tuple[str, ...],
+    brokers: int,
+    first_id: int,
+    inter_broker: str | None,
+    controller: str | None,
+    quorum: str = "combined",
+) -> ListenersPlan:
+    """The listeners that were asked for.
+
+    Raises:
+        ConfigError: with every reason why there is no such plan.
+    """
+    from brokernat.render.listeners_plan import Quorum
+    from brokernat.render.listeners_wanted import Wanted, named, plan_listeners
+
+    wanted = Wanted(
+        named(advertised, "--listener"),
+        named(bound, "--bind"),
+        named(protocols, "--protocol"),
+        inter_broker.upper() if inter_broker else None,
+        controller,
+        Quorum(quorum),
+    )
+    return plan_listeners(wanted, range(first_id, first_id + brokers))
+
+
+def _plan_of_map(config_file: Path, name: str | None, seen: Path | None, said: dict[str, Any]) -> ListenersPlan:
+    from brokernat.render import forwards
+    from brokernat.render.listeners_behind_nat import plan_behind_nat
+    from brokernat.render.listeners_plan import Quorum
+
+    if said["bound"] or said["protocols"] or said["inter_broker"]:
+        raise click.UsageError("`--bind`, `--protocol` and `--inter-broker` belong to `--listener`")
+    cluster, address_map = mapped_cluster(config_file, name)
+    return plan_behind_nat(
+        forwards(address_map, cluster.bootstrap_servers),
+        None if seen is None else _node_ids(seen),
+        first_id=said["first_id"],
+        protocol=str(cluster.client.get("security.protocol", "PLAINTEXT")),
+        quorum=Quorum(said["quorum"]),
+        controller=said["controller"],
+    )
+
+
+def _node_ids(file: Path) -> dict[Endpoint, int]:
+    from brokernat.address import Endpoint
+    from brokernat.cli.doctor import read_evidence
+    from brokernat.doctor.places import dialable
+
+    brokers = (path.broker for path in read_evidence(file).paths)
+    return {Endpoint(each.host, each.port): each.node_id for each in brokers if dialable(each.host, each.port)}
+
+
+def command_line(target: str, said: dict[str, Any]) -> str:
+    """The command line that makes the text again."""
+    words = ["brokernat", "render", target]
+    for name, value in said.items():
+        if value not in (None, (), _DEFAULTS.get(name)):
+            option = _NAMES.get(name, f"--{name.replace('_', '-')}")
+            words += [
+                word for each in (value if isinstance(value, tuple) else (value,)) for word in (option, str(each))
+            ]
+    return shlex.join(words)
+
+
+def _write(file: Path, text: str, *, replace: bool) -> None:
+    write_output(file, text, replace=replace)
+    console.note(f"{file}: its head says what it can and cannot do, how to check and how to apply it")

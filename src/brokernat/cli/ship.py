@@ -1,18 +1,24 @@
-"""`brokernat ship` and `brokernat ship status`."""
+"""`brokernat ship` and `brokernat ship status`: from the options or a `shipping:` section to the exit code."""
 
 from __future__ import annotations
 
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from brokernat.cli import console
+from brokernat.cli import console, exit_codes
 from brokernat.cli.options import config_option, format_option
-from brokernat.cli.ship_run import run_shipment
+from brokernat.cli.signals import stop_at_signals
 from brokernat.config.sizes import size_in_bytes
+from brokernat.shipping.shipment import Shipment
 
 
 class _Size(click.ParamType[int]):
@@ -126,3 +132,67 @@ def status(spool: Path, output: str) -> None:
         console.data(f"  rejected      {one.rejected}")
         console.data(f"  refused       {one.refused}")
         console.data(f"  holds         {one.held} bytes of {one.limit}")
+
+
+def run_shipment(
+    config_file: Path,
+    cluster_name: str,
+    topic: str,
+    spool: Path,
+    max_spool: int,
+    files: tuple[str, ...],
+    stdin: bool,
+    from_beginning: bool,
+    once: bool,
+    durable: bool,
+    patience: float,
+) -> int:
+    """Ship, and say what became of the records.
+
+    Returns:
+        The exit code: 6 where records are left in the spool, 128 and a signal's number where one ended it.
+
+    Raises:
+        click.UsageError: the spool's folder cannot be made.
+        BrokernatError: the file, the spool, or the producer.
+    """
+    from brokernat.config import load
+    from brokernat.shipping.pipe import Pipe
+    from brokernat.shipping.producer import open_producer
+    from brokernat.shipping.sender import Sender
+    from brokernat.shipping.spool import Spool
+    from brokernat.shipping.tail import Tail
+
+    cluster = load(config_file).cluster(cluster_name)
+    with _log_to_console():
+        try:
+            opened = Spool(spool, max_spool, durable=durable)
+        except OSError as error:
+            raise click.UsageError(f"the spool {spool} cannot be made: {error.strerror}") from None
+        tail = Tail(files, opened.positions(), from_beginning=from_beginning) if files else None
+        pipe = Pipe(sys.stdin.fileno()) if stdin else None
+        shipment = Shipment(opened, Sender(opened, topic, partial(open_producer, cluster)), tail=tail, pipe=pipe)
+        received = stop_at_signals(shipment.stop, shipment.abort)
+        pending = shipment.run(once=once or not (files or stdin), patience=patience)
+    counts = opened.counts
+    console.note(f"{counts['acknowledged']} acknowledged, {counts['rejected']} rejected, {pending} left in {spool}")
+    if pending:
+        return exit_codes.INCOMPLETE
+    return 128 + received[0] if received else 0
+
+
+@contextmanager
+def _log_to_console() -> Iterator[None]:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
+    log = logging.getLogger("brokernat")
+    before = log.level, log.propagate
+    log.setLevel(logging.INFO)
+    log.addHandler(handler)
+    log.propagate = False
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(before[0])
+        log.propagate = before[1]

@@ -13,8 +13,8 @@ from typing import Any
 import click
 
 from brokernat.cli import console
+from brokernat.cli.files import output_options, require_output, write_output
 from brokernat.cli.options import format_option
-from brokernat.cli.output_file import output_options, require_writable, write_file
 from brokernat.errors import WorldError
 from brokernat.testbed.worlds import Summary
 
@@ -61,7 +61,7 @@ def up(
     from brokernat.testbed.config_file import config_text
 
     if file is not None:
-        require_writable(file, replace=replace)
+        require_output(file, replace=replace)
     chosen: dict[str, Any] = {"brokers": brokers}
     if broker_version:
         chosen["version"] = broker_version
@@ -77,7 +77,7 @@ def up(
     world.up()
     text = config_text(list(world.clusters.values()))
     if file is not None:
-        write_file(file, text, replace=True)
+        write_output(file, text, replace=True)
     found = next(one for one in worlds.living() if one.name == world.plan.name)
     if output == "json":
         console.json_data({"version": 1, "world": _as_json(found)})

@@ -6,7 +6,7 @@ import re
 import pytest
 from tests.unit.doctor.conftest import WITHOUT_MAP
 
-from brokernat.cli.painting import painted, wanted
+from brokernat.cli.console import colored, wants_color
 from brokernat.doctor.reports.terminal import terminal
 from brokernat.doctor.runner import diagnose
 
@@ -23,16 +23,16 @@ class Screen(io.StringIO):
     [({}, True), ({"NO_COLOR": ""}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)],
 )
 def test_a_terminal_that_has_not_said_no(environ: dict[str, str], is_wanted: bool) -> None:
-    assert wanted(Screen(), environ) is is_wanted
-    assert not wanted(io.StringIO(), environ)
+    assert wants_color(Screen(), environ) is is_wanted
+    assert not wants_color(io.StringIO(), environ)
 
 
 def test_without_the_colours_it_is_the_same_text() -> None:
-    assert re.sub(r"\033\[[0-9;]*m", "", painted(REPORT)) == REPORT
+    assert re.sub(r"\033\[[0-9;]*m", "", colored(REPORT)) == REPORT
 
 
-def test_what_is_painted() -> None:
-    lines = painted(REPORT).splitlines()
+def test_what_is_colored() -> None:
+    lines = colored(REPORT).splitlines()
     assert lines[0].startswith("\033[1mhq: ")
     assert any(line.startswith("\033[1;31mroot cause:\033[0m The bootstrap") for line in lines)
     assert "\033[1mseen\033[0m" in lines

@@ -7,18 +7,18 @@ import sys
 
 import pytest
 
-from brokernat.cli.stopping import StopSignals
+from brokernat.cli.signals import StopSignals
 
 # Prints when it is ready, and what it is told by the first signal; ends when it may.
 PROGRAM = """
 import signal, sys, time
-from brokernat.cli.stopping import StopSignals
+from brokernat.cli.signals import StopSignals
 
 with StopSignals() as signals:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # as a session does
-    signals.take_over()
+    signals.reinstall()
     if sys.argv[1] == "running":
-        signals.stops(lambda: print("stop", flush=True))
+        signals.call_on_first(lambda: print("stop", flush=True))
     print("ready", flush=True)
     time.sleep(120)
 """
@@ -48,7 +48,7 @@ def test_before_the_first_record_one_is_enough() -> None:
 def test_handlers_are_put_back() -> None:
     before = signal.getsignal(signal.SIGTERM)
     with StopSignals() as signals:
-        signals.stops(lambda: None)
+        signals.call_on_first(lambda: None)
         os.kill(os.getpid(), signal.SIGTERM)
         assert signals.received == signal.SIGTERM
     assert signal.getsignal(signal.SIGTERM) is before

@@ -1,12 +1,14 @@
-"""Which map a command is about: rules on the command line, a rules file, or clusters of brokernat.yaml.
+"""Which cluster or address map a command works on, from its options and brokernat.yaml.
 
-Secrets of the file are not looked up: nothing is dialled for a map.
+A cluster given by `--bootstrap-server` has no login: credentials belong in the file, where they can be references. A
+command that only needs a map does not resolve the secrets of the file, because it connects to nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,16 +16,55 @@ from typing import Any, TypeVar
 import click
 
 from brokernat.address import AddressMap
-from brokernat.cli.options import config_option
-from brokernat.config import Cluster
+from brokernat.cli.options import DEFAULT_FILE, config_option
+from brokernat.config import Cluster, Config
 from brokernat.errors import ConfigError, Location, Problem
+from brokernat.render import Subject
+
+GIVEN = "cluster"
+
+
+def chosen_cluster(config_file: Path, name: str | None, servers: tuple[str, ...], rules: str | None = None) -> Cluster:
+    """The cluster that `--config`, `--cluster`, `--bootstrap-server` and `--map` select together."""
+    from brokernat.address import Endpoint
+    from brokernat.config import Cluster
+    from brokernat.config.rules_file import map_from_property
+
+    if servers:
+        if name:
+            raise click.UsageError("`--cluster` and `--bootstrap-server` exclude each other")
+        endpoints = tuple(Endpoint.parse(each) for text in servers for each in text.split(","))
+        return Cluster(GIVEN, endpoints, map_from_property(rules) if rules else None)
+    if rules:
+        raise click.UsageError("`--map` belongs to `--bootstrap-server`; a cluster of the file has its own map")
+    config = _load_or_hint(config_file)
+    if name:
+        return config.cluster(name)
+    if len(config.clusters) > 1:
+        raise click.UsageError(f"choose a cluster with `--cluster`: {', '.join(config.clusters)}")
+    return next(iter(config.clusters.values()))
+
+
+def _load_or_hint(config_file: Path) -> Config:
+    """The file; without one, the hint names `--bootstrap-server`, which needs no file."""
+    from brokernat.config import load
+
+    try:
+        return load(config_file)
+    except ConfigError as error:
+        (first, *others) = error.problems
+        if first.kind != "file-missing":
+            raise
+        hint = f"without a file say `--bootstrap-server HOST:PORT`; else {first.hint}"
+        raise ConfigError(replace(first, hint=hint), *others) from None
+
 
 _Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True, slots=True)
 class MapSource:
-    """What the options said."""
+    """The values of `map_options`."""
 
     config_file: Path
     cluster: str | None
@@ -37,7 +78,7 @@ class MapSource:
         if sum((self.cluster is not None, bool(self.rules), self.file is not None)) > 1:
             raise click.UsageError("`--cluster`, `--rule` and `--file` exclude each other")
         if self.rules:
-            return {"": _from_options(self.rules)}
+            return {"": _map_of_options(self.rules)}
         if self.file is not None:
             return {"": read_rules_file(self.file)}
         clusters = mapped_clusters(self.config_file, self.cluster)
@@ -45,7 +86,7 @@ class MapSource:
 
     def one(self) -> tuple[str, AddressMap]:
         """The only map, with its cluster's name."""
-        return _only(self.maps())
+        return _the_only(self.maps())
 
 
 cluster_option = click.option(
@@ -55,7 +96,7 @@ cluster_option = click.option(
 
 def mapped_cluster(config_file: Path, name: str | None) -> tuple[Cluster, AddressMap]:
     """The cluster of that name, or the only one that has a map; and its map."""
-    return _only(mapped_clusters(config_file, name))[1]
+    return _the_only(mapped_clusters(config_file, name))[1]
 
 
 def mapped_clusters(config_file: Path, name: str | None) -> dict[str, tuple[Cluster, AddressMap]]:
@@ -93,13 +134,13 @@ def map_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return with_source
 
 
-def _only(found: Mapping[str, _Found]) -> tuple[str, _Found]:
+def _the_only(found: Mapping[str, _Found]) -> tuple[str, _Found]:
     if len(found) > 1:
         raise click.UsageError(f"several clusters have a map, choose one with `--cluster`: {', '.join(found)}")
     return next(iter(found.items()))
 
 
-def _from_options(rules: tuple[str, ...]) -> AddressMap:
+def _map_of_options(rules: tuple[str, ...]) -> AddressMap:
     """Each option may hold several rules, as the property does."""
     from brokernat.address import AddressMap
 
@@ -113,3 +154,18 @@ def _from_options(rules: tuple[str, ...]) -> AddressMap:
     if problems:
         raise ConfigError(*problems)
     return AddressMap(tuple(parsed))
+
+
+def render_subject(cluster: Cluster, address_map: AddressMap, config_file: Path, words: Sequence[str]) -> Subject:
+    """The cluster as `render` takes it, with the command line that makes the file again.
+
+    Args:
+        words: the command without `--cluster` and `--config`.
+    """
+    from brokernat.render import Subject
+
+    options = [] if str(config_file) == DEFAULT_FILE else ["--config", str(config_file)]
+    command = shlex.join(["brokernat", *words, "--cluster", cluster.name, *options])
+    return Subject(
+        cluster.name, cluster.bootstrap_servers, address_map, cluster.client, file=str(config_file), command=command
+    )

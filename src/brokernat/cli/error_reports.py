@@ -1,15 +1,15 @@
-"""What is said where a command ends by a mistake: the user's words to it, or a bug of ours.
-
-An exception that nobody expected may hold a secret in its message or values, so only its type and places are shown.
-"""
+"""How errors that are no BrokernatError are reported: usage mistakes, bugs of ours, extras that are not installed."""
 
 from __future__ import annotations
 
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import click
 
 import brokernat
+from brokernat.errors import MissingToolError
 
 
 def usage_report(error: click.UsageError) -> str:
@@ -19,7 +19,10 @@ def usage_report(error: click.UsageError) -> str:
 
 
 def internal_report(error: Exception) -> str:
-    """Type and places of a bug, and what to do with them."""
+    """Type and places of a bug, and what to do with them.
+
+    Its message and values may hold a secret, so they are left out.
+    """
     places = [f"  {frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(error.__traceback__)]
     return "\n".join(
         (
@@ -29,3 +32,14 @@ def internal_report(error: Exception) -> str:
             "hint: report these lines, which hold no secrets, and what you did, to brokernat's issue tracker",
         )
     )
+
+
+@contextmanager
+def kio_required(who: str) -> Iterator[None]:
+    """Put around imports of the doctor's probes; `who` begins the message. Another missing module stays a bug."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if not (error.name or "").startswith("kio"):
+            raise
+        raise MissingToolError(f"{who} needs kio", hint="pip install 'brokernat[doctor]'") from None

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from brokernat.cli.run_display import WAITING, display, summary
+from brokernat.cli.pipeline import WAITING, display, summary
 from brokernat.pipelines.accounting import Counts
 from brokernat.pipelines.batch import BatchReport
 from brokernat.pipelines.progress import Progress

@@ -1,0 +1,244 @@
+"""Files that a command writes: in one step, after a question, or as `--output FILE`.
+
+A full disk, a Ctrl-C or a power cut in the middle of writing would leave half a file and nothing of the old one. So the
+text goes into a new file beside the old one, is synced to the disk, and is then renamed. A symbolic link stays a link,
+a read-only file is not replaced either, and the file keeps its mode and, where the process may set it, its owner. What
+is no regular file (a pipe, `/dev/stdout`) cannot be replaced and is written to directly.
+"""
+
+from __future__ import annotations
+
+import difflib
+import errno
+import fcntl
+import os
+import secrets
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import click
+
+from brokernat.cli import console
+from brokernat.errors import ConfigError, Problem
+
+_BOM = "\ufeff"
+_DEVICES = ("/dev/", "/proc/")
+_FOLDER_ERRORS = {errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EXDEV}
+_FOLDER_HINT = "its folder must be writable too, because the file is exchanged in one step"
+
+
+def write_atomically(file: Path, text: str) -> None:
+    """Make the file hold the text, in UTF-8.
+
+    Raises:
+        ConfigError: it cannot be written; then it is as it was.
+    """
+    # A text may quote the name of a file, which may be any bytes.
+    data = text.encode(errors="surrogateescape")
+    try:
+        if is_regular_or_new(file):
+            _exchange(file.resolve(), data)
+        else:
+            with file.open("wb") as opened:
+                opened.write(data)
+    except (OSError, RuntimeError) as error:
+        raise _unwritable_error(file, error) from None
+
+
+def is_regular_or_new(file: Path) -> bool:
+    """Whether a file of that name can be exchanged for another: it is a regular one, or there is none.
+
+    Raises:
+        OSError: nobody may look.
+    """
+    return not str(file.absolute()).startswith(_DEVICES) and (file.is_file() or not file.exists())
+
+
+def require_writable_place(file: Path) -> None:
+    """Before work that takes long: raise the error that writing would end in.
+
+    Raises:
+        ConfigError: it could not.
+    """
+    try:
+        place = file.resolve().parent if is_regular_or_new(file) else file
+        if file.is_dir():
+            raise IsADirectoryError(None, "it is a folder")
+        if not place.exists():
+            raise FileNotFoundError(None, f"there is no folder `{place}`")
+        for needed in (place, file):
+            if needed.exists() and not os.access(needed, os.W_OK):
+                raise PermissionError(errno.EACCES, f"`{needed}` is not writable")
+    except (OSError, RuntimeError) as error:
+        raise _unwritable_error(file, error) from None
+
+
+@contextmanager
+def folder_lock(file: Path) -> Iterator[None]:
+    """Exclusive access to the files of a folder, among processes of brokernat: read, decide and write.
+
+    The lock is on the folder: a file that is exchanged takes its own lock away with it.
+    """
+    folder = None
+    with suppress(OSError, RuntimeError):
+        folder = os.open(file.resolve().parent, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        if folder is not None:
+            # Network file systems may know no locks on folders.
+            with suppress(OSError):
+                fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        if folder is not None:
+            os.close(folder)
+
+
+def _exchange(target: Path, data: bytes) -> None:
+    before = target.stat() if target.exists() else None
+    if before is not None and not os.access(target, os.W_OK):
+        raise PermissionError(None, "it is not writable")
+    new = target.with_name(f".brokernat-{secrets.token_hex(8)}")
+    # Nobody reads in between what the old file did not show.
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666 if before is None else 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as opened:
+            opened.write(data)
+            opened.flush()
+            os.fsync(descriptor)
+            if before is not None:
+                with suppress(PermissionError):
+                    os.fchown(descriptor, before.st_uid, before.st_gid)
+                os.fchmod(descriptor, before.st_mode & 0o7777)
+        new.replace(target)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+
+
+def _unwritable_error(file: Path, error: OSError | RuntimeError) -> ConfigError:
+    # Before Python 3.13 a link that leads to itself is a RuntimeError.
+    if not isinstance(error, OSError):
+        return ConfigError(Problem("file-unwritable", f"`{file}` cannot be written: a link leads to itself"))
+    hint = _FOLDER_HINT if error.errno in _FOLDER_ERRORS and os.access(file, os.W_OK) else None
+    reason = error.strerror or type(error).__name__
+    return ConfigError(Problem("file-unwritable", f"`{file}` cannot be written: {reason}", hint))
+
+
+def can_ask() -> bool:
+    """Whether somebody is there to answer."""
+    return console.is_terminal(sys.stdin) and console.is_terminal(sys.stderr)
+
+
+def read_text(file: Path) -> str | None:
+    """The text with the line ends that it has, None where there is no file.
+
+    Raises:
+        ConfigError: it cannot be read.
+    """
+    try:
+        if not is_regular_or_new(file):
+            raise ConfigError(Problem("file-unreadable", f"`{file}` is no ordinary file, and cannot be updated"))
+        return file.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise ConfigError(Problem("file-unreadable", f"`{file}` cannot be read: {reason}")) from None
+
+
+def edit_file(file: Path, edit: Callable[[str | None], str], *, yes: bool) -> None:
+    """Replace the text of a file by what `edit` returns for it; `edit` receives None where there is no file.
+
+    With `yes` the edit runs under the folder's lock, so no concurrent edit is lost. Without, the user agrees to the
+    difference shown, and to no other. A new file is written without a question.
+
+    Raises:
+        ConfigError: somebody else changed it after the question, or it cannot be written; whatever `edit` raises.
+    """
+    before = read_text(file)
+    if not yes and not _confirmed(file, before, edit(before)):
+        return
+    with folder_lock(file):
+        now = read_text(file)
+        if not yes and now != before:
+            raise ConfigError(Problem("file-changed", f"`{file}` was changed by somebody else and is left as it is"))
+        after = edit(now)
+        if after == now:
+            console.note(f"{file}: says so already, nothing to change")
+            return
+        if yes and now is not None:
+            console.note(_difference(file, now, after))
+        write_atomically(file, after)
+    console.note(f"{file}: written")
+
+
+def _confirmed(file: Path, before: str | None, after: str) -> bool:
+    if before is None or before == after:
+        return True
+    console.note(_difference(file, before, after))
+    if click.confirm(f"write {file}?", err=True):
+        return True
+    console.note(f"{file}: left as it is")
+    return False
+
+
+def _difference(file: Path, before: str, after: str) -> str:
+    old, new = (text.removeprefix(_BOM).splitlines() for text in (before, after))
+    return "\n".join(difflib.unified_diff(old, new, f"{file} (as it is)", f"{file} (proven)", lineterm=""))
+
+
+def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--output FILE` and `--replace`, as the arguments `file` and `replace`."""
+    command = click.option("--replace", is_flag=True, help="Let --output write over a file that holds something else.")(
+        command
+    )
+    return click.option(
+        "--output",
+        "file",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        callback=_none_for_stdout,
+        help="Write here, not to stdout (`-`).",
+    )(command)
+
+
+def require_output(file: Path, *, replace: bool) -> None:
+    """Before work that takes long: raise the error that `write_output` would end in.
+
+    Raises:
+        ConfigError: there is such a file and `replace` was not said, or none can be written there.
+    """
+    require_writable_place(file)
+    if file.exists() and not replace:
+        raise _exists_error(file)
+
+
+def write_output(file: Path, text: str, *, replace: bool) -> None:
+    """Write the file in one step; one that holds the text already is left alone.
+
+    Raises:
+        ConfigError: it holds something else and `replace` was not said, or it cannot be written.
+    """
+    require_writable_place(file)
+    if not replace and is_regular_or_new(file) and file.exists() and not _holds(file, text):
+        raise _exists_error(file)
+    write_atomically(file, text)
+
+
+def _holds(file: Path, text: str) -> bool:
+    try:
+        return file.read_bytes() == text.encode(errors="surrogateescape")
+    except OSError:
+        return False
+
+
+def _none_for_stdout(_: click.Context, __: click.Parameter, file: Path | None) -> Path | None:
+    return None if file == Path("-") else file
+
+
+def _exists_error(file: Path) -> ConfigError:
+    hint = "name another file, or say `--replace`"
+    return ConfigError(Problem("file-exists", f"`{file}` exists and is left as it is", hint))

@@ -1,0 +1,193 @@
+"""What commands that start Spark share: their options, the session, and what the doctor concludes from the proof.
+
+A session reaches the clusters through their maps, which nobody has proved yet. Its log goes into the pipeline's own
+folder, or into the user's folder for a command without a pipeline.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from brokernat.cli import console
+from brokernat.clients.spark import Proof
+from brokernat.config import Cluster
+from brokernat.doctor.evidence import Evidence
+from brokernat.doctor.finding import Finding
+from brokernat.errors import MissingToolError
+from brokernat.pipelines.prepared import Prepared
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+_LOADERS = click.Choice(["auto", "javaagent", "reporter"])
+_SPARK_OPTIONS = [
+    click.option("--master", help="Spark's master; else what spark-defaults say, else this machine."),
+    click.option("--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark; repeatable."),
+    click.option("--loader", type=_LOADERS, default="auto", show_default=True, help="What brings the agent into JVMs."),
+    click.option("--agent-path", metavar="JAR", help="The agent jar's absolute path on every host with an executor."),
+    click.option("--proof-timeout", type=float, default=60.0, show_default=True, help="Seconds for all executors."),
+]
+
+
+@dataclass(frozen=True)
+class SparkOptions:
+    """The values of `with_spark`'s options, by the same names."""
+
+    master: str | None
+    conf: tuple[str, ...]
+    loader: str
+    agent_path: str | None
+    proof_timeout: float
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """`--conf` by name.
+
+        Raises:
+            click.UsageError: one of them is not NAME=VALUE.
+        """
+        if bad := [setting for setting in self.conf if "=" not in setting]:
+            raise click.UsageError(f"--conf {bad[0]}: write NAME=VALUE")
+        return dict(setting.split("=", 1) for setting in self.conf)
+
+
+def with_spark(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--master`, `--conf`, `--loader`, `--agent-path`, `--proof-timeout`."""
+    for option in reversed(_SPARK_OPTIONS):
+        command = option(command)
+    return command
+
+
+@contextmanager
+def user_session(name: str, clusters: Sequence[Cluster], wanted: SparkOptions) -> Iterator[SparkSession]:
+    """For a command that belongs to no pipeline.
+
+    Raises:
+        MissingToolError: no PySpark, no Java, no agent, no connector.
+        ConfigError: see `clients.spark.configure`.
+    """
+    from brokernat.pipelines.state import user_folder
+
+    with _session(name, clusters, user_folder(name), wanted) as spark:
+        yield spark
+
+
+@contextmanager
+def pipeline_session(prepared: Prepared, wanted: SparkOptions) -> Iterator[SparkSession]:
+    """For a pipeline, which nobody else may run meanwhile; our own log goes beside Spark's.
+
+    Raises:
+        ConfigError: another process runs it; or see `clients.spark.configure`.
+        MissingToolError: no PySpark, no Java, no agent, no connector.
+    """
+    from brokernat.pipelines.state import locked
+
+    name = prepared.pipeline.name
+    folder = prepared.state.local_folder(name)
+    with (
+        locked(folder),
+        _log_to_file(folder / "pipeline.log"),
+        _session(name, prepared.clusters, folder, wanted) as spark,
+    ):
+        yield spark
+
+
+@contextmanager
+def _session(name: str, clusters: Sequence[Cluster], folder: Path, wanted: SparkOptions) -> Iterator[SparkSession]:
+    from brokernat.clients.spark import Loader
+    from brokernat.pipelines.session import SPARK_LOG, start_session
+
+    settings = wanted.settings
+    console.note(f"starting Spark; its log is {folder / SPARK_LOG}")
+    try:
+        spark = start_session(
+            name,
+            clusters,
+            folder,
+            master=wanted.master,
+            settings=settings,
+            loader=Loader(wanted.loader),
+            agent_path=wanted.agent_path,
+        )
+    except ModuleNotFoundError as error:
+        if error.name != "pyspark":
+            raise
+        raise MissingToolError("PySpark is not installed", hint="pip install 'brokernat[spark]'") from None
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+@contextmanager
+def _log_to_file(file: Path) -> Iterator[None]:
+    """Our own log: everything into a file, warnings to the terminal as well."""
+    logger = logging.getLogger("brokernat")
+    everything = logging.FileHandler(file)
+    everything.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    warnings = _ConsoleHandler(logging.WARNING)
+    logger.setLevel(logging.INFO)
+    logger.addHandler(everything)
+    logger.addHandler(warnings)
+    try:
+        yield
+    finally:
+        logger.removeHandler(everything)
+        logger.removeHandler(warnings)
+        everything.close()
+
+
+class _ConsoleHandler(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        console.note(f"{record.levelname.lower()}: {record.getMessage()}")
+
+
+def executor_options(options: Mapping[str, Any], *, on_executors: bool) -> SparkOptions | None:
+    """Spark's options of a command that starts Spark only when asked; None where it does not.
+
+    Raises:
+        click.UsageError: one of them is given and nothing would use it.
+    """
+    if on_executors:
+        return SparkOptions(**options)
+    context = click.get_current_context()
+    for name in options:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"`--{name.replace('_', '-')}` belongs to `--on-executors`")
+    return None
+
+
+def with_executors(evidence: Evidence, cluster: Cluster, wanted: SparkOptions) -> Evidence:
+    """The evidence, with the results of each JVM of a Spark application added."""
+    from brokernat.clients.spark import prove
+    from brokernat.doctor.in_spark import executors_seen
+
+    with user_session(f"doctor-{cluster.name}", [cluster], wanted) as spark:
+        console.note("asking the driver and every executor to reach every broker")
+        proof = prove(spark, [cluster], timeout=wanted.proof_timeout)
+    return replace(evidence, executors=executors_seen(proof, cluster.name))
+
+
+def executor_findings(proof: Proof, clusters: Iterable[Cluster]) -> list[tuple[str, Finding]]:
+    """The findings of a proof alone, each with the name of its cluster."""
+    from brokernat.doctor.in_spark import findings
+
+    return [(cluster.name, finding) for cluster in clusters for finding in findings(proof, cluster)]
+
+
+def report_findings(found: Iterable[tuple[str, Finding]]) -> None:
+    """Print findings to stderr: the fact, then the fix."""
+    for cluster, finding in found:
+        hint = f"\nhint: {'; '.join(finding.remedy.client)}" if finding.remedy.client else ""
+        console.report(
+            f"{finding.severity}: cluster {cluster}: {finding.subject} {finding.message} [{finding.code}]{hint}"
+        )
