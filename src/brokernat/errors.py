@@ -13,15 +13,17 @@
     ├── NotExecutableError    126   of `exec`
     └── ProgramNotFoundError  127   of `exec`
 
-`str(error)` is the fact without advice; `error.hint` is the advice; `error.report()` is both, the way a terminal shows
-them. Messages never hold a secret: whoever builds one quotes names and places, not values read from `${env:}` or
-`${file:}`.
+`error.message` is the fact, `error.hint` the advice; `str(error)` is both, because a notebook and a traceback show that
+and nothing else; `error.report()` is both the way a terminal shows them. Messages never hold a secret: whoever builds
+one quotes names and places, not values read from `${env:}` or `${file:}`.
+
+Every error can be pickled and copied: Spark and multiprocessing hand errors from one process to another.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 class BrokernatError(Exception):
@@ -35,7 +37,11 @@ class BrokernatError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        return self.message
+        return _with_hint(self.message, self.hint)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Made again from its state, whatever arguments the constructor of a subclass takes."""
+        return _restored, (type(self), self.args), self.__dict__
 
     def report(self) -> str:
         """`error: …`, a blank line, `hint: …`; without a line end."""
@@ -99,9 +105,8 @@ class ConfigError(BrokernatError):
         only = self.problems[0] if len(self.problems) == 1 else None
         super().__init__("\n".join(map(str, self.problems)), hint=only.hint if only else None)
 
-    def __reduce__(self) -> tuple[type[ConfigError], tuple[Problem, ...]]:
-        """Pickled by what it is made of: an exception's own `args` hold the message alone."""
-        return type(self), self.problems
+    def __str__(self) -> str:
+        return "\n".join(_with_hint(str(problem), problem.hint) for problem in self.problems)
 
     def report(self) -> str:
         """One block per problem, in the order of the file, and their number when there are several."""
@@ -143,10 +148,6 @@ class UnmappedEndpointError(BrokernatError):
         self.endpoint = endpoint
         self.rule_to_add = rule_to_add
 
-    def __reduce__(self) -> tuple[type[UnmappedEndpointError], tuple[str, str]]:
-        """Pickled by what it is made of, as above."""
-        return type(self), (self.endpoint, self.rule_to_add)
-
 
 class ProofFailedError(BrokernatError):
     """A client could not show that it holds the map and reaches every leader."""
@@ -182,6 +183,14 @@ class ProgramNotFoundError(BrokernatError):
     """A command's program is not there."""
 
     exit_code = 127
+
+
+def _restored(kind: type[BrokernatError], arguments: tuple[Any, ...]) -> BrokernatError:
+    return kind.__new__(kind, *arguments)
+
+
+def _with_hint(message: str, hint: str | None) -> str:
+    return f"{message}\nhint: {hint}" if hint else message
 
 
 def _block(message: str, hint: str | None, severity: str = "error") -> str:

@@ -5,7 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from brokernat.jvm.cache import cache_dir, create_directory, locked
+from brokernat.jvm.cache import create_directory, locked
+from brokernat.paths import cache_dir
 
 REQUIREMENTS = Path(__file__).parents[2] / "requirements"
 

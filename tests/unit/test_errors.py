@@ -1,9 +1,16 @@
 import copy
+import importlib
+import inspect
 import pickle
-from collections.abc import Callable
+import re
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+import brokernat
 from brokernat.errors import (
     BrokernatError,
     ConfigError,
@@ -41,7 +48,9 @@ def test_exit_codes(error: BrokernatError, code: int) -> None:
 
 def test_the_fact_and_the_advice_are_apart() -> None:
     error = MissingToolError("no Java", hint="install openjdk-17-jre-headless")
-    assert str(error) == "no Java"
+    assert error.message == "no Java"
+    assert str(error) == "no Java\nhint: install openjdk-17-jre-headless"
+    assert str(BrokernatError("no hint")) == "no hint"
     assert error.report() == "error: no Java\n\nhint: install openjdk-17-jre-headless"
     assert BrokernatError("no hint").report() == "error: no hint"
 
@@ -50,14 +59,17 @@ def test_one_problem_reads_like_any_other_error() -> None:
     place = Location("brokernat.yaml", 4, 5, "clusters.hq.broker_nat")
     problem = Problem("unpaired", "lists differ", "add one entry", place, details=("unpaired: kafka-3:9092",))
     error = ConfigError(problem)
-    assert str(error) == "lists differ: brokernat.yaml line 4, column 5, clusters.hq.broker_nat\nunpaired: kafka-3:9092"
+    fact = "lists differ: brokernat.yaml line 4, column 5, clusters.hq.broker_nat\nunpaired: kafka-3:9092"
+    assert error.message == fact
+    assert str(error) == f"{fact}\nhint: add one entry"
     assert error.hint == "add one entry"
-    assert error.report() == f"error: {error}\n\nhint: add one entry"
+    assert error.report() == f"error: {fact}\n\nhint: add one entry"
 
 
 def test_several_problems_are_blocks_with_their_number() -> None:
     error = ConfigError(Problem("a", "first", "hint a"), Problem("b", "second"))
-    assert str(error) == "first\nsecond"
+    assert error.message == "first\nsecond"
+    assert str(error) == "first\nhint: hint a\nsecond"
     assert error.hint is None
     assert error.report() == "error: first\n\nhint: hint a\n\nerror: second\n\n2 problems"
 
@@ -90,19 +102,39 @@ def test_the_rule_to_add_is_in_the_hint() -> None:
     assert "`10.0.0.9:9092 = HOST:PORT`" in error.hint
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        MissingToolError("no Java", hint="install it"),
-        UnmappedEndpointError("10.0.0.9:9092", "10.0.0.9:9092 = HOST:PORT"),
-        ConfigError(Problem("a", "first", "hint a", Location("f", 3)), Problem("b", "second")),
-    ],
-)
-@pytest.mark.parametrize("copied", [copy.copy, lambda error: pickle.loads(pickle.dumps(error))])
-def test_an_error_crosses_to_another_process(
-    error: BrokernatError, copied: Callable[[BrokernatError], BrokernatError]
-) -> None:
-    again = copied(error)
-    assert type(again) is type(error)
-    assert again.report() == error.report()
-    assert vars(again) == vars(error)
+def every_kind_of_error() -> Iterator[BrokernatError]:
+    """One of each class of the package, whatever its constructor takes."""
+    package = Path(brokernat.__file__).parent
+    for file in package.rglob("*.py"):
+        if re.search(r"^class \w+Error\(", file.read_text("utf-8"), re.MULTILINE):
+            importlib.import_module(".".join(("brokernat", *file.relative_to(package).with_suffix("").parts)))
+    kinds: list[Any] = [BrokernatError]
+    while kinds:
+        kind = kinds.pop()
+        kinds += kind.__subclasses__()
+        wanted = [each for each in inspect.signature(kind).parameters.values() if each.default is each.empty]
+        if issubclass(kind, ConfigError):
+            yield kind(Problem("a", "first", "hint a", Location("f", 3)), Problem("b", "second"))
+        else:
+            yield kind(*(f"value of {each.name}" for each in wanted))
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))])
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_an_error_crosses_to_another_process(copied: Callable[[BrokernatError], BrokernatError]) -> None:
+    errors = list(every_kind_of_error())
+    assert len(errors) > 20
+    for error in errors:
+        error.add_note("a note")
+        again = copied(error)
+        assert type(again) is type(error)
+        assert again.report() == error.report()
+        assert str(again) == str(error)
+        assert again.args == error.args
+        assert vars(again) == vars(error)
+
+
+def test_a_traceback_shows_the_hint_and_the_terminal_shows_it_once() -> None:
+    error = UnmappedEndpointError("10.0.0.9:9092", "10.0.0.9:9092 = HOST:PORT")
+    assert "hint: add a rule" in "".join(traceback.format_exception(error))
+    assert error.report().count("hint: ") == 1

@@ -14,7 +14,8 @@ from pathlib import Path
 from brokernat.bundle import manifest
 from brokernat.bundle.collecting import Description
 from brokernat.clients.spark.connector import Combination, candidates, never_ask_for
-from brokernat.jvm.cache import cache_dir, create_directory
+from brokernat.jvm.cache import create_directory
+from brokernat.paths import cache_dir
 
 
 @dataclass(frozen=True, slots=True)

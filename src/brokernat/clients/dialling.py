@@ -15,7 +15,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 from brokernat.address import AddressMap, Endpoint
 from brokernat.address.host import bracketed
@@ -29,15 +28,11 @@ _DEFAULT_PORT = 9092
 class RefusedEndpointError(UnmappedEndpointError):
     """A refusal on its way through a library, which logs and raises it in its own places.
 
-    Each library has a subclass that is also one of its own errors. It says the rule to add in `str` as well, where the
-    library has no place for a hint, and it can be copied: aiokafka gives every record of a batch its own.
+    Each library has a subclass that is also one of its own errors. `str` is one line, because libraries log it in one.
     """
 
     def __str__(self) -> str:
-        return f"{self.message}; {self.hint}"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.endpoint, self.rule_to_add)
+        return f"{self.message}; hint: {self.hint}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,10 @@ from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 from brokernat.errors import MissingToolError
-from brokernat.jvm.cache import cache_dir, create_directory, locked
+from brokernat.jvm.cache import create_directory, locked
 from brokernat.jvm.java import find_java
 from brokernat.jvm.trust import trust_options
+from brokernat.paths import cache_dir, cached
 
 SETTINGS_VARIABLE = "BROKERNAT_IVY_SETTINGS"
 _NOT_FOUND = re.compile(r"^\s*::\s+(\S+#\S+?): (not found|.*)$", re.MULTILINE)
@@ -68,7 +69,7 @@ class _Request:
         return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:16]
 
     def directory(self) -> Path:
-        return cache_dir() / "artifacts" / f"{self.coordinates[0].artifact}-{self.coordinates[0].version}-{self.key()}"
+        return cached("artifacts", f"{self.coordinates[0].artifact}-{self.coordinates[0].version}-{self.key()}")
 
 
 def resolve(

@@ -9,8 +9,8 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from brokernat.jvm.cache import cache_dir
 from brokernat.jvm.java import Java
+from brokernat.paths import cached
 
 _SILENT = "-Xlog:cds*=off,class+path*=off"
 
@@ -18,7 +18,7 @@ _SILENT = "-Xlog:cds*=off,class+path*=off"
 def archive_of(java: Java, jars: Path) -> Path:
     """Where the archive for a directory of jars (`resolve`) is, or would be."""
     of = hashlib.sha256(f"{java.home} {java.version}".encode()).hexdigest()[:16]
-    return cache_dir() / "class-data" / f"{jars.name}-{of}.jsa"
+    return cached("class-data", f"{jars.name}-{of}.jsa")
 
 
 def reading(archive: Path) -> tuple[str, ...]:

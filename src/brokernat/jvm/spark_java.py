@@ -16,8 +16,9 @@ import subprocess
 from pathlib import Path
 
 from brokernat.errors import MissingToolError
-from brokernat.jvm.cache import cache_dir, create_directory
+from brokernat.jvm.cache import create_directory
 from brokernat.jvm.java import INSTALL_HINT, Java
+from brokernat.paths import cached
 
 MODULE = "jdk.incubator.vector"
 
@@ -75,7 +76,7 @@ def spark_java_home(java: Java) -> Path:
     if MODULE in _modules(java):
         return java.home
     key = hashlib.sha256(f"{java.home}\n{java.version}\n{_LAUNCHER}".encode()).hexdigest()[:16]
-    home = cache_dir() / "java-homes" / f"{java.feature}-{key}"
+    home = cached("java-homes", f"{java.feature}-{key}")
     if not home.is_dir():
         create_directory(home, functools.partial(_fill, java))
     return home

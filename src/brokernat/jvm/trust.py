@@ -16,8 +16,9 @@ import struct
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from brokernat.jvm.cache import cache_dir, create_directory
+from brokernat.jvm.cache import create_directory
 from brokernat.jvm.java import Java
+from brokernat.paths import cached
 
 _PASSWORD = "changeit"  # noqa: S105 - Java's own default; it guards nothing, a list of authorities is public
 _MAGIC, _VERSION, _TRUSTED = 0xFEEDFEED, 2, 2
@@ -30,7 +31,7 @@ def trust_options(java: Java) -> list[str]:
     if not authorities:
         return []
     store = key_store(authorities)
-    folder = cache_dir() / "trust" / hashlib.sha256(store).hexdigest()[:16]
+    folder = cached("trust", hashlib.sha256(store).hexdigest()[:16])
     file = folder / "authorities.jks"
     if not file.is_file():
         create_directory(folder, lambda work: _write(work / file.name, store))

@@ -48,10 +48,10 @@ class Preflight:
 
 def from_error(subject: str, error: BrokernatError) -> CheckResult:
     """An error that was raised instead of a finding; every hint of a ConfigError."""
+    hint = error.hint
     if isinstance(error, ConfigError):
-        hints = "; ".join(problem.hint for problem in error.problems if problem.hint)
-        return CheckResult(subject, Level.ERROR, str(error), hints or None, code=error.exit_code)
-    return CheckResult(subject, Level.ERROR, str(error), error.hint, code=error.exit_code)
+        hint = "; ".join(problem.hint for problem in error.problems if problem.hint) or None
+    return CheckResult(subject, Level.ERROR, error.message, hint, code=error.exit_code)
 
 
 def as_rows(results: Iterable[CheckResult]) -> list[dict[str, Any]]:

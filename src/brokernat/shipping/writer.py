@@ -81,7 +81,7 @@ class Writer:
                         return
                 self._report()
         except BaseException as error:  # noqa: BLE001 - a thread that ends must not leave callers waiting
-            reason = str(error) if isinstance(error, BrokernatError) else f"internal error: {type(error).__name__}"
+            reason = error.message if isinstance(error, BrokernatError) else f"internal error: {type(error).__name__}"
             self._intake.stalled = reason
             self._intake.close(reason)
             while entries := self._intake.take(BLOCK_RECORDS, BLOCK_BYTES, 0, 0):
@@ -94,7 +94,7 @@ class Writer:
             try:
                 self._spool.append([tail for tail, _ in entries])
             except SpoolFullError as error:
-                entries = self._stalled(entries, str(error))
+                entries = self._stalled(entries, error.message)
             except BaseException:
                 self._intake.refuse(entries, "the spool cannot be written")
                 raise
@@ -124,7 +124,7 @@ class Writer:
         try:
             self._spool.settle(refused=refused - self._noted)
         except SpoolFullError as error:
-            self._intake.stalled = str(error)
+            self._intake.stalled = error.message
         else:
             self._noted = refused
 

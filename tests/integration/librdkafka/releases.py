@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from brokernat.jvm.cache import cache_dir, create_directory, locked
+from brokernat.jvm.cache import create_directory, locked
+from brokernat.paths import cache_dir
 
 RELEASES = [
     "newest",

@@ -13,7 +13,8 @@ from typing import Any
 
 from tests.matrix.traffic import Traffic
 
-from brokernat.jvm.cache import cache_dir, create_directory, locked
+from brokernat.jvm.cache import create_directory, locked
+from brokernat.paths import cache_dir
 from brokernat.testbed.place import Here, Place
 
 ROOT = Path(__file__).parents[3]

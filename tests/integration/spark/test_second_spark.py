@@ -11,6 +11,7 @@ import pytest
 from tests.integration.spark.drivers import VALUES, Driver, described
 
 from brokernat.jvm import cache
+from brokernat.paths import cache_dir
 from brokernat.testbed import LoopbackWorld
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
@@ -22,7 +23,7 @@ LOCK = ROOT / "requirements" / "spark40.lock"
 @pytest.fixture(scope="module")
 def python_with_spark_40() -> str:
     """The interpreter of an environment made from the lock, kept beside the other downloads."""
-    home = cache.cache_dir() / "environments" / hashlib.sha256(LOCK.read_bytes()).hexdigest()[:16]
+    home = cache_dir() / "environments" / hashlib.sha256(LOCK.read_bytes()).hexdigest()[:16]
     python, done = home / "bin" / "python", home / ".done"
     with cache.locked(home.with_suffix(".lock")):
         if not done.exists():

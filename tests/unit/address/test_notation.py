@@ -41,5 +41,5 @@ def test_hints_show_what_to_write(rule: str, hint: str) -> None:
 
 
 def test_the_rule_is_quoted_as_it_was_written() -> None:
-    with pytest.raises(ConfigError, match=r"^rule `Kafka-1 = X:1`: only the reachable side has a port$"):
+    with pytest.raises(ConfigError, match=r"^rule `Kafka-1 = X:1`: only the reachable side has a port\nhint: "):
         parse_rule("  Kafka-1 = X:1 ")

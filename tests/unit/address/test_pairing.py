@@ -36,6 +36,6 @@ def test_entries_without_a_partner_are_named(
 ) -> None:
     with pytest.raises(ConfigError) as caught:
         pair(endpoints(*bootstrap), endpoints(*broker_nat))
-    assert str(caught.value) == message
+    assert caught.value.message == message
     assert caught.value.hint is not None
     assert caught.value.hint.startswith(hint)

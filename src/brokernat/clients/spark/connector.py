@@ -25,7 +25,7 @@ from pathlib import Path
 
 from brokernat.errors import MissingToolError
 from brokernat.jvm import resolve
-from brokernat.jvm.cache import cache_dir
+from brokernat.paths import cache_dir
 
 log = logging.getLogger(__name__)
 

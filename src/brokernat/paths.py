@@ -1,0 +1,150 @@
+"""Paths that a user named and paths that we chose: what an OSError on one means, and where our own files go.
+
+`reading` and `writing` stand around every access to such a path, so that a missing permission or a full disk is one
+ConfigError with the path, what it is for, and the option or variable that names another.
+
+Caches and logs go where the XDG base directory specification says. In a container HOME may be absent, or belong to
+somebody else: then they go into a private folder under the system's folder for temporary files.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from brokernat.errors import ConfigError, Problem
+
+_DENIED = {errno.EACCES, errno.EPERM, errno.EROFS}
+_TEMPORARY = "TMPDIR"
+CACHE_VARIABLE, STATE_VARIABLE = "XDG_CACHE_HOME", "XDG_STATE_HOME"
+
+
+@contextmanager
+def reading(path: str | os.PathLike[str], purpose: str = "", *, moved_by: str | None = None) -> Iterator[None]:
+    """Reading of one path.
+
+    Args:
+        path: named in the message.
+        purpose: what the path is, such as `the rules file`; nothing where the path says it.
+        moved_by: the option, key or variable that names another path, such as `--config`.
+
+    Raises:
+        ConfigError: `file-unreadable`, for every OSError and for text that is not UTF-8.
+    """
+    try:
+        yield
+    except UnicodeDecodeError:
+        raise _refused("unreadable", path, purpose, "it is not UTF-8 text", None) from None
+    except OSError as error:
+        hint = _hint(error, "read it", moved_by)
+        raise _refused("unreadable", path, purpose, _reason(error, path), hint) from None
+
+
+@contextmanager
+def writing(path: str | os.PathLike[str], purpose: str = "", *, moved_by: str | None = None) -> Iterator[None]:
+    """Creating or changing one path, or what is below it; arguments as for `reading`.
+
+    Raises:
+        ConfigError: `file-unwritable`, for every OSError.
+    """
+    try:
+        yield
+    except OSError as error:
+        hint = _hint(error, "write there", moved_by)
+        raise _refused("unwritable", path, purpose, _reason(error, path), hint) from None
+
+
+def cache_dir() -> Path:
+    """For what can be fetched or made again: `$XDG_CACHE_HOME/brokernat`, or `~/.cache/brokernat`."""
+    return _own_dir(CACHE_VARIABLE, ".cache")
+
+
+def cached(*parts: str) -> Path:
+    """A part of the cache: where it is already, also in a home that may only be read, else where it is to be made."""
+    home = _below_home(".cache")
+    if not _given(CACHE_VARIABLE) and home is not None and home.joinpath(*parts).exists():
+        return home.joinpath(*parts)
+    return cache_dir().joinpath(*parts)
+
+
+def state_dir() -> Path:
+    """For logs: `$XDG_STATE_HOME/brokernat`, or `~/.local/state/brokernat`."""
+    return _own_dir(STATE_VARIABLE, ".local/state")
+
+
+def private_temporary_dir(name: str) -> Path:
+    """A folder of this user alone, the same for all their processes; it is made where it is missing.
+
+    Raises:
+        ConfigError: it cannot be made, or somebody else made it first.
+    """
+    path = Path(os.environ.get(_TEMPORARY) or "/tmp")  # noqa: S108 - replaced by what Python finds, if that is none
+    with writing(path, "the folder for temporary files", moved_by=_TEMPORARY):
+        path = Path(tempfile.gettempdir()) / f"brokernat-{name}-{os.getuid()}"
+        path.mkdir(mode=0o700, exist_ok=True)
+        found = path.lstat()
+    if path.is_symlink() or not path.is_dir() or found.st_uid != os.getuid() or found.st_mode & 0o022:
+        message = f"`{path}` is not a folder of this user alone, and is not used"
+        raise ConfigError(Problem("folder-not-private", message, f"set {_TEMPORARY} to a folder of your own"))
+    return path
+
+
+def _own_dir(variable: str, below_home: str) -> Path:
+    if given := _given(variable):
+        return given
+    home = _below_home(below_home)
+    if home is not None and _can_be_made(home):
+        return home
+    return private_temporary_dir(Path(below_home).name.removeprefix("."))
+
+
+def _given(variable: str) -> Path | None:
+    base = os.environ.get(variable)
+    # The specification: a relative path is to be ignored.
+    return Path(base) / "brokernat" if base and Path(base).is_absolute() else None
+
+
+def _below_home(folder: str) -> Path | None:
+    try:
+        return Path.home() / folder / "brokernat"
+    except RuntimeError:  # no HOME, and no entry for this uid in the password database
+        return None
+
+
+def _can_be_made(folder: Path) -> bool:
+    for place in (folder, *folder.parents):
+        try:
+            place.lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError:
+            return False
+        return place.is_dir() and os.access(place, os.W_OK | os.X_OK)
+    return False
+
+
+def _refused(how: str, path: str | os.PathLike[str], purpose: str, reason: str, hint: str | None) -> ConfigError:
+    named = f"{purpose} `{os.fspath(path)}`" if purpose else f"`{os.fspath(path)}`"
+    verb = "read" if how == "unreadable" else "written"
+    return ConfigError(Problem(f"file-{how}", f"{named} cannot be {verb}: {reason}", hint))
+
+
+def _reason(error: OSError, path: str | os.PathLike[str]) -> str:
+    """The system's words, and where it was, if that is another path."""
+    words = error.strerror or (str(error.args[0]) if error.args else type(error).__name__)
+    other = error.filename
+    if isinstance(other, str) and other not in (os.fspath(path), str(Path(path).absolute())):
+        return f"{words} (`{other}`)"
+    return words
+
+
+def _hint(error: OSError, verb: str, moved_by: str | None) -> str | None:
+    named = f"name another with {moved_by}" if moved_by else ""
+    if error.errno not in _DENIED:
+        return named or None
+    allow = f"let this user (uid {os.geteuid()}) {verb}"
+    return f"{allow}, or {named}" if named else allow
