@@ -158,7 +158,8 @@ def test_a_spool_that_cannot_be_made_is_no_bug_of_ours(run: Run, folder: Path) -
     (folder / "spool").write_text("a file where the folder should be")
     said = run("ship", "audit", "--config", "audit.yaml", "--once")
     assert said.startswith("exit 2\n")
-    assert "spool cannot be made: File exists" in said
+    assert "spool` cannot be written: Not a directory" in said
+    assert "hint: name another with `--spool`" in said
 
 
 def test_a_folder_without_a_spool_is_said(run: Run, tmp_path: Path) -> None:

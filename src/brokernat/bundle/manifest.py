@@ -1,17 +1,23 @@
 """`SHA256SUMS`: every file of a bundle, in the form that `sha256sum -c` reads, so that nothing of ours is needed there.
 
-A file that is there and not listed is a fault as well: an installer would take a wheel that nobody vouched for.
+A file that is there and not listed is a fault as well: an installer would take a wheel that nobody vouched for. So is a
+link, wherever it leads: what stands behind it may be another thing tomorrow. The sums say that nothing was changed on
+the way; who made the bundle they cannot say.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 
 from brokernat.errors import ConfigError, DamagedBundleError, Problem
 
 NAME = "SHA256SUMS"
+LINK, SPECIAL, UNREADABLE = FAULTS = ("is a link", "is no regular file", "cannot be read")
 
 
 def write(folder: Path) -> dict[str, str]:
@@ -26,7 +32,7 @@ def verify(folder: Path) -> dict[str, str]:
 
     Raises:
         ConfigError: `folder` is no bundle.
-        DamagedBundleError: a file is missing, changed, not listed or cannot be read; names all of them.
+        DamagedBundleError: a file is missing, changed, not listed, a link or cannot be read; names all of them.
     """
     try:
         text = (folder / NAME).read_text("utf-8", errors="replace")
@@ -42,32 +48,52 @@ def verify(folder: Path) -> dict[str, str]:
 
 
 def differences(listed: Mapping[str, str], found: Mapping[str, str]) -> tuple[str, ...]:
-    """What is wrong with which file, by name; pure."""
-    wrong = (name for name in sorted(listed.keys() | found.keys()) if not _agree(listed.get(name), found.get(name)))
-    return tuple(f"`{name}` {_fault(name, listed, found)}" for name in wrong)
+    """What is wrong with which file, by name; pure.
+
+    Args:
+        listed: the SHA-256 of each file that should be there.
+        found: the SHA-256 of each file that is there, or one of `FAULTS`.
+    """
+    return tuple(
+        f"`{name}` {_fault(listed.get(name), found.get(name))}"
+        for name in sorted(listed.keys() | found.keys())
+        if found.get(name) in FAULTS or listed.get(name) != found.get(name)
+    )
 
 
-def _agree(listed: str | None, found: str | None) -> bool:
-    return bool(found) and listed == found
-
-
-def _fault(name: str, listed: Mapping[str, str], found: Mapping[str, str]) -> str:
-    if name not in found:
+def _fault(listed: str | None, found: str | None) -> str:
+    if found is None:
         return "is missing"
-    if name not in listed:
-        return "is not listed"
-    return "was changed" if found[name] else "cannot be read"
+    if found in FAULTS:
+        return found
+    return "is not listed" if listed is None else "was changed"
 
 
 def _sums(folder: Path) -> dict[str, str]:
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and path != folder / NAME)
-    return {path.relative_to(folder).as_posix(): _sum(path) for path in files}
+    """By name, sorted. No link is followed: what it leads to is not part of the folder."""
+    found: dict[str, str] = {}
+
+    def unreadable(error: OSError) -> None:
+        found[Path(error.filename).relative_to(folder).as_posix()] = UNREADABLE
+
+    for parent, folders, files in os.walk(folder, onerror=unreadable):
+        for path in (Path(parent, name) for name in (*folders, *files)):
+            if path.is_symlink() or (path.name in files and path != folder / NAME):
+                found[path.relative_to(folder).as_posix()] = _sum(path)
+    return dict(sorted(found.items()))
 
 
 def _sum(path: Path) -> str:
-    """Nothing for a file that cannot be read, as on a medium that has suffered."""
+    """The SHA-256, or why there is none, as on a medium that has suffered."""
     try:
-        with path.open("rb") as file:
+        with open(path, "rb", opener=_without_links) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return SPECIAL
             return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
-        return ""
+    except OSError as error:
+        return LINK if error.errno == errno.ELOOP else UNREADABLE
+
+
+def _without_links(path: str, flags: int) -> int:
+    # O_NONBLOCK: nobody may ever write to a named pipe.
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)

@@ -153,7 +153,6 @@ def run_shipment(
         The exit code: 6 where records are left in the spool, 128 and a signal's number where one ended it.
 
     Raises:
-        click.UsageError: the spool's folder cannot be made.
         BrokernatError: the file, the spool, or the producer.
     """
     from brokernat.config import load
@@ -165,10 +164,7 @@ def run_shipment(
 
     cluster = load(config_file).cluster(cluster_name)
     with _log_to_console():
-        try:
-            opened = Spool(spool, max_spool, durable=durable)
-        except OSError as error:
-            raise click.UsageError(f"the spool {spool} cannot be made: {error.strerror}") from None
+        opened = Spool(spool, max_spool, durable=durable)
         tail = Tail(files, opened.positions(), from_beginning=from_beginning) if files else None
         pipe = Pipe(sys.stdin.fileno()) if stdin else None
         shipment = Shipment(opened, Sender(opened, topic, partial(open_producer, cluster)), tail=tail, pipe=pipe)

@@ -1,7 +1,13 @@
 """Logs to a Kafka topic without losing any: memory queue, durable spool, a producer with the address map."""
 
 from brokernat.shipping.block import SEQUENCE_HEADER
-from brokernat.shipping.faults import NotShippedError, SpoolBusyError, SpoolDamagedError, SpoolFullError
+from brokernat.shipping.faults import (
+    NotShippedError,
+    SpoolBusyError,
+    SpoolDamagedError,
+    SpoolFullError,
+    SpoolUnsafeError,
+)
 from brokernat.shipping.handler import KafkaHandler
 from brokernat.shipping.ledger import Rejection
 from brokernat.shipping.spool import Spool
@@ -16,6 +22,7 @@ __all__ = [
     "SpoolBusyError",
     "SpoolDamagedError",
     "SpoolFullError",
+    "SpoolUnsafeError",
     "Status",
     "read_status",
 ]

@@ -19,6 +19,15 @@ class SpoolBusyError(BrokernatError):
         )
 
 
+class SpoolUnsafeError(BrokernatError):
+    """Others may write the folder, or something in it is not as a spool makes it. Nothing was written."""
+
+    exit_code = 2
+
+    def __init__(self, directory: Path, reason: str, hint: str) -> None:
+        super().__init__(f"the spool {directory} is not safe: {reason}", hint=hint)
+
+
 class SpoolDamagedError(BrokernatError):
     """What is in the folder is not a spool that this version reads."""
 

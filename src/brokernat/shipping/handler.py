@@ -84,9 +84,11 @@ class KafkaHandler(logging.Handler):
         Raises:
             SpoolBusyError: another process has the spool.
             SpoolDamagedError: the spool cannot be read.
-            SpoolFullError: the spool cannot be written.
+            SpoolFullError: the disk is full.
+            SpoolUnsafeError: others may write the folder, or a file in it is a link.
             MissingToolError: confluent-kafka is not installed.
-            ConfigError: there is no such cluster, or librdkafka cannot have its properties.
+            ConfigError: there is no such cluster, librdkafka cannot have its properties, or the spool's folder cannot
+                be made or written.
             ValueError: `on_full` does not go with `audit`.
         """
         self._audit = audit
@@ -120,7 +122,7 @@ class KafkaHandler(logging.Handler):
 
         Raises:
             NotShippedError: with `audit`, when the record is not in the spool.
-            SpoolFullError: with `audit`, when a child cannot have a spool; also OSError.
+            SpoolUnsafeError, SpoolFullError, ConfigError: with `audit`, when a child cannot have a spool.
         """
         name = record.name or ""  # `makeLogRecord` may leave it out
         if name.startswith(EXCLUDED) and _excluded(name):

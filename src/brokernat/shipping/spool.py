@@ -20,10 +20,10 @@ from typing import Final
 
 from brokernat.shipping.block import Block
 from brokernat.shipping.faults import SpoolBusyError, SpoolFullError
+from brokernat.shipping.folder import SpoolFolder
 from brokernat.shipping.forking import still
 from brokernat.shipping.fresh import FreshBlocks
 from brokernat.shipping.ledger import Account, Ledger, Rejection
-from brokernat.shipping.lock import SpoolLock
 from brokernat.shipping.numbering import boot_id, numbering
 from brokernat.shipping.position import Position
 from brokernat.shipping.spool_file import SpoolFile
@@ -46,13 +46,13 @@ class Spool:
         Raises:
             SpoolBusyError: another process has it open.
             SpoolDamagedError: it cannot be read.
-            SpoolFullError: it cannot be written.
-            OSError: the folder cannot be made or written.
+            SpoolFullError: the disk is full.
+            SpoolUnsafeError: others may write the folder, or a file in it is a link.
+            ConfigError: the folder cannot be made or written.
         """
         self.directory = Path(directory).absolute()
         self.limit = max(limit, SMALLEST_LIMIT)
-        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._lock = SpoolLock(self.directory)
+        self._folder = SpoolFolder(self.directory)
         self.arrived = threading.Event()
         """Set when there is something to send."""
         self._fresh = FreshBlocks()
@@ -62,7 +62,7 @@ class Spool:
             with still():
                 self._open(durable=durable)
         except BaseException:
-            self._lock.release()
+            self._folder.release()
             raise
 
     def _open(self, *, durable: bool) -> None:
@@ -159,11 +159,11 @@ class Spool:
             pass  # Read as a spool that was not closed, which costs no record.
         finally:
             self._file.close()
-            self._lock.release()
+            self._folder.release()
 
     def abandon(self) -> tuple[object, ...]:
         """In a forked child: the parent has it. Gives what must be kept from ever being closed here."""
-        self._lock.abandon()
+        self._folder.release()
         return self._file.abandon()
 
     # By the thread that sends

@@ -9,6 +9,8 @@ any other error of the database, that what is there is no spool.
 
 from __future__ import annotations
 
+import errno
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -16,13 +18,14 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from brokernat.paths import reading
 from brokernat.shipping.block import Block
 from brokernat.shipping.faults import SpoolDamagedError, SpoolFullError
+from brokernat.shipping.folder import DATABASE, refuse_links
 from brokernat.shipping.forking import still
 from brokernat.shipping.ledger import Outcome
 from brokernat.shipping.position import Position
 
-FILE: Final = "spool.db"
 FORMAT: Final = 1
 _SETTINGS: Final = ("journal_mode=WAL", "synchronous=FULL", "journal_size_limit=16777216")
 _TABLES: Final = """
@@ -71,7 +74,7 @@ class SpoolFile:
         """
         self._directory = directory
         with still(), _in_words(directory):
-            self._writer = _connect(directory / FILE)
+            self._writer = _connect(directory / DATABASE)
             ((found,),) = self._writer.execute("PRAGMA user_version")
             if found not in (0, FORMAT):
                 raise SpoolDamagedError(directory, f"it has format {found}, this version reads {FORMAT}")
@@ -79,7 +82,7 @@ class SpoolFile:
                 self._writer.execute(f"PRAGMA {setting}")
             self._writer.executescript(_TABLES)
             self._writer.execute(f"PRAGMA user_version={FORMAT}")
-            self._reader = _connect(directory / FILE)
+            self._reader = _connect(directory / DATABASE)
             self.found = _contents(self._writer)
             """What an earlier holder left."""
             ((last,),) = self._writer.execute("SELECT max(id) FROM blocks")
@@ -166,9 +169,16 @@ def read_contents(directory: Path) -> Contents:
     """Of a spool that anybody may have open.
 
     Raises:
-        SpoolDamagedError: it cannot be read.
+        SpoolDamagedError: it is no spool.
+        ConfigError: this user may not read it.
+        SpoolUnsafeError: a file in it is a link.
     """
-    uri = f"{(directory / FILE).absolute().as_uri()}?mode=ro"
+    with reading(directory, "the spool"):
+        refuse_links(directory)
+        # Not opened here: closing it would take away the locks that this process may have on it.
+        if (directory / DATABASE).exists() and not os.access(directory / DATABASE, os.R_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(directory / DATABASE))
+    uri = f"{(directory / DATABASE).absolute().as_uri()}?mode=ro"
     try:
         with closing(sqlite3.connect(uri, uri=True, timeout=5)) as file:
             file.execute("BEGIN")

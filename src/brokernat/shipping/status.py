@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from brokernat.errors import ConfigError, Problem
+from brokernat.paths import reading
 from brokernat.shipping.faults import SpoolDamagedError
-from brokernat.shipping.lock import held
-from brokernat.shipping.spool_file import FILE, read_contents
+from brokernat.shipping.folder import DATABASE, is_held
+from brokernat.shipping.spool_file import read_contents
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +45,18 @@ def read_status(directory: Path) -> list[Status]:
     """Of the spool in a folder and of the numbered ones below it.
 
     Raises:
-        SpoolDamagedError: one cannot be read, or there is none.
+        SpoolDamagedError: one cannot be read.
+        ConfigError: there is none, or this user may not read one.
+        SpoolUnsafeError: a file in one is a link.
     """
-    numbered = sorted((folder for folder in directory.glob("*") if folder.name.isdigit()), key=_number)
-    folders = [folder for folder in (directory, *numbered) if (folder / FILE).exists()]
-    if not folders:
-        raise SpoolDamagedError(directory, "there is no spool")
-    return [_read(folder) for folder in folders]
+    with reading(directory, "the spool"):
+        inside = list(directory.iterdir()) if directory.exists() else []
+        numbered = sorted((folder for folder in inside if folder.name.isdigit()), key=_number)
+        folders = [folder for folder in (directory, *numbered) if os.path.lexists(folder / DATABASE)]
+        if not folders:
+            hint = "`brokernat ship` and KafkaHandler make one at their first start"
+            raise ConfigError(Problem("no-spool", f"there is no spool in `{directory}`", hint))
+        return [_read(folder) for folder in folders]
 
 
 def _number(folder: Path) -> int:
@@ -64,7 +72,7 @@ def _read(folder: Path) -> Status:
     return Status(
         directory=folder,
         source=noted["source"],
-        in_use=held(folder),
+        in_use=is_held(folder),
         accepted=counts["accepted"],
         acknowledged=counts["acknowledged"],
         rejected=counts["rejected"],

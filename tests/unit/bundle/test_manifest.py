@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -49,7 +50,34 @@ def test_a_list_of_sums_that_is_torn_is_damage(bundle: Path) -> None:
 
 
 def test_what_cannot_be_read_is_damage_whatever_the_list_says() -> None:
-    assert manifest.differences({"a": "1", "b": ""}, {"a": "", "b": ""}) == (
+    unreadable = manifest.UNREADABLE
+    assert manifest.differences({"a": "1", "b": unreadable}, {"a": unreadable, "b": unreadable}) == (
         "`a` cannot be read",
         "`b` cannot be read",
     )
+
+
+@pytest.mark.parametrize("name", ["wheels", "wheels/a b.whl", "bundle.json", manifest.NAME, "wheels/new", "new"])
+def test_a_link_is_refused_wherever_it_stands_and_leads(
+    bundle: Path, tmp_path_factory: pytest.TempPathFactory, name: str
+) -> None:
+    """To the very same files, too: what it leads to is not what was carried over."""
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "real"
+    (bundle / name).rename(elsewhere) if (bundle / name).exists() else elsewhere.mkdir()
+    (bundle / name).symlink_to(elsewhere)
+    with pytest.raises(DamagedBundleError, match=f"`{name}` is a link"):
+        manifest.verify(bundle)
+
+
+@pytest.mark.timeout(60)
+def test_what_is_no_file_is_refused_without_a_wait(bundle: Path) -> None:
+    (bundle / "bundle.json").unlink()
+    os.mkfifo(bundle / "bundle.json")
+    with pytest.raises(DamagedBundleError, match=r"`bundle\.json` is no regular file"):
+        manifest.verify(bundle)
+
+
+def test_a_bundle_may_be_named_by_a_link(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    link = tmp_path_factory.mktemp("media") / "stick"
+    link.symlink_to(bundle)
+    assert manifest.verify(link) == manifest.verify(bundle)

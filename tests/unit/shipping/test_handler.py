@@ -30,6 +30,7 @@ PRELUDE = """
 import logging, os, sys, multiprocessing, threading, time
 from brokernat.address import Endpoint
 from brokernat.config import Cluster
+from brokernat.errors import ConfigError
 from brokernat.shipping import KafkaHandler
 cluster = Cluster("nowhere", (Endpoint.parse("127.0.0.1:1"),))
 handler = KafkaHandler(cluster, "topic", sys.argv[1], close_timeout=1, audit=len(sys.argv) > 2)
@@ -170,7 +171,7 @@ def test_a_child_that_cannot_have_a_spool_raises_for_audit_only(tmp_path: Path, 
             handler._directory = handler._directory / "spool.db"
             try:
                 log.info("nowhere to go")
-            except OSError:
+            except ConfigError:
                 os._exit(3)
             os._exit(0)
         print(os.waitstatus_to_exitcode(os.wait()[1]))

@@ -13,10 +13,10 @@ import pytest
 from brokernat.shipping import spool as module
 from brokernat.shipping.block import Block
 from brokernat.shipping.faults import SpoolBusyError, SpoolDamagedError, SpoolFullError
+from brokernat.shipping.folder import DATABASE
 from brokernat.shipping.ledger import Rejection
 from brokernat.shipping.position import Position
 from brokernat.shipping.spool import Spool, open_numbered
-from brokernat.shipping.spool_file import FILE
 
 EVERYTHING = 1 << 40
 
@@ -126,7 +126,7 @@ def test_a_last_write_that_is_cut_takes_no_earlier_one_with_it(tmp_path: Path) -
     spool = Spool(tmp_path / "spool", durable=True)
     spool.append(tails("first"))
     spool.append(tails("second"))
-    log = spool.directory / f"{FILE}-wal"
+    log = spool.directory / f"{DATABASE}-wal"
     before = log.stat().st_size
     spool.append(tails("last"))
     whole = log.read_bytes()
@@ -139,8 +139,8 @@ def test_a_last_write_that_is_cut_takes_no_earlier_one_with_it(tmp_path: Path) -
         copy = tmp_path / "cut"
         shutil.rmtree(copy, ignore_errors=True)
         copy.mkdir()
-        shutil.copy(spool.directory / FILE, copy)
-        (copy / f"{FILE}-wal").write_bytes(whole[:size])
+        shutil.copy(spool.directory / DATABASE, copy)
+        (copy / f"{DATABASE}-wal").write_bytes(whole[:size])
         again = Spool(copy)
         found = messages(again.blocks_after(0, EVERYTHING))
         assert found in (["first", "second"], ["first", "second", "last"])
@@ -235,11 +235,11 @@ def test_numbered_spools_are_taken_from_the_first_free_one_on(tmp_path: Path) ->
 
 @pytest.mark.parametrize("content", [b"not a database at all, and long enough to be looked at" * 10, b"\0" * 5000])
 def test_a_damaged_spool_is_said_and_left_as_it_is(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / FILE).write_bytes(content)
+    (tmp_path / DATABASE).write_bytes(content)
     with pytest.raises(SpoolDamagedError, match="cannot be read") as caught:
         Spool(tmp_path)
     assert ".recover" in str(caught.value.hint)
-    assert (tmp_path / FILE).read_bytes() == content
+    assert (tmp_path / DATABASE).read_bytes() == content
 
 
 def test_a_newer_format_is_refused(tmp_path: Path) -> None:

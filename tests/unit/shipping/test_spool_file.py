@@ -8,9 +8,10 @@ import pytest
 
 from brokernat.shipping.block import Block
 from brokernat.shipping.faults import SpoolDamagedError, SpoolFullError
+from brokernat.shipping.folder import DATABASE
 from brokernat.shipping.ledger import Outcome, Rejection
 from brokernat.shipping.position import Position
-from brokernat.shipping.spool_file import FILE, SpoolFile, read_contents
+from brokernat.shipping.spool_file import SpoolFile, read_contents
 
 BLOCK = Block.stamped(7, "app.1", 1, [b"}", b'"message":"no"}'])
 PLACE = Position(1, 2, "/var/log/app.log", 10, b"start", b"before", 3)
@@ -88,4 +89,4 @@ def test_each_commit_is_synced_until_it_is_relaxed(file: SpoolFile) -> None:
     file.relax()
     ((after,),) = file._writer.execute("PRAGMA synchronous")
     assert (before, after) == (full, normal)
-    assert (file._writer.execute("PRAGMA journal_mode").fetchone()[0], FILE) == ("wal", "spool.db")
+    assert (file._writer.execute("PRAGMA journal_mode").fetchone()[0], DATABASE) == ("wal", "spool.db")

@@ -1,0 +1,154 @@
+"""The folder of a spool: held by one process, for its owner only, and nothing in it is a link.
+
+The records of a spool may be secret, and its files are written by name: whoever may write the folder could put a link
+there and have another file overwritten. So a folder that others may write is refused, and every file in it must be a
+regular file of this user with one name. Files are 0600 whatever the umask; SQLite gives its log the mode of the
+database. A folder that holds a spool already is closed again instead: Kubernetes opens volumes to a group (`fsGroup`)
+with every start of a pod.
+
+The claim of one process is a `flock`, which ends with the process, however that ends. It belongs to the open file,
+which a forked child inherits: the child gives its copy up, or the spool would stay taken after its parent is gone. A
+program that is started by us inherits nothing (`O_CLOEXEC`).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from brokernat.paths import writing
+from brokernat.shipping.faults import SpoolBusyError, SpoolUnsafeError
+
+DATABASE: Final = "spool.db"
+LOCK: Final = "lock"
+MOVED_BY: Final = "`--spool`, `spool:` or `spool=`"
+"""What names another folder: of `brokernat ship`, of its section in the file, of KafkaHandler."""
+_LOGS: Final = tuple(f"{DATABASE}-{part}" for part in ("wal", "shm", "journal"))
+_OTHERS_MAY_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
+# O_NONBLOCK: a named pipe must not keep us waiting before it is refused.
+_OPEN: Final = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+
+
+class SpoolFolder:
+    """Holds a spool's folder from the making until `release`."""
+
+    def __init__(self, directory: Path) -> None:
+        """Makes the folder where there is none.
+
+        Raises:
+            SpoolBusyError: another process, or another handler of this one, holds it.
+            SpoolUnsafeError: others may write it, or something in it is a link.
+            ConfigError: it cannot be made or written.
+        """
+        with writing(directory, "the spool", moved_by=MOVED_BY):
+            for missing in reversed([parent for parent in directory.parents if not parent.exists()]):
+                missing.mkdir(mode=0o755, exist_ok=True)
+            with suppress(FileExistsError):
+                directory.mkdir(mode=0o700)
+            folder = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                _close_to_others(directory, folder)
+                self._lock = _own_file(directory, folder, LOCK, create=True)
+                try:
+                    _claim(directory, self._lock)
+                    # Only under the lock: closing a database file takes away the locks that SQLite has on it.
+                    for name in (DATABASE, *_LOGS):
+                        with suppress(FileNotFoundError):
+                            os.close(_own_file(directory, folder, name, create=name == DATABASE))
+                except BaseException:
+                    os.close(self._lock)
+                    raise
+            finally:
+                os.close(folder)
+
+    def release(self) -> None:
+        """Let others have it. Once: the number of a closed file is soon that of another one."""
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+
+def is_held(directory: Path) -> bool:
+    """Whether a process holds the spool now."""
+    try:
+        lock = os.open(directory / LOCK, os.O_RDONLY | _OPEN)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
+    return False
+
+
+def refuse_links(directory: Path) -> None:
+    """For readers: SQLite would follow a link, and write a log beside its target.
+
+    Raises:
+        SpoolUnsafeError: a file of the spool is a link or no regular file.
+    """
+    for name in (LOCK, DATABASE, *_LOGS):
+        with suppress(FileNotFoundError):
+            _must_be_regular(directory, name, (directory / name).lstat())
+
+
+def _close_to_others(directory: Path, folder: int) -> None:
+    found = os.fstat(folder)
+    if found.st_uid not in (0, os.geteuid()):
+        hint = "ship as that user, or name a folder below it: brokernat makes it for you alone"
+        raise SpoolUnsafeError(directory, f"it belongs to another user (id {found.st_uid})", hint)
+    if not found.st_mode & _OTHERS_MAY_WRITE:
+        return
+    if found.st_uid == os.geteuid() and DATABASE in os.listdir(folder):
+        os.fchmod(folder, 0o700)
+        return
+    hint = f"`chmod go-w {directory}`, or name a folder below it: brokernat makes it for you alone"
+    mode = stat.S_IMODE(found.st_mode)
+    raise SpoolUnsafeError(directory, f"other users may write the folder (mode {mode:04o})", hint)
+
+
+def _own_file(directory: Path, folder: int, name: str, *, create: bool) -> int:
+    """Open a file of this user's, regular, with one name; afterwards nobody else may read it."""
+    found = None
+    with suppress(FileNotFoundError):
+        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    if found is not None:
+        _must_be_regular(directory, name, found)
+    try:
+        file = os.open(name, os.O_RDWR | _OPEN | (os.O_CREAT if create else 0), 0o600, dir_fd=folder)
+    except OSError as error:
+        error.filename = str(directory / name)
+        raise
+    try:
+        found = os.fstat(file)
+        _must_be_regular(directory, name, found)
+        if found.st_uid != os.geteuid():
+            hint = f"`chown` it to the user who ships, and keep it: it may hold records ({directory / name})"
+            raise SpoolUnsafeError(directory, f"`{name}` in it belongs to another user (id {found.st_uid})", hint)
+        os.fchmod(file, 0o600)
+    except BaseException:
+        os.close(file)
+        raise
+    return file
+
+
+def _must_be_regular(directory: Path, name: str, found: os.stat_result) -> None:
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+        kind = "is a link" if stat.S_ISLNK(found.st_mode) or found.st_nlink > 1 else "is no regular file"
+        hint = f"brokernat never makes one: find out who did, then remove `{directory / name}`"
+        raise SpoolUnsafeError(directory, f"`{name}` in it {kind}", hint)
+
+
+def _claim(directory: Path, lock: int) -> None:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise SpoolBusyError(directory, os.read(lock, 20).decode("ascii", "replace").strip()) from None
+    os.ftruncate(lock, 0)
+    os.write(lock, f"{os.getpid()}\n".encode())
