@@ -1,7 +1,7 @@
-"""The README's examples, run as they stand there.
+"""The examples of the README and of the shipping guides, run as they stand there.
 
-What only reads the file runs with the README's own addresses. What dials is carried over to the loopback world first:
-each address of the README stands for one of the world, so nothing outside is ever dialled.
+Commands that only read the file run with the README's own addresses. Commands that dial run in the loopback world:
+each address of the README is replaced by one of the world, so nothing outside is dialled.
 """
 
 from __future__ import annotations
@@ -18,39 +18,41 @@ from pathlib import Path
 import pytest
 from tests.integration.spark.standalone import defaults_in
 
-from brokernat.jvm import agent_jar, find_java, resolve
+from brokernat.jvm import find_java, resolve
 from brokernat.testbed import LoopbackWorld, Record
 
 pytestmark = pytest.mark.integration
 
 ROOT = Path(__file__).resolve().parents[2]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+README = ROOT / "README.md"
+SHIPPING = ROOT / "docs" / "guides" / "shipping.md"
+READING_BACK = ROOT / "docs" / "guides" / "reading-back.md"
 COUNT = 30
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+def blocks(language: str, page: Path = README) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
 
 
-def sessions() -> Iterator[tuple[str, str]]:
-    """Each `$ command` of the console blocks with the output that the README shows below it."""
-    for block in blocks("console"):
+def sessions(page: Path = README) -> Iterator[tuple[str, str]]:
+    """Each `$ command` of a page's console blocks with the output that the page shows below it."""
+    for block in blocks("console", page):
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, _, shown = part.partition("\n")
             yield command, shown
 
 
 (THE_FILE,) = blocks("yaml")
-THE_JOB, THE_HANDLER = blocks("python")
+(THE_JOB,) = blocks("python")
+THE_HANDLERS = blocks("python", SHIPPING)[0]
 OFFLINE = [
     (command, shown) for command, shown in sessions() if command.startswith(("brokernat config ", "brokernat map "))
 ]
 
 
-def dialling(start: str) -> str:
-    """The one command that begins so; it dials, so it is to be carried over."""
-    (command,) = (command for command, _ in sessions() if command.startswith(start))
-    return command
+def dialling(start: str, page: Path = README) -> str:
+    """The first command of a page that begins so; it dials, so it runs in the world."""
+    return next(command for command, _ in sessions(page) if command.startswith(start))
 
 
 def run(words: Sequence[str], folder: Path, **environ: str) -> subprocess.CompletedProcess[str]:
@@ -116,15 +118,15 @@ print("rows", spark.table("seen").count())
 
 
 def test_the_java_tool_reads_through_the_map(loopback_world: LoopbackWorld, orders: str, tmp_path: Path) -> None:
-    exported, tool = (command for command, _ in sessions() if command.startswith(("export", "kafka-console")))
-    (tmp_path / "brokernat-agent.jar").symlink_to(agent_jar())
-    options = shlex.split(carried_over(exported, loopback_world).removeprefix("export KAFKA_OPTS="))
+    copy, exported, tool = (dialling(start) for start in ("brokernat agent ", "export ", "kafka-console"))
+    assert run(shlex.split(copy), tmp_path).returncode == 0
+    (option,) = shlex.split(carried_over(exported, loopback_world).removeprefix("export KAFKA_OPTS="))
     _, *arguments = shlex.split(carried_over(tool, loopback_world).replace("--topic orders", f"--topic {orders}"))
     jars = resolve(["org.apache.kafka:kafka-tools:4.3.1", "org.slf4j:slf4j-simple:1.7.36"])
     main = ["-cp", os.pathsep.join(map(str, jars)), "org.apache.kafka.tools.consumer.ConsoleConsumer"]
     until = ["--from-beginning", "--max-messages", str(COUNT), "--timeout-ms", "60000"]
     done = subprocess.run(
-        [str(find_java().binary), *options, *main, *arguments, *until],
+        [str(find_java().binary), option.replace("$PWD", str(tmp_path)), *main, *arguments, *until],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -139,30 +141,33 @@ def test_the_java_tool_reads_through_the_map(loopback_world: LoopbackWorld, orde
 
 @pytest.mark.spark
 def test_what_is_shipped_is_read_back_whole(loopback_world: LoopbackWorld, topic_name: str, tmp_path: Path) -> None:
-    loopback_world.hq.create_topic(topic_name)
+    """The shipping guide's handlers and its first `ship`, then the reconciliation of the guide on reading back."""
     (tmp_path / "brokernat.yaml").write_text(carried_over(THE_FILE, loopback_world), encoding="utf-8")
-    (tmp_path / "app.log").write_text("".join(f"line {number}\n" for number in range(COUNT)), encoding="utf-8")
-    folders = {"/var/spool": str(tmp_path), "/var/log/app": str(tmp_path)}
+    logs = tmp_path / "var" / "log" / "app"
+    logs.mkdir(parents=True)
+    (logs / "audit.log").write_text("".join(f"line {number}\n" for number in range(COUNT)), encoding="utf-8")
+    topics = {"audit": topic_name, "logs": f"{topic_name}-logs"}
+    for topic in topics.values():
+        loopback_world.hq.create_topic(topic)
 
     def here(text: str) -> str:
-        for shown, own in folders.items():
-            text = text.replace(shown, own)
+        text = text.replace("/var/", f"{tmp_path}/var/")
+        for topic, own in topics.items():
+            text = text.replace(f'topic="{topic}"', f'topic="{own}"').replace(f"--topic {topic}", f"--topic {own}")
         return text
 
     service = f"""
-{here(THE_HANDLER).replace('topic="audit"', f'topic="{topic_name}"')}
+{here(THE_HANDLERS)}
 for number in range({COUNT}):
     logging.getLogger("audit").warning("event %d", number)
 """
-    words = [
-        shlex.split(here(dialling(start)).replace("--topic audit", f"--topic {topic_name}"))
-        for start in ("brokernat ship ", "brokernat pipeline reconcile ")
-    ]
+    ship = here(dialling("brokernat ship --cluster", SHIPPING))
+    reconcile = here(dialling("brokernat pipeline reconcile --cluster", READING_BACK))
     state = {"XDG_STATE_HOME": str(tmp_path), "SPARK_LOCAL_IP": "127.0.0.1", **defaults_in(tmp_path / "conf")}
     for command in (
         ["python", "-c", service],
-        [*words[0], "--once", "--from-beginning"],
-        [*words[1], "--format", "json"],
+        [*shlex.split(ship), "--once", "--from-beginning"],
+        [*shlex.split(reconcile), "--format", "json"],
     ):
         done = run(command, tmp_path, **state)
         assert done.returncode == 0, (command, done.stderr[-3000:])
