@@ -1,4 +1,4 @@
-"""The documents lead somewhere: every link and heading, every page from the index, every path that DESIGN names."""
+"""Every link, heading and path that the documents name exists, and the documents keep the house's form."""
 
 import re
 from functools import cache
@@ -67,3 +67,38 @@ def test_every_package_is_in_the_map_of_files() -> None:
     chart = (ROOT / "DESIGN.md").read_text("utf-8").partition("## File map")[2]
     packages = {folder.name for folder in (ROOT / "src" / "brokernat").iterdir() if (folder / "__init__.py").exists()}
     assert {name for name in packages if f"`src/brokernat/{name}/" not in chart} == set()
+
+
+def test_the_readme_is_short_and_in_its_order() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert len(text.splitlines()) <= 120
+    order = ["Symptom", "Diagnose", "Cure", "Wirings", "Install", "Demo and tests", "When not to use it", "More"]
+    assert re.findall(r"^## (.*)$", text, re.MULTILINE) == order
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.name != "log-lines.md"], ids=lambda page: str(page.relative_to(ROOT))
+)
+def test_an_agent_is_named_by_an_absolute_path(page: Path) -> None:
+    """A JVM resolves a relative path in the folder in which it starts."""
+    paths = re.findall(r"-javaagent:([^\s=`'\"]+)", page.read_text("utf-8"))
+    assert [path for path in paths if not path.startswith(("/", "$PWD/", "…"))] == []
+
+
+def paragraphs(page: Path) -> list[str]:
+    """The running text of a page: no code, tables, headings or items of lists."""
+    text = re.sub(r"^ *```.*?^ *```", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    return [block for block in re.split(r"\n\s*\n", text) if not re.match(r"\s*(\||#|- |\d+\. |<!--|!\[)", block)]
+
+
+WRITTEN = [
+    page for page in PAGES if page.parent.name in ("guides", "concepts") or page.name in ("README.md", "SECURITY.md")
+]
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_paragraph_has_at_most_four_sentences(page: Path) -> None:
+    ends = re.compile(r"[.!?](?:[)`*\"]*)(?=\s+[A-Z`*\"(\[])")
+    label = re.compile(r"^\*\*[^*]*\.\*\* ")
+    plain = {block: label.sub("", re.sub(r"`[^`]*`", "X", block)) for block in paragraphs(page)}
+    assert [block[:80] for block, text in plain.items() if len(ends.findall(text.strip())) > 3] == []
