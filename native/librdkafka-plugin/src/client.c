@@ -1,6 +1,7 @@
 #include "client.h"
 
 #include "map_text.h"
+#include "trampolines.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,10 +21,14 @@ static struct address_table *table_copy(const struct address_table *table) {
     return copy ? memcpy(copy, table, size) : NULL;
 }
 
-struct client *client_copy(const struct client *client) {
+struct client *client_copy(const struct client *client, bool settings) {
     struct client *copy = client_new(&client->rdkafka);
     if (!copy) {
         return NULL;
+    }
+    copy->resolve = client->resolve;
+    if (!settings) {
+        return copy;
     }
     copy->map_text = client->map_text ? strdup(client->map_text) : NULL;
     copy->map = client->map ? table_copy(client->map) : NULL;
@@ -151,7 +156,12 @@ void client_start(struct client *client, const rd_kafka_t *rk, const rd_kafka_co
     client->rk = rk;
     client->conf = conf;
     void *pointer = conf_pointer(client, "resolve_cb");
-    memcpy(&client->resolve, &pointer, sizeof pointer);
+    resolve_cb *resolve;
+    memcpy(&resolve, &pointer, sizeof pointer);
+    /* A trampoline came with a copy of a running client's configuration. */
+    if (!is_trampoline(resolve)) {
+        client->resolve = resolve;
+    }
     free(client->bootstrap);
     client->bootstrap_count = 0;
     find_bootstrap(client);

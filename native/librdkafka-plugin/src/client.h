@@ -23,7 +23,7 @@ struct client {
     /* From here on known when the client is made. */
     const rd_kafka_t *rk;
     const rd_kafka_conf_t *conf;
-    resolve_cb *resolve; /* of the application, or getaddrinfo behind one */
+    resolve_cb *resolve; /* of the application; NULL: getaddrinfo. A copy has it from the start. */
     struct endpoint *bootstrap;
     size_t bootstrap_count;
     struct once refused;
@@ -31,8 +31,9 @@ struct client {
 
 /* NULL without memory. */
 struct client *client_new(const struct rdkafka *rdkafka);
-/* The same settings for the copy of a configuration object; a file of rules is not read again. */
-struct client *client_copy(const struct client *client);
+/* For the copy of a configuration object: the application's resolver, and the same settings unless they are left out; a
+ * file of rules is not read again. */
+struct client *client_copy(const struct client *client, bool settings);
 void client_free(struct client *client);
 
 /* The properties; NULL takes one back. False with the reason in words; nothing is dialled until a right one is set. */

@@ -4,13 +4,15 @@
  * librdkafka copies a configuration by calling on_conf_dup, then conf_init for each plug-in again, then setting again
  * every property that an interceptor took, with errors ignored. So the copy gets its settings in on_conf_dup, conf_init
  * finds itself there already, and a property that is set to what it is already does nothing.
+ *
+ * The configuration of a running client (rd_kafka_conf) holds that client's trampoline as its resolver, and a copy of it
+ * does too: on_conf_dup is called before librdkafka copies the resolver. So the copy remembers the application's own
+ * resolver from the start, under any filter and without a map, and takes it when a client is made of it.
  */
 #include "plugin.h"
 
 #include "trampolines.h"
 
-#include <errno.h>
-#include <netdb.h>
 #include <stdio.h>
 #include <string.h>
 #include <syslog.h>
@@ -38,24 +40,13 @@ static rd_kafka_conf_res_t on_conf_set(
     return RD_KAFKA_CONF_INVALID;
 }
 
-/* Set where the pool is empty: whose call it is cannot be told, so nothing is dialled. */
-static int refuse_all(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **addresses,
-                      void *opaque) {
-    (void)service, (void)hints, (void)addresses, (void)opaque;
-    errno = EUSERS;
-    return node ? EAI_SYSTEM : 0;
-}
-
 static rd_kafka_resp_err_t on_new(
     rd_kafka_t *rk, const rd_kafka_conf_t *conf, void *ic_opaque, char *errstr, size_t errstr_size) {
     struct client *client = ic_opaque;
     (void)errstr, (void)errstr_size;
-    if (!client_acts(client)) {
-        return RD_KAFKA_RESP_ERR_NO_ERROR;
-    }
     client_start(client, rk, conf);
-    resolve_cb *resolve = trampoline_take(client);
-    if (!resolve) {
+    resolve_cb *resolve = client_acts(client) ? trampoline_take(client) : client->resolve;
+    if (resolve == refuse_all) {
         char words[160];
         snprintf(words, sizeof words,
                  "refused: %d clients with a brokernat.map are open in this process, and more cannot be served",
@@ -63,7 +54,7 @@ static rd_kafka_resp_err_t on_new(
         client_log(client, LOG_ERR, words);
     }
     /* The client's own copy of the configuration, whose callbacks are read when it connects. */
-    client->rdkafka.conf_set_resolve_cb((rd_kafka_conf_t *)conf, resolve ? resolve : refuse_all);
+    client->rdkafka.conf_set_resolve_cb((rd_kafka_conf_t *)conf, resolve);
     return RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
@@ -78,8 +69,8 @@ static rd_kafka_resp_err_t install(rd_kafka_conf_t *conf, struct client *client)
 static rd_kafka_resp_err_t on_conf_dup(rd_kafka_conf_t *new_conf, const rd_kafka_conf_t *old_conf,
                                        size_t filter_count, const char **filter, void *ic_opaque) {
     (void)old_conf, (void)filter;
-    /* What a filter lets through, librdkafka sets anew. */
-    return filter_count ? RD_KAFKA_RESP_ERR_NO_ERROR : install(new_conf, client_copy(ic_opaque));
+    /* What a filter lets through, librdkafka sets again. */
+    return install(new_conf, client_copy(ic_opaque, filter_count == 0));
 }
 
 static rd_kafka_resp_err_t install(rd_kafka_conf_t *conf, struct client *client) {

@@ -54,8 +54,12 @@ static void add_map(rd_kafka_conf_t *conf, const void *real) {
         fprintf(stderr, "[brokernat] nothing is translated: %s\n", words);
         return;
     }
-    /* A conflict: this object was given the map before, and no client came of it. */
-    if (names_the_plugin(conf, &rdkafka) || plugin_install(conf, &rdkafka)) {
+    if (names_the_plugin(conf, &rdkafka)) {
+        return;
+    }
+    /* A conflict: it was installed before, in an object of which no client came or in the one that this is a copy of. */
+    rd_kafka_resp_err_t error = plugin_install(conf, &rdkafka);
+    if (error && error != RD_KAFKA_RESP_ERR__CONFLICT) {
         return;
     }
     if (rdkafka.conf_set(conf, "brokernat.map", map, words, sizeof words) ||

@@ -1,5 +1,7 @@
 #include "trampolines.h"
 
+#include <errno.h>
+#include <netdb.h>
 #include <stdatomic.h>
 
 static struct client *_Atomic owners[TRAMPOLINES];
@@ -25,6 +27,21 @@ ALL(FUNCTION)
 static resolve_cb *const callbacks[] = {ALL(NAME)};
 _Static_assert(sizeof callbacks / sizeof callbacks[0] == TRAMPOLINES, "one callback for each place");
 
+bool is_trampoline(resolve_cb *resolve) {
+    bool found = resolve == refuse_all;
+    for (size_t i = 0; !found && i < TRAMPOLINES; i++) {
+        found = resolve == callbacks[i];
+    }
+    return found;
+}
+
+int refuse_all(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **addresses,
+               void *opaque) {
+    (void)service, (void)hints, (void)addresses, (void)opaque;
+    errno = EUSERS;
+    return node ? EAI_SYSTEM : 0;
+}
+
 resolve_cb *trampoline_take(struct client *client) {
     trampoline_return(client);
     for (size_t i = 0; i < TRAMPOLINES; i++) {
@@ -33,7 +50,7 @@ resolve_cb *trampoline_take(struct client *client) {
             return callbacks[i];
         }
     }
-    return NULL;
+    return refuse_all;
 }
 
 void trampoline_return(const struct client *client) {

@@ -12,8 +12,13 @@
 
 enum { TRAMPOLINES = 1024 };
 
-/* A callback that belongs to this client until it is returned; NULL where all are taken. A client has at most one. */
+/* A callback that belongs to this client until it is returned; `refuse_all` where all are taken. A client has at most
+ * one. */
 resolve_cb *trampoline_take(struct client *client);
+/* Whose call it is cannot be known, so nothing is dialled. */
+resolve_cb refuse_all;
+/* Whether this is a callback of ours and not of the application. */
+bool is_trampoline(resolve_cb *resolve);
 /* Does nothing for a client that has none. */
 void trampoline_return(const struct client *client);
 

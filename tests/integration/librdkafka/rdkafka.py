@@ -21,6 +21,7 @@ LOG_CB = CFUNCTYPE(None, c_void_p, c_int, c_char_p, c_char_p)
 
 
 FUNCTIONS: list[tuple[str, Any, list[Any]]] = [
+    ("rd_kafka_conf", c_void_p, [c_void_p]),
     ("rd_kafka_conf_new", c_void_p, []),
     ("rd_kafka_conf_dup", c_void_p, [c_void_p]),
     ("rd_kafka_conf_destroy", None, [c_void_p]),
@@ -35,9 +36,11 @@ FUNCTIONS: list[tuple[str, Any, list[Any]]] = [
 ]
 
 
+(LIBRARY,) = (Path(confluent_kafka.__file__).parent.parent / "confluent_kafka.libs").glob("librdkafka-*.so*")
+
+
 def _load() -> Any:
-    (file,) = (Path(confluent_kafka.__file__).parent.parent / "confluent_kafka.libs").glob("librdkafka-*.so*")
-    library = ctypes.CDLL(str(file))
+    library = ctypes.CDLL(str(LIBRARY))
     for name, result, arguments in FUNCTIONS:
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
@@ -64,6 +67,10 @@ class Conf:
 
     def copy(self) -> Conf:
         return Conf(pointer=lib.rd_kafka_conf_dup(self.pointer))
+
+    @classmethod
+    def copy_of_running(cls, client: int) -> Conf:
+        return cls(pointer=lib.rd_kafka_conf_dup(lib.rd_kafka_conf(client)))
 
     def destroy(self) -> None:
         lib.rd_kafka_conf_destroy(self.pointer)

@@ -71,14 +71,16 @@ def test_a_full_pool_refuses_in_words_until_a_client_is_closed() -> None:
         with producer(conf) as client:
             assert f"{POOL} clients with a brokernat.map are open in this process" in wait_for(conf, client, "refused")
             wait_for(conf, client, "Failed to resolve 'kafka-1:9092': Too many users")
+            copy = Conf.copy_of_running(client)
         without = Conf({"plugin.library.paths": str(plugin_library()), "bootstrap.servers": "127.0.0.1:1"})
         without.keep_log()
         with producer(without) as client:
             wait_for(without, client, "127.0.0.1:1 failed: Connection refused")
         lib.rd_kafka_destroy(clients.pop())
-        conf = mapped("kafka-1 = 127.0.0.1")
-        with producer(conf) as client:
-            wait_for(conf, client, "127.0.0.1:9092 failed: Connection refused")
+        copy.keep_log()
+        for conf in (mapped("kafka-1 = 127.0.0.1"), copy):
+            with producer(conf) as client:
+                wait_for(conf, client, "127.0.0.1:9092 failed: Connection refused")
     finally:
         for client in clients:
             lib.rd_kafka_destroy(client)
@@ -96,6 +98,21 @@ def test_a_copied_configuration_keeps_its_map_and_reads_no_file_again(tmp_path: 
     with producer(copies[0]) as one, producer(copies[1]) as other:
         wait_for(copies[0], one, "127.0.0.1:9 failed: Connection refused")
         wait_for(copies[1], other, "127.0.0.1:9 failed: Connection refused")
+
+
+def test_a_copy_of_a_running_clients_configuration_has_a_map_of_its_own() -> None:
+    """librdkafka copies the resolver that was set for the running client, too."""
+    first = mapped("kafka-1:9092 = 127.0.0.1:9, 127.0.0.1:10 = 127.0.0.1:11")
+    with producer(first) as running:
+        other, without = Conf.copy_of_running(running), Conf.copy_of_running(running)
+    for copy, rules, line in (
+        (other, "kafka-1:9092 = 127.0.0.1:10", "127.0.0.1:10 failed: Connection refused"),
+        (without, "", "Failed to resolve 'kafka-1:9092'"),
+    ):
+        copy.keep_log()
+        copy.set("brokernat.map", rules)
+        with producer(copy) as client:
+            wait_for(copy, client, line)
 
 
 def test_two_clients_with_different_maps_dial_different_places() -> None:

@@ -1,4 +1,4 @@
-"""The plug-in under the address and undefined behaviour sanitizers, in a program with real clients of librdkafka.
+"""Both libraries with real clients of librdkafka under the sanitizers of gcc and under valgrind.
 
 The notation alone is checked in tests/property; here are the parts with threads and with memory that two sides own.
 """
@@ -12,12 +12,19 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.integration.librdkafka.rdkafka import LIBRARY
+from tests.integration.librdkafka.releases import ROOT
+
+from brokernat.clients.librdkafka import plugin_library, preload_library
 
 pytestmark = pytest.mark.integration
 
-ROOT = Path(__file__).resolve().parents[3]
-SOURCES = ROOT / "native" / "librdkafka-plugin" / "src"
-PROGRAM = """
+NATIVE = ROOT / "native" / "librdkafka-plugin"
+FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-O1", "-g", "-fPIC", "-fno-sanitize-recover=all"]
+PACKAGED = plugin_library().parent
+LEFT_OUT = {"libbrokernat-rdkafka.so": "preload.c", "libbrokernat-preload.so": "conf_init.c"}
+RULES = "kafka-1:9092=first:1,first:1=twice:1"
+MANY_CLIENTS = """
 import pathlib, sys, threading
 from tests.integration.librdkafka.rdkafka import Conf, lib, producer
 
@@ -50,24 +57,69 @@ print("done")
 """
 
 
-def test_clients_of_several_threads(tmp_path: Path) -> None:
-    gcc = shutil.which("gcc")
-    if not gcc:
-        pytest.skip("no gcc on this machine")
-    plugin = tmp_path / "libbrokernat-rdkafka.so"
-    sources = [source for source in SOURCES.glob("*.c") if source.name != "preload.c"]
-    flags = ["-std=c11", "-D_GNU_SOURCE", "-O1", "-g", "-fPIC", "-shared", "-fvisibility=hidden", "-Wl,-z,nodelete"]
-    sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-    subprocess.run([gcc, *flags, *sanitizers, "-o", plugin, *sources, "-ldl", "-lpthread"], check=True, timeout=120)
-    runtime = subprocess.run([gcc, "-print-file-name=libasan.so"], capture_output=True, text=True, check=True)
+def tool(name: str) -> str:
+    return shutil.which(name) or pytest.skip(f"no {name} on this machine")
+
+
+def build(*arguments: str | Path) -> None:
+    subprocess.run([tool("gcc"), *FLAGS, *arguments, "-ldl", "-lpthread"], check=True, timeout=120)
+
+
+def build_library(library: Path, *flags: str) -> None:
+    sources = [source for source in (NATIVE / "src").glob("*.c") if source.name != LEFT_OUT[library.name]]
+    build("-shared", "-fvisibility=hidden", "-Wl,-z,nodelete", *flags, "-o", library, *sources)
+
+
+def runtime(sanitizer: str) -> str:
+    """The library that must be loaded before any other."""
+    file = {"address,undefined": "libasan.so", "thread": "libtsan.so"}[sanitizer]
+    found = subprocess.run([tool("gcc"), f"-print-file-name={file}"], stdout=subprocess.PIPE, check=True)
+    return found.stdout.decode().strip()
+
+
+def run(*command: str | Path, **variables: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(plugin), str(tmp_path / "hq.rules")],
-        cwd=ROOT,
-        # The interpreter leaks by design.
-        env=os.environ | {"LD_PRELOAD": runtime.stdout.strip(), "ASAN_OPTIONS": "detect_leaks=0"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
+        command, cwd=ROOT, env=os.environ | variables, capture_output=True, text=True, timeout=300, check=False
     )
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr[-5000:]
+
+
+def test_clients_of_several_threads(tmp_path: Path) -> None:
+    plugin = tmp_path / "libbrokernat-rdkafka.so"
+    build_library(plugin, "-fsanitize=address,undefined")
+    # The interpreter leaks by design.
+    run(sys.executable, "-c", MANY_CLIENTS, plugin, tmp_path / "hq.rules",
+        LD_PRELOAD=runtime("address,undefined"), ASAN_OPTIONS="detect_leaks=0")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LEFT_OUT)
+@pytest.mark.parametrize(
+    ("sanitizer", "command", "threads", "rounds"),
+    [
+        pytest.param("", [], 8, 12, id="as it is"),
+        pytest.param("address,undefined", [], 4, 12, id="ASAN"),
+        pytest.param("thread", [], 4, 12, id="TSAN"),
+        # Under valgrind one thread runs at a time, so they are made to take turns.
+        pytest.param(
+            "", ["valgrind", "-q", "--error-exitcode=9", "--leak-check=full", "--fair-sched=yes"], 2, 3, id="valgrind"
+        ),
+    ],
+)
+def test_clients_made_from_copies_of_running_clients_configurations(
+    name: str, sanitizer: str, command: list[str], threads: int, rounds: int, tmp_path: Path
+) -> None:
+    """Each dials by its own map, once, whichever of them is closed first."""
+    library, program = PACKAGED / name, tmp_path / "copies"
+    sources, flags, preload = [NATIVE / "tests" / "copies.c"], [], ""
+    if sanitizer:
+        library, flags, preload = tmp_path / name, [f"-fsanitize={sanitizer}"], runtime(sanitizer)
+        build_library(library, *flags)
+    if sanitizer == "thread":
+        sources.append(NATIVE / "tests" / "c11_threads.c")
+    build(*flags, "-o", program, *sources, LIBRARY, f"-Wl,-rpath,{LIBRARY.parent}")
+    wrapped = [tool(word) if word == "valgrind" else word for word in command]
+    if library.name == preload_library().name:
+        preloaded = f"{preload} {library}".strip()
+        run(*wrapped, program, f"{threads}", f"{rounds}", LD_PRELOAD=preloaded, BROKERNAT_MAP=RULES)
+    else:
+        run(*wrapped, program, f"{threads}", f"{rounds}", library)
