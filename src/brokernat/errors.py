@@ -8,6 +8,7 @@
     ├── UnmappedEndpointError   5   carries the rule to add
     ├── ProofFailedError        5
     ├── DamagedBundleError      5   names every file that is not as it was collected
+    ├── AlteredFileError        5   names the jar that is not the one that is known by its name
     ├── NotExpressibleError     5   names every rule that a target has no words for
     ├── IncompleteError         6
     ├── NotExecutableError    126   of `exec`
@@ -157,6 +158,12 @@ class ProofFailedError(BrokernatError):
 
 class DamagedBundleError(BrokernatError):
     """Files of a bundle are not those that were collected: nothing of it may be installed."""
+
+    exit_code = 5
+
+
+class AlteredFileError(BrokernatError):
+    """A downloaded jar has another SHA-256 than the one that is known for its name."""
 
     exit_code = 5
 

@@ -18,7 +18,7 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 
 import brokernat
@@ -43,8 +43,8 @@ class Description:
     python: str
     platform: str
     pyspark: str | None
-    connector: tuple[str, str] | None
-    """The versions of the connector and of its token provider."""
+    connector: tuple[str, ...] | None
+    """The versions of the connector, of its token provider and of Scala."""
 
     @classmethod
     def read(cls, folder: Path) -> Description:
@@ -124,8 +124,8 @@ def _fill(work: Path, extras: tuple[str, ...]) -> Description:
     return found
 
 
-def _artifacts(folder: Path, pyspark: str) -> tuple[str, str]:
+def _artifacts(folder: Path, pyspark: str) -> tuple[str, ...]:
     chosen = connector_jars(pyspark)
     for directory in sorted({jar.parent for jar in chosen.jars}):
         shutil.copytree(directory, folder / directory.name)
-    return chosen.combination.connector, chosen.combination.token_provider
+    return astuple(chosen.combination)

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from brokernat.bundle import manifest
 from brokernat.bundle.collecting import Description
-from brokernat.clients.spark.connector import Combination, candidates, never_ask_for
+from brokernat.clients.spark.connector import candidates, never_ask_for
+from brokernat.clients.spark.releases import Combination, release_of
 from brokernat.jvm.cache import create_directory
 from brokernat.paths import cache_dir
 
@@ -42,7 +43,7 @@ def install(folder: Path) -> Installed:
         if not (target / name).is_dir():
             create_directory(target / name, partial(_copy, folder / "artifacts" / name))
     if made.pyspark and made.connector:
-        known = candidates(made.pyspark)
+        known = candidates(release_of(made.pyspark))
         # Or the first start would ask a repository that is not there for what even its maker could not get.
         never_ask_for(known[: known.index(Combination(*made.connector))])
     return Installed(target, tuple(names))

@@ -30,11 +30,17 @@ from brokernat.paths import cache_dir, cached
 SETTINGS_VARIABLE = "BROKERNAT_IVY_SETTINGS"
 _NOT_FOUND = re.compile(r"^\s*::\s+(\S+#\S+?): (not found|.*)$", re.MULTILINE)
 _FAILED_DOWNLOAD = re.compile(r"^\s*::\s+(\S+#\S+?)!\S+$", re.MULTILINE)
+# What Ivy prints of a repository that it cannot ask (BasicURLHandler), as opposed to one that lacks something.
+_NO_ANSWER = re.compile(r"^\s*(Host \S+ not found\. url=|Server access error at url )", re.MULTILINE)
 _TIMEOUT = 900
 _HINT = (
     "offline, or behind a mirror? The first use needs Maven Central; to use another repository, "
     f"set {SETTINGS_VARIABLE} to an Ivy settings file"
 )
+
+
+class UnreachableRepositoryError(MissingToolError):
+    """An artifact is not in the cache, and no repository answers."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,12 @@ class _Request:
 
 
 def resolve(
-    coordinates: Iterable[str], *, exclude: Iterable[str] = (), transitive: bool = True, settings: Path | None = None
+    coordinates: Iterable[str],
+    *,
+    exclude: Iterable[str] = (),
+    transitive: bool = True,
+    settings: Path | None = None,
+    only_cached: bool = False,
 ) -> tuple[Path, ...]:
     """The jars of `coordinates` and all they need at run time, in one directory of the cache, sorted by name.
 
@@ -82,13 +93,17 @@ def resolve(
         exclude: `group:artifact` left out wherever it would come in; `*` stands for any.
         transitive: False gives the named jars alone.
         settings: an Ivy settings file to use instead of Ivy's defaults.
+        only_cached: ask no repository.
 
     Raises:
+        UnreachableRepositoryError: it is not in the cache, and no repository answers or may be asked.
         MissingToolError: PySpark or Java is not there, or an artifact cannot be had; it is named.
         ValueError: a coordinate has the wrong form.
     """
     request = _Request(tuple(Coordinate.parse(text) for text in coordinates), tuple(sorted(set(exclude))), transitive)
     directory = request.directory()
+    if only_cached and not directory.is_dir():
+        raise UnreachableRepositoryError(f"{_names(request)} is not in the cache {cache_dir()}", hint=_HINT)
     if not directory.is_dir():
         # One at a time for the whole machine: Ivy's cache is not made for two writers.
         with locked(cache_dir() / "artifacts" / ".lock"):
@@ -146,13 +161,14 @@ def _fill(work: Path, request: _Request, settings: Path | None) -> None:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT, check=False)
     except subprocess.TimeoutExpired:
-        raise MissingToolError(
+        raise UnreachableRepositoryError(
             f"{_names(request)}: no answer from the repository in {_TIMEOUT} s", hint=_HINT
         ) from None
     missing = unresolved(done.stdout)
     if missing or not class_path.is_file():
         what = ", ".join(missing) if missing else (done.stdout + done.stderr).strip()[-800:]
-        raise MissingToolError(f"cannot resolve {_names(request)}: {what}", hint=_HINT)
+        error = UnreachableRepositoryError if _NO_ANSWER.search(done.stdout + done.stderr) else MissingToolError
+        raise error(f"cannot resolve {_names(request)}: {what}", hint=_HINT)
     for jar in (Path(entry) for entry in class_path.read_text().strip().split(os.pathsep) if entry):
         _place(jar, work)
     class_path.unlink()

