@@ -124,7 +124,9 @@ def _session(
 ) -> Iterator[SparkSession]:
     """A session whose clusters are proved to be reached."""
     from brokernat.clients.spark import prove
+    from brokernat.pipelines.session import require_spark
 
+    require_spark()
     with user_session(name, clusters, wanted) as spark:
         prove(spark, clusters, topics=topics, timeout=wanted.proof_timeout).raise_for_failures()
         yield spark

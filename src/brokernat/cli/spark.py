@@ -21,7 +21,6 @@ from brokernat.clients.spark import Proof
 from brokernat.config import Cluster
 from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import Finding
-from brokernat.errors import MissingToolError
 from brokernat.pipelines.prepared import Prepared
 
 if TYPE_CHECKING:
@@ -89,8 +88,10 @@ def pipeline_session(prepared: Prepared, wanted: SparkOptions) -> Iterator[Spark
         ConfigError: another process runs it; or see `clients.spark.configure`.
         MissingToolError: no PySpark, no Java, no agent, no connector.
     """
+    from brokernat.pipelines.session import require_spark
     from brokernat.pipelines.state import locked
 
+    require_spark()
     name = prepared.pipeline.name
     folder = prepared.state.local_folder(name)
     with (
@@ -104,24 +105,21 @@ def pipeline_session(prepared: Prepared, wanted: SparkOptions) -> Iterator[Spark
 @contextmanager
 def _session(name: str, clusters: Sequence[Cluster], folder: Path, wanted: SparkOptions) -> Iterator[SparkSession]:
     from brokernat.clients.spark import Loader
+    from brokernat.clients.spark.environment import installed_spark
     from brokernat.pipelines.session import SPARK_LOG, start_session
 
     settings = wanted.settings
+    installed_spark()
     console.note(f"starting Spark; its log is {folder / SPARK_LOG}")
-    try:
-        spark = start_session(
-            name,
-            clusters,
-            folder,
-            master=wanted.master,
-            settings=settings,
-            loader=Loader(wanted.loader),
-            agent_path=wanted.agent_path,
-        )
-    except ModuleNotFoundError as error:
-        if error.name != "pyspark":
-            raise
-        raise MissingToolError("PySpark is not installed", hint="pip install 'brokernat[spark]'") from None
+    spark = start_session(
+        name,
+        clusters,
+        folder,
+        master=wanted.master,
+        settings=settings,
+        loader=Loader(wanted.loader),
+        agent_path=wanted.agent_path,
+    )
     try:
         yield spark
     finally:

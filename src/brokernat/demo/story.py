@@ -10,7 +10,6 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Generator, Iterator, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 
 from brokernat.address import Endpoint
@@ -20,8 +19,8 @@ from brokernat.demo.files import DEAD_LETTERS, ORDERS, PIPELINE, TAGS, write_fil
 from brokernat.demo.job import end_spark, with_map, without_map
 from brokernat.demo.outcome import outcome
 from brokernat.demo.scene import Heading, Quote, Say, Scene, Table, Working
-from brokernat.errors import MissingToolError
 from brokernat.jvm import find_java
+from brokernat.pipelines.session import require_spark
 from brokernat.testbed import LoopbackWorld, Record, Topic
 
 _GOOD_ORDERS = 5_000
@@ -48,8 +47,7 @@ def tell(*, good_orders: int = _GOOD_ORDERS) -> Generator[Scene]:
     """
     began = time.monotonic()
     java = find_java()
-    if find_spec("pyspark") is None:
-        raise MissingToolError("the demo needs PySpark", hint="pip install 'brokernat[spark]'")
+    require_spark()
     yield Heading("1. Headquarters' Kafka, behind addresses that lead nowhere from here")
     yield Working(f"starting 3 brokers for headquarters and 1 local one (Java {java.version} from {java.origin})")
     with tempfile.TemporaryDirectory(prefix="brokernat-demo-") as place, LoopbackWorld() as world:

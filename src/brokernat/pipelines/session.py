@@ -20,7 +20,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brokernat.clients.spark import Loader, configure, environment
+from brokernat.clients.spark.releases import numbers
 from brokernat.config import Cluster
+from brokernat.errors import ConfigError, MissingToolError, Problem
+from brokernat.pipelines.root_cause import root_cause
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -55,6 +58,24 @@ SETTINGS: Mapping[str, str] = {
 }
 
 
+OLDEST_SPARK = "4.0"
+"""The first with VARIANT, by which values are decoded, and `try_cast`."""
+
+
+def require_spark() -> None:
+    """Do nothing where the installed Spark runs pipelines.
+
+    Raises:
+        MissingToolError: PySpark is not installed.
+        ConfigError: it is not supported, or too old for pipelines.
+    """
+    version = environment.installed_spark().version
+    if numbers(version) < numbers(OLDEST_SPARK):
+        message = f"pipelines need PySpark {OLDEST_SPARK} or newer, and PySpark {version} is installed"
+        hint = f"pip install 'pyspark>={OLDEST_SPARK}'; jobs of your own work with {version}: docs/guides/spark.md"
+        raise ConfigError(Problem("pyspark-too-old", message, hint))
+
+
 def start_session(
     name: str,
     clusters: Sequence[Cluster],
@@ -76,8 +97,9 @@ def start_session(
 
     Raises:
         ConfigError: see `clients.spark.configure`.
-        MissingToolError: no Java, no agent, no connector.
+        MissingToolError: no PySpark, no Java, no agent, no connector, or a Spark that does not start.
     """
+    environment.installed_spark()
     from pyspark.sql import SparkSession
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -96,8 +118,28 @@ def start_session(
     options = f'{present.get(_DRIVER_OPTIONS, "")} "-Dlog4j2.configurationFile={log4j}"'.strip()
     for key, value in {**SETTINGS, **_without_arrow(), _DRIVER_OPTIONS: options, **settings}.items():
         builder.config(key, value)
+    # Outside of the redirection: what it warns of belongs to the terminal.
+    configure(builder, clusters, loader=loader, agent_path=agent_path)
     with _errors_into(folder / LAUNCH_LOG), _inherits_ignored(signal.SIGTERM):
-        return configure(builder, clusters, loader=loader, agent_path=agent_path).getOrCreate()
+        return _started(builder, folder)
+
+
+def _started(builder: SparkSession.Builder, folder: Path) -> SparkSession:
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkRuntimeError
+
+    try:
+        return builder.getOrCreate()
+    except PySparkRuntimeError:
+        # The launcher or its JVM has ended; what it had to say went into the log.
+        said = [line for line in (folder / LAUNCH_LOG).read_text("utf-8", "replace").splitlines() if line.strip()]
+        java = os.environ.get("JAVA_HOME", "not set")
+        raise MissingToolError(
+            f"Spark's JVM ended at its start: {said[0] if said else 'it printed nothing'}",
+            hint=f"all that it printed is in {folder / LAUNCH_LOG}; JAVA_HOME is {java}",
+        ) from None
+    except Py4JJavaError as error:
+        raise MissingToolError(f"Spark did not start: {root_cause(error)}", hint=f"see {folder / SPARK_LOG}") from None
 
 
 def _without_arrow() -> dict[str, str]:

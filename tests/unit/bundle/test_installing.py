@@ -11,9 +11,10 @@ from brokernat.bundle import manifest
 from brokernat.bundle.collecting import DESCRIPTION, Description
 from brokernat.bundle.installing import install
 from brokernat.clients.spark.connector import candidates
+from brokernat.clients.spark.releases import release_of
 from brokernat.errors import ConfigError, DamagedBundleError
 
-WANTED, KNOWN = candidates("4.3.0")[0], candidates("4.3.0")[-1]
+WANTED, *_, KNOWN = candidates(release_of("4.3.0"))
 
 
 @pytest.fixture
@@ -46,7 +47,7 @@ def test_jars_come_into_the_cache_and_what_is_there_stays(bundle: Path, cache: P
 
 def test_what_its_maker_could_not_get_is_never_asked_for(bundle: Path, cache: Path) -> None:
     install(bundle)
-    until = {(one, two): end for one, two, end in json.loads((cache / "connectors.json").read_text())}
+    until = {(one, two): end for one, two, _, end in json.loads((cache / "connectors.json").read_text())}
     assert until[WANTED.connector, WANTED.token_provider] == float("inf")
     assert (KNOWN.connector, KNOWN.token_provider) not in until
 

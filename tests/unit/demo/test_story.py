@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from brokernat.demo import story
@@ -7,7 +9,7 @@ from brokernat.errors import MissingToolError
 
 
 def test_that_spark_is_missing_is_said_before_any_broker_starts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(story, "find_spec", lambda _: None)
+    monkeypatch.setitem(sys.modules, "pyspark.version", None)
     monkeypatch.setattr(story, "find_java", lambda: None)
-    with pytest.raises(MissingToolError, match="needs PySpark"):
+    with pytest.raises(MissingToolError, match="PySpark is not installed"):
         next(story.tell())

