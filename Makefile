@@ -63,7 +63,8 @@ lock: ## resolve requirements/*.lock anew
 	$(BIN)/uv pip compile -q pyproject.toml --extra spark --group dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -o requirements/dev.lock
 	$(BIN)/uv pip compile -q pyproject.toml --extra spark --extra java --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --constraint requirements/dev.lock -o requirements/run.lock
 	$(BIN)/uv pip compile -q pyproject.toml --extra spark --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --constraint requirements/spark40.in -o requirements/spark40.lock
-	for lock in $(filter-out uv spark40,$(basename $(notdir $(wildcard requirements/*.in)))); do $(BIN)/uv pip compile -q requirements/$$lock.in --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements/$$lock.lock; done
+	$(BIN)/uv pip compile -q pyproject.toml --extra spark --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --constraint requirements/spark35.in -o requirements/spark35.lock
+	for lock in $(filter-out uv spark40 spark35,$(basename $(notdir $(wildcard requirements/*.in)))); do $(BIN)/uv pip compile -q requirements/$$lock.in --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements/$$lock.lock; done
 
 demo: setup ## the main job on this machine: real brokers, real Spark, no root
 	@$(BIN)/brokernat demo

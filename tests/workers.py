@@ -38,7 +38,7 @@ SECONDS: Mapping[str, int] = {
     "tests/integration/shipping/test_kills.py": 60,
     "tests/integration/spark/test_example.py": 50,
     "tests/integration/spark/test_local.py": 120,
-    "tests/integration/spark/test_second_spark.py": 35,
+    "tests/integration/spark/test_versions.py": 35,
     "tests/integration/spark/test_standalone.py": 160,
     "tests/integration/spring/test_service.py": 70,
     "tests/integration/test_readme.py": 50,

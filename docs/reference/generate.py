@@ -12,6 +12,7 @@ from typing import Any
 
 import code_pages
 import log_lines
+import versions_page
 
 from brokernat.address import lint
 from brokernat.address.faults import HINTS
@@ -32,6 +33,7 @@ def pages() -> dict[str, str]:
         "exit-codes.md": _exit_codes(),
         "doctor-v1.schema.json": schema_v1(),
         "log-lines.md": MADE + log_lines.page(),
+        "versions.md": MADE + versions_page.page(),
         **{f"codes/{name}": MADE + text for name, text in code_pages.pages().items()},
     }
 

@@ -32,6 +32,11 @@ def committed_page(name: str) -> str:
 PAGES = pages()
 
 
+def test_the_readme_names_the_versions_that_the_tests_run_with() -> None:
+    readme = " ".join((FOLDER.parents[1] / "README.md").read_text("utf-8").split())
+    assert sys.modules["versions_page"].readme_row() in readme, "docs/reference/versions_page.py: readme_row()"
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_the_committed_page_is_that_of_the_code(name: str) -> None:
     # The report at the end of a code's page is a snapshot of other tests.

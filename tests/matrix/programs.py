@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.versions import KAFKA_CLIENTS
+
 from brokernat.address import AddressMap, Unmapped
 from brokernat.jvm.agent import agent_jar, javaagent_option
 from brokernat.jvm.artifacts import resolve
 
 SOURCES = Path(__file__).parent / "java"
-CLIENTS = ("2.4.1", "2.8.2", "3.0.2", "3.4.1", "3.9.2", "4.0.2", "4.4.0")
 STREAMS = "4.3.1"
 OWN_MAP = ("brokernat.map", "brokernat.unmapped")
 REPORTER = "io.brokernat.agent.ReporterLoader"
@@ -79,7 +80,7 @@ class Programs:
         """Compile against the OLDEST client, for Java 11: what runs on the newest runs by Kafka's own compatibility."""
         classes, streams, relocated = (work / name for name in ("classes", "streams-classes", "relocated"))
         portable = [SOURCES / f"{name}.java" for name in ("Exerciser", "Traffic", "Json")]
-        _javac(portable, kafka_clients(CLIENTS[0]), classes)
+        _javac(portable, kafka_clients(KAFKA_CLIENTS[0]), classes)
         _javac([*portable, SOURCES / "StreamsApp.java"], kafka_streams(), streams)
         relocated.mkdir()
         return cls(classes, streams, relocated, work)

@@ -8,14 +8,15 @@ import pytest
 from tests.matrix.conftest import HOPELESS, Clients
 from tests.matrix.expectations import RECORDS, ROLES, assert_dialled, assert_healthy
 from tests.matrix.javas import java_binary
-from tests.matrix.programs import CLIENTS, Loader, Outcome, Programs, kafka_streams, run
+from tests.matrix.programs import Loader, Outcome, Programs, kafka_streams, run
+from tests.versions import KAFKA_CLIENTS
 
 from brokernat.testbed import LoopbackWorld, Record, Topic
 
 pytestmark = pytest.mark.integration
 
 
-@pytest.mark.parametrize("version", CLIENTS)
+@pytest.mark.parametrize("version", KAFKA_CLIENTS)
 def test_every_role_with_the_map_of_the_jvm(
     version: str, plain: LoopbackWorld, programs: Programs, client_of: Clients
 ) -> None:

@@ -7,13 +7,13 @@ from tests.conftest import Soak
 from tests.matrix.conftest import Clients
 from tests.matrix.expectations import assert_dialled, assert_healthy, bootstrap_by_name
 from tests.matrix.javas import java_binary
-from tests.matrix.programs import CLIENTS, Loader, Programs
+from tests.matrix.programs import Loader, Programs
+from tests.versions import JAVAS, KAFKA_CLIENTS
 
 from brokernat.testbed import LoopbackWorld
 
 pytestmark = [pytest.mark.integration, pytest.mark.soak, pytest.mark.timeout(0)]
 
-JAVAS = (11, 17, 25)
 LOADERS = (Loader.JVM_MAP, Loader.CLIENT_MAP, Loader.REPORTER)
 LISTENERS = ("plain", "sasl", "tls", "ipv6")
 TOO_OLD_FOR_SASL_ON_25 = ("2.4.1", "2.8.2", "3.0.2", "3.4.1")
@@ -24,7 +24,7 @@ Combination = tuple[str, int, Loader, str]
 def combinations() -> list[Combination]:
     return [
         (version, java, loader, listener)
-        for version, java, loader, listener in itertools.product(CLIENTS, JAVAS, LOADERS, LISTENERS)
+        for version, java, loader, listener in itertools.product(KAFKA_CLIENTS, JAVAS, LOADERS, LISTENERS)
         if not (listener == "sasl" and java == 25 and version in TOO_OLD_FOR_SASL_ON_25)
         # The names are looked up before the reporter, and so the agent, is there.
         and not (listener == "tls" and loader is Loader.REPORTER)

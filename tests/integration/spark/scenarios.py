@@ -115,6 +115,7 @@ def whole_job(wishes: Wishes) -> Findings:
     found["loader"] = spark.conf.get("spark.brokernat.loader")
     jvm: Any = spark.sparkContext._jvm
     found["versions"] = [spark.version, jvm.org.apache.kafka.common.utils.AppInfoParser.getVersion()]
+    found["java"] = jvm.Runtime.version().feature()
     found["again"] = facts(prove(spark, wishes.clusters))["ok"]
     return found
 

@@ -6,6 +6,7 @@ Two kinds share a world, so that half as many have to be started.
 from __future__ import annotations
 
 import pytest
+from tests.versions import BROKERS
 
 from brokernat.testbed import (
     Advertise,
@@ -28,12 +29,12 @@ _SASL = Protocol.SASL_PLAINTEXT
     ("one", "other"),
     [
         pytest.param(
-            ClusterOptions(brokers=2, version="2.4.1", protocol=_SASL, authorize=True),
-            ClusterOptions(brokers=1, version="3.9.2"),
+            ClusterOptions(brokers=2, version=BROKERS[0], protocol=_SASL, authorize=True),
+            ClusterOptions(brokers=1, version=BROKERS[1]),
             id="2.4.1-zookeeper-3.9.2",
         ),
         pytest.param(
-            ClusterOptions(brokers=1, version="4.4.0", protocol=_SASL, authorize=True),
+            ClusterOptions(brokers=1, version=BROKERS[-1], protocol=_SASL, authorize=True),
             ClusterOptions(brokers=1, protocol=_SASL, mechanism=Mechanism.SCRAM_SHA_256),
             id="4.4.0-scram",
         ),

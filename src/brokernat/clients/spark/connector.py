@@ -99,7 +99,7 @@ def connector_jars(spark: SparkRelease | str, connector_version: str | None = No
             f"the cache {cache_dir()} lacks\n" + "\n".join(f"  {coordinate}" for coordinate in wanted_jars),
             hint=_CLOSED_NETWORK,
         )
-    tried = "\n".join(f"{combination}: {missing}" for combination, missing in failures.items())
+    tried = "\n".join(f"{combination}: {missing.message}" for combination, missing in failures.items())
     raise MissingToolError(f"no Kafka connector for PySpark {release.version}\n{tried}", hint=failures[untried[0]].hint)
 
 
