@@ -1,6 +1,6 @@
 """A Spark session for a pipeline: quiet on the terminal, everything in a file.
 
-Spark's launcher and JVM write to the error stream that they inherit, so they are started with the file in its place.
+Spark's launcher and JVM write to the streams that they inherit, so they are started with the file in their place.
 They are also started with SIGTERM ignored, as PySpark does with SIGINT: a service manager signals every process of the
 group, and a JVM that ends at once would tear the batch that we have promised to finish. The JVM ends with this process:
 it reads its standard input, which closes.
@@ -120,7 +120,7 @@ def start_session(
         builder.config(key, value)
     # Outside of the redirection: what it warns of belongs to the terminal.
     configure(builder, clusters, loader=loader, agent_path=agent_path)
-    with _errors_into(folder / LAUNCH_LOG), _inherits_ignored(signal.SIGTERM):
+    with _output_into(folder / LAUNCH_LOG), _inherits_ignored(signal.SIGTERM):
         return _started(builder, folder)
 
 
@@ -150,17 +150,21 @@ def _without_arrow() -> dict[str, str]:
 
 
 @contextmanager
-def _errors_into(file: Path) -> Iterator[None]:
-    """Processes started meanwhile keep `file` as their error stream."""
+def _output_into(file: Path) -> Iterator[None]:
+    """Processes started meanwhile keep `file` as their output and error streams: a JVM that fails uses either."""
+    sys.stdout.flush()
     sys.stderr.flush()
-    saved = os.dup(2)
+    saved = {number: os.dup(number) for number in (1, 2)}
     try:
-        with file.open("wb") as target:
-            os.dup2(target.fileno(), 2)
+        with file.open("ab", buffering=0) as target:
+            target.truncate(0)
+            for number in saved:
+                os.dup2(target.fileno(), number)
         yield
     finally:
-        os.dup2(saved, 2)
-        os.close(saved)
+        for number, copy in saved.items():
+            os.dup2(copy, number)
+            os.close(copy)
 
 
 @contextmanager
