@@ -61,7 +61,7 @@ format: $(VENV)/.done ## rewrite the sources in the house's format
 lock: ## resolve requirements/*.lock anew
 	$(BIN)/uv pip compile -q requirements/uv.in --universal --generate-hashes --no-header -o requirements/uv.lock
 	$(BIN)/uv pip compile -q pyproject.toml --extra spark --group dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -o requirements/dev.lock
-	$(BIN)/uv pip compile -q pyproject.toml --extra spark --extra java --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --constraint requirements/dev.lock -o requirements/run.lock
+	$(BIN)/uv pip compile -q pyproject.toml --extra testbed --extra java --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --constraint requirements/dev.lock -o requirements/run.lock
 	$(BIN)/uv pip compile -q pyproject.toml --extra spark --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --constraint requirements/spark40.in -o requirements/spark40.lock
 	$(BIN)/uv pip compile -q pyproject.toml --extra spark --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --constraint requirements/spark35.in -o requirements/spark35.lock
 	for lock in $(filter-out uv spark40 spark35,$(basename $(notdir $(wildcard requirements/*.in)))); do $(BIN)/uv pip compile -q requirements/$$lock.in --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements/$$lock.lock; done

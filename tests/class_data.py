@@ -17,7 +17,7 @@ from tests.integration.spark.standalone import C1, CLASS_DATA, SMALL
 
 from brokernat.jvm import class_data, find_java, spark_java_home
 from brokernat.testbed import ClusterOptions, LoopbackWorld, Record
-from brokernat.testbed.versions import BrokerVersion
+from brokernat.testbed.broker import BrokerVersion
 
 _SPARK_TIMEOUT = 300
 _SPARK_JOB = """

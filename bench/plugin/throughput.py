@@ -17,6 +17,7 @@ import confluent_kafka
 from bench.ratios import in_turns
 from bench.report import RECORD_BYTES, compare, say
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
+from tests.support.cluster_admin import delete_topics
 
 from brokernat.address import AddressMap
 from brokernat.clients.confluent import configure
@@ -52,7 +53,7 @@ def measure(rounds: int, records: int) -> Iterator[bool]:
             topic = next(names)
             hq.create_topic(topic, configs=GONE_AT_ONCE)
             seconds = produce(side, topic, records)
-            hq.delete_topics(topic)
+            delete_topics(hq, topic)
             return seconds
 
         runs: dict[str, list[Callable[[], float]]] = {

@@ -16,6 +16,7 @@ from typing import Any
 from bench.ratios import in_turns, interval
 from bench.report import say, verdict
 from confluent_kafka import Producer
+from tests.support.cluster_admin import delete_topics
 
 from brokernat.shipping import KafkaHandler, Spool
 from brokernat.shipping.producer import open_producer
@@ -53,7 +54,7 @@ class Bench:
             seconds = time.perf_counter() - start
             arrived = sum(self.running.end_offsets(topic).values())
             assert arrived == self.records, f"{arrived} of {self.records}"
-            self.running.delete_topics(topic)
+            delete_topics(self.running, topic)
             return seconds
 
         return timed_run

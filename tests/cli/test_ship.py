@@ -14,7 +14,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from brokernat.shipping import Spool, read_status
-from brokernat.testbed.polling import wait_until
+from brokernat.testbed.place import wait_until
 
 Run = Callable[..., str]
 Ship = Callable[..., subprocess.Popen[str]]

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 
 import pytest
+
+_WITHOUT_KIO = """
+import sys
+sys.modules["kio"] = None
+from brokernat.cli.app import main
+sys.exit(main(sys.argv[1:]))
+"""
 
 
 @pytest.mark.parametrize(
@@ -18,3 +27,15 @@ def test_a_file_that_cannot_be_written_is_told_before_brokers_start(
     text = run("testbed", "up", "--output", file)
     assert text.startswith("exit 2\n")
     assert why in text
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "words"),
+    [("testbed --help", 0, "status"), ("testbed up", 2, "brokernat[testbed]"), ("demo", 2, "brokernat[testbed]")],
+)
+def test_without_the_extra_it_is_named(command: str, code: int, words: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _WITHOUT_KIO, *command.split()], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code, done.stderr
+    assert words in done.stdout + done.stderr

@@ -8,7 +8,7 @@ from pathlib import Path
 from brokernat.cli.app import main
 from brokernat.config import Cluster
 from brokernat.testbed.namespaces import Namespace
-from brokernat.testbed.polling import wait_until
+from brokernat.testbed.place import wait_until
 
 _TIMEOUT = 90
 

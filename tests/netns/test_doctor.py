@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
+from tests.support.faults import Faults
 
 from brokernat.testbed import NetnsWorld
 from brokernat.testbed.config_file import config_text
@@ -65,10 +66,10 @@ def test_a_black_hole_costs_what_the_timeout_says_and_is_told_from_a_refusal(
     hole = nginx_world.hq.reachable[2]
     advertised = nginx_world.hq.advertised[2]
     wanted = {("BN103", f"bootstrap {hole}"), ("BN305", f"node 2 at {advertised}")}
-    with nginx_world.faults.dropped(hole):
+    with Faults(nginx_world.client).dropped(hole):
         swallowed = doctor("--timeout", "8", "--format", "json")
-        assert nginx_world.faults.packets() > 0
-    with nginx_world.faults.refused(hole):
+        assert Faults(nginx_world.client).packets() > 0
+    with Faults(nginx_world.client).refused(hole):
         refused = doctor("--format", "json")
     assert (swallowed.returncode, codes(swallowed)) == (FINDINGS, wanted)
     assert (refused.returncode, codes(refused)) == (FINDINGS, wanted)

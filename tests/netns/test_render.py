@@ -18,7 +18,8 @@ from tests.netns.rendered import haproxy_command, nginx_command, rendered, servi
 from brokernat.address import AddressMap, Endpoint, HostPortRule
 from brokernat.config import Cluster
 from brokernat.testbed import Advertise, Between, ClusterOptions, NetnsWorld, Protocol
-from brokernat.testbed.proof import connects, speaks_kafka
+from brokernat.testbed.kafka import speaks_kafka
+from brokernat.testbed.place import connects
 
 pytestmark = pytest.mark.netns
 

@@ -13,7 +13,7 @@ from tests.netns.rendered import haproxy_command, nginx_command, serving
 from brokernat.address import AddressMap, Endpoint
 from brokernat.render import Subject, haproxy, nginx
 from brokernat.testbed.namespaces import Namespace
-from brokernat.testbed.proof import connects
+from brokernat.testbed.place import connects
 
 pytestmark = pytest.mark.netns
 

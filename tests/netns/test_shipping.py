@@ -17,7 +17,7 @@ from tests.netns.spark.pipeline_file import cluster_section, write_file
 from brokernat.errors import ConfigError
 from brokernat.shipping import SpoolDamagedError, read_status
 from brokernat.testbed import NetnsWorld
-from brokernat.testbed.polling import wait_until
+from brokernat.testbed.place import wait_until
 
 pytestmark = pytest.mark.netns
 

@@ -17,6 +17,7 @@ from tests.integration.spring.service import (
     render,
     translated,
 )
+from tests.support.faults import Faults
 
 from brokernat.testbed import NetnsWorld
 
@@ -72,7 +73,7 @@ def refusing(world: NetnsWorld, *, node: int) -> Iterator[None]:
     route = (f"{dead.host}/32", "via", world.hq.reachable[node].host)
     world.client.run("ip", "route", "add", *route)
     try:
-        with world.faults.refused(dead):
+        with Faults(world.client).refused(dead):
             yield
     finally:
         world.client.run("ip", "route", "del", *route)

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hypothesis import strategies as st
+from tests.support.simulated_brokers import Simulated
 
 from brokernat.address import Endpoint
 from brokernat.config import Cluster, Secret
@@ -20,7 +21,6 @@ from brokernat.doctor.evidence import Evidence, from_json, to_json
 from brokernat.doctor.reports.json_v1 import json_v1
 from brokernat.doctor.reports.terminal import terminal
 from brokernat.doctor.runner import diagnose
-from brokernat.testbed.simulated import Simulated
 
 CANARY = "canary-3f09"
 TIMEOUT = 0.6

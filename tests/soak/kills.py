@@ -21,7 +21,7 @@ from tests.netns.spark.pipeline_file import PipelineFile, pipeline_file
 from tests.netns.spark.spark_place import Job, SparkPlace
 
 from brokernat.testbed import RunningCluster
-from brokernat.testbed.world import Gateway
+from brokernat.testbed.gateways import Gateway
 
 RECORDS = 8_000
 BATCH = 1_000

@@ -15,7 +15,7 @@ from tests.integration.shipping.rounds import Stage, restarting_brokers
 
 from brokernat.shipping import KafkaHandler, NotShippedError, Spool
 from brokernat.testbed import ClusterOptions, LoopbackWorld, Protocol, RunningCluster
-from brokernat.testbed.polling import wait_until
+from brokernat.testbed.place import wait_until
 
 pytestmark = pytest.mark.soak
 

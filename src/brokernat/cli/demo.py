@@ -16,7 +16,6 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from brokernat.demo.scene import Heading, Quote, Say, Table, Working
-from brokernat.demo.story import tell
 
 _WIDTH = 110
 _MARGIN = "  "
@@ -26,6 +25,8 @@ _MARGIN = "  "
 @click.option("--orders", default=5_000, show_default=True, type=click.IntRange(1), help="Orders that become tags.")
 def demo(orders: int) -> None:
     """Show the main job on this machine, with real brokers and Spark. Needs no root, leaves nothing behind."""
+    from brokernat.demo.story import tell
+
     output, waiting = Console(highlight=False, soft_wrap=True), Console(stderr=True, highlight=False)
     if not output.is_terminal:
         output.width = _WIDTH

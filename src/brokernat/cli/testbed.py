@@ -8,7 +8,7 @@ while. `down` ends worlds and says which.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,7 +16,9 @@ from brokernat.cli import console
 from brokernat.cli.files import output_options, require_output, write_output
 from brokernat.cli.options import format_option
 from brokernat.errors import WorldError
-from brokernat.testbed.worlds import Summary
+
+if TYPE_CHECKING:  # what needs the extra `testbed` is imported when a command needs it
+    from brokernat.testbed.worlds import Summary
 
 _PROTOCOLS = ["PLAINTEXT", "SASL_PLAINTEXT", "SSL", "SASL_SSL"]
 

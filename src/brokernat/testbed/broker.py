@@ -2,7 +2,8 @@
 something.
 
 Three of them on two cores are ready in 7 s (JDK 17, `-XX:TieredStopAtLevel=1`), in half of that from an archive of
-class data, which makes several brokers in one JVM not worth their loss of realism.
+class data, which makes several brokers in one JVM not worth their loss of realism. Those as old as 2.4 get a ZooKeeper
+out of the same jars.
 """
 
 from __future__ import annotations
@@ -19,15 +20,49 @@ from pathlib import Path
 
 from brokernat.address import Endpoint
 from brokernat.errors import WorldError
-from brokernat.jvm import Java, class_data
-from brokernat.testbed.place import Launcher, Place
-from brokernat.testbed.scram import scram_argument
-from brokernat.testbed.security import Mechanism
-from brokernat.testbed.server_properties import server_properties
-from brokernat.testbed.topology import BrokerPlan, ClusterPlan
+from brokernat.jvm import Java, class_data, resolve
+from brokernat.testbed.place import Launcher, Place, wait_until
+from brokernat.testbed.server_properties import scram_argument, server_properties, zookeeper_properties
+from brokernat.testbed.topology import BrokerPlan, ClusterPlan, Mechanism
 
 _STOP_TIMEOUT = 30
 _FORMAT_TIMEOUT = 120
+_ZOOKEEPER_TIMEOUT = 180
+_LOGGING = "org.slf4j:slf4j-simple:1.7.36"
+# The tools are not needed to run a broker; with them the Connect runtime would come in, 50 jars more.
+_TOOLS = ("org.apache.kafka:kafka-tools", "org.apache.kafka:kafka-tools-api")
+_TOOLS_NEEDED_UNTIL = (4, 4)
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerVersion:
+    """A version of `org.apache.kafka:kafka_2.13`."""
+
+    text: str
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """(4, 3, 1) for `4.3.1`."""
+        return tuple(int(part) for part in self.text.split("."))
+
+    @property
+    def zookeeper(self) -> bool:
+        """Whether the quorum is ZooKeeper's: all before 3.3 (KRaft was not for production before)."""
+        return self.numbers < (3, 3)
+
+    @property
+    def minimum_java(self) -> int:
+        """What its brokers need: 17 from 4.0 on (KIP-1013)."""
+        return 17 if self.numbers >= (4, 0) else 11
+
+    def jars(self) -> tuple[Path, ...]:
+        """The jars of the broker, and of ZooKeeper where it needs one.
+
+        Raises:
+            MissingToolError: they cannot be resolved.
+        """
+        exclude = _TOOLS if self.numbers >= _TOOLS_NEEDED_UNTIL else _TOOLS[:1]
+        return resolve([f"org.apache.kafka:kafka_2.13:{self.text}", _LOGGING], exclude=exclude)
 
 
 @dataclass(frozen=True)
@@ -129,6 +164,33 @@ class BrokerProcess:
     def _signal(self, number: signal.Signals) -> None:
         if self._process is not None and self.running():
             os.kill(self._process.pid, number)
+
+
+def start_zookeeper(
+    endpoint: Endpoint, *, folder: Path, runtime: Runtime, launcher: Launcher, place: Place
+) -> subprocess.Popen[bytes]:
+    """Start it and wait until it accepts connections.
+
+    Raises:
+        NothingReachableError: it does not.
+    """
+    file, log = folder / "zookeeper.properties", folder / "zookeeper.log"
+    file.write_text(zookeeper_properties(endpoint, folder / "zookeeper.data"))
+    command = runtime.command("org.apache.zookeeper.server.quorum.QuorumPeerMain", str(file))
+    process = launcher.start(command, place=place, log=log)
+
+    def accepts() -> bool:
+        try:
+            place.dial(endpoint, timeout=2).close()
+        except OSError:
+            return False
+        return True
+
+    def ended() -> str | None:
+        return None if process.poll() is None else f"it ended, see {log}"
+
+    wait_until(accepts, f"ZooKeeper at {endpoint}", timeout=_ZOOKEEPER_TIMEOUT, abort=ended)
+    return process
 
 
 def format_all(brokers: Sequence[BrokerProcess], cluster_id: str) -> None:

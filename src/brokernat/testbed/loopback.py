@@ -10,12 +10,11 @@ import socket
 from typing import ClassVar
 
 from brokernat.address import Endpoint
-from brokernat.testbed.loopback_gateway import ForwarderGateway
+from brokernat.testbed.gateways import ForwarderGateway, Gateway
 from brokernat.testbed.loopback_plan import PORTS, SLOTS, loopback_plan
-from brokernat.testbed.place import Here, Launcher, Place
-from brokernat.testbed.proof import connects
+from brokernat.testbed.place import Here, Launcher, Place, connects
 from brokernat.testbed.topology import ClusterOptions, WorldPlan
-from brokernat.testbed.world import Gateway, World
+from brokernat.testbed.world import World
 
 
 class LoopbackWorld(World):

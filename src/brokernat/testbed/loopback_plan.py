@@ -17,8 +17,7 @@ from __future__ import annotations
 
 from brokernat.address import Endpoint
 from brokernat.render import Forward
-from brokernat.testbed.listeners import planned
-from brokernat.testbed.topology import Advertise, BrokerPlan, ClusterOptions, ClusterPlan, WorldPlan
+from brokernat.testbed.topology import Advertise, BrokerPlan, ClusterOptions, ClusterPlan, WorldPlan, planned
 
 SLOTS = range(10, 250)
 PORTS = (9092, 29092, 39092, 49092)

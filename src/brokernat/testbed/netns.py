@@ -11,9 +11,8 @@ import os
 from typing import ClassVar
 
 from brokernat.errors import WorldError
-from brokernat.testbed.faults import Faults
+from brokernat.testbed.gateways import Gateway, Gateways, NatGateway, NginxGateway
 from brokernat.testbed.namespaces import Namespace, join, tool
-from brokernat.testbed.netns_gateways import Gateways, NatGateway, NginxGateway
 from brokernat.testbed.netns_plan import (
     CLIENT,
     GATEWAYS,
@@ -25,9 +24,8 @@ from brokernat.testbed.netns_plan import (
     netns_plan,
 )
 from brokernat.testbed.place import Launcher, Place
-from brokernat.testbed.security import Protocol
-from brokernat.testbed.topology import ClusterOptions, ClusterPlan, WorldPlan
-from brokernat.testbed.world import Gateway, World
+from brokernat.testbed.topology import ClusterOptions, ClusterPlan, Protocol, WorldPlan
+from brokernat.testbed.world import World
 
 PREFIX = "brokernat-"
 
@@ -70,11 +68,6 @@ class NetnsWorld(World):
         if os.geteuid() != 0:
             raise WorldError("the netns world needs root", hint="the loopback world does not")
         super().up()
-
-    @property
-    def faults(self) -> Faults:
-        """Faults of what the client sends."""
-        return Faults(self.client)
 
     def namespace(self, host: str) -> Namespace:
         """`hq`, `gw`, `hq2`, `gw2`, `client` or `local`."""

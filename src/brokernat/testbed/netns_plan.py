@@ -17,8 +17,7 @@ from enum import StrEnum
 
 from brokernat.address import Endpoint
 from brokernat.render import Forward, HostNat
-from brokernat.testbed.listeners import planned
-from brokernat.testbed.topology import Advertise, BrokerPlan, ClusterOptions, ClusterPlan, WorldPlan
+from brokernat.testbed.topology import Advertise, BrokerPlan, ClusterOptions, ClusterPlan, WorldPlan, planned
 
 NETNS_SLOTS = range(1, 100)
 CLIENT, LOCAL = "172.10.1.10", "172.10.1.60"

@@ -1,4 +1,4 @@
-"""A place in the network: where a process runs and where a connection is made from.
+"""A place in the network: where a process runs and where a connection is made from; and waiting for what is done there.
 
 In the loopback world all parts share one place; in namespaces each host is one. Whoever starts something or dials
 something is given the place and does not ask which kind it is.
@@ -10,13 +10,18 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Protocol
 
 from brokernat.address import Endpoint
+from brokernat.errors import NothingReachableError
 from brokernat.testbed.keeper import MARK
+
+_PAUSE = 0.05
+_DEAD_TIMEOUT = 1.0
 
 
 class Place(Protocol):
@@ -45,6 +50,15 @@ class Here:
     def dial(self, endpoint: Endpoint, timeout: float = 15.0) -> socket.socket:
         """A TCP connection from here."""
         return socket.create_connection((endpoint.host, endpoint.port), timeout=timeout)
+
+
+def connects(endpoint: Endpoint, place: Place) -> bool:
+    """Whether anything accepts a connection there."""
+    try:
+        place.dial(endpoint, timeout=_DEAD_TIMEOUT).close()
+    except OSError:
+        return False
+    return True
 
 
 @dataclass
@@ -87,3 +101,26 @@ class Launcher:
 def script(name: str, *arguments: str) -> list[str]:
     """The command that runs a script of this package without importing the package."""
     return [sys.executable, "-I", str(Path(__file__).parent / name), *arguments]
+
+
+def wait_until(
+    condition: Callable[[], bool], what: str, *, timeout: float, abort: Callable[[], str | None] = lambda: None
+) -> None:
+    """Return when `condition()` is true.
+
+    Args:
+        condition: asked every 50 ms.
+        what: what is waited for, for the message.
+        timeout: seconds.
+        abort: a reason to give up at once, such as the end of the process that would make it true.
+
+    Raises:
+        NothingReachableError: it did not come true.
+    """
+    deadline = time.monotonic() + timeout
+    while not condition():
+        if reason := abort():
+            raise NothingReachableError(f"{what}: {reason}")
+        if time.monotonic() > deadline:
+            raise NothingReachableError(f"{what}: not within {timeout:.0f} s")
+        time.sleep(_PAUSE)

@@ -7,20 +7,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from brokernat.address import AddressMap, Endpoint, parse_rule
-from brokernat.config import Cluster
+from brokernat.config import Cluster, Secret
 from brokernat.jvm import find_java
-from brokernat.testbed.acls import Allow
-from brokernat.testbed.broker import BrokerProcess, Runtime, format_all, new_id
-from brokernat.testbed.clients import client_properties, listener_properties
-from brokernat.testbed.kafka import Operations, Record, Topic
-from brokernat.testbed.kafka.connection import Connection
-from brokernat.testbed.place import Launcher, Place
-from brokernat.testbed.polling import wait_until
-from brokernat.testbed.server_properties import minimum_java
-from brokernat.testbed.tls import make_stores
-from brokernat.testbed.topology import ClusterPlan
-from brokernat.testbed.versions import BrokerVersion
-from brokernat.testbed.zookeeper import start_zookeeper
+from brokernat.testbed.broker import BrokerProcess, BrokerVersion, Runtime, format_all, new_id, start_zookeeper
+from brokernat.testbed.kafka import Connection, Operations, Topic
+from brokernat.testbed.key_stores import TRUST_P12, make_stores
+from brokernat.testbed.place import Launcher, Place, wait_until
+from brokernat.testbed.record_batches import Record
+from brokernat.testbed.server_properties import STORE_PASSWORD
+from brokernat.testbed.topology import ClusterPlan, Protocol
 
 _READY_TIMEOUT = 180
 _ZOOKEEPER_PORT = 2181
@@ -46,7 +41,7 @@ class RunningCluster:
         self._brokers: dict[int, BrokerProcess] = {}
         self._zookeeper: subprocess.Popen[bytes] | None = None
         self._cluster_id = ""
-        self._operations = Operations(self.nodes, self._connect)
+        self.operations = Operations(self.nodes, self._connect)
         folder.mkdir(mode=0o700)
 
     # What it is
@@ -84,7 +79,7 @@ class RunningCluster:
     @property
     def cluster(self) -> Cluster:
         """What a client on this side is configured from: reachable bootstrap servers, map, login."""
-        properties = client_properties(self.plan, self.folder)
+        properties = client_properties(self.plan, self.folder, self.plan.options.protocol)
         return Cluster(self.name, self.plan.bootstrap, self.plan.address_map(), properties)
 
     @property
@@ -109,7 +104,7 @@ class RunningCluster:
             self.name,
             tuple(each.advertised for each in planned),
             AddressMap(rules) if rules else None,
-            listener_properties(self.plan, self.folder, wanted),
+            client_properties(self.plan, self.folder, wanted.protocol),
         )
 
     def log(self, node: int) -> Path:
@@ -125,10 +120,10 @@ class RunningCluster:
             MissingToolError: no Java, or the jars cannot be had.
             WorldError: the storage cannot be formatted.
         """
-        java = find_java(minimum_java(self._version))
+        java = find_java(self._version.minimum_java)
         runtime = Runtime(java, self._version.jars()[0].parent, self.plan.options.jvm_options)
         if any(protocol.tls for protocol in self.plan.protocols):
-            make_stores(self.plan, self.folder, java)
+            (self.plan.options.make_stores or make_stores)(self.plan, self.folder, java)
         zookeeper = self._start_zookeeper(runtime) if self._version.zookeeper else None
         for broker in self.plan.brokers:
             process = BrokerProcess(
@@ -155,7 +150,7 @@ class RunningCluster:
         """
         for node in self.nodes:
             self.wait_for(node)
-        self._cluster_id = self._operations.metadata(self.nodes[0]).cluster_id
+        self._cluster_id = self.operations.metadata(self.nodes[0]).cluster_id
 
     def wait_for(self, node: int) -> None:
         """Return when `node` answers and knows every node that runs.
@@ -167,7 +162,7 @@ class RunningCluster:
 
         def ready() -> bool:
             try:
-                known = self._operations.metadata(node).nodes
+                known = self.operations.metadata(node).nodes
             except OSError:
                 return False
             return known >= {other for other, process in self._brokers.items() if process.running()}
@@ -204,31 +199,23 @@ class RunningCluster:
 
     def create_topics(self, topics: Sequence[Topic]) -> None:
         """Create several topics at once."""
-        self._operations.create_topics(topics)
-
-    def delete_topics(self, *names: str) -> None:
-        """Delete topics."""
-        self._operations.delete_topics(names)
+        self.operations.create_topics(topics)
 
     def leaders(self, topic: str) -> Mapping[int, int]:
         """The leader of each partition."""
-        return self._operations.leaders(topic)
+        return self.operations.leaders(topic)
 
     def write(self, topic: str, records: Sequence[Record]) -> int:
         """Write records and return how many."""
-        return self._operations.write(topic, records)
+        return self.operations.write(topic, records)
 
     def read(self, topic: str) -> list[Record]:
         """All records that are there now, by partition and offset."""
-        return self._operations.read(topic)
+        return self.operations.read(topic)
 
     def end_offsets(self, topic: str) -> dict[int, int]:
         """The offset behind the last record of each partition."""
-        return self._operations.end_offsets(topic)
-
-    def allow(self, *rights: Allow) -> None:
-        """Give the client's user rights (of a cluster with `authorize`)."""
-        self._operations.create_acls([right.creation(self.plan.options.username) for right in rights])
+        return self.operations.end_offsets(topic)
 
     def _connect(self, node: int) -> Connection:
         return Connection(self._place.dial(self.plan.broker(node).peer))
@@ -256,3 +243,25 @@ def launch_all(clusters: Sequence[RunningCluster]) -> None:
         cluster.launch()
     for cluster in clusters:
         cluster.wait_ready()
+
+
+def client_properties(plan: ClusterPlan, folder: Path, protocol: Protocol) -> dict[str, str | Secret]:
+    """The `client` section of `brokernat.yaml` for a listener with this protocol; empty for PLAINTEXT."""
+    options = plan.options
+    properties: dict[str, str | Secret] = {}
+    if protocol.tls or protocol.sasl:
+        properties["security.protocol"] = protocol.value
+    if protocol.sasl:
+        properties |= {
+            "sasl.mechanism": options.mechanism.value,
+            "sasl.username": options.username,
+            "sasl.password": Secret(options.password),
+        }
+    if protocol.tls:
+        properties |= key_store_properties("ssl.truststore", folder / TRUST_P12)
+    return properties
+
+
+def key_store_properties(prefix: str, file: Path) -> dict[str, str | Secret]:
+    """A store of the testbed's in Kafka's names."""
+    return {f"{prefix}.location": str(file), f"{prefix}.password": STORE_PASSWORD, f"{prefix}.type": "PKCS12"}

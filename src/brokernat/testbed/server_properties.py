@@ -6,18 +6,17 @@ cores and are started for each test session. What a client can see (listeners, a
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from brokernat.address import Endpoint
-from brokernat.testbed.security import Mechanism
-from brokernat.testbed.topology import BrokerPlan, ClusterPlan
-from brokernat.testbed.versions import BrokerVersion
+from brokernat.testbed.topology import BrokerPlan, ClusterPlan, Mechanism
 
 STORE_PASSWORD = "testbed"
 """Of the key stores that the testbed makes for itself and throws away."""
-CLIENTS_P12 = "clients.p12"
-"""The trust store of listeners that demand a client's certificate."""
 
 _COMMON = {
     "inter.broker.listener.name": "PEER",
@@ -28,7 +27,7 @@ _COMMON = {
     "min.insync.replicas": "1",
     "group.initial.rebalance.delay.ms": "0",
     "log.cleaner.dedupe.buffer.size": "1048577",
-    # Brokers unpack what a producer packed: the testbed's own reader (kafka/) knows no lz4 or zstd.
+    # Brokers unpack what a producer packed: record_batches.py reads no lz4 or zstd.
     "compression.type": "uncompressed",
     "num.network.threads": "2",
     "num.io.threads": "4",
@@ -45,6 +44,7 @@ _KRAFT = {
     "broker.heartbeat.interval.ms": "500",
     "broker.session.timeout.ms": "6000",
 }
+_SCRAM_ITERATIONS = 4096
 _STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 _ZOOKEEPER_AUTHORIZER = "kafka.security.authorizer.AclAuthorizer"
 
@@ -99,6 +99,19 @@ def jaas_quoted(value: str) -> str:
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
+def scram_argument(mechanism: Mechanism, username: str, password: str, salt: bytes | None = None) -> str:
+    """`SCRAM-SHA-256=[name=...,salt="...",saltedpassword="...",iterations=4096]` for the format tool (KIP-900).
+
+    The tool takes the salted password too, so the password itself stays out of the process list.
+    """
+    salt = salt or os.urandom(16)
+    salted = hashlib.pbkdf2_hmac(mechanism.value.removeprefix("SCRAM-"), password.encode(), salt, _SCRAM_ITERATIONS)
+    parts = (
+        f'name="{username}",salt="{_base64(salt)}",saltedpassword="{_base64(salted)}",iterations={_SCRAM_ITERATIONS}'
+    )
+    return f"{mechanism.value}=[{parts}]"
+
+
 def zookeeper_properties(client: Endpoint, data: Path) -> str:
     """The file of a single ZooKeeper."""
     return properties_text(
@@ -111,11 +124,6 @@ def zookeeper_properties(client: Endpoint, data: Path) -> str:
             "tickTime": "1000",
         }
     )
-
-
-def minimum_java(version: BrokerVersion) -> int:
-    """What the brokers of a version need: 17 from 4.0 on (KIP-1013)."""
-    return 17 if version.numbers >= (4, 0) else 11
 
 
 def _kraft(cluster: ClusterPlan, broker: BrokerPlan) -> dict[str, str]:
@@ -146,10 +154,6 @@ def _tls_and_login(cluster: ClusterPlan, broker: BrokerPlan, stores: Path) -> di
             mechanism = options.mechanism.value
             properties["sasl.enabled.mechanisms"] = mechanism
             properties[f"{prefix}.{mechanism.lower()}.sasl.jaas.config"] = _login(cluster)
-    for each in broker.more:
-        if each.listener.demands_certificate:
-            properties[f"{each.prefix}.ssl.client.auth"] = "required"
-            properties |= _store(f"{each.prefix}.ssl.truststore", stores / CLIENTS_P12)
     return properties
 
 
@@ -168,3 +172,7 @@ def _login(cluster: ClusterPlan) -> str:
         module = "org.apache.kafka.common.security.plain.PlainLoginModule"
         return f"{module} required user_{options.username}={jaas_quoted(options.password)};"
     return "org.apache.kafka.common.security.scram.ScramLoginModule required;"
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()

@@ -4,25 +4,55 @@ Nothing here does I/O or knows a process. A world (loopback.py, netns.py) makes 
 applies it; the address map that a client needs is derived from the plan and from nothing else, so that a test which
 passes proves the map.
 
-Every broker has three listeners, and those that a test adds (listeners.py). CLIENT is the one under test: its
-advertised endpoint is what the client cannot reach. PEER joins the brokers and serves the testbed itself (create
-topics, readiness, records): plain and advertised as bound, else no quorum would form behind a dead address. CONTROLLER
-is for the quorum.
+Every broker has three listeners. CLIENT is the one under test: its advertised endpoint is what the client cannot
+reach. PEER joins the brokers and serves the testbed itself (create topics, readiness, records): plain and advertised as
+bound, else no quorum would form behind a dead address. CONTROLLER is for the quorum. A test may add others, because
+what a client is told depends on the listener that it came in on: they are advertised in whatever words the test wants,
+the testbed itself never comes in through them, and the proof does not look at them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 
 from brokernat.address import AddressMap, Endpoint, Rule, parse_rule
 from brokernat.address.host import bracketed
+from brokernat.jvm import Java
 from brokernat.render import Forward, HostNat
-from brokernat.testbed.listeners import Listener, ListenerPlan
-from brokernat.testbed.security import Mechanism, Protocol
 
 DEFAULT_VERSION = "4.3.1"
+_FIRST_PORT = 9110
+_THIS_MACHINE = {"localhost": "127.0.0.1"}
+
+
+class Protocol(StrEnum):
+    """Kafka's `security.protocol` of a listener."""
+
+    PLAINTEXT = "PLAINTEXT"
+    SASL_PLAINTEXT = "SASL_PLAINTEXT"
+    SSL = "SSL"
+    SASL_SSL = "SASL_SSL"
+
+    @property
+    def tls(self) -> bool:
+        """Whether the connection is encrypted."""
+        return self in (Protocol.SSL, Protocol.SASL_SSL)
+
+    @property
+    def sasl(self) -> bool:
+        """Whether the client logs in."""
+        return self in (Protocol.SASL_PLAINTEXT, Protocol.SASL_SSL)
+
+
+class Mechanism(StrEnum):
+    """Kafka's `sasl.mechanism`."""
+
+    PLAIN = "PLAIN"
+    SCRAM_SHA_256 = "SCRAM-SHA-256"
+    SCRAM_SHA_512 = "SCRAM-SHA-512"
 
 
 class Advertise(StrEnum):
@@ -31,6 +61,18 @@ class Advertise(StrEnum):
     ADDRESS = "address"
     NAME = "name"
     IPV6 = "ipv6"
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """One more listener. `name` is Kafka's: letters, digits and underscores, in upper case."""
+
+    name: str
+    protocol: Protocol
+    advertised: str | None = None
+    """The host that clients are told, None for the one where it is bound; `localhost` is bound there as well."""
+    nodes: tuple[int, ...] | None = None
+    """Which brokers have it, None for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +93,31 @@ class ClusterOptions:
     jvm_options: tuple[str, ...] = ()
     listeners: tuple[Listener, ...] = ()
     """Beside the testbed's own."""
+    make_stores: Callable[[ClusterPlan, Path, Java], None] | None = None
+    """Writes key stores and trust stores into a folder, instead of key_stores.make_stores."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerPlan:
+    """A listener of one broker."""
+
+    listener: Listener
+    bound: Endpoint
+    advertised: Endpoint
+
+    @property
+    def name(self) -> str:
+        """As in `listeners`."""
+        return self.listener.name
+
+    @property
+    def prefix(self) -> str:
+        """Of its own settings."""
+        return f"listener.name.{self.name.lower()}"
+
+    def store(self, node_id: int) -> str:
+        """The name of its key store, without the ending."""
+        return f"node-{node_id}-{self.name.lower()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,3 +204,25 @@ class WorldPlan:
         listeners = [end for broker in brokers for end in (broker.bound, broker.peer, broker.controller)]
         more = [listener.bound for broker in brokers for listener in broker.more]
         return (*listeners, *more, *(forward.listen for forward in self.forwards))
+
+
+def planned(
+    listeners: Sequence[Listener], node_id: int, host: str, *, first_local_port: int, first_port: int = _FIRST_PORT
+) -> tuple[ListenerPlan, ...]:
+    """The listeners of one broker.
+
+    Args:
+        listeners: of the cluster.
+        node_id: which broker.
+        host: where the broker binds.
+        first_local_port: those that are advertised as this machine share 127.0.0.1 with everybody and begin here.
+        first_port: the others begin here.
+    """
+    found = []
+    for index, listener in enumerate(listeners):
+        if listener.nodes is not None and node_id not in listener.nodes:
+            continue
+        place = _THIS_MACHINE.get(listener.advertised or "")
+        bound = Endpoint(place, first_local_port + index) if place else Endpoint(host, first_port + index)
+        found.append(ListenerPlan(listener, bound, Endpoint(listener.advertised or bound.host, bound.port)))
+    return tuple(found)

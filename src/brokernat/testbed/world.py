@@ -12,32 +12,20 @@ import subprocess
 import sys
 from abc import ABC, abstractmethod
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import ClassVar, Protocol, Self
+from typing import ClassVar, Self
 
 from brokernat.errors import WorldError
 from brokernat.testbed import worlds
-from brokernat.testbed.place import Launcher, Place
-from brokernat.testbed.proof import prove
+from brokernat.testbed.gateways import Gateway
+from brokernat.testbed.kafka import speaks_kafka
+from brokernat.testbed.place import Launcher, Place, connects, wait_until
 from brokernat.testbed.running_cluster import RunningCluster, launch_all
 from brokernat.testbed.topology import WorldPlan
 
-
-class Gateway(Protocol):
-    """What stands between the client and headquarters."""
-
-    def start(self) -> None:
-        """Let traffic pass; nothing happens when it does."""
-        ...
-
-    def stop(self) -> None:
-        """End it at once."""
-        ...
-
-    def running(self) -> bool:
-        """Whether traffic passes."""
-        ...
+_ALIVE_TIMEOUT = 180.0
 
 
 class World(ABC):
@@ -166,3 +154,23 @@ class World(ABC):
             for held in claims:
                 held.close()
         raise WorldError(f"no free slot for a {self.kind} world", hint="brokernat testbed down")
+
+
+def prove(plan: WorldPlan, client: Place) -> None:
+    """Hold the plan against the network: what is advertised is dead from the client's place, what the map leads to
+    answers there. Without it a test of a map can pass because nothing was in the way.
+
+    Raises:
+        WorldError: an advertised endpoint answers.
+        NothingReachableError: a reachable one does not.
+    """
+    for endpoint in plan.dead():
+        if connects(endpoint, client):
+            raise WorldError(
+                f"{endpoint} is advertised by a broker that hides, and it answers",
+                hint="does a server of this machine listen on 0.0.0.0 or on [::]?",
+            )
+    for cluster in plan.clusters:
+        for endpoint in cluster.bootstrap:
+            answers = partial(speaks_kafka, endpoint, client, tls=cluster.options.protocol.tls)
+            wait_until(answers, f"{cluster.name} at {endpoint}", timeout=_ALIVE_TIMEOUT)

@@ -11,13 +11,9 @@ from brokernat.address import Endpoint
 from brokernat.jvm import find_java
 from brokernat.render.listeners import listeners
 from brokernat.render.listeners_plan import ListenersPlan, PlannedListener
-from brokernat.testbed.broker import Runtime, new_id
-from brokernat.testbed.kafka import Operations
-from brokernat.testbed.kafka.connection import Connection
-from brokernat.testbed.place import Here, Launcher
-from brokernat.testbed.polling import wait_until
-from brokernat.testbed.server_properties import minimum_java
-from brokernat.testbed.versions import BrokerVersion
+from brokernat.testbed.broker import BrokerVersion, Runtime, new_id
+from brokernat.testbed.kafka import Connection, Operations
+from brokernat.testbed.place import Here, Launcher, wait_until
 
 TIMEOUT = 180
 BASE = """
@@ -55,7 +51,7 @@ class RenderedCluster:
     def begin(self) -> None:
         """Write, format and start all nodes."""
         version = BrokerVersion(self.version)
-        runtime = Runtime(find_java(minimum_java(version)), version.jars()[0].parent)
+        runtime = Runtime(find_java(version.minimum_java), version.jars()[0].parent)
         self.folder.mkdir()
         voters = ",".join(f"{broker.node_id}@{broker.controller}" for broker in self.plan.brokers)
         for broker in self.plan.brokers:

@@ -30,7 +30,7 @@ from brokernat.render.listeners import listeners
 from brokernat.render.listeners_behind_nat import plan_behind_nat
 from brokernat.render.listeners_plan import Quorum
 from brokernat.render.listeners_wanted import Wanted, plan_listeners
-from brokernat.testbed.versions import BrokerVersion
+from brokernat.testbed.broker import BrokerVersion
 
 pytestmark = pytest.mark.integration
 

@@ -23,7 +23,7 @@ from brokernat.render import Forward, forwards
 from brokernat.render.listeners_behind_nat import forwards_to_make, plan_behind_nat
 from brokernat.render.listeners_wanted import Wanted, plan_listeners
 from brokernat.testbed import LoopbackWorld
-from brokernat.testbed.loopback_gateway import ForwarderGateway
+from brokernat.testbed.gateways import ForwarderGateway
 from brokernat.testbed.place import Here
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("patient_doctor")]

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from tests.integration.discover.conftest import Switch
 from tests.integration.spark.standalone import SHORT_LIVED
+from tests.support.cluster_admin import Allow, Operation, allow, delete_topics
 
 from brokernat.address import AddressMap, Endpoint
 from brokernat.config import Cluster, load
@@ -20,7 +21,7 @@ from brokernat.demo.data import make_orders
 from brokernat.demo.files import DEAD_LETTERS, ORDERS, PIPELINE, TAGS, write_files
 from brokernat.doctor.discovering.matching import Discovery, match
 from brokernat.doctor.discovering.sweeping import sweep
-from brokernat.testbed import Allow, LoopbackWorld, Operation, Record, RunningCluster, Topic
+from brokernat.testbed import LoopbackWorld, Record, RunningCluster, Topic
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("patient_doctor")]
 
@@ -112,8 +113,8 @@ def test_exchanged_ports_in_the_file_are_put_right_and_the_pipeline_runs(
         assert len(local.read(TAGS)) == orders.expected_tags
         assert len(local.read(DEAD_LETTERS)) == orders.expected_dead_letters
     finally:
-        hq.delete_topics(ORDERS)
-        local.delete_topics(TAGS, DEAD_LETTERS)
+        delete_topics(hq, ORDERS)
+        delete_topics(local, TAGS, DEAD_LETTERS)
 
 
 def test_the_bootstrap_servers_are_the_candidates_unless_others_are_given(loopback_world: LoopbackWorld) -> None:
@@ -169,6 +170,6 @@ def test_without_the_right_to_ask_for_settings(kinds_world: LoopbackWorld) -> No
     assert found.entries == ()
     assert codes(found) == ["BN605", "BN604"]
     asked.create_topic("seen", partitions=1, replicas=1)
-    asked.allow(Allow(Operation.DESCRIBE))
+    allow(asked, Allow(Operation.DESCRIBE))
     found = discovered(asked.cluster)
     assert [(entry.method, entry.confidence) for entry in found.entries] == [("listoffsets", "likely")]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from tests.integration.doctor.renewing import show
 from tests.integration.doctor.scene import Scene
+from tests.support.odd_certificates import with_certificate
 
 from brokernat.address import AddressMap, Endpoint
 from brokernat.config import Cluster, Secret
@@ -177,14 +178,14 @@ CASES = (
     case(
         "client-certificate-demanded",
         "BN405",
-        lambda it: less(it.local.through("MUTUAL"), "ssl.key"),
-        lambda it: it.local.through("MUTUAL"),
+        lambda it: less(with_certificate(it.local), "ssl.key"),
+        lambda it: with_certificate(it.local),
     ),
     case(
         "client-certificate-of-a-stranger",
         "BN405",
-        lambda it: changed(it.local.through("MUTUAL"), ssl_keystore_location=str(it.local.folder / "node-1-tls.p12")),
-        lambda it: it.local.through("MUTUAL"),
+        lambda it: changed(with_certificate(it.local), ssl_keystore_location=str(it.local.folder / "node-1-tls.p12")),
+        lambda it: with_certificate(it.local),
     ),
     case(
         "wrong-mechanism",

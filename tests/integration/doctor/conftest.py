@@ -6,18 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 from tests.integration.doctor.scene import Scene, scene
+from tests.support.cluster_admin import Allow, Operation, allow
 
-from brokernat.testbed import (
-    Allow,
-    ClusterOptions,
-    Listener,
-    LoopbackWorld,
-    Mechanism,
-    Operation,
-    Protocol,
-    RunningCluster,
-    Topic,
-)
+from brokernat.testbed import ClusterOptions, Listener, LoopbackWorld, Mechanism, Protocol, RunningCluster, Topic
 
 BEARER = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;"
 
@@ -53,5 +44,5 @@ def strict() -> Iterator[RunningCluster]:
     )
     with LoopbackWorld(hq=options, local=None) as world:
         world.hq.create_topics([Topic("orders", partitions=2)])
-        world.hq.allow(Allow(Operation.DESCRIBE, name="orders"))
+        allow(world.hq, Allow(Operation.DESCRIBE, name="orders"))
         yield world.hq

@@ -14,7 +14,7 @@ from brokernat.doctor.probes.channel import Channel
 from brokernat.doctor.probes.coordinators import coordinator
 from brokernat.doctor.probes.dialling import connect
 from brokernat.testbed import RunningCluster
-from brokernat.testbed.polling import wait_until
+from brokernat.testbed.place import wait_until
 
 # What it exports it declares nowhere.
 kafka: Any = untyped

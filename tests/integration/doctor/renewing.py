@@ -9,7 +9,7 @@ from typing import Any
 from confluent_kafka import admin as untyped
 
 from brokernat.testbed import RunningCluster
-from brokernat.testbed.polling import wait_until
+from brokernat.testbed.place import wait_until
 
 # What it exports it declares nowhere.
 kafka: Any = untyped

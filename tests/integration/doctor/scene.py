@@ -14,8 +14,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from tests.support.odd_certificates import ANCHOR, EXPIRED, MUTUAL, demanding_certificates, make_odd_stores
+
 from brokernat.address import Endpoint
-from brokernat.testbed import Certificate, ClusterOptions, Listener, LoopbackWorld, Protocol, RunningCluster
+from brokernat.testbed import ClusterOptions, Listener, LoopbackWorld, Protocol, RunningCluster
 
 HQ = ClusterOptions(
     version="4.4.0",
@@ -38,12 +40,13 @@ LOCAL = ClusterOptions(
         Listener("FRED", Protocol.PLAINTEXT, advertised="localhost"),
         Listener("ALICE", Protocol.PLAINTEXT, advertised="alice.kafka.invalid"),
         Listener("TLS", Protocol.SSL, advertised="kafka-1.hq.invalid"),
-        Listener("EXPIRED", Protocol.SSL, certificate=Certificate.EXPIRED),
-        Listener("MUTUAL", Protocol.SSL, demands_certificate=True),
+        Listener(EXPIRED, Protocol.SSL),
+        Listener(MUTUAL, Protocol.SSL),
         Listener("LOGIN", Protocol.SASL_PLAINTEXT),
-        Listener("ANCHOR", Protocol.SSL, certificate=Certificate.EXPIRED_ANCHOR),
+        Listener(ANCHOR, Protocol.SSL),
     ),
-    broker_properties={"listener.name.tls.ssl.enabled.protocols": "TLSv1.2"},
+    broker_properties={"listener.name.tls.ssl.enabled.protocols": "TLSv1.2", **demanding_certificates("local")},
+    make_stores=make_odd_stores,
 )
 BANNER = b"SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u3\r\n"
 

@@ -20,10 +20,10 @@ from brokernat.doctor.finding import Severity
 from brokernat.doctor.runner import diagnose
 from brokernat.jvm import find_java
 from brokernat.testbed import RunningCluster
-from brokernat.testbed.polling import wait_until
+from brokernat.testbed.broker import BrokerVersion
+from brokernat.testbed.key_stores import TRUST_PEM
+from brokernat.testbed.place import wait_until
 from brokernat.testbed.server_properties import properties_text
-from brokernat.testbed.tls import TRUST_PEM
-from brokernat.testbed.versions import BrokerVersion
 
 pytestmark = pytest.mark.integration
 

@@ -11,14 +11,15 @@ from tests.integration.doctor.bearer import bearer
 from tests.integration.doctor.groups import administrator, ask_as_clients_do, make_group
 from tests.integration.doctor.looking import TIMEOUT, looked_at, problems
 from tests.integration.doctor.scene import Scene
+from tests.support.cluster_admin import Allow, Operation, Resource, allow
 
 from brokernat.address import AddressMap
 from brokernat.config import Cluster
 from brokernat.doctor.evidence import Coordinator, Evidence
 from brokernat.doctor.finding import Severity
 from brokernat.doctor.runner import diagnose
-from brokernat.testbed import Allow, Operation, Resource, RunningCluster
-from brokernat.testbed.polling import wait_until
+from brokernat.testbed import RunningCluster
+from brokernat.testbed.place import wait_until
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("patient_doctor")]
 
@@ -71,7 +72,7 @@ def test_a_right_to_the_group_or_id_alone_is_enough(
     forbidden = diagnose(asked(strict.cluster, wanted))
     assert {each.code for each in forbidden.findings} == {"BN003", "BN304"}
 
-    strict.allow(Allow(Operation.DESCRIBE, resource, wanted.key))
+    allow(strict, Allow(Operation.DESCRIBE, resource, wanted.key))
     found = asked(strict.cluster, wanted)
     assert problems(found) == set()
     assert [each.broker and each.broker.node_id for each in found.coordinators] == [node]
@@ -80,7 +81,7 @@ def test_a_right_to_the_group_or_id_alone_is_enough(
 
 def test_any_group_of_the_user_shows_that_the_unreached_coordinator_may_be_asked_for(strict: RunningCluster) -> None:
     here, there = group_at(strict, 1, "reached"), group_at(strict, 2, "unreached")
-    strict.allow(*(Allow(Operation.DESCRIBE, Resource.GROUP, name) for name in (here, there)))
+    allow(strict, *(Allow(Operation.DESCRIBE, Resource.GROUP, name) for name in (here, there)))
     barred = with_rule_for(strict, 1)
     make_group(strict, here)
     missing = diagnose(looked_at(barred, groups=(there,)))
@@ -93,8 +94,8 @@ def test_any_group_of_the_user_shows_that_the_unreached_coordinator_may_be_asked
 def test_the_coordinator_of_an_id_is_a_node_to_reach(strict: RunningCluster) -> None:
     wanted = Coordinator("transaction", "payments")
     node = ask_as_clients_do(strict, wanted)
-    strict.allow(Allow(Operation.DESCRIBE, Resource.TRANSACTIONAL_ID, wanted.key))
-    strict.allow(Allow(Operation.DESCRIBE, name=wanted.topic))
+    allow(strict, Allow(Operation.DESCRIBE, Resource.TRANSACTIONAL_ID, wanted.key))
+    allow(strict, Allow(Operation.DESCRIBE, name=wanted.topic))
     missing = diagnose(asked(with_rule_for(strict, 3 - node), wanted))
     assert {each.code for each in missing.findings if each.severity is Severity.ERROR} == {"BN605", "BN702"}
     assert problems(asked(strict.cluster, wanted)) == set()

@@ -1,6 +1,7 @@
 """Two hundred brokers, simulated in the real protocol: as many findings as there are faults, and each in its place."""
 
 import pytest
+from tests.support.simulated_brokers import serving
 
 from brokernat.address import AddressMap
 from brokernat.config import Cluster
@@ -8,7 +9,6 @@ from brokernat.doctor.collecting import collect
 from brokernat.doctor.finding import Severity
 from brokernat.doctor.reports.terminal import terminal
 from brokernat.doctor.runner import diagnose
-from brokernat.testbed.simulated_serving import serving
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("patient_doctor")]
 

@@ -9,9 +9,10 @@ import pytest
 from tests.integration.doctor.groups import administrator, kafka, listed, make_group
 from tests.integration.doctor.looking import TIMEOUT
 from tests.integration.doctor.scene import Scene
+from tests.support.cluster_admin import Allow, Operation, allow
 
 from brokernat.doctor.collecting import collect
-from brokernat.testbed import Allow, Operation, RunningCluster, Topic
+from brokernat.testbed import RunningCluster, Topic
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("patient_doctor")]
 
@@ -64,7 +65,7 @@ def complaints(cluster: RunningCluster, before: dict[int, str]) -> dict[int, int
 def test_an_older_cluster_with_topics_groups_and_rights_is_as_before(doctor_scene: Scene) -> None:
     hq = doctor_scene.hq2
     hq.create_topics([Topic("orders", partitions=4, replicas=2, configs={"retention.ms": "3600000"})])
-    hq.allow(Allow(Operation.READ, name="orders"))
+    allow(hq, Allow(Operation.READ, name="orders"))
     make_group(hq, "auditors")
     before, written = state(hq, with_rights=True), logs(hq)
     assert before["groups"]

@@ -7,13 +7,13 @@ realm. What is played is what stands behind them: renumbered answers, a mechanis
 from __future__ import annotations
 
 import pytest
+from tests.support.simulated_brokers import serving
 
 from brokernat.address import AddressMap
 from brokernat.config import Cluster
 from brokernat.doctor.collecting import collect
 from brokernat.doctor.finding import Severity
 from brokernat.doctor.runner import Diagnosis, diagnose
-from brokernat.testbed.simulated_serving import serving
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("patient_doctor")]
 

@@ -14,6 +14,7 @@ import pytest
 from tests.integration.doctor.bearer import bearer
 from tests.integration.doctor.looking import looked_at, problems
 from tests.integration.doctor.scene import Scene
+from tests.support.odd_certificates import with_certificate
 
 from brokernat.address import AddressMap
 from brokernat.config import Cluster, Secret
@@ -102,14 +103,14 @@ def test_kerberos_is_said_not_to_be_tried(strict: RunningCluster) -> None:
 
 @pytest.mark.parametrize("kind", ["JKS", "PEM", "texts"])
 def test_a_key_store_of_any_kind_is_shown_to_the_broker(doctor_scene: Scene, kind: str, tmp_path: Path) -> None:
-    mutual = doctor_scene.local.through("MUTUAL")
+    mutual = with_certificate(doctor_scene.local)
     others = {name: value for name, value in mutual.client.items() if not name.startswith("ssl.key")}
     assert problems(looked_at(replace(mutual, client=others))) == {"BN405"}
     assert problems(looked_at(replace(mutual, client=others | key_store(mutual, kind, tmp_path)))) == set()
 
 
 def test_a_key_store_with_another_password_says_what_to_do(doctor_scene: Scene) -> None:
-    wrong = changed(doctor_scene.local.through("MUTUAL"), {"ssl.keystore.password": Secret("canary-of-a-store")})
+    wrong = changed(with_certificate(doctor_scene.local), {"ssl.keystore.password": Secret("canary-of-a-store")})
     with pytest.raises(ConfigError, match=r"key store .* cannot be read") as failed:
         looked_at(wrong)
     assert "canary" not in failed.value.report()

@@ -1,4 +1,4 @@
-"""What a stranger has after `pip install 'brokernat[spark,java]'` on a machine without Java, Maven or a compiler."""
+"""What a stranger has after `pip install 'brokernat[testbed,java]'` on a machine without Java, Maven or a compiler."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from tests.integration.install.conftest import Installation
 from tests.integration.spark.standalone import SMALL
 
-from brokernat.testbed.polling import wait_until
+from brokernat.testbed.place import wait_until
 
 pytestmark = pytest.mark.integration
 

@@ -15,7 +15,7 @@ from brokernat.address import AddressMap, Unmapped
 from brokernat.clients.confluent import configure
 from brokernat.config import Cluster
 from brokernat.testbed import LoopbackWorld, RunningCluster
-from brokernat.testbed.polling import wait_until
+from brokernat.testbed.place import wait_until
 
 pytestmark = pytest.mark.integration
 

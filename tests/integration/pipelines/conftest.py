@@ -18,7 +18,7 @@ from tests.integration.spark.standalone import SMALL, StandaloneCluster, standal
 
 from brokernat.config import Cluster, Secret
 from brokernat.testbed import LoopbackWorld, Record
-from brokernat.testbed.polling import wait_until
+from brokernat.testbed.place import wait_until
 
 CUSTOMERS = "customer_id,name,segment\n" + "".join(f"c{n},Name {n},retail\n" for n in range(10))
 ORDERS_PER_WRITE = 200

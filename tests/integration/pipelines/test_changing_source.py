@@ -7,9 +7,10 @@ import signal
 
 import pytest
 from tests.integration.pipelines.conftest import TIMEOUT, Workplace, order
+from tests.support.cluster_admin import delete_topics
 
 from brokernat.testbed import RunningCluster
-from brokernat.testbed.polling import wait_until
+from brokernat.testbed.place import wait_until
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark, pytest.mark.soak]
 
@@ -54,7 +55,7 @@ def test_new_partitions_and_batches_of_nothing_but_markers_are_read_without_a_re
 def test_a_topic_that_was_made_again_is_not_read_from_where_the_old_one_ended(workplace: Workplace) -> None:
     workplace.write([order(number) for number in range(9)])
     workplace.drain()
-    workplace.world.hq.delete_topics(workplace.topic)
+    delete_topics(workplace.world.hq, workplace.topic)
     workplace.world.hq.create_topic(workplace.topic)
     # More than before: by their offsets alone nobody can tell.
     workplace.write([order(number) for number in range(30)])
@@ -68,7 +69,7 @@ def test_a_topic_that_is_removed_under_a_run_ends_it_and_the_check_names_it(work
     workplace.write([order(number) for number in range(9)])
     with workplace.running() as run:
         run.until(lambda: len(workplace.read_tags()) >= 9, "the first tags")
-        workplace.world.hq.delete_topics(workplace.topic)
+        delete_topics(workplace.world.hq, workplace.topic)
         code = run.process.wait(TIMEOUT)
     said = run.log.read_text()
     assert code == 6, said

@@ -15,7 +15,7 @@ import pytest
 from tests.conftest import Soak
 from tests.integration.pipelines.conftest import TIMEOUT, Running, Workplace, order, sources
 
-from brokernat.testbed.polling import wait_until
+from brokernat.testbed.place import wait_until
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 

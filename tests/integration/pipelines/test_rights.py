@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 from tests.integration.pipelines.conftest import Workplace, order
+from tests.support.cluster_admin import Allow, Operation, Resource, allow
 
-from brokernat.testbed import Allow, ClusterOptions, LoopbackWorld, Operation, Protocol, Resource, RunningCluster
+from brokernat.testbed import ClusterOptions, LoopbackWorld, Protocol, RunningCluster
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -44,9 +45,9 @@ def grant_as_told(hint: str, clusters: tuple[RunningCluster, ...]) -> None:
     assert options["--allow-principal"] == f"User:{cluster.plan.options.username}"
     named = {"Read": Operation.READ, "Write": Operation.WRITE, "DescribeConfigs": Operation.DESCRIBE_CONFIGS}
     if "--cluster" in words:
-        cluster.allow(Allow(named[options["--operation"]], Resource.CLUSTER, "kafka-cluster"))
+        allow(cluster, Allow(named[options["--operation"]], Resource.CLUSTER, "kafka-cluster"))
     else:
-        cluster.allow(Allow(named[options["--operation"]], name=options["--topic"]))
+        allow(cluster, Allow(named[options["--operation"]], name=options["--topic"]))
 
 
 def grant_all_as_told(found: dict[str, dict[str, Any]], clusters: tuple[RunningCluster, ...]) -> None:
@@ -58,7 +59,7 @@ def grant_all_as_told(found: dict[str, dict[str, Any]], clusters: tuple[RunningC
 def test_each_missing_right_is_named_and_granting_what_is_named_heals(place: Workplace) -> None:
     hq, local = place.world.hq, place.world.local
     # One topic may be seen and not be written; of the others nothing may be known.
-    local.allow(Allow(Operation.DESCRIBE, name=place.tags))
+    allow(local, Allow(Operation.DESCRIBE, name=place.tags))
 
     found = checks(place, code=5)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.integration.pipelines.conftest import Workplace, order
+from tests.support.cluster_admin import delete_topics
 
 from brokernat.testbed import LoopbackWorld
 
@@ -51,7 +52,7 @@ def test_tags_dead_letters_and_filtered_are_all_and_what_the_sink_loses_is_named
 
     # Not committed, so not due.
     workplace.write([order(30)])
-    workplace.world.local.delete_topics(workplace.dead)
+    delete_topics(workplace.world.local, workplace.dead)
     workplace.world.local.create_topic(workplace.dead)
     again = workplace.read_tags()[:2]
     workplace.world.local.write(workplace.tags, again)

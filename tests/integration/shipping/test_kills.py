@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 from tests.integration.shipping.reading_back import arrived
 from tests.integration.shipping.rounds import Stage, restarting_brokers
+from tests.support.cluster_admin import Allow, Operation, allow
 
 from brokernat.shipping import KafkaHandler, NotShippedError
-from brokernat.testbed import Allow, Operation, RunningCluster
-from brokernat.testbed.polling import wait_until
+from brokernat.testbed import RunningCluster
+from brokernat.testbed.place import wait_until
 
 pytestmark = pytest.mark.integration
 
@@ -24,7 +25,7 @@ SPOOL = 1 << 20
 
 def may_write(cluster: RunningCluster, topic: str) -> None:
     cluster.create_topic(topic)
-    cluster.allow(*(Allow(operation, name=topic) for operation in (Operation.WRITE, Operation.DESCRIBE)))
+    allow(cluster, *(Allow(operation, name=topic) for operation in (Operation.WRITE, Operation.DESCRIBE)))
 
 
 def test_nothing_is_lost_whatever_is_killed(disturbed: RunningCluster, topic_name: str, tmp_path: Path) -> None:

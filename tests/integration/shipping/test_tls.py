@@ -11,7 +11,7 @@ from tests.integration.shipping.reading_back import arrived
 
 from brokernat.shipping import KafkaHandler
 from brokernat.testbed import Advertise, ClusterOptions, LoopbackWorld, Protocol
-from brokernat.testbed.polling import wait_until
+from brokernat.testbed.place import wait_until
 
 pytestmark = pytest.mark.integration
 

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from tests.integration.spark.drivers import VALUES, Driver, described
 from tests.matrix.javas import java_binary
+from tests.support.cluster_admin import Allow, Operation, Resource, allow
 
 from brokernat.jvm import resolve
-from brokernat.testbed import Allow, LoopbackWorld, Operation, Record, Resource
+from brokernat.testbed import LoopbackWorld, Record
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -113,7 +114,7 @@ def test_two_clusters_with_the_same_addresses_and_one_without_rights(
         cluster.create_topic(topic_name)
         cluster.write(topic_name, values(cluster.name))
     twins.hq.create_topic(f"{topic_name}-copy")
-    twins.hq.allow(*(Allow(right, Resource.TOPIC) for right in (Operation.READ, Operation.WRITE, Operation.DESCRIBE)))
+    allow(twins.hq, *(Allow(right, Resource.TOPIC) for right in (Operation.READ, Operation.WRITE, Operation.DESCRIBE)))
     assert twins.hq.advertised == twins.hq2.advertised
     # Not used without TLS, and shown by the plan unless its name is known: Spark's own pattern knows passwords only.
     hq = described(twins.hq.cluster)

@@ -25,7 +25,7 @@ from tests.integration.spring.service import (
 )
 
 from brokernat.testbed import ClusterOptions, LoopbackWorld, Protocol
-from brokernat.testbed.polling import wait_until
+from brokernat.testbed.place import wait_until
 
 CANARY = "canary-5d2e7a"
 """The password; it stands in the environment of the service and nowhere else."""

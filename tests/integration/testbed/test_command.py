@@ -12,9 +12,9 @@ import pytest
 from brokernat.address import Endpoint
 from brokernat.config import load
 from brokernat.testbed import worlds
+from brokernat.testbed.kafka import speaks_kafka
 from brokernat.testbed.keeper import members
 from brokernat.testbed.place import Here
-from brokernat.testbed.proof import speaks_kafka
 
 pytestmark = pytest.mark.integration
 

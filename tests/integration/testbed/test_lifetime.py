@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from brokernat.testbed import ClusterOptions, LoopbackWorld, Record, worlds
+from brokernat.testbed.kafka import speaks_kafka
 from brokernat.testbed.keeper import members
-from brokernat.testbed.polling import wait_until
-from brokernat.testbed.proof import connects, speaks_kafka
+from brokernat.testbed.place import connects, wait_until
 
 pytestmark = pytest.mark.integration
 

@@ -10,7 +10,7 @@ from brokernat.errors import BrokernatError
 from brokernat.testbed import ClusterOptions, LoopbackWorld
 from brokernat.testbed.loopback_plan import loopback_plan
 from brokernat.testbed.place import Here
-from brokernat.testbed.proof import prove
+from brokernat.testbed.world import prove
 
 pytestmark = pytest.mark.integration
 

@@ -7,6 +7,7 @@ import pytest
 from tests.netns.spark.orders import send_orders
 from tests.netns.spark.pipeline_file import pipeline_file
 from tests.netns.spark.spark_place import SparkPlace
+from tests.support.faults import Faults
 
 from brokernat.testbed import NetnsWorld
 
@@ -24,9 +25,9 @@ def test_a_pipeline_through_a_line_that_loses_packets_is_complete(
 
     with ExitStack() as line:
         for endpoint in world.hq.reachable.values():
-            line.enter_context(world.faults.lossy(endpoint, PERCENT))
+            line.enter_context(Faults(world.client).lossy(endpoint, PERCENT))
         job = spark.run(file.words("run", "tags", "--once"))
-        lost = world.faults.packets()
+        lost = Faults(world.client).packets()
 
     assert job.process.returncode == 0, job.tail()
     assert lost > 0

@@ -7,11 +7,13 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
+from tests.support.faults import Faults
 
 from brokernat.address import Endpoint
 from brokernat.testbed import ClusterOptions, NetnsWorld
+from brokernat.testbed.kafka import speaks_kafka
 from brokernat.testbed.namespaces import run
-from brokernat.testbed.proof import connects, speaks_kafka
+from brokernat.testbed.place import connects
 
 pytestmark = pytest.mark.netns
 
@@ -52,8 +54,8 @@ def test_faults_hit_one_endpoint_and_heal(world: NetnsWorld) -> None:
     hit, spared = world.hq.reachable[1], world.hq.reachable[2]
     # A refusal is given time to arrive, a silence has to be sat out.
     outcomes: list[tuple[Callable[[Endpoint], AbstractContextManager[None]], type[OSError], float]] = [
-        (world.faults.dropped, TimeoutError, 0.5),
-        (world.faults.refused, ConnectionRefusedError, 20),
+        (Faults(world.client).dropped, TimeoutError, 0.5),
+        (Faults(world.client).refused, ConnectionRefusedError, 20),
     ]
     for fault, error, patience in outcomes:
         with fault(hit):

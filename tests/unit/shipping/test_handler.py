@@ -22,7 +22,7 @@ from brokernat.address import Endpoint
 from brokernat.config import Cluster
 from brokernat.errors import ConfigError
 from brokernat.shipping import KafkaHandler, NotShippedError, Spool, SpoolBusyError, read_status, writer
-from brokernat.testbed.polling import wait_until
+from brokernat.testbed.place import wait_until
 
 NOWHERE = Cluster("nowhere", (Endpoint.parse("127.0.0.1:1"),))
 

@@ -14,7 +14,7 @@ from brokernat.shipping.ledger import Rejection
 from brokernat.shipping.producer import REJECTING
 from brokernat.shipping.sender import Sender
 from brokernat.shipping.spool import Spool
-from brokernat.testbed.polling import wait_until
+from brokernat.testbed.place import wait_until
 
 
 class Fault:

@@ -4,7 +4,7 @@ import threading
 import pytest
 
 from brokernat.shipping.telling import tell
-from brokernat.testbed.polling import wait_until
+from brokernat.testbed.place import wait_until
 
 
 def test_it_is_told_without_waiting_for_the_lock_of_logging(caplog: pytest.LogCaptureFixture) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import socket
 
 import pytest
+from tests.support.simulated_brokers import serving
 
 from brokernat.address import Endpoint
 from brokernat.config import Cluster
@@ -14,7 +15,6 @@ from brokernat.doctor.discovering.matching import match
 from brokernat.doctor.discovering.sweeping import Candidates, Progress, sweep
 from brokernat.doctor.evidence import Look
 from brokernat.doctor.probes.look import Looker
-from brokernat.testbed.simulated_serving import serving
 
 TIMEOUT = 60
 PROVEN = {"apiversions": {}, "describeconfigs": {"newest_api_versions": 4}}

@@ -9,13 +9,13 @@ from functools import partial
 from itertools import count
 
 import pytest
+from tests.support.simulated_brokers import Simulated
 
 from brokernat.address import Endpoint
 from brokernat.doctor.client_side import ClientSide
 from brokernat.doctor.evidence import Look
 from brokernat.doctor.probes import walk
 from brokernat.doctor.probes.look import Looker
-from brokernat.testbed.simulated import Simulated
 
 NODES = (1, 2, 3)
 TIMEOUT = 60

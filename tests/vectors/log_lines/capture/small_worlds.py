@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from brokernat.testbed import ClusterOptions, Listener, LoopbackWorld, Protocol, RunningCluster
-from brokernat.testbed.polling import wait_until
+from brokernat.testbed.place import wait_until
 
 OLD = "2.4.1"
 

@@ -18,9 +18,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tests.support.odd_certificates import MUTUAL, demanding_certificates, make_odd_stores
+
 from brokernat.address import Endpoint
 from brokernat.testbed import ClusterOptions, Listener, LoopbackWorld, Protocol, Record
-from brokernat.testbed.tls import TRUST_P12, TRUST_PEM
+from brokernat.testbed.key_stores import TRUST_P12, TRUST_PEM
 
 VERSION = "4.4.0"
 TOPIC = "orders"
@@ -119,7 +121,7 @@ class Stage:
         yield Situation("plain-to-login", "PLAINTEXT to a SASL listener", self._at("LOGIN"))
         tls = Situation("", "", self._at("TLS"), "SSL")
         yield replace(tls, name="untrusted", how="a certificate that no CA of the client has signed")
-        mutual = replace(tls, servers=self._at("MUTUAL"), verify=False, p12=p12, ca=ca)
+        mutual = replace(tls, servers=self._at(MUTUAL), verify=False, p12=p12, ca=ca)
         yield replace(mutual, name="no-certificate", how="a listener that demands a certificate of the client")
         expired = replace(tls, p12=str(self.folder / "ca.p12"), ca=str(self.folder / "ca.pem"))
         yield replace(expired, name="expired", how="an expired certificate", servers=self._port("expired"))
@@ -195,9 +197,11 @@ def stage(folder: Path) -> Iterator[Stage]:
         listeners=(
             Listener("NAMES", Protocol.PLAINTEXT, advertised="kafka-1.hq.invalid"),
             Listener("TLS", Protocol.SSL, advertised="kafka-1.hq.invalid"),
-            Listener("MUTUAL", Protocol.SSL, advertised="kafka-1.hq.invalid", demands_certificate=True),
+            Listener(MUTUAL, Protocol.SSL, advertised="kafka-1.hq.invalid"),
             Listener("LOGIN", Protocol.SASL_PLAINTEXT),
         ),
+        broker_properties=demanding_certificates("local"),
+        make_stores=make_odd_stores,
     )
     hq = ClusterOptions(version=VERSION, listeners=(Listener("GAPS", Protocol.PLAINTEXT, nodes=(1, 3)),))
     with ExitStack() as stack:

@@ -1,17 +1,20 @@
-"""The gateways of the netns world: real nginx with the file that `render` wrote, or the kernel's NAT by nftables."""
+"""What stands between the client and headquarters, to be stopped and started as if that host went away.
+
+In the loopback world a process of our own (forwarder.py), in namespaces real nginx with the file that `render` wrote,
+or the kernel's NAT by nftables.
+"""
 
 from __future__ import annotations
 
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
+from brokernat.errors import WorldError
 from brokernat.render import Forward, HostNat, nftables_router, nginx_stream
 from brokernat.testbed.namespaces import TOOLS, Namespace, tool
-from brokernat.testbed.place import Launcher
-from brokernat.testbed.polling import wait_until
-from brokernat.testbed.proof import connects
-from brokernat.testbed.world import Gateway
+from brokernat.testbed.place import Launcher, Place, connects, script, wait_until
 
 # What Debian's nginx.conf says around an included file; the module is loaded by name, as its own snippet does.
 _MAIN = """\
@@ -24,6 +27,60 @@ events {{ worker_connections 4096; }}
 include {folder}/stream.conf;
 """
 _TIMEOUT = 90
+
+
+class Gateway(Protocol):
+    """What stands between the client and headquarters."""
+
+    def start(self) -> None:
+        """Let traffic pass; nothing happens when it does."""
+        ...
+
+    def stop(self) -> None:
+        """End it at once."""
+        ...
+
+    def running(self) -> bool:
+        """Whether traffic passes."""
+        ...
+
+
+class ForwarderGateway:
+    """Runs forwarder.py."""
+
+    def __init__(self, forwards: Sequence[Forward], *, launcher: Launcher, place: Place, log: Path) -> None:
+        self._forwards = tuple(forwards)
+        self._launcher = launcher
+        self._place = place
+        self._log = log
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it and return when every port listens; nothing happens when it runs.
+
+        Raises:
+            WorldError: a port cannot be had.
+        """
+        if self.running() or not self._forwards:
+            return
+        words = script("forwarder.py", *(f"{forward.listen}={forward.upstream}" for forward in self._forwards))
+        self._process = self._launcher.start(words, place=self._place, log=self._log, stdout=subprocess.PIPE)
+        assert self._process.stdout is not None  # noqa: S101
+        with self._process.stdout as output:
+            ready = output.readline()
+        if ready != b"ready\n":
+            self.stop()
+            raise WorldError(f"the gateway does not start: {self._log.read_text(errors='replace').strip()[-500:]}")
+
+    def stop(self) -> None:
+        """End it at once: every connection through it is reset, every port refuses."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def running(self) -> bool:
+        """Whether it forwards."""
+        return self._process is not None and self._process.poll() is None
 
 
 class NginxGateway:

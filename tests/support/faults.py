@@ -52,8 +52,8 @@ class Faults:
 
     @contextmanager
     def _rule(self, endpoint: Endpoint, verdict: str) -> Iterator[None]:
-        assert _VERDICTS.fullmatch(verdict), verdict  # noqa: S101
-        self._load(fault_rules(endpoint, verdict))
+        assert _VERDICTS.fullmatch(verdict), verdict
+        self._load(_fault_rules(endpoint, verdict))
         try:
             yield
         finally:
@@ -63,8 +63,8 @@ class Faults:
         self._place.run("nft", "-f", "-", text=rules)
 
 
-def fault_rules(endpoint: Endpoint, verdict: str) -> str:
-    """A file for `nft -f`: the verdict for what is sent to the endpoint; pure."""
+def _fault_rules(endpoint: Endpoint, verdict: str) -> str:
+    """A file for `nft -f`: the verdict for what is sent to the endpoint."""
     family = "ip6" if ":" in endpoint.host else "ip"
     return f"""table {_TABLE} {{
     chain output {{

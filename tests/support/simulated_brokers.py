@@ -1,18 +1,26 @@
 """What brokers would say, pure: as much of Kafka's protocol as a doctor asks for, a request in and its answer out.
 
 It is what brokers send: ApiVersions with KIP-1242 or without, Metadata, the settings of a broker and the error that
-names it, offsets from leaders alone, and the mechanisms of a login, which goes no further. Served
-(simulated_serving.py) it makes hundreds of brokers of one process, and a fuzz can bend what a right broker would say.
-kio is needed, so the testbed's own package imports neither module.
+names it, offsets from leaders alone, and the mechanisms of a login, which goes no further. A fuzz can bend what a right
+broker would say. Served, each broker has a port of its own on 127.0.0.1, and hundreds of them are one thread.
+
+As a program (`python -m tests.support.simulated_brokers COUNT`) it prints `ADVERTISED=REACHABLE` for each node, in the
+order of node ids, and serves until its standard input ends.
 """
 
 from __future__ import annotations
 
+import asyncio
 import io
 import struct
-from collections.abc import Mapping
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -23,6 +31,9 @@ from kio.static.primitive import i8, i32, i32Timedelta, i64
 
 from brokernat.address import Endpoint
 
+_HERE = "127.0.0.1"
+_DEAD = "127.0.77"
+_START_TIMEOUT = 30
 CLUSTER_ID = "simulated-cluster-0001"
 _LIST_OFFSETS, _METADATA, _SASL_HANDSHAKE, _API_VERSIONS, _DESCRIBE_CONFIGS = 2, 3, 17, 18, 32
 _SCHEMAS = {
@@ -160,3 +171,79 @@ def _offsets(schema: Any, request: Any, node_id: int) -> Any:
             for topic in request.topics
         )
     )
+
+
+@dataclass(frozen=True)
+class Served:
+    """A cluster that listens: where each node can be dialled. Each node has a port of its own on 127.0.0.1."""
+
+    cluster: Simulated
+    reachable: Mapping[int, Endpoint]
+
+
+@contextmanager
+def serving(count: int, dead: str | None = None, **options: Any) -> Iterator[Served]:
+    """Brokers that listen, in a thread of their own, until the block ends.
+
+    Args:
+        count: how many; node ids begin with 1.
+        dead: the first three numbers of the addresses that are advertised, `127.0.77` for one; what is dialled is
+            advertised where there is none.
+        options: of the cluster.
+    """
+    ready: Future[tuple[Served, asyncio.AbstractEventLoop, asyncio.Event]] = Future()
+    thread = threading.Thread(target=lambda: asyncio.run(_serve(count, dead, options, ready)))
+    thread.start()
+    served, loop, over = ready.result(_START_TIMEOUT)
+    with ExitStack() as stack:
+        stack.callback(thread.join)
+        stack.callback(loop.call_soon_threadsafe, over.set)
+        yield served
+
+
+async def _serve(
+    count: int,
+    dead: str | None,
+    options: Mapping[str, Any],
+    ready: Future[tuple[Served, asyncio.AbstractEventLoop, asyncio.Event]],
+) -> None:
+    clusters: list[Simulated] = []
+
+    async def talk(node_id: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while True:
+                (length,) = struct.unpack(">i", await reader.readexactly(4))
+                said = clusters[0].answer(node_id, await reader.readexactly(length))
+                if said is None:
+                    break
+                writer.write(said)
+                await writer.drain()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+    servers = {node_id: await asyncio.start_server(partial(talk, node_id), _HERE, 0) for node_id in range(1, count + 1)}
+    reachable = {node_id: Endpoint(_HERE, each.sockets[0].getsockname()[1]) for node_id, each in servers.items()}
+    advertised = {
+        node_id: Endpoint(f"{dead}.{node_id}", end.port) if dead else end for node_id, end in reachable.items()
+    }
+    clusters.append(Simulated(advertised, **options))
+    over = asyncio.Event()
+    ready.set_result((Served(clusters[0], reachable), asyncio.get_running_loop(), over))
+    await over.wait()
+    for each in servers.values():
+        each.close()
+
+
+def main(arguments: list[str]) -> None:
+    """Serve as many brokers as the command line says, behind addresses that are dead."""
+    with serving(int(arguments[0]), dead=_DEAD) as served:
+        for node_id, end in served.reachable.items():
+            sys.stdout.write(f"{served.cluster.advertised[node_id]}={end}\n")
+        sys.stdout.flush()
+        sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
