@@ -9,15 +9,13 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from itertools import cycle
 from socketserver import BaseRequestHandler, ThreadingTCPServer
-from typing import TYPE_CHECKING
 
 import pytest
 
 from brokernat.address import Endpoint
 from brokernat.testbed import ClusterOptions, LoopbackWorld, Protocol
 
-if TYPE_CHECKING:
-    Switch = Callable[..., AbstractContextManager[list[Endpoint]]]
+Switch = Callable[..., AbstractContextManager[list[Endpoint]]]
 
 
 @pytest.fixture(scope="package")
