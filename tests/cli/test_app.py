@@ -12,7 +12,8 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from brokernat import __version__
-from brokernat.cli import app
+from brokernat.cli import app, exit_codes
+from brokernat.doctor.finding import Severity
 from brokernat.errors import BrokernatError, IncompleteError, NothingReachableError
 
 Run = Callable[..., str]
@@ -78,6 +79,38 @@ def test_a_bug_shows_places_and_no_values(run: Run, monkeypatch: pytest.MonkeyPa
     assert "RuntimeError" in text
     assert "test_app.py:" in text
     assert "issue tracker" in text
+
+
+@pytest.mark.parametrize(
+    ("severities", "on_error", "on_warning"),
+    [
+        ([], 0, 0),
+        (["info"], 0, 0),
+        (["warning"], 0, 4),
+        (["info", "warning"], 0, 4),
+        (["error"], 5, 5),
+        (["info", "error"], 5, 5),
+        (["warning", "error"], 5, 5),
+        (["error", "warning", "info"], 5, 5),
+    ],
+)
+def test_the_code_of_findings_by_what_fails(severities: list[str], on_error: int, on_warning: int) -> None:
+    found = list(map(Severity, severities))
+    assert exit_codes.findings_code(found, "error") == on_error
+    assert exit_codes.findings_code(found, "warning") == on_warning
+
+
+CONTRADICTION = ["--rule", "a:1=b:1", "--rule", "a:1=c:1"]
+TWICE = ["--rule", "a:1=b:1", "--rule", "a:1=b:1"]
+
+
+@pytest.mark.parametrize("output", ["text", "json"])
+@pytest.mark.parametrize(
+    ("rules", "on_error", "on_warning"), [(["--rule", "a=b"], 0, 0), (TWICE, 0, 4), (CONTRADICTION, 5, 5)]
+)
+def test_a_command_ends_with_that_code(run: Run, rules: list[str], on_error: int, on_warning: int, output: str) -> None:
+    for fail_on, code in (("error", on_error), ("warning", on_warning)):
+        assert run("map", "check", *rules, "--fail-on", fail_on, "--format", output).startswith(f"exit {code}\n")
 
 
 def test_the_code_that_a_command_returns(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

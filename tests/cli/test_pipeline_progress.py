@@ -20,7 +20,7 @@ def test_a_line_for_each_batch_and_none_between(capsys: pytest.CaptureFixture[st
         show(PROGRESS, None)
     out, err = capsys.readouterr()
     assert out == ""
-    assert err == "batch 4: 10 in = 8 tags + 1 dead letters + 1 filtered; 5 records/s\n"
+    assert err == "batch 4: 10 in = 8 tags + 1 dead letter + 1 filtered; 5 records/s\n"
 
 
 def test_a_json_line_for_each_batch(capsys: pytest.CaptureFixture[str]) -> None:

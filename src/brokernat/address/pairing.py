@@ -12,6 +12,7 @@ from brokernat.address.address_map import AddressMap, Unmapped
 from brokernat.address.endpoint import Endpoint
 from brokernat.address.rules import HostPortRule
 from brokernat.errors import ConfigError, Problem
+from brokernat.plurals import counted
 
 
 def pair(
@@ -29,8 +30,8 @@ def pair(
 
 
 def _unpaired(bootstrap: Sequence[Endpoint], broker_nat: Sequence[Endpoint]) -> Problem:
-    entries = f"{len(broker_nat)} {'entry' if len(broker_nat) == 1 else 'entries'}"
-    servers = f"{len(bootstrap)} bootstrap {'server' if len(bootstrap) == 1 else 'servers'}"
+    entries = counted(len(broker_nat), "entry", "entries")
+    servers = counted(len(bootstrap), "bootstrap server")
     left_over = [*bootstrap[len(broker_nat) :], *broker_nat[len(bootstrap) :]]
     missing = abs(len(bootstrap) - len(broker_nat))
     where = "broker_nat" if len(broker_nat) < len(bootstrap) else "bootstrap_servers"

@@ -7,18 +7,29 @@ turns errors into words and codes.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 import brokernat
 from brokernat.cli import console, exit_codes
 from brokernat.cli.error_reports import internal_report, usage_report
 from brokernat.cli.examples import with_examples
+from brokernat.cli.options import Group
 from brokernat.errors import BrokernatError
+
+_ENDPOINTS = re.compile(r"[^\s=/]+:\d+(?:,[^\s=/]+:\d+)*")
+_COMPLETION = """\b
+Completion of commands and options, by a line in the shell's start-up file:
+  bash  eval "$(_BROKERNAT_COMPLETE=bash_source brokernat)"
+  zsh   eval "$(_BROKERNAT_COMPLETE=zsh_source brokernat)"
+  fish  _BROKERNAT_COMPLETE=fish_source brokernat | source
+"""
 
 # name: (module and function, one line of help)
 COMMANDS = {
@@ -40,7 +51,7 @@ COMMANDS = {
 }
 
 
-class _LazyGroup(click.Group):
+class _LazyGroup(Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
 
@@ -52,12 +63,23 @@ class _LazyGroup(click.Group):
         assert isinstance(command, click.Command), f"{COMMANDS[cmd_name][0]} is not a command"  # noqa: S101
         return with_examples(command, cmd_name)
 
+    def near(self, ctx: click.Context, word: str) -> list[str]:
+        if _ENDPOINTS.fullmatch(word):
+            return [f"doctor {word}"]
+        groups = {name: command for name in COMMANDS if isinstance(command := self.get_command(ctx, name), click.Group)}
+        below = [f"{name} {word}" for name, group in groups.items() if word in group.commands]
+        return below or super().near(ctx, word)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        names = [CompletionItem(name, help=line) for name, (_, line) in COMMANDS.items() if name.startswith(incomplete)]
+        return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
 
 
-@click.command(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=_LazyGroup, epilog=_COMPLETION, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(brokernat.__version__, prog_name="brokernat", message="%(prog)s %(version)s")
 def cli() -> None:
     """Kafka clients that work with brokers whose advertised addresses they cannot reach."""

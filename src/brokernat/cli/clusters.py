@@ -14,14 +14,37 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from brokernat.address import AddressMap
-from brokernat.cli.options import DEFAULT_FILE, config_option
+from brokernat.cli.error_reports import HintedUsageError
+from brokernat.cli.options import CONFIG_VARIABLE, DEFAULT_FILE, config_option
 from brokernat.config import Cluster, Config
 from brokernat.errors import ConfigError, Location, Problem
 from brokernat.render import Subject
 
 GIVEN = "cluster"
+
+
+def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--config`, `--cluster`, and bootstrap servers as arguments or options: `servers` for the command."""
+
+    @config_option
+    @click.option("--cluster", metavar="NAME", help="A cluster of the file; needed when it has several.")
+    @click.option(
+        "--bootstrap-server", "servers", metavar="HOST:PORT", multiple=True, help="Instead of the file; repeatable."
+    )
+    @click.argument("endpoints", metavar="[HOST:PORT]...", nargs=-1)
+    @wraps(command)
+    def with_servers(servers: tuple[str, ...], endpoints: tuple[str, ...], **others: Any) -> Any:
+        for word in endpoints:
+            if ":" not in word:
+                path = click.get_current_context().command_path
+                hint = f"`{path} --cluster {word}` for a cluster of the file, `{path} {word}:9092` for a broker"
+                raise HintedUsageError(f"`{word}` is no HOST:PORT", hint=hint)
+        return command(servers=(*endpoints, *servers), **others)
+
+    return with_servers
 
 
 def chosen_cluster(config_file: Path, name: str | None, servers: tuple[str, ...], rules: str | None = None) -> Cluster:
@@ -32,7 +55,7 @@ def chosen_cluster(config_file: Path, name: str | None, servers: tuple[str, ...]
 
     if servers:
         if name:
-            raise click.UsageError("`--cluster` and `--bootstrap-server` exclude each other")
+            raise click.UsageError("`--cluster` and bootstrap servers exclude each other")
         endpoints = tuple(Endpoint.parse(each) for text in servers for each in text.split(","))
         return Cluster(GIVEN, endpoints, map_from_property(rules) if rules else None)
     if rules:
@@ -45,17 +68,47 @@ def chosen_cluster(config_file: Path, name: str | None, servers: tuple[str, ...]
     return next(iter(config.clusters.values()))
 
 
-def _load_or_hint(config_file: Path) -> Config:
-    """The file; without one, the hint names `--bootstrap-server`, which needs no file."""
+def load_config(config_file: Path, *, resolve_secrets: bool = True) -> Config:
+    """`config.load` for the value of `--config`; an error about the file itself names where its name came from.
+
+    Raises:
+        ConfigError: every problem of the file.
+    """
     from brokernat.config import load
 
     try:
-        return load(config_file)
+        return load(config_file, resolve_secrets=resolve_secrets)
+    except ConfigError as error:
+        named = f"`{config_file}`"
+        message = f"{named} ({config_origin()})"
+        raise ConfigError(
+            *(replace(each, message=each.message.replace(named, message, 1)) for each in error.problems)
+        ) from None
+
+
+def config_origin() -> str:
+    """Where the value of the running command's `--config` came from."""
+    context: click.Context | None = click.get_current_context()
+    while context is not None:
+        # A group may have the option as well, in front of the command's name.
+        source = context.get_parameter_source("config_file")
+        if source is ParameterSource.COMMANDLINE:
+            return "from `--config`"
+        if source is ParameterSource.ENVIRONMENT:
+            return f"from {CONFIG_VARIABLE}"
+        context = context.parent
+    return "the default"
+
+
+def _load_or_hint(config_file: Path) -> Config:
+    """The file; without one, the hint names `--bootstrap-server`, which needs no file."""
+    try:
+        return load_config(config_file)
     except ConfigError as error:
         (first, *others) = error.problems
         if first.kind != "file-missing":
             raise
-        hint = f"without a file say `--bootstrap-server HOST:PORT`; else {first.hint}"
+        hint = f"`{click.get_current_context().command_path} HOST:PORT` needs no file; else {first.hint}"
         raise ConfigError(replace(first, hint=hint), *others) from None
 
 
@@ -105,9 +158,7 @@ def mapped_clusters(config_file: Path, name: str | None) -> dict[str, tuple[Clus
     Raises:
         ConfigError: the file is wrong, there is no such cluster, or no map.
     """
-    from brokernat.config.load import load
-
-    config = load(config_file, resolve_secrets=False)
+    config = load_config(config_file, resolve_secrets=False)
     clusters = [config.cluster(name)] if name else config.clusters.values()
     found = {each.name: (each, each.address_map) for each in clusters if each.address_map is not None}
     if not found:

@@ -9,9 +9,11 @@ from typing import Any
 import click
 
 from brokernat.cli import console, exit_codes
-from brokernat.cli.options import config_option, fail_on_option, format_option
+from brokernat.cli.clusters import config_origin, load_config
+from brokernat.cli.options import Group, config_option, fail_on_option, format_option
 from brokernat.config import Config
 from brokernat.errors import ConfigError, Problem
+from brokernat.plurals import counted
 
 
 @click.command()
@@ -24,15 +26,17 @@ def init(config_file: Path) -> None:
             file.write(text)
     except FileExistsError:
         hint = "name another file with `--config FILE`, or move this one away"
-        raise ConfigError(Problem("file-exists", f"`{config_file}` exists and is left as it is", hint)) from None
+        raise ConfigError(
+            Problem("file-exists", f"`{config_file}` ({config_origin()}) exists and is left as it is", hint)
+        ) from None
     except OSError as error:
-        message = f"`{config_file}` cannot be written: {error.strerror}"
+        message = f"`{config_file}` ({config_origin()}) cannot be written: {error.strerror}"
         raise ConfigError(Problem("file-unwritable", message)) from None
     console.data(str(config_file))
     console.note("edit it, then run `brokernat config check`")
 
 
-@click.group()
+@click.group(cls=Group)
 def config() -> None:
     """Check brokernat.yaml; print its JSON Schema."""
 
@@ -45,10 +49,10 @@ def config() -> None:
 def check(config_file: Path, fail_on: str, output: str, skip_secrets: bool) -> int:
     """Report every problem of the file at once."""
     from brokernat.config.lints import lint_config
-    from brokernat.config.load import load, read_document
+    from brokernat.config.load import read_document
 
     try:
-        loaded = load(config_file, resolve_secrets=not skip_secrets)
+        loaded = load_config(config_file, resolve_secrets=not skip_secrets)
     except ConfigError as error:
         if output == "json":
             console.json_data(_config_json(config_file, [("error", problem) for problem in error.problems]))
@@ -72,13 +76,9 @@ def schema() -> None:
 
 
 def _summary(path: Path, loaded: Config, found: int) -> str:
-    return f"{path}: {_count(len(loaded.clusters), 'cluster')}, {_count(len(loaded.pipelines), 'pipeline')}, " + (
-        _count(found, "finding") if found else "nothing found"
+    return f"{path}: {counted(len(loaded.clusters), 'cluster')}, {counted(len(loaded.pipelines), 'pipeline')}, " + (
+        counted(found, "finding") if found else "nothing found"
     )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _config_json(path: Path, found: list[tuple[str, Problem]]) -> dict[str, Any]:

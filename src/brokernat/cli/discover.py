@@ -15,10 +15,10 @@ import click
 
 from brokernat.address import AddressMap, Endpoint
 from brokernat.cli import console, exit_codes
-from brokernat.cli.clusters import chosen_cluster
-from brokernat.cli.error_reports import kio_required
+from brokernat.cli.clusters import chosen_cluster, cluster_options
+from brokernat.cli.error_reports import require_extra
 from brokernat.cli.files import can_ask, edit_file, require_writable_place
-from brokernat.cli.options import SECONDS, config_option, format_option, token_command_option
+from brokernat.cli.options import SECONDS, format_option, token_command_option
 from brokernat.config import Cluster
 from brokernat.config.editing import address_map_lines
 from brokernat.config.merging import ProvenRule
@@ -29,16 +29,13 @@ from brokernat.doctor.reports.folding import folded
 from brokernat.doctor.reports.json_v1 import finding_v1
 from brokernat.doctor.reports.printable import printable
 from brokernat.errors import ConfigError, NothingReachableError, Problem
+from brokernat.plurals import counted
 
 _STDOUT = "-"
 
 
 @click.command()
-@config_option
-@click.option("--cluster", metavar="NAME", help="A cluster of the file; needed when it has several.")
-@click.option(
-    "--bootstrap-server", "servers", metavar="HOST:PORT", multiple=True, help="Instead of the file; repeatable."
-)
+@cluster_options
 @click.option(
     "--candidates",
     metavar="LIST",
@@ -105,7 +102,7 @@ def discover(
 
 def _require_sense(servers: Sequence[str], file: str | None, output: str, *, write: bool) -> None:
     if write and servers:
-        raise click.UsageError("`--write` is for a cluster of the file; with `--bootstrap-server` use `--output FILE`")
+        raise click.UsageError("`--write` is for a cluster of the file; with bootstrap servers use `--output FILE`")
     if write and file:
         raise click.UsageError("`--write` and `--output` exclude each other")
     if file == _STDOUT and output == "json":
@@ -124,16 +121,17 @@ def _require_file(file: Path | None, *, yes: bool) -> None:
 def _found(
     cluster: Cluster, candidates: Sequence[Endpoint], timeout: float, server_name: str | None, token_command: str | None
 ) -> Discovery:
-    with kio_required("discover"):
-        from brokernat.doctor.discovering.matching import match
-        from brokernat.doctor.discovering.sweeping import sweep
+    require_extra("kio", "discover")
+    from brokernat.doctor.discovering.matching import match
+    from brokernat.doctor.discovering.sweeping import sweep
+
     with console.progress_line("asking the bootstrap servers") as say:
         return match(
             sweep(
                 cluster,
                 candidates,
                 timeout,
-                lambda p: say(f"looked at {p.done} of {p.total} candidates, Kafka behind {p.answering}"),
+                lambda p: say(f"looked at {p.done} of {counted(p.total, 'candidate')}, Kafka behind {p.answering}"),
                 server_name,
                 token_command,
             )
@@ -198,7 +196,7 @@ def as_json(found: Discovery, proven: Sequence[ProvenRule]) -> dict[str, Any]:
 def _seen(found: Discovery, width: int) -> Iterator[str]:
     if found.nodes:
         listener = f" on listener {found.listener}" if found.listener else ""
-        number = "1 broker is" if len(found.nodes) == 1 else f"{len(found.nodes)} brokers are"
+        number = counted(len(found.nodes), "broker is", "brokers are")
         yield from folded(f"{number} advertised{listener}, cluster {found.cluster_id}", width, "", "  ")
         yield ""
         yield from _table(found, width)

@@ -15,23 +15,22 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import click
 
 from brokernat.cli import console, exit_codes
-from brokernat.cli.clusters import chosen_cluster
-from brokernat.cli.error_reports import kio_required
+from brokernat.cli.clusters import chosen_cluster, cluster_options
+from brokernat.cli.error_reports import require_extra
 from brokernat.cli.files import is_regular_or_new, require_writable_place, write_atomically
-from brokernat.cli.options import SECONDS, config_option, fail_on_option, format_option, token_command_option
+from brokernat.cli.options import SECONDS, fail_on_option, format_option, token_command_option
 from brokernat.cli.spark import executor_options, with_executors, with_spark
 from brokernat.config import Cluster
 from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.runner import Diagnosis
 from brokernat.doctor.suppressing import Suppression
-from brokernat.errors import ConfigError, MissingToolError, NothingReachableError, Problem
+from brokernat.errors import ConfigError, NothingReachableError, Problem
 
 _LONGEST_NAME = 2**15 - 1
 _PAGE_BEGINS = re.compile(rb"(?s).{0,900}<meta name=\"generator\" content=\"brokernat ")
@@ -58,8 +57,8 @@ def _suppressions(_: click.Context, __: click.Parameter, texts: tuple[str, ...])
 
 
 def _html_file(_: click.Context, __: click.Parameter, file: Path | None) -> Path | None:
-    if file is not None and find_spec("jinja2") is None:
-        raise MissingToolError("`--html` needs Jinja2", hint="pip install 'brokernat[doctor]'")
+    if file is not None:
+        require_extra("jinja2", "`--html`")
     return _replaceable(file, _PAGE_BEGINS, "a page of the doctor")
 
 
@@ -131,11 +130,7 @@ def _report_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @click.command()
-@config_option
-@click.option("--cluster", metavar="NAME", help="A cluster of the file; needed when it has several.")
-@click.option(
-    "--bootstrap-server", "servers", metavar="HOST:PORT", multiple=True, help="Instead of the file; repeatable."
-)
+@cluster_options
 @click.option("--map", "rules", metavar="RULES", help="The address map for --bootstrap-server; also `file:/path`.")
 @click.option("--timeout", type=SECONDS, default=15, show_default=True, help="Seconds for everything.")
 @click.option("--from", "source", metavar="FILE", type=click.Path(path_type=Path), help="Report on what --save kept.")
@@ -213,8 +208,9 @@ def doctor(
 
 
 def _collected(cluster: Cluster, timeout: float, **asked: Any) -> Evidence:
-    with kio_required("the doctor"):
-        from brokernat.doctor.collecting import collect
+    require_extra("kio", "the doctor")
+    from brokernat.doctor.collecting import collect
+
     with console.progress_line("looking at the bootstrap servers and at what they advertise"):
         return collect(cluster, timeout, **asked)
 

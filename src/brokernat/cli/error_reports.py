@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import Final
 
 import click
 
 import brokernat
 from brokernat.errors import MissingToolError
 
+# module: (its name as people write it, the extra that installs it)
+_EXTRAS: Final = {"kio": ("kio", "doctor"), "jinja2": ("Jinja2", "doctor"), "pyspark": ("PySpark", "spark")}
+
+
+class HintedUsageError(click.UsageError):
+    """A usage error with a better hint than the command's help."""
+
+    def __init__(self, message: str, ctx: click.Context | None = None, hint: str | None = None) -> None:
+        super().__init__(message, ctx)
+        self.hint = hint
+
 
 def usage_report(error: click.UsageError) -> str:
     """What was wrong with a command line, and which help shows what there is."""
     path = error.ctx.command_path if error.ctx else "brokernat"
-    return f"error: {error.format_message()}\n\nhint: `{path} --help` shows what there is"
+    hint = getattr(error, "hint", None) or f"`{path} --help` shows what there is"
+    return f"error: {error.format_message()}\n\nhint: {hint}"
 
 
 def internal_report(error: Exception) -> str:
@@ -34,12 +46,15 @@ def internal_report(error: Exception) -> str:
     )
 
 
-@contextmanager
-def kio_required(who: str) -> Iterator[None]:
-    """Put around imports of the doctor's probes; `who` begins the message. Another missing module stays a bug."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if not (error.name or "").startswith("kio"):
-            raise
-        raise MissingToolError(f"{who} needs kio", hint="pip install 'brokernat[doctor]'") from None
+def require_extra(module: str, who: str) -> None:
+    """Before an import that needs an extra.
+
+    Args:
+        who: begins the message: what cannot work without the module.
+
+    Raises:
+        MissingToolError: the module is not installed; the hint names the extra.
+    """
+    name, extra = _EXTRAS[module]
+    if find_spec(module) is None:
+        raise MissingToolError(f"{who} needs {name}", hint=f"pip install 'brokernat[{extra}]'")

@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from brokernat.cli import console, exit_codes
+from brokernat.cli.clusters import load_config
 from brokernat.cli.error_reports import internal_report, usage_report
 from brokernat.cli.options import config_option, format_option
 from brokernat.clients.launch import Launch
@@ -105,9 +106,7 @@ def exec_(
 
 
 def _clusters(config_file: Path, names: tuple[str, ...], *, secrets: bool) -> list[Cluster]:
-    from brokernat.config import load
-
-    config = load(config_file, resolve_secrets=secrets)
+    config = load_config(config_file, resolve_secrets=secrets)
     return [config.cluster(name) for name in dict.fromkeys(names)]
 
 

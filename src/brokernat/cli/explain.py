@@ -18,6 +18,7 @@ from brokernat.cli import console, exit_codes
 from brokernat.cli.options import format_option
 from brokernat.doctor.explaining.log import Account
 from brokernat.errors import ConfigError, Problem
+from brokernat.plurals import counted
 
 _STDIN = "-"
 
@@ -60,13 +61,13 @@ def _told(found: Account, output: str) -> int:
         console.data(account_text(found, console.width()))
     if not found.entries:
         console.report(
-            f"nothing recognised in {_lines(found.lines)}\n\n"
+            f"nothing recognised in {counted(found.lines, 'line')}\n\n"
             "hint: errors of a client are lines at WARN or ERROR and `Caused by:`; docs/reference/log-lines.md has all "
             "that are known. `brokernat doctor --bootstrap-server HOST:PORT` looks for itself"
         )
         return exit_codes.FINDINGS
     if found.lines > 1:
-        console.note(f"{found.recognised} of {_lines(found.lines)} recognised, {len(found.entries)} different")
+        console.note(f"{found.recognised} of {counted(found.lines, 'line')} recognised, {len(found.entries)} different")
     return 0
 
 
@@ -99,7 +100,3 @@ def _account(binary: IO[bytes]) -> Account:
 def _encoding(head: bytes) -> str:
     # PowerShell's `>` writes UTF-16. Old logs mix encodings otherwise; what is looked for is ASCII.
     return "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
-
-
-def _lines(count: int) -> str:
-    return f"{count} line{'' if count == 1 else 's'}"

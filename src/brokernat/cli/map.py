@@ -14,11 +14,12 @@ from brokernat.address import Endpoint
 from brokernat.cli import console, exit_codes
 from brokernat.cli.clusters import MapSource, cluster_option, map_options, mapped_cluster, render_subject
 from brokernat.cli.files import output_options, write_output
-from brokernat.cli.options import config_option, fail_on_option, format_option
+from brokernat.cli.options import Group, config_option, fail_on_option, format_option
 from brokernat.errors import ConfigError, Problem, UnmappedEndpointError
+from brokernat.plurals import counted
 
 
-@click.group(name="map")
+@click.group("map", cls=Group)
 def map_() -> None:
     """Check, try and export an address map."""
 
@@ -128,9 +129,8 @@ def export(config_file: Path, cluster: str | None, file: Path | None, output: st
         console.data(text.removesuffix("\n"))
         return
     write_output(file, text, replace=replace)
-    console.note(
-        f"{file}: {len(address_map.rules)} rules; give it to a client as `brokernat.map=file:{file.absolute()}`"
-    )
+    rules = counted(len(address_map.rules), "rule")
+    console.note(f"{file}: {rules}; give it to a client as `brokernat.map=file:{file.absolute()}`")
 
 
 def _parse_all(texts: tuple[str, ...]) -> list[Endpoint]:

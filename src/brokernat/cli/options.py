@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
 import click
+
+from brokernat.cli.error_reports import HintedUsageError
 
 
 class _Seconds(click.FloatRange):
@@ -21,13 +24,17 @@ DEFAULT_FILE: Final = "brokernat.yaml"
 SECONDS: Final = _Seconds(1, 600)
 """For options that bound a look at the network."""
 
+CONFIG_VARIABLE: Final = "BROKERNAT_CONFIG"
+
 config_option = click.option(
     "--config",
     "config_file",
     metavar="FILE",
     type=click.Path(path_type=Path),
     default=DEFAULT_FILE,
+    envvar=CONFIG_VARIABLE,
     show_default=True,
+    show_envvar=True,
     help="The file to read.",
 )
 format_option = click.option(
@@ -48,3 +55,21 @@ fail_on_option = click.option(
 token_command_option = click.option(
     "--token-command", metavar="COMMAND", help="Prints a token to log in with, for OAUTHBEARER."
 )
+
+
+class Group(click.Group):
+    """A group that answers an unknown command with those that were probably meant."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        word = args[0]
+        if word.startswith("-") or ctx.resilient_parsing or self.get_command(ctx, word) is not None:
+            return super().resolve_command(ctx, args)
+        near = [f"`{ctx.command_path} {each}`" for each in self.near(ctx, word)]
+        hint = f"did you mean {', '.join(near)}?" if near else None
+        raise HintedUsageError(f"there is no command `{ctx.command_path} {word}`", ctx, hint)
+
+    def near(self, ctx: click.Context, word: str) -> list[str]:
+        """The names of commands that are like a word, the nearest first."""
+        return get_close_matches(word.lower(), self.list_commands(ctx))

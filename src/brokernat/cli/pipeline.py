@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from brokernat.cli import console, exit_codes
-from brokernat.cli.options import config_option, format_option
+from brokernat.cli.clusters import load_config
+from brokernat.cli.options import Group, config_option, format_option
 from brokernat.cli.reconcile import reconcile
 from brokernat.cli.signals import FINISHING, StopSignals
 from brokernat.cli.spark import SparkOptions, executor_findings, pipeline_session, report_findings, with_spark
@@ -27,6 +28,7 @@ from brokernat.pipelines.check_result import CheckResult, Preflight
 from brokernat.pipelines.pipeline import Run
 from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.progress import Progress
+from brokernat.plurals import counted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     Show = Callable[[Progress, BatchReport | None], None]
 
 
-@click.group()
+@click.group(cls=Group)
 def pipeline() -> None:
     """Check and run the pipelines of brokernat.yaml on Spark; read back what came out."""
 
@@ -106,7 +108,7 @@ def run(name: str, config_file: Path, output: str, once: bool, **options: Any) -
         _report_results(result for result in found.results if result.level != "ok")
         if found.exit_code:
             return found.exit_code
-        console.note(f"proved: {len(proof.rows)} endpoints from {len(proof.executors)} JVMs")
+        console.note(f"proved: {counted(len(proof.rows), 'endpoint')} from {counted(len(proof.executors), 'JVM')}")
         running = start(spark, prepared, reports.put, once=once)
         signals.call_on_first(running.stop)
         unproved: list[Proof] = []
@@ -119,15 +121,14 @@ def run(name: str, config_file: Path, output: str, once: bool, **options: Any) -
             progress = _show_until_end(running, reports, output, signals)
         for newcomer in unproved:
             newcomer.raise_for_failures()
-    console.note(f"{name}: {progress.counts} in {progress.batches} batches")
+    console.note(f"{name}: {progress.counts} in {counted(progress.batches, 'batch', 'batches')}")
     return 128 + signals.received if signals.received else 0
 
 
 def _prepare(config_file: Path, name: str) -> Prepared:
-    from brokernat.config import load
     from brokernat.pipelines.prepared import Prepared
 
-    return Prepared.of(load(config_file), name)
+    return Prepared.of(load_config(config_file), name)
 
 
 def _preflight(spark: SparkSession, prepared: Prepared, wanted: SparkOptions) -> tuple[Preflight, Proof]:

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from brokernat.cli import console, exit_codes
+from brokernat.cli import console
+from brokernat.cli.clusters import load_config
 from brokernat.cli.options import config_option, format_option
 from brokernat.cli.spark import SparkOptions, user_session, with_spark
 from brokernat.config import Cluster
+from brokernat.errors import IncompleteError
 from brokernat.pipelines.delivered import Delivered
 from brokernat.pipelines.reconcile import Account
 from brokernat.pipelines.shipped import Shipped
+from brokernat.plurals import counted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -60,8 +63,6 @@ def reconcile(
     With PIPELINE, the source's records up to the last commit are compared with tags and dead letters. With --cluster
     and --topic, the sequences of each source that has shipped to the topic are verified.
     """
-    from brokernat.config import load
-
     wanted = SparkOptions(**options)
     if name is not None:
         if cluster or topic or from_first or reached:
@@ -70,7 +71,12 @@ def reconcile(
     if not (cluster and topic):
         raise click.UsageError("name a PIPELINE, or a shipped topic by --cluster and --topic")
     return _topic(
-        load(config_file).cluster(cluster), topic, wanted, dict(map(_reached, reached)), output, from_first=from_first
+        load_config(config_file).cluster(cluster),
+        topic,
+        wanted,
+        dict(map(_reached, reached)),
+        output,
+        from_first=from_first,
     )
 
 
@@ -87,18 +93,17 @@ def _topic(
         console.data(console.table(_SHIPPED, map(_shipped_line, read.sources)))
     for count, what in ((read.without_header, "without a sequence"), (read.unreadable, "with an unreadable sequence")):
         if count:
-            console.note(f"{count} records {what}")
+            console.note(f"{counted(count, 'record')} {what}")
     headless = any(account.first is not None and account.first > 1 for account in read.sources)
     advice = "where the topic's retention has removed its beginning, `--from-first` judges what is left"
     return _end(read.missing, advice if headless and not from_first else None)
 
 
 def _pipeline(name: str, config_file: Path, wanted: SparkOptions, output: str) -> int:
-    from brokernat.config import load
     from brokernat.pipelines.delivered import reconcile_pipeline
     from brokernat.pipelines.prepared import Prepared
 
-    prepared = Prepared.of(load(config_file), name)
+    prepared = Prepared.of(load_config(config_file), name)
     with _session(f"reconcile-{name}", prepared.clusters, prepared.topics, wanted) as spark:
         found = reconcile_pipeline(spark, prepared)
     if output == "json":
@@ -114,8 +119,9 @@ def _pipeline(name: str, config_file: Path, wanted: SparkOptions, output: str) -
 def _end(missing: int, hint: str | None) -> int:
     if not missing:
         return 0
-    console.report(f"error: {missing} records are missing" + (f"\n\nhint: {hint}" if hint else ""))
-    return exit_codes.INCOMPLETE
+    error = IncompleteError(f"{counted(missing, 'record is', 'records are')} missing", hint=hint)
+    console.report(error.report())
+    return error.exit_code
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from brokernat.address import Endpoint
 from brokernat.cli import console
 from brokernat.cli.clusters import cluster_option, mapped_cluster, render_subject
 from brokernat.cli.files import output_options, write_output
-from brokernat.cli.options import DEFAULT_FILE, config_option
+from brokernat.cli.options import DEFAULT_FILE, Group, config_option
 from brokernat.render.listeners_plan import ListenersPlan
 
 _agent_path_option = click.option(
@@ -50,7 +50,7 @@ _OF_THE_QUORUM = {
 }
 
 
-@click.group()
+@click.group(cls=Group)
 def render() -> None:
     """Write the configuration of nginx, a hosts file, Spark ... that an address map implies."""
 

@@ -15,6 +15,7 @@ import click
 from click.core import ParameterSource
 
 from brokernat.cli import console, exit_codes
+from brokernat.cli.clusters import load_config
 from brokernat.cli.options import config_option, format_option
 from brokernat.cli.signals import stop_at_signals
 from brokernat.config.sizes import size_in_bytes
@@ -81,10 +82,8 @@ def _named(name: str) -> click.Command:
     @click.pass_context
     def shipment(ctx: click.Context, /, config_file: Path, **options: Any) -> int:
         """Ship what `shipping:` in the file has under this name."""
-        from brokernat.config import load
-
         file = (ctx.parent and _file_of_group(ctx.parent)) or config_file
-        section = load(file).shipment(name)
+        section = load_config(file).shipment(name)
         return run_shipment(
             config_file=file,
             cluster_name=section.cluster,
@@ -155,14 +154,13 @@ def run_shipment(
     Raises:
         BrokernatError: the file, the spool, or the producer.
     """
-    from brokernat.config import load
     from brokernat.shipping.pipe import Pipe
     from brokernat.shipping.producer import open_producer
     from brokernat.shipping.sender import Sender
     from brokernat.shipping.spool import Spool
     from brokernat.shipping.tail import Tail
 
-    cluster = load(config_file).cluster(cluster_name)
+    cluster = load_config(config_file).cluster(cluster_name)
     with _log_to_console():
         opened = Spool(spool, max_spool, durable=durable)
         tail = Tail(files, opened.positions(), from_beginning=from_beginning) if files else None

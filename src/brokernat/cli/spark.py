@@ -17,6 +17,7 @@ import click
 from click.core import ParameterSource
 
 from brokernat.cli import console
+from brokernat.cli.error_reports import require_extra
 from brokernat.clients.spark import Proof
 from brokernat.config import Cluster
 from brokernat.doctor.evidence import Evidence
@@ -108,6 +109,7 @@ def _session(name: str, clusters: Sequence[Cluster], folder: Path, wanted: Spark
     from brokernat.clients.spark.environment import installed_spark
     from brokernat.pipelines.session import SPARK_LOG, start_session
 
+    require_extra("pyspark", "this command")
     settings = wanted.settings
     installed_spark()
     console.note(f"starting Spark; its log is {folder / SPARK_LOG}")
@@ -156,6 +158,7 @@ def executor_options(options: Mapping[str, Any], *, on_executors: bool) -> Spark
         click.UsageError: one of them is given and nothing would use it.
     """
     if on_executors:
+        require_extra("pyspark", "`--on-executors`")
         return SparkOptions(**options)
     context = click.get_current_context()
     for name in options:

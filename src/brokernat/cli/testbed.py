@@ -14,7 +14,7 @@ import click
 
 from brokernat.cli import console
 from brokernat.cli.files import output_options, require_output, write_output
-from brokernat.cli.options import format_option
+from brokernat.cli.options import Group, format_option
 from brokernat.errors import WorldError
 
 if TYPE_CHECKING:  # what needs the extra `testbed` is imported when a command needs it
@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # what needs the extra `testbed` is imported when a command n
 _PROTOCOLS = ["PLAINTEXT", "SASL_PLAINTEXT", "SSL", "SASL_SSL"]
 
 
-@click.group()
+@click.group(cls=Group)
 def testbed() -> None:
     """Real Kafka brokers behind addresses that cannot be reached, on this machine."""
 

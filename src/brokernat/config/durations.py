@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from brokernat.plurals import counted
+
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
 
 
@@ -25,7 +27,7 @@ def in_words(length: float) -> str:
         ((unit, size) for unit, size in _SECONDS.items() if size <= length), key=_size, default=("second", 1)
     )
     number = int(length // size)
-    return f"{number} {unit}{'' if number == 1 else 's'}"
+    return counted(number, unit)
 
 
 def _size(entry: tuple[str, int]) -> int:

@@ -93,7 +93,7 @@ def read_document(path: str | Path) -> Document:
     try:
         text = Path(path).read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
-        hint = "write one with `brokernat init`, or name another with `--config FILE`"
+        hint = "write one with `brokernat init`, or name another with `--config FILE` or BROKERNAT_CONFIG"
         raise ConfigError(Problem("file-missing", f"there is no file `{source}`", hint)) from None
     except OSError as error:
         raise ConfigError(Problem("file-unreadable", f"`{source}` cannot be read: {error.strerror}")) from None

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from brokernat.demo.files import DEAD_LETTERS, TAGS
 from brokernat.demo.scene import Quote, Say, Scene, Table
+from brokernat.plurals import counted
 from brokernat.testbed import LoopbackWorld, Record
 
 _SAMPLE = 5
@@ -18,7 +19,7 @@ _MESSAGE = "__connect.errors.exception.message"
 def outcome(world: LoopbackWorld) -> Iterator[Scene]:
     """Some tags, and every cause of a dead letter."""
     tags, dead = world.local.read(TAGS), world.local.read(DEAD_LETTERS)
-    yield Say(f"Some of the {len(tags)} records in topic `{TAGS}` of the local Kafka:")
+    yield Say(f"Topic `{TAGS}` of the local Kafka holds {counted(len(tags), 'record')}; some of them:")
     yield Quote(f"topic {TAGS}", tuple(_text(record.value) for record in tags[:_SAMPLE]))
     yield Say(f"Why {len(dead)} records went to `{DEAD_LETTERS}`, each with its bytes and where it came from:")
     yield _causes(dead)
@@ -27,9 +28,9 @@ def outcome(world: LoopbackWorld) -> Iterator[Scene]:
 
 
 def _causes(dead: Sequence[Record]) -> Table:
-    counted = Counter(_header(record, _CAUSE) for record in dead)
+    causes = Counter(_header(record, _CAUSE) for record in dead)
     example = {_header(record, _CAUSE): _header(record, _MESSAGE) for record in dead}
-    rows = tuple((str(counted[cause]), cause, _cut(example[cause])) for cause in sorted(counted))
+    rows = tuple((str(causes[cause]), cause, _cut(example[cause])) for cause in sorted(causes))
     return Table(("records", "cause", "for example"), rows)
 
 

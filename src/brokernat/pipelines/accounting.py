@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from brokernat.errors import IncompleteError
 from brokernat.pipelines.envelope import COORDINATES, FAULT
+from brokernat.plurals import counted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -40,7 +41,8 @@ class Counts:
         )
 
     def __str__(self) -> str:
-        return f"{self.received} in = {self.tags} tags + {self.dead_letters} dead letters + {self.filtered} filtered"
+        made = f"{counted(self.tags, 'tag')} + {counted(self.dead_letters, 'dead letter')}"
+        return f"{self.received} in = {made} + {self.filtered} filtered"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +69,9 @@ def count_sorted(records: DataFrame) -> Sorted:
 def check_received(received: int, sorted_: Sorted, recount: Callable[[], int]) -> None:
     """Raises IncompleteError when steps of ours lost or multiplied records."""
     if received != sorted_.total and (received := recount()) != sorted_.total:
+        came_out = f"{sorted_.total} came out ({sorted_.well} well, {sorted_.faulty} faulty)"
         raise IncompleteError(
-            f"{received} records came in, {sorted_.total} came out ({sorted_.well} well, {sorted_.faulty} faulty)",
+            f"{counted(received, 'record')} came in, {came_out}",
             hint="nothing of this batch was written; please report this",
         )
 
@@ -86,7 +89,7 @@ def count_transformed(transformed: DataFrame, well: int, *, transform: str) -> i
     orphans = transformed.where(text.isNull()).count() if rows else 0
     if orphans:
         raise IncompleteError(
-            f"transform `{transform}`: {orphans} of {rows} rows have no `{COORDINATES}`",
+            f"transform `{transform}` returned {counted(orphans, 'row')} without `{COORDINATES}`, of {rows}",
             hint=f"an outer join or a union adds rows that no record stands behind; keep `{COORDINATES}` as it is",
         )
     repeated = transformed.groupBy(text.alias("src")).count().where("count > 1")
@@ -94,7 +97,7 @@ def count_transformed(transformed: DataFrame, well: int, *, transform: str) -> i
     if examples or rows > well:
         shown = ", ".join(f"{row['src']} ({row['count']} times)" for row in examples)
         raise IncompleteError(
-            f"transform `{transform}` made {rows} rows of {well} records: {shown}",
+            f"transform `{transform}` made {counted(rows, 'row')} of {counted(well, 'record')}: {shown}",
             hint="one record gives one tag or none; join with one row per key, and put lists into one column",
         )
     return rows

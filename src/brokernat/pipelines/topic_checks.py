@@ -13,6 +13,7 @@ from brokernat.pipelines.check_result import CheckResult, Level
 from brokernat.pipelines.kafka_admin import TopicFacts, Unseen
 from brokernat.pipelines.kafka_commands import create_topic, grant, raise_message_size
 from brokernat.pipelines.prepared import Prepared
+from brokernat.plurals import counted
 
 Facts = Mapping[str, TopicFacts | Unseen]
 
@@ -37,7 +38,7 @@ def usable(end: str, cluster: Cluster, facts: Facts) -> Iterator[CheckResult]:
             yield CheckResult(subject, Level.ERROR, message, grant(cluster, right, topic=name))
         else:
             known = "" if fact.operations is not None else f"; the broker does not say whether {right} is allowed"
-            yield CheckResult(subject, Level.OK, f"{fact.partitions} partitions{known}")
+            yield CheckResult(subject, Level.OK, counted(fact.partitions, "partition") + known)
         if end == SINK and isinstance(fact, TopicFacts) and fact.compacted:
             message = f"`{name}` is compacted: it refuses a record without a key, which would stop the run"
             yield CheckResult(subject, Level.WARNING, message, _COMPACTED)

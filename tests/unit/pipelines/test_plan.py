@@ -216,7 +216,7 @@ def test_rows_without_a_record_are_named(envelopes: Callable[..., DataFrame]) ->
         return records.withColumn("brokernat_src", F.lit(None).cast(kind))
 
     steps = plan(orphan)
-    with pytest.raises(IncompleteError, match="1 of 1 rows have no `brokernat_src`"):
+    with pytest.raises(IncompleteError, match="returned 1 row without `brokernat_src`, of 1"):
         count_transformed(steps.transformed(steps.sort(envelopes([order(0)]), ())), 1, transform="m:f")
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from brokernat.errors import ProofFailedError
+from brokernat.plurals import counted
 
 
 class Outcome(enum.StrEnum):
@@ -122,14 +123,14 @@ class Proof:
             registered = len((self.executors | set(self.missing)) - {"driver"})
             total = registered + self.unregistered
             reasons.append(
-                f"{self.unregistered} of {total} executors did not register in time"
+                f"{self.unregistered} of {counted(total, 'executor')} did not register in time"
                 if registered
                 else f"no executor registered in time, {total} expected"
             )
         if self.missing:
             reasons.append(f"no answer from executor {', '.join(self.missing)} in time")
         if self.failures:
-            reasons.append(f"{len(self.failures)} of {len(self.rows)} checks failed")
+            reasons.append(f"{len(self.failures)} of {counted(len(self.rows), 'check')} failed")
         return f"not proved: {'; '.join(reasons) or 'there is nothing to ask'}"
 
     @property

@@ -17,6 +17,7 @@ from brokernat.doctor.reports.seen import seen
 from brokernat.doctor.reports.told import told_lines
 from brokernat.doctor.reports.verdict import count, verdict, worst
 from brokernat.doctor.runner import Diagnosis
+from brokernat.plurals import counted
 
 _SIGNS = {Severity.ERROR: "x", Severity.WARNING: "!", Severity.INFO: "i"}
 _STATES = {State.OK: "ok", State.DOUBTFUL: "! ", State.BROKEN: "x "}
@@ -133,7 +134,7 @@ def _skipped(diagnosis: Diagnosis, width: int) -> Iterator[str]:
 def _closing(diagnosis: Diagnosis, width: int) -> Iterator[str]:
     severities = [finding.severity for finding in diagnosis.findings]
     found = ", ".join(count(severities.count(each), each) for each in (Severity.ERROR, Severity.WARNING))
-    checks = f"{len(diagnosis.passed)} checks passed, {len(diagnosis.skipped)} skipped"
+    checks = f"{counted(len(diagnosis.passed), 'check')} passed, {len(diagnosis.skipped)} skipped"
     hidden = f", {count(len(diagnosis.suppressed), 'finding')} suppressed" if diagnosis.suppressed else ""
     yield from folded(f"{found}; {checks}{hidden}", width, "", "  ")
     if worst(diagnosis) is not None:

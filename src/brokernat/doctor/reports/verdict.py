@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from brokernat.doctor.finding import Severity
 from brokernat.doctor.runner import Diagnosis
+from brokernat.plurals import counted
 
 _ON_THE_WAY = {
     Severity.ERROR: "something stops clients on the way from here to the brokers",
@@ -35,4 +36,4 @@ def verdict(diagnosis: Diagnosis) -> str:
 
 def count(number: int, name: str) -> str:
     """`1 error`, `2 errors`, `no error`."""
-    return f"{number or 'no'} {name}{'s' if number > 1 else ''}"
+    return counted(number, name) if number else f"no {name}"
