@@ -176,7 +176,7 @@ def test_counted_nouns() -> None:
 
 
 def test_spark_is_not_started_where_there_is_none(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pyspark", None)
+    monkeypatch.setitem(sys.modules, "pyspark.version", None)
     said = run("doctor", ENDPOINT, "--on-executors")
-    assert "error: `--on-executors` needs PySpark\n\nhint: pip install 'brokernat[spark]'" in said
+    assert "error: PySpark is not installed\n\nhint: pip install 'brokernat[spark]'" in said
     assert "starting Spark" not in said

@@ -55,7 +55,7 @@ def _verify(folder: Path, _: tuple[str, ...]) -> tuple[dict[str, object], list[s
     from brokernat.bundle import verify
 
     files = verify(folder)
-    return {"files": files}, [f"{counted(len(files), 'file is', 'files are')} as collected"]
+    return {"files": files}, [f"{counted(len(files), 'file is as it was', 'files are as they were')} collected"]
 
 
 def _install(folder: Path, _: tuple[str, ...]) -> tuple[dict[str, object], list[str]]:

@@ -12,7 +12,7 @@ import brokernat
 from brokernat.errors import MissingToolError
 
 # module: (its name as people write it, the extra that installs it)
-_EXTRAS: Final = {"kio": ("kio", "doctor"), "jinja2": ("Jinja2", "doctor"), "pyspark": ("PySpark", "spark")}
+_EXTRAS: Final = {"kio": ("kio", "doctor"), "jinja2": ("Jinja2", "doctor")}
 
 
 class HintedUsageError(click.UsageError):

@@ -20,7 +20,7 @@ brokernat map check --cluster hq
 brokernat map translate --cluster hq 192.168.1.24:9092
 brokernat map translate --rule '10.1.0.0/24 = 10.9.0.0/24' 10.1.0.7:9092
 brokernat map export --cluster hq --output hq.rules
-brokernat doctor --bootstrap-server 172.10.1.40:9093
+brokernat doctor 172.10.1.40:9093
 brokernat doctor --cluster hq --html report.html
 brokernat doctor --cluster hq --save evidence.json
 brokernat doctor --from evidence.json

@@ -17,7 +17,6 @@ import click
 from click.core import ParameterSource
 
 from brokernat.cli import console
-from brokernat.cli.error_reports import require_extra
 from brokernat.clients.spark import Proof
 from brokernat.config import Cluster
 from brokernat.doctor.evidence import Evidence
@@ -109,7 +108,6 @@ def _session(name: str, clusters: Sequence[Cluster], folder: Path, wanted: Spark
     from brokernat.clients.spark.environment import installed_spark
     from brokernat.pipelines.session import SPARK_LOG, start_session
 
-    require_extra("pyspark", "this command")
     settings = wanted.settings
     installed_spark()
     console.note(f"starting Spark; its log is {folder / SPARK_LOG}")
@@ -158,7 +156,10 @@ def executor_options(options: Mapping[str, Any], *, on_executors: bool) -> Spark
         click.UsageError: one of them is given and nothing would use it.
     """
     if on_executors:
-        require_extra("pyspark", "`--on-executors`")
+        # Before the brokers are probed, which takes a while.
+        from brokernat.clients.spark.environment import installed_spark
+
+        installed_spark()
         return SparkOptions(**options)
     context = click.get_current_context()
     for name in options:
