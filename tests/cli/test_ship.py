@@ -70,6 +70,27 @@ shipping:
 """
 
 
+def test_the_start_names_what_goes_where_and_what_waits(ship: Ship, tmp_path: Path) -> None:
+    for waiting in (0, 1):
+        (tmp_path / "app.log").write_text("one\n")
+        _, said = ship("--file", tmp_path / "app.log", "--from-beginning", "--once").communicate(timeout=120)
+        assert f"shipping {tmp_path / 'app.log'} to topic `t` of cluster `hq` (127.0.0.1:1)\n" in said
+        assert f"spool {tmp_path / 'spool'}: {waiting} records wait in it\n" in said
+
+
+def test_a_spool_with_records_for_another_topic_is_refused_unless_redirected(run: Run, folder: Path) -> None:
+    (folder / "brokernat.yaml").write_text("clusters:\n  hq: {bootstrap_servers: '127.0.0.1:1'}\n")
+    (folder / "app.log").write_text("one\n")
+    options = ("--cluster", "hq", "--spool", "spool", "--once", "--patience", "0")
+    run("ship", *options, "--topic", "nosuch", "--file", "app.log", "--from-beginning")
+    said = run("ship", *options, "--topic", "audit")
+    assert said.startswith("exit 2\n")
+    assert "holds 1 record for topic `nosuch` of cluster `hq`, and was opened for topic `audit` of cluster `hq`" in said
+    assert "--topic nosuch --spool" in said
+    assert run("ship", *options, "--topic", "audit", "--redirect").startswith("exit 6\n")
+    assert "for           topic `audit` of cluster `hq`" in run("ship", "status", "--spool", "spool")
+
+
 def test_a_name_is_all_that_the_file_leaves_to_say(run: Run, folder: Path) -> None:
     (folder / "audit.yaml").write_text(SECTION)
     (folder / "app.log").write_text("one\ntwo\n")

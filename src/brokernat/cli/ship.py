@@ -37,6 +37,10 @@ class _Size(click.ParamType[int]):
         return size
 
 
+_REDIRECT = click.option("--redirect", is_flag=True, help="Send what the spool holds to this topic, although it was "
+                         "taken for another.")  # fmt: skip
+
+
 class _ShipGroup(click.Group):
     """A word that is no command is the name of a shipment in the file."""
 
@@ -54,6 +58,7 @@ class _ShipGroup(click.Group):
 @click.option("--stdin", is_flag=True, help="Ship the lines of standard input.")
 @click.option("--from-beginning", is_flag=True, help="At the very first start read files from their beginning.")
 @click.option("--once", is_flag=True, help="Ship what is there now, then end.")
+@_REDIRECT
 @click.option("--durable", is_flag=True, help="What is taken survives a power cut, for an fsync a block.")
 @click.option("--patience", type=float, default=30.0, show_default=True, help="Seconds for the brokers at the end.")
 @click.pass_context
@@ -78,6 +83,7 @@ def _named(name: str) -> click.Command:
     @config_option
     @click.option("--stdin", is_flag=True, help="Ship the lines of standard input as well.")
     @click.option("--once", is_flag=True, help="Ship what is there now, then end.")
+    @_REDIRECT
     @click.option("--patience", type=float, default=30.0, show_default=True, help="Seconds for the brokers at the end.")
     @click.pass_context
     def shipment(ctx: click.Context, /, config_file: Path, **options: Any) -> int:
@@ -116,7 +122,7 @@ def status(spool: Path, output: str) -> None:
 
     Also while another process ships from it.
     """
-    from brokernat.shipping import read_status
+    from brokernat.shipping import Destination, read_status
 
     found = read_status(spool)
     if output == "json":
@@ -125,6 +131,8 @@ def status(spool: Path, output: str) -> None:
         return
     for one in found:
         console.data(f"{one.directory}  source {one.source}, {'in use' if one.in_use else 'not in use'}")
+        if one.topic:
+            console.data(f"  for           {Destination(one.cluster, one.topic)}")
         console.data(f"  accepted      {one.accepted}")
         console.data(f"  acknowledged  {one.acknowledged}")
         console.data(f"  waiting       {one.pending}" + (f"  ({one.trouble})" if one.trouble else ""))
@@ -143,6 +151,7 @@ def run_shipment(
     stdin: bool,
     from_beginning: bool,
     once: bool,
+    redirect: bool,
     durable: bool,
     patience: float,
 ) -> int:
@@ -154,6 +163,7 @@ def run_shipment(
     Raises:
         BrokernatError: the file, the spool, or the producer.
     """
+    from brokernat.shipping.faults import Destination
     from brokernat.shipping.pipe import Pipe
     from brokernat.shipping.producer import open_producer
     from brokernat.shipping.sender import Sender
@@ -162,7 +172,12 @@ def run_shipment(
 
     cluster = load_config(config_file).cluster(cluster_name)
     with _log_to_console():
-        opened = Spool(spool, max_spool, durable=durable)
+        destination = Destination(cluster.name, topic)
+        opened = Spool(spool, max_spool, durable=durable, destination=destination, redirect=redirect)
+        sources = [*files, *(["standard input"] if stdin else [])] or ["what the spool holds"]
+        brokers = ", ".join(map(str, cluster.bootstrap_servers))
+        console.note(f"shipping {', '.join(sources)} to {destination} ({brokers})")
+        console.note(f"spool {spool}: {opened.pending} records wait in it")
         tail = Tail(files, opened.positions(), from_beginning=from_beginning) if files else None
         pipe = Pipe(sys.stdin.fileno()) if stdin else None
         shipment = Shipment(opened, Sender(opened, topic, partial(open_producer, cluster)), tail=tail, pipe=pipe)

@@ -2,7 +2,9 @@
 
 from brokernat.shipping.block import SEQUENCE_HEADER
 from brokernat.shipping.faults import (
+    Destination,
     NotShippedError,
+    OtherDestinationError,
     SpoolBusyError,
     SpoolDamagedError,
     SpoolFullError,
@@ -15,8 +17,10 @@ from brokernat.shipping.status import Status, read_status
 
 __all__ = [
     "SEQUENCE_HEADER",
+    "Destination",
     "KafkaHandler",
     "NotShippedError",
+    "OtherDestinationError",
     "Rejection",
     "Spool",
     "SpoolBusyError",

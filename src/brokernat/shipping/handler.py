@@ -21,10 +21,10 @@ from typing import Any, Final
 
 from brokernat.config import Cluster, load
 from brokernat.shipping import forking
-from brokernat.shipping.faults import NotShippedError
+from brokernat.shipping.faults import Destination, NotShippedError
 from brokernat.shipping.intake import Intake, OnFull
 from brokernat.shipping.ledger import Rejection
-from brokernat.shipping.producer import open_producer
+from brokernat.shipping.producer import open_producer, require_all_acks
 from brokernat.shipping.record import Encoder
 from brokernat.shipping.sender import Sender
 from brokernat.shipping.spool import DEFAULT_LIMIT, Spool, open_numbered
@@ -78,11 +78,12 @@ class KafkaHandler(logging.Handler):
             on_rejected: told of each record that the brokers refuse for good; called in a thread of shipping.
             close_timeout: seconds that `close` (and the end of the interpreter) waits for acknowledgements.
             config: the file that names the cluster.
-            producer: properties in librdkafka's names that win over ours.
+            producer: properties in librdkafka's names that win over ours; `acks` is not to be had with `audit`.
             level: as for every handler.
 
         Raises:
             SpoolBusyError: another process has the spool.
+            OtherDestinationError: the spool holds records for another topic or cluster.
             SpoolDamagedError: the spool cannot be read.
             SpoolFullError: the disk is full.
             SpoolUnsafeError: others may write the folder, or a file in it is a link.
@@ -95,8 +96,10 @@ class KafkaHandler(logging.Handler):
         self._on_full = OnFull(on_full or (OnFull.BLOCK if audit else OnFull.DROP))
         if (self._on_full is OnFull.DROP) if audit else (self._on_full is OnFull.RAISE):
             raise ValueError(f"on_full={self._on_full} does not go with audit={audit}")
+        if audit:
+            require_all_acks(producer or {})
         known = cluster if isinstance(cluster, Cluster) else load(config).cluster(cluster)
-        self._topic = topic
+        self._destination = Destination(known.name, topic)
         self._directory = Path(spool).absolute()
         self._limit = max_spool
         self._on_rejected = on_rejected
@@ -174,6 +177,8 @@ class KafkaHandler(logging.Handler):
             queued=parts.intake.depth[0],
             held=spool.held,
             limit=spool.limit,
+            cluster=self._destination.cluster,
+            topic=self._destination.topic,
             trouble=parts.intake.stalled or (spool.trouble if account.pending else ""),
         )
 
@@ -207,11 +212,10 @@ class KafkaHandler(logging.Handler):
             return self._parts
 
     def _open(self, open_spool: Callable[..., Spool]) -> _Parts:
-        spool = open_spool(self._directory, self._limit, durable=self._audit)
+        spool = open_spool(self._directory, self._limit, durable=self._audit, destination=self._destination)
         intake = Intake(self._on_full, largest=spool.largest)
-        parts = _Parts(
-            intake, spool, Writer(intake, spool), Sender(spool, self._topic, self._open_producer, self._on_rejected)
-        )
+        sender = Sender(spool, self._destination.topic, self._open_producer, self._on_rejected)
+        parts = _Parts(intake, spool, Writer(intake, spool), sender)
         try:
             parts.sender.start()
         except BaseException:

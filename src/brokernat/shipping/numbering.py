@@ -31,6 +31,11 @@ def numbering(meta: Mapping[str, Any], boot: str) -> Numbering:
     sure = meta.get("closed", 1) or meta.get("durable", 0) or meta.get("boot") == boot
     if "source" in meta and sure:
         return Numbering(meta["source"], meta["next"])
+    return new_numbering()
+
+
+def new_numbering() -> Numbering:
+    """From 1, under a source that no spool had before."""
     return Numbering(f"{socket.gethostname()}.{uuid.uuid4().hex[:16]}", 1)
 
 

@@ -8,6 +8,7 @@ the world, which people repair: the record stays in the spool and is sent again.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, Protocol
@@ -18,18 +19,47 @@ from brokernat.shipping.telling import tell
 
 
 class _Log:
-    """What librdkafka logs. It repeats a connection's failure each time; the sender tells it once, so it is detail."""
+    """What librdkafka logs, without the names of its threads and states.
+
+    It repeats a failure with each attempt, and gives it to the error callback when records wait for it: the sender
+    reports that once, so here it is detail.
+    """
 
     def log(self, level: int, message: str, *arguments: object) -> None:
-        repeated = bool(arguments) and arguments[0] in ("FAIL", "ERROR")
-        tell(logging.DEBUG if repeated else level, message, *arguments, log=_LIBRDKAFKA)
+        facility, _client, text = arguments if len(arguments) == _LOG_ARGUMENTS else ("", "", message % arguments)
+        repeated = facility in ("FAIL", "ERROR", "GETPID")
+        tell(logging.DEBUG if repeated else level, "librdkafka: %s", plain(str(text)), log=_LIBRDKAFKA)
 
 
 _LIBRDKAFKA: Final = logging.getLogger("brokernat.shipping.librdkafka")
 _LOG: Final = _Log()
+_LOG_ARGUMENTS: Final = 3
 
 # Kafka's names of errors that no repeat will change: the record is too large, or the topic refuses what is in it.
 REJECTING: Final = frozenset({"MSG_SIZE_TOO_LARGE", "INVALID_MSG_SIZE", "INVALID_RECORD", "POLICY_VIOLATION"})
+_FEW_REPLICAS: Final = "fewer replicas are in sync than the topic's min.insync.replicas"
+_BROKER_FAULTS: Final = {
+    "CLUSTER_AUTHORIZATION_FAILED": "the user may not write as idempotent producer: it needs IDEMPOTENT_WRITE on the "
+    "cluster, or `enable.idempotence: false`",
+    "INVALID_TIMESTAMP": "the topic does not accept the time of this machine's clock",
+    "MSG_SIZE_TOO_LARGE": "larger than the topic's max.message.bytes or the producer's message.max.bytes",
+    "NOT_ENOUGH_REPLICAS": _FEW_REPLICAS,
+    "NOT_ENOUGH_REPLICAS_AFTER_APPEND": _FEW_REPLICAS,
+    "SASL_AUTHENTICATION_FAILED": "the broker refuses the login",
+    "TOPIC_AUTHORIZATION_FAILED": "the user may not write to the topic: it needs WRITE on it",
+    "UNKNOWN_TOPIC_OR_PART": "the cluster has no such topic, or this user may not see it",
+}
+_CLIENT_FAULTS: Final = {
+    "_AUTHENTICATION": "the login failed: ",
+    "_SSL": "the TLS handshake failed: ",
+    "_UNKNOWN_TOPIC": "the cluster has no such topic, or this user may not see it: ",
+}
+_NOISE: Final = (
+    (r"^\[thrd:[^\]]*\]: ", ""),
+    (r"^(?:\w+://)?(\S+)/(?:bootstrap|\d+): ", r"broker \1: "),
+    (r" \(after \d+ms in state .*\)$", ""),
+    (r"\bipv[46]#", ""),
+)
 # What the promise rests on: nothing overrides it but the caller of the handler.
 PROMISED: Final[Mapping[str, object]] = {
     "acks": "all",
@@ -65,8 +95,39 @@ def rejects(fault: KafkaFault) -> bool:
 
 
 def describe(fault: KafkaFault) -> str:
-    """`NAME: what librdkafka says`."""
-    return f"{fault.name()}: {fault.str()}"
+    """What it means for who reads it, with Kafka's name where a broker answered."""
+    name = fault.name()
+    if name.startswith("_"):
+        return _CLIENT_FAULTS.get(name, "") + plain(fault.str())
+    return f"{_BROKER_FAULTS.get(name) or fault.str()} ({name})"
+
+
+def plain(text: str) -> str:
+    """A line of librdkafka's without its threads, protocols, address families and states.
+
+    >>> plain("[thrd:a]: sasl_ssl://k:9092/1: Connect to ipv4#10.0.0.1:9092 failed (after 0ms in state CONNECT)")
+    'broker k:9092: Connect to 10.0.0.1:9092 failed'
+    """
+    for pattern, replacement in _NOISE:
+        text = re.sub(pattern, replacement, text)
+    return text
+
+
+def require_all_acks(overrides: Mapping[str, object]) -> None:
+    """For audit records: what one replica alone has may be lost with it.
+
+    Raises:
+        ConfigError: the properties ask for less.
+    """
+    legacy = overrides.get("default.topic.config")
+    for properties in (overrides, legacy if isinstance(legacy, Mapping) else {}):
+        for name in ("acks", "request.required.acks"):
+            if str(properties.get(name, "all")) not in ("all", "-1"):
+                message = (
+                    f"`audit=True` needs acknowledgements of all in-sync replicas, not `{name}={properties[name]}`"
+                )
+                hint = f"leave `{name}` out of `producer=`, or give the handler `audit=False`"
+                raise ConfigError(Problem("acks-not-all", message, hint))
 
 
 def open_producer(

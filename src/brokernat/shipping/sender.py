@@ -56,6 +56,9 @@ class Sender:
         self._stop = threading.Event()
         self._position = 0
         self._broken = False
+        self._all_down = False
+        self._last_failure = ""
+        self._outage_since: float | None = None
         self._tell_at = 0.0
         self._faults: dict[bytes, KafkaFault] = {}
         self._producer: Any = None
@@ -92,7 +95,7 @@ class Sender:
                     self._renew()
                 self._send_all()
             except Exception as error:  # noqa: BLE001 - whatever it is, records stay in the spool and are sent again
-                self._told(f"{type(error).__name__}: {error}")
+                self._report(f"{type(error).__name__}: {error}")
                 self._broken = True
             # A producer that breaks each time, as one does that lacks a right, is replaced ever more slowly.
             pause = 0.0 if self._position > begun else min(_LONGEST_PAUSE, pause * 2 + _IDLE)
@@ -124,7 +127,7 @@ class Sender:
             if verdict.rejection is not None:
                 rejections[group[0].block.block_id].append(verdict.rejection)
             if verdict.trouble is not None:
-                self._told(describe(verdict.trouble))
+                self._report(describe(verdict.trouble))
                 groups.append(verdict.again)
                 pause = min(_LONGEST_PAUSE, pause * 2 + _IDLE)
                 if self._stop.wait(pause):
@@ -160,6 +163,8 @@ class Sender:
         while self._producer.flush(_IDLE):
             if self._stop.is_set() or self._broken:
                 return False
+            if self._spool.trouble:
+                self._report(self._spool.trouble)
         return not self._broken
 
     def _settle(self, blocks: list[Block], rejections: dict[int, list[Rejection]]) -> None:
@@ -167,6 +172,10 @@ class Sender:
             self._spool.settled(block, rejections.get(block.block_id, ()))
             self._position = block.block_id
         self._spool.trouble = ""
+        self._all_down = False
+        if self._outage_since is not None:
+            lasted, self._outage_since = time.monotonic() - self._outage_since, None
+            tell(logging.INFO, "delivery resumed after %.0f s; %d records wait", lasted, self._spool.pending)
         for one in sorted(chain.from_iterable(rejections.values()), key=lambda one: one.sequence):
             tell(logging.WARNING, "record %s/%d was rejected: %s", one.source, one.sequence, one.reason)
             if self._on_rejected is not None:
@@ -184,15 +193,23 @@ class Sender:
         self._broken |= fault.fatal()
 
     def _client_error(self, fault: KafkaFault) -> None:
+        """Of a connection, mostly: the other brokers may take the records, so it is reported where records wait."""
         self._broken |= fault.fatal()
-        self._told(describe(fault))
+        if fault.name() == "_ALL_BROKERS_DOWN":
+            self._all_down = True
+        else:
+            self._last_failure = describe(fault)
+        all_down = "no broker can be reached, the last error is: " if self._all_down else ""
+        self._spool.trouble = all_down + self._last_failure
 
-    def _told(self, trouble: str) -> None:
+    def _report(self, trouble: str) -> None:
         """When trouble begins, and once a minute while it lasts: librdkafka repeats itself."""
-        if not self._spool.trouble or time.monotonic() >= self._tell_at:
-            self._tell_at = time.monotonic() + _TELL_EVERY
-            tell(logging.WARNING, "records wait in the spool: %s", trouble)
         self._spool.trouble = trouble
+        now = time.monotonic()
+        if self._outage_since is None or now >= self._tell_at:
+            self._outage_since = self._outage_since or now
+            self._tell_at = now + _TELL_EVERY
+            tell(logging.WARNING, "records wait in the spool: %s", trouble)
 
     def _renew(self) -> None:
         self._close_producer()

@@ -11,6 +11,7 @@ counters, `fresh` the blocks that need not be read. What is held is a difference
 from __future__ import annotations
 
 import json
+import logging
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,14 +20,15 @@ from pathlib import Path
 from typing import Final
 
 from brokernat.shipping.block import Block
-from brokernat.shipping.faults import SpoolBusyError, SpoolFullError
+from brokernat.shipping.faults import Destination, OtherDestinationError, SpoolBusyError, SpoolFullError
 from brokernat.shipping.folder import SpoolFolder
 from brokernat.shipping.forking import still
 from brokernat.shipping.fresh import FreshBlocks
 from brokernat.shipping.ledger import Account, Ledger, Rejection
-from brokernat.shipping.numbering import boot_id, numbering
+from brokernat.shipping.numbering import boot_id, new_numbering, numbering
 from brokernat.shipping.position import Position
 from brokernat.shipping.spool_file import SpoolFile
+from brokernat.shipping.telling import tell
 
 DEFAULT_LIMIT: Final = 1 << 30
 SMALLEST_LIMIT: Final = 1 << 20
@@ -35,16 +37,29 @@ SMALLEST_LIMIT: Final = 1 << 20
 class Spool:
     """One folder, one source, one process at a time."""
 
-    def __init__(self, directory: Path | str, limit: int = DEFAULT_LIMIT, *, durable: bool = False) -> None:
+    def __init__(
+        self,
+        directory: Path | str,
+        limit: int = DEFAULT_LIMIT,
+        *,
+        durable: bool = False,
+        destination: Destination | None = None,
+        redirect: bool = False,
+    ) -> None:
         """Opens the spool, makes it where there is none.
 
         Args:
             directory: the folder; made with its parents, for its owner only.
             limit: bytes of records that it may hold, rejected ones included; at least 1 MiB.
             durable: a record that is in survives a power cut, for an fsync a block.
+            destination: where its records go; None to look at the spool and leave that as it is. An empty spool may
+                get another destination, and a new source with it: a reader of a topic would miss the numbers that went
+                to another. A spool of a version that noted no destination gets this one.
+            redirect: send what it holds to this destination, although it was taken for another.
 
         Raises:
             SpoolBusyError: another process has it open.
+            OtherDestinationError: it holds records for another destination.
             SpoolDamagedError: it cannot be read.
             SpoolFullError: the disk is full.
             SpoolUnsafeError: others may write the folder, or a file in it is a link.
@@ -60,26 +75,38 @@ class Spool:
         """What keeps the sender from sending, for whoever asks for the status."""
         try:
             with still():
-                self._open(durable=durable)
+                self._open(durable, destination, redirect)
         except BaseException:
             self._folder.release()
             raise
 
-    def _open(self, *, durable: bool) -> None:
+    def _open(self, durable: bool, destination: Destination | None, redirect: bool) -> None:
         self._file = SpoolFile(self.directory)
-        found = self._file.found
-        self._ledger = Ledger(json.loads(found.noted.get("counts", "{}")))
-        self.refused_before = self.counts["refused"]
-        boot = boot_id()
-        self.source, self._next = numbering(found.noted, boot)
-        self._next_block = self._file.last_block_id + 1
-        self._stored, self._freed = found.held, 0
-        with self._transaction():
-            now = {"source": self.source, "next": self._next, "boot": boot, "durable": int(durable), "closed": 0}
-            self._file.note(**now, limit=self.limit)
-        if not durable:
-            # The new boot is on the disk before anything is numbered under it.
-            self._file.relax()
+        try:
+            found = self._file.found
+            self._ledger = Ledger(json.loads(found.noted.get("counts", "{}")))
+            self.refused_before = self.counts["refused"]
+            boot = boot_id()
+            self.source, self._next = numbering(found.noted, boot)
+            before = found.destination
+            self.destination = destination or before
+            if destination and before and destination != before:
+                if found.pending and not redirect:
+                    raise OtherDestinationError(self.directory, found.pending, before, destination)
+                self.source, self._next = new_numbering()
+                message = "the spool %s was for %s, from now on it is for %s; %d records wait in it"
+                tell(logging.INFO, message, self.directory, before, destination, found.pending)
+            self._next_block = self._file.last_block_id + 1
+            self._stored, self._freed = found.held, 0
+            with self._transaction():
+                now = {"source": self.source, "next": self._next, "boot": boot, "durable": int(durable), "closed": 0}
+                self._file.note(**now, limit=self.limit, **(self.destination._asdict() if self.destination else {}))
+            if not durable:
+                # The new boot is on the disk before anything is numbered under it.
+                self._file.relax()
+        except BaseException:
+            self._file.close()
+            raise
 
     # By the thread that writes
 
@@ -217,11 +244,22 @@ class Spool:
         self._freed += sum(outcome.freed for outcome in outcomes)
 
 
-def open_numbered(directory: Path | str, limit: int = DEFAULT_LIMIT, *, durable: bool = False) -> Spool:
-    """The first spool below `directory`, by number from 1, that no process has open: what it holds is shipped too."""
+def open_numbered(
+    directory: Path | str,
+    limit: int = DEFAULT_LIMIT,
+    *,
+    durable: bool = False,
+    destination: Destination | None = None,
+) -> Spool:
+    """The first spool below `directory`, by number from 1, that no process has open: what it holds is shipped too.
+
+    One that holds records for another destination is left to a process that ships there, and reported.
+    """
     for number in count(1):
         try:
-            return Spool(Path(directory) / str(number), limit, durable=durable)
+            return Spool(Path(directory) / str(number), limit, durable=durable, destination=destination)
         except SpoolBusyError:
             continue
+        except OtherDestinationError as error:
+            tell(logging.WARNING, "%s", error)
     raise AssertionError("numbers do not end")

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from brokernat.paths import reading
 from brokernat.shipping.block import Block
-from brokernat.shipping.faults import SpoolDamagedError, SpoolFullError
+from brokernat.shipping.faults import Destination, SpoolDamagedError, SpoolFullError
 from brokernat.shipping.folder import DATABASE, refuse_links
 from brokernat.shipping.forking import still
 from brokernat.shipping.ledger import Outcome
@@ -57,6 +57,11 @@ class Contents:
     """Records in blocks."""
     held: int
     """Bytes of records, rejected ones included."""
+
+    @property
+    def destination(self) -> Destination | None:
+        """Where its records go; None where an earlier version made it."""
+        return Destination(self.noted["cluster"], self.noted["topic"]) if "topic" in self.noted else None
 
 
 class SpoolFile:

@@ -32,6 +32,9 @@ class Status:
     held: int
     """Bytes in the spool."""
     limit: int
+    cluster: str
+    topic: str
+    """Where its records go; both empty where an earlier version made the spool."""
     trouble: str
     """What keeps records from being sent, empty where nothing does."""
 
@@ -81,5 +84,7 @@ def _read(folder: Path) -> Status:
         queued=0,
         held=contents.held,
         limit=noted["limit"],
+        cluster=noted.get("cluster", ""),
+        topic=noted.get("topic", ""),
         trouble=noted["trouble"] if pending else "",
     )

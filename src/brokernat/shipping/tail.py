@@ -1,7 +1,8 @@
 """Files that grow, are renamed, truncated and replaced, read to records without losing or repeating a line.
 
-The positions go into the spool in the transaction of the records they stand for, so a kill neither loses nor repeats a
-line. `position` says what a file is known by, `rotation` where one went, `followed` reads one.
+The positions go into the spool in the transaction of the records they stand for, so after a kill no line is missing
+from the spool and none is in it twice. `position` says what a file is known by, `rotation` where one went, `followed`
+reads one.
 
 Rotation by rename: the old file stays open and is read until it has been quiet under its new name. Rotation by copy and
 truncation: what was not read before the truncation is read from the copy, which is looked for beside the file; a copy

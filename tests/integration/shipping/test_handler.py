@@ -63,7 +63,7 @@ def test_what_the_topic_refuses_is_kept_and_everything_else_arrives(
     status = handler.status()
     assert (status.accepted, status.acknowledged, status.rejected) == (30, 27, 3)
     assert [rejection.sequence for rejection in rejections] == [4, 14, 24]
-    assert all(rejection.reason.startswith("MSG_SIZE_TOO_LARGE") for rejection in rejections)
+    assert all("MSG_SIZE_TOO_LARGE" in rejection.reason for rejection in rejections)
     (records,) = arrived(hq, topic_name).records.values()
     assert sorted(records) == [number for number in range(1, 31) if number not in (4, 14, 24)]
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import confluent_kafka
 import pytest
 
+from brokernat.shipping import sender as module
 from brokernat.shipping.ledger import Rejection
 from brokernat.shipping.producer import REJECTING
 from brokernat.shipping.sender import Sender
 from brokernat.shipping.spool import Spool
+from brokernat.shipping.telling import tell
 from brokernat.testbed.place import wait_until
 
 
@@ -120,7 +124,8 @@ def test_a_rejected_record_is_kept_counted_and_never_acknowledged(spool: Spool, 
     run(spool, producer, lambda: not spool.pending, rejections.append)
     assert (spool.counts["acknowledged"], spool.counts["rejected"]) == (2, 1)
     (rejection,) = rejections
-    assert (rejection.sequence, rejection.reason) == (2, f"{name}: what {name} means")
+    assert rejection.sequence == 2
+    assert rejection.reason.endswith(f"({name})")
     ((kept,),) = spool._file._writer.execute("SELECT record FROM rejected")
     assert json.loads(kept)["message"] == "bad"
 
@@ -224,11 +229,101 @@ def test_a_callback_that_fails_stops_nothing(spool: Spool) -> None:
     assert (spool.counts["acknowledged"], spool.counts["rejected"]) == (2, 1)
 
 
-def test_trouble_is_told_while_it_lasts(spool: Spool) -> None:
+def test_an_outage_is_reported_once_and_so_is_its_end(
+    spool: Spool, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_LONGEST_PAUSE", 0.01)
+    caplog.set_level(logging.INFO)
     append(spool, "a")
-    repaired = threading.Event()
-    producer = Producer(lambda message: None if repaired.is_set() else Fault("TOPIC_AUTHORIZATION_FAILED"))
-    run(spool, producer, lambda: spool.trouble.startswith("TOPIC_AUTHORIZATION_FAILED"))
-    repaired.set()
-    run(spool, producer, lambda: not spool.pending)
+    attempts: list[str] = []
+
+    def answer(message: str) -> Fault | None:
+        attempts.append(message)
+        return Fault("TOPIC_AUTHORIZATION_FAILED") if len(attempts) < 5 else None
+
+    run(spool, Producer(answer), lambda: not spool.pending)
     assert spool.trouble == ""
+    wait_until(lambda: len(caplog.messages) > 1, "the end of the outage in the log", timeout=60)
+    refusal = "the user may not write to the topic: it needs WRITE on it (TOPIC_AUTHORIZATION_FAILED)"
+    assert caplog.messages == [
+        f"records wait in the spool: {refusal}",
+        "delivery resumed after 0 s; 0 records wait",
+    ]
+
+
+def test_trouble_lasts_as_long_as_its_cause(spool: Spool) -> None:
+    append(spool, "a")
+    run(spool, Producer(lambda message: Fault("NOT_ENOUGH_REPLICAS")), lambda: bool(spool.trouble))
+    assert spool.trouble == "fewer replicas are in sync than the topic's min.insync.replicas (NOT_ENOUGH_REPLICAS)"
+
+
+def test_brokers_that_are_away_are_named_with_the_last_error(spool: Spool) -> None:
+    """librdkafka's own words for it are `0/4 brokers are down`."""
+    append(spool, "a")
+    nowhere = {"bootstrap.servers": "127.0.0.1:1"}
+    sender = Sender(spool, "topic", lambda on_error: confluent_kafka.Producer({**nowhere, "error_cb": on_error}))
+    sender.start()
+    wait_until(lambda: "no broker" in spool.trouble, "the error", timeout=60)
+    sender.stop()
+    reason = "broker 127.0.0.1:1: Connect to 127.0.0.1:1 failed: Connection refused"
+    assert spool.trouble == f"no broker can be reached, the last error is: {reason}"
+
+
+def test_an_error_while_nothing_waits_is_no_outage(spool: Spool, caplog: pytest.LogCaptureFixture) -> None:
+    """A broker that restarts drops its connections; the others take the records."""
+    sender = Sender(spool, "topic", lambda on_error: Producer(lambda message: None))
+    sender._client_error(Fault("_TRANSPORT"))
+    append(spool, "a")
+    sender.start()
+    wait_until(lambda: not spool.pending, "the sender", timeout=60)
+    sender.stop()
+    tell(logging.WARNING, "the last line")
+    wait_until(lambda: "the last line" in caplog.messages, "the log", timeout=60)
+    assert caplog.messages == ["the last line"]
+
+
+def test_a_stop_during_the_pause_after_a_refusal_settles_nothing(spool: Spool) -> None:
+    append(spool, "a")
+    refused = Producer(lambda message: Fault("TOPIC_AUTHORIZATION_FAILED"))
+    sender = Sender(spool, "topic", lambda on_error: refused)
+
+    class StopInThePause(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            if refused.sent:
+                self.set()
+            return self.is_set()
+
+    sender._stop = StopInThePause()
+    sender._run()
+    spool.settle()
+    assert refused.sent == ["a"]
+    assert (spool.pending, spool.counts["acknowledged"]) == (1, 0)
+    assert len(spool.blocks_after(0, 1)) == 1
+
+
+def test_a_record_that_librdkafka_does_not_take_is_rejected_and_not_acknowledged(spool: Spool) -> None:
+    """It never comes to a broker, so no broker is needed."""
+    append(spool, "x" * 2_000)
+    small = {"bootstrap.servers": "127.0.0.1:1", "message.max.bytes": 1_000}
+    rejections: list[Rejection] = []
+    sender = Sender(spool, "topic", lambda on_error: confluent_kafka.Producer(small), rejections.append)
+    sender.start()
+    wait_until(lambda: not spool.pending, "the sender", timeout=60)
+    sender.stop()
+    spool.settle()
+    assert (spool.counts["acknowledged"], spool.counts["rejected"]) == (0, 1)
+    (rejection,) = rejections
+    assert "message.max.bytes (MSG_SIZE_TOO_LARGE)" in rejection.reason
+
+
+def test_a_record_that_librdkafka_does_not_take_costs_no_other(spool: Spool) -> None:
+    class Refusing(Producer):
+        def produce(self, topic: str, value: bytes, *arguments: Any, **options: Any) -> None:
+            if b"bad" in value:
+                raise confluent_kafka.KafkaException(Fault("MSG_SIZE_TOO_LARGE"))
+            super().produce(topic, value, *arguments, **options)
+
+    append(spool, "good", "bad", "good too")
+    run(spool, producer := Refusing(lambda message: None), lambda: not spool.pending)
+    assert producer.sent == ["good", "good too"]
+    assert (spool.counts["acknowledged"], spool.counts["rejected"]) == (2, 1)

@@ -119,6 +119,45 @@ def test_a_stop_leaves_nothing_behind_of_what_was_read_from_a_pipe(
     assert sum(len(one["message"]) or 1 for one in sender.records) + len(left) == written
 
 
+def test_a_stop_while_the_spool_is_full_loses_nothing_of_a_pipe(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was read waits for room, also after SIGTERM: nobody can read it again."""
+    reading, writing = os.pipe()
+    sender = Acknowledging(spool)
+    shipment = Shipment(spool, cast("Sender", sender), pipe=Pipe(reading))
+    full, append = threading.Event(), spool.append
+
+    def full_until_stopped(*arguments: Any) -> Any:
+        if full.is_set():
+            return append(*arguments)
+        full.set()
+        shipment.stop()
+        raise SpoolFullError("the spool is full")
+
+    monkeypatch.setattr(spool, "append", full_until_stopped)
+    os.write(writing, b"one\ntwo\nand a rest")
+    assert shipment.run(once=False, patience=60) == 0
+    os.close(writing)
+    os.close(reading)
+    assert lines_of(sender) == ["one", "two", "and a rest"]
+
+
+def test_a_second_stop_does_not_wait_for_room(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
+    reading, writing = os.pipe()
+    sender = Acknowledging(spool)
+    shipment = Shipment(spool, cast("Sender", sender), pipe=Pipe(reading))
+
+    def full(*_: Any) -> Any:
+        shipment.abort()
+        raise SpoolFullError("the spool is full")
+
+    monkeypatch.setattr(spool, "append", full)
+    os.write(writing, b"one\n")
+    assert shipment.run(once=False, patience=60) == 0
+    os.close(writing)
+    os.close(reading)
+    assert sender.records == []
+
+
 class FullDisk:
     """In the spool's place: something was acknowledged, and nothing can be written."""
 

@@ -12,13 +12,21 @@ import pytest
 
 from brokernat.shipping import spool as module
 from brokernat.shipping.block import Block
-from brokernat.shipping.faults import SpoolBusyError, SpoolDamagedError, SpoolFullError
+from brokernat.shipping.faults import (
+    Destination,
+    OtherDestinationError,
+    SpoolBusyError,
+    SpoolDamagedError,
+    SpoolFullError,
+)
 from brokernat.shipping.folder import DATABASE
 from brokernat.shipping.ledger import Rejection
 from brokernat.shipping.position import Position
 from brokernat.shipping.spool import Spool, open_numbered
+from brokernat.testbed.place import wait_until
 
 EVERYTHING = 1 << 40
+AUDIT, NOSUCH = Destination("hq", "audit"), Destination("hq", "nosuch")
 
 
 def tails(*messages: object) -> list[bytes]:
@@ -212,6 +220,75 @@ def test_new_blocks_in_memory_are_bounded_and_the_rest_comes_from_the_disk(tmp_p
         position = blocks[-1].block_id
         found += [int(str(message).rstrip("x")) for message in messages(blocks)]
     assert found == list(range(40))
+
+
+def test_records_of_one_topic_never_go_to_another(tmp_path: Path) -> None:
+    folder = tmp_path / "spool"
+    spool = Spool(folder, destination=NOSUCH)
+    spool.append(tails(*"ab"))
+    spool.close()
+    for other in (AUDIT, Destination("hq2", "nosuch")):
+        with pytest.raises(OtherDestinationError) as caught:
+            Spool(folder, destination=other)
+        held = "holds 2 records for topic `nosuch` of cluster `hq`"
+        assert caught.value.message == f"the spool {folder} {held}, and was opened for {other}"
+        to = f"--cluster {other.cluster} --topic {other.topic} --spool {folder}"
+        assert f"brokernat ship --once --redirect {to}`" in str(caught.value.hint)
+        assert "brokernat ship --once --cluster hq --topic nosuch" in str(caught.value.hint)
+    again = Spool(folder, destination=NOSUCH)
+    assert (again.pending, again.source, again.destination) == (2, spool.source, NOSUCH)
+    again.close()
+
+
+def test_records_may_be_redirected_in_so_many_words(tmp_path: Path) -> None:
+    spool = Spool(tmp_path / "spool", destination=NOSUCH)
+    spool.append(tails("a"))
+    spool.close()
+    again = Spool(tmp_path / "spool", destination=AUDIT, redirect=True)
+    again.append(tails("b"))
+    old, new = again.blocks_after(0, EVERYTHING)
+    # What is new has a source of its own: a reader of the new topic would miss the numbers that went to the old one.
+    assert (old.source, old.first, new.source, new.first) == (spool.source, 1, again.source, 1)
+    assert old.source != new.source
+    again.close()
+    with pytest.raises(OtherDestinationError):
+        Spool(tmp_path / "spool", destination=NOSUCH)
+
+
+def test_an_empty_spool_may_go_to_another_topic(tmp_path: Path) -> None:
+    spool = Spool(tmp_path / "spool", destination=NOSUCH)
+    block = spool.append(tails("a"), [Position(1, 2, "/a", 10)])
+    assert block is not None
+    spool.settled(block)
+    spool.close()
+    again = Spool(tmp_path / "spool", destination=AUDIT)
+    assert again.source != spool.source
+    assert again.positions() == [Position(1, 2, "/a", 10)]
+    again.close()
+
+
+def test_a_spool_of_a_version_that_noted_no_topic_gets_the_first_one(tmp_path: Path) -> None:
+    spool = Spool(tmp_path / "spool")
+    spool.append(tails("a"))
+    spool.close()
+    adopted = Spool(tmp_path / "spool", destination=AUDIT)
+    assert (adopted.source, adopted.pending, adopted.destination) == (spool.source, 1, AUDIT)
+    adopted.close()
+    with pytest.raises(OtherDestinationError):
+        Spool(tmp_path / "spool", destination=NOSUCH)
+
+
+def test_a_numbered_spool_for_another_topic_is_left_and_reported(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    spool = open_numbered(tmp_path, destination=NOSUCH)
+    spool.append(tails("a"))
+    spool.close()
+    other = open_numbered(tmp_path, destination=AUDIT)
+    assert other.directory.name == "2"
+    other.close()
+    wait_until(lambda: "1 record for topic `nosuch`" in caplog.text, "the log", timeout=60)
+    assert open_numbered(tmp_path, destination=NOSUCH).source == spool.source
 
 
 def test_two_processes_on_one_spool_are_told(tmp_path: Path) -> None:
