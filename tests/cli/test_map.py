@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from brokernat.config.rules_file import read_rules_file
+from brokernat.map_text import read_rules_file
 
 Run = Callable[..., str]
 

@@ -24,7 +24,6 @@ OWN_MAP = ("brokernat.map", "brokernat.unmapped")
 REPORTER = "io.brokernat.agent.ReporterLoader"
 _LOGGER = "org.slf4j:slf4j-simple:1.7.36"
 _JARJAR = "org.pantsbuild:jarjar:1.7.2"
-_RELOCATED = "com.acme.shaded.org.apache.kafka"
 # Small JVMs that live for seconds: the second compiler would cost more than it gives.
 _JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=info")
 _TIMEOUT = 420
@@ -82,7 +81,6 @@ class Programs:
         portable = [SOURCES / f"{name}.java" for name in ("Exerciser", "Traffic", "Json")]
         _javac(portable, kafka_clients(KAFKA_CLIENTS[0]), classes)
         _javac([*portable, SOURCES / "StreamsApp.java"], kafka_streams(), streams)
-        relocated.mkdir()
         return cls(classes, streams, relocated, work)
 
     def exercise(
@@ -92,14 +90,17 @@ class Programs:
         loader: Loader = Loader.JVM_MAP,
         java: Path | None = None,
         class_path: Sequence[Path] | None = None,
+        argument: str = "",
+        main: str = "Exerciser",
     ) -> Outcome:
-        """Run `Exerciser` for all `clients` at the same time in one JVM with kafka-clients `version`."""
+        """Run `Exerciser` for all `clients` at the same time in one JVM with kafka-clients `version`; `argument` is the
+        agent's, beside the clients' own maps; `main` another class that calls `Exerciser`."""
         class_path = class_path or [self.classes, *kafka_clients(version)]
         arguments: list[str] = []
         for client in clients:
             arguments += ["+"] if arguments else []
             arguments += [str(self.write(client.properties, loader, client.name)), client.topic, *client.roles]
-        command = self.command("Exerciser", class_path, clients[0].properties, loader, java=java)
+        command = self.command(main, class_path, clients[0].properties, loader, java=java, argument=argument)
         return run([*command, *arguments])
 
     def command(
@@ -110,12 +111,13 @@ class Programs:
         loader: Loader,
         *,
         java: Path | None = None,
+        argument: str = "",
     ) -> list[str]:
         """The command line up to the main class."""
         jars = [*class_path, *([agent_jar()] if loader is Loader.REPORTER else [])]
         agent = {
             Loader.JVM_MAP: lambda: [javaagent_option(own_map(properties))],
-            Loader.CLIENT_MAP: lambda: [javaagent_option(None)],
+            Loader.CLIENT_MAP: lambda: [javaagent_option(None) + (argument and f"={argument}")],
         }.get(loader, list)()
         return [str(java or self.java), *_JVM, *agent, "-cp", ":".join(map(str, jars)), main]
 
@@ -130,17 +132,30 @@ class Programs:
         file.write_text("".join(f"{key}={_escaped(value)}\n" for key, value in chosen.items()))
         return file
 
-    def relocate(self, version: str) -> list[Path]:
-        """Programs and kafka-clients moved to `com.acme.shaded`, strings in the code included, as shading does."""
+    def relocate(self, version: str, package: str) -> list[Path]:
+        """Programs and kafka-clients moved from `org.apache.kafka` to `package`, strings in the code included, as
+        shading does."""
         client, *rest = kafka_clients(version, first=f"kafka-clients-{version}.jar")
-        program, rules = self.relocated / "program.jar", self.relocated / "rules"
-        moved = [self.relocated / f"relocated-{jar.name}" for jar in (program, client)]
+        folder = self.relocated / f"{package}-{version}"
+        program, rules = folder / "program.jar", folder / "rules"
+        moved = [folder / f"relocated-{jar.name}" for jar in (program, client)]
         if not all(jar.exists() for jar in moved):
+            folder.mkdir(parents=True, exist_ok=True)
             subprocess.run(["jar", "cf", program, "-C", self.classes, "."], check=True, timeout=_TIMEOUT)
-            rules.write_text(f"rule org.apache.kafka.** {_RELOCATED}.@1\n")
+            rules.write_text(f"rule org.apache.kafka.** {package}.@1\n")
             for jar, target in zip((program, client), moved, strict=True):
                 self._jarjar("process", rules, jar, target)
         return [*moved, *rest]
+
+    def compiled(self, name: str, source: str) -> Path:
+        """The folder with one more class."""
+        folder = self.work / name
+        file = folder / "src" / f"{name.rpartition('.')[2]}.java"
+        if not file.exists():
+            file.parent.mkdir(parents=True)
+            file.write_text(source)
+            _javac([file], [], folder)
+        return folder
 
     def _jarjar(self, *arguments: str | Path) -> None:
         tool = ":".join(map(str, resolve([_JARJAR])))

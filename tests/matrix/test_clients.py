@@ -70,13 +70,44 @@ def test_a_map_without_an_agent_translates_nothing(
     assert complaint not in well(version).log
 
 
-@pytest.mark.parametrize("loader", [pytest.param(Loader.JVM_MAP, marks=pytest.mark.soak), Loader.CLIENT_MAP])
-def test_a_relocated_client(loader: Loader, plain: LoopbackWorld, programs: Programs, client_of: Clients) -> None:
-    class_path = programs.relocate("3.9.2")
-    outcome = programs.exercise("3.9.2", client_of(plain.hq), loader=loader, class_path=class_path)
+STRANGER = """
+package com.example.common.network;
+/** Of another library: Kafka's name, and an address that the map names. */
+public class Selector {
+    public void connect(String id, java.net.InetSocketAddress address, int sent, int received) {
+        System.err.println("the stranger connects to " + address.getPort());
+    }
+    public static void main(String[] arguments) throws Exception {
+        new Selector().connect("1", new java.net.InetSocketAddress("127.0.0.1", 7), 0, 0);
+        Class.forName("Exerciser").getMethod("main", String[].class).invoke(null, (Object) arguments);
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("loader", [Loader.JVM_MAP, Loader.CLIENT_MAP])
+@pytest.mark.parametrize(
+    ("version", "package"),
+    [
+        ("3.8.1", "org.acme.hidden.kafka"),
+        pytest.param("3.9.2", "com.acme.shaded.org.apache.kafka", marks=pytest.mark.soak),
+        pytest.param("4.4.0", "k44", marks=pytest.mark.soak),
+    ],
+)
+def test_a_relocated_client(  # noqa: PLR0913 - fixtures
+    version: str, package: str, loader: Loader, plain: LoopbackWorld, programs: Programs, client_of: Clients
+) -> None:
+    """Known by its shape, wherever it was moved to; another library's class of the same name is left alone."""
+    class_path = [*programs.relocate(version, package), programs.compiled("com.example.common.network.Selector", STRANGER)]
+    outcome = programs.exercise(
+        version, client_of(plain.hq), loader=loader, class_path=class_path, main="com.example.common.network.Selector"
+    )
     assert_healthy(outcome, plain.hq)
     assert_dialled(outcome, plain.hq)
     assert " org.apache.kafka." not in outcome.log
+    assert "the stranger connects to 7" in outcome.log
+    alone = "com.example.common.network.Selector has the name of a class of Kafka and other code; it is left alone"
+    assert [line for line in outcome.log.splitlines() if "[brokernat]" in line] == [f"[brokernat] {alone}"]
 
 
 def test_a_map_from_a_file(plain: LoopbackWorld, programs: Programs, client_of: Clients, tmp_path: Path) -> None:

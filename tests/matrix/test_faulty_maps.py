@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import pytest
 from tests.matrix.conftest import HOPELESS, Clients
 from tests.matrix.expectations import assert_dialled, assert_healthy, refusals
-from tests.matrix.programs import Loader, Outcome, Programs
+from tests.matrix.programs import Client, Loader, Outcome, Programs
 
 from brokernat.testbed import LoopbackWorld, RunningCluster
 
@@ -141,3 +141,20 @@ def test_a_map_that_cannot_be_read_refuses_that_client_with_the_reason(
     assert not outcome.of("admin", "wrong")["ok"]
     assert mistyped["brokernat.map"] in outcome.log
     assert_healthy(outcome, plain.hq, "right")
+
+
+@pytest.mark.parametrize("version", ["2.4.1", "4.4.0"])
+def test_an_agent_argument_that_cannot_be_used_refuses_every_client_without_a_map_of_its_own(
+    version: str, plain: LoopbackWorld, programs: Programs, client_of: Clients
+) -> None:
+    """Although the brokers could be dialled as they are: the client would send its login there."""
+    direct = plain.hq.direct.kafka_properties() | HOPELESS
+    without = Client(direct, client_of.topic(), ("admin",), "without")
+    opted_out = Client(direct | {"brokernat.map": ""}, client_of.topic(), ("admin",), "opted-out")
+    clients = (without, opted_out, client_of(plain.hq, name="own"))
+    outcome = programs.exercise(version, *clients, loader=Loader.CLIENT_MAP, argument="10.0.0.1:9092=;unmapped=fail")
+    assert not outcome.of("admin", "without")["ok"]
+    assert outcome.of("admin", "opted-out")["ok"], outcome.log[-4000:]
+    assert_healthy(outcome, plain.hq, "own")
+    reason = "cannot be used: line 1, column 1, rule `10.0.0.1:9092=`"
+    assert outcome.log.count(f"WARN io.brokernat.agent - refused: the address map of this JVM (the agent's argument) {reason}") == 1

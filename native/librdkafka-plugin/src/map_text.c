@@ -7,6 +7,8 @@
 /* A file of rules has some lines; a path that leads to something endless must not eat the host's memory. */
 enum { MAX_FILE = 4 << 20 };
 
+static const char BYTE_ORDER_MARK[] = "\xef\xbb\xbf";
+
 static struct text trimmed(const char *text) {
     static const char WHITE[] = " \t\r\n";
     struct text rest = text_of(text + strspn(text, WHITE));
@@ -60,6 +62,27 @@ static bool looks_like_yaml(struct text content) {
     return false;
 }
 
+/* The well-formed sequences of Unicode, table 3-7: no overlong forms, surrogates or values over U+10FFFF. */
+static bool is_utf8(struct text content) {
+    const unsigned char *at = (const unsigned char *)content.at, *end = at + content.size;
+    while (at < end) {
+        unsigned char lead = *at++;
+        int more = lead < 0x80 ? 0 : lead >= 0xc2 && lead <= 0xdf ? 1 : (lead & 0xf0) == 0xe0 ? 2
+                   : lead >= 0xf0 && lead <= 0xf4 ? 3 : -1;
+        if (more < 0 || end - at < more ||
+            (more && ((lead == 0xe0 && *at < 0xa0) || (lead == 0xed && *at > 0x9f) || (lead == 0xf0 && *at < 0x90) ||
+                      (lead == 0xf4 && *at > 0x8f)))) {
+            return false;
+        }
+        for (; more; more--) {
+            if ((*at++ & 0xc0) != 0x80) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 static struct address_table *parse(struct text rules, const char *path, char *words, size_t size) {
     struct faults *faults = malloc(sizeof *faults);
     struct address_table *table = faults ? address_table_parse(rules, faults) : NULL;
@@ -67,13 +90,19 @@ static struct address_table *parse(struct text rules, const char *path, char *wo
         snprintf(words, size, "out of memory");
     } else if (!table && path && looks_like_yaml(rules)) {
         snprintf(words, size,
-                 "`%s` looks like YAML, but holds one rule a line; write it with `brokernat map export --cluster NAME`",
+                 "`%s` looks like YAML, but a rules file has one rule a line; "
+                 "write it with `brokernat map export --cluster NAME`",
                  path);
     } else if (!table) {
         int start = path ? snprintf(words, size, "`%s`: ", path) : 0;
         if ((size_t)start < size) {
             faults_words(faults, words + start, size - (size_t)start);
         }
+    } else if (!table->count) {
+        snprintf(words, size, "%s%s%s has no rule; write `advertised = reachable`, or leave brokernat.map empty to use no map",
+                 path ? "the rules file `" : "the text", path ? path : "", path ? "`" : "");
+        free(table);
+        table = NULL;
     }
     free(faults);
     return table;
@@ -88,10 +117,19 @@ struct address_table *map_text_parse(const char *text, char *words, size_t size)
     char *path = strndup(reference.at + strlen("file:"), reference.size - strlen("file:"));
     char *content = path ? read_file(path, &content_size) : NULL;
     struct address_table *table = NULL;
-    if (content) {
-        table = parse((struct text){content, content_size}, path, words, size);
+    if (!content) {
+        snprintf(words, size,
+                 "the rules file `%s` cannot be read: %s; write it with `brokernat map export`, "
+                 "readable for the user of this program",
+                 path ? path : "", strerror(errno));
     } else {
-        snprintf(words, size, "the file of rules cannot be read: %s: %s", path ? path : "", strerror(errno));
+        struct text rules = {content, content_size};
+        if (!is_utf8(rules)) {
+            snprintf(words, size, "the rules file `%s` cannot be read: it is not UTF-8 text; save it as UTF-8", path);
+        } else {
+            table = parse(text_from(rules, text_starts(rules, BYTE_ORDER_MARK) ? strlen(BYTE_ORDER_MARK) : 0), path, words,
+                          size);
+        }
     }
     free(content);
     free(path);

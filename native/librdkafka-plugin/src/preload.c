@@ -3,9 +3,11 @@
  * rd_kafka_new and gives each configuration object the map of BROKERNAT_MAP (rules or file:/path) and the answer of
  * BROKERNAT_UNMAPPED (`pass` unless set: a program may talk to other clusters) just before the client is made.
  *
- * A client that names the plug-in itself is left alone. Programs that find rd_kafka_new by dlsym (.NET, Ruby) or have
+ * Where the map cannot be applied, no client is made or the client dials nothing: it would send its login to whatever its
+ * brokers advertise. A client that names the plug-in itself is left alone. Programs that find rd_kafka_new by dlsym (.NET, Ruby) or have
  * librdkafka linked statically (Go, Rust) do not come by here.
  */
+#include "map_text.h"
 #include "plugin.h"
 
 #include <dlfcn.h>
@@ -37,35 +39,45 @@ static bool names_the_plugin(const rd_kafka_conf_t *conf, const struct rdkafka *
            strstr(paths, "libbrokernat-rdkafka");
 }
 
-static void add_map(rd_kafka_conf_t *conf, const void *real) {
+/* False with the reason in words: no client may be made. */
+static bool add_map(rd_kafka_conf_t *conf, const void *real, char *words, size_t size) {
     const char *map = getenv("BROKERNAT_MAP");
     const char *unmapped = getenv("BROKERNAT_UNMAPPED");
     struct rdkafka rdkafka;
-    char words[512];
-    if (!conf || !map || !*map) {
-        return;
+    char problem[512];
+    if (!unmapped || !*unmapped) {
+        unmapped = "pass";
+    }
+    if (!conf || !map) {
+        return true;
+    }
+    if (map_text_blank(map)) {
+        snprintf(words, size, "brokernat: BROKERNAT_MAP has no rule and BROKERNAT_UNMAPPED is fail; unset both to use no map");
+        return strcmp(unmapped, "fail") != 0;
     }
     void *library = library_of(real);
-    bool found = rdkafka_find(library, &rdkafka, words, sizeof words);
+    bool found = rdkafka_find(library, &rdkafka, problem, sizeof problem);
     if (library) {
         dlclose(library);
     }
     if (!found) {
-        fprintf(stderr, "[brokernat] nothing is translated: %s\n", words);
-        return;
+        snprintf(words, size, "brokernat: BROKERNAT_MAP cannot be applied: %s", problem);
+        return false;
     }
     if (names_the_plugin(conf, &rdkafka)) {
-        return;
+        return true;
     }
     /* A conflict: it was installed before, in an object of which no client came or in the one that this is a copy of. */
     rd_kafka_resp_err_t error = plugin_install(conf, &rdkafka);
     if (error && error != RD_KAFKA_RESP_ERR__CONFLICT) {
-        return;
+        snprintf(words, size, "brokernat: BROKERNAT_MAP cannot be applied: librdkafka's error %d", error);
+        return false;
     }
-    if (rdkafka.conf_set(conf, "brokernat.map", map, words, sizeof words) ||
-        rdkafka.conf_set(conf, "brokernat.unmapped", unmapped && *unmapped ? unmapped : "pass", words, sizeof words)) {
-        fprintf(stderr, "[brokernat] BROKERNAT_MAP cannot be used, no connection is made: %s\n", words);
+    if (rdkafka.conf_set(conf, "brokernat.map", map, problem, sizeof problem) ||
+        rdkafka.conf_set(conf, "brokernat.unmapped", unmapped, problem, sizeof problem)) {
+        fprintf(stderr, "[brokernat] BROKERNAT_MAP cannot be used, no connection is made: %s\n", problem);
     }
+    return true;
 }
 
 EXPORTED rd_kafka_t *rd_kafka_new(int type, rd_kafka_conf_t *conf, char *errstr, size_t errstr_size) {
@@ -74,7 +86,9 @@ EXPORTED rd_kafka_t *rd_kafka_new(int type, rd_kafka_conf_t *conf, char *errstr,
         snprintf(errstr, errstr_size, "brokernat: librdkafka's rd_kafka_new is not found; run without LD_PRELOAD");
         return NULL;
     }
-    add_map(conf, found);
+    if (!add_map(conf, found, errstr, errstr_size)) {
+        return NULL;
+    }
     return ((new_t *)found)(type, conf, errstr, errstr_size);
 }
 
@@ -84,6 +98,8 @@ EXPORTED void *rd_kafka_share_consumer_new(rd_kafka_conf_t *conf, char *errstr, 
         snprintf(errstr, errstr_size, "brokernat: this librdkafka has no share consumer");
         return NULL;
     }
-    add_map(conf, found);
+    if (!add_map(conf, found, errstr, errstr_size)) {
+        return NULL;
+    }
     return ((share_new_t *)found)(conf, errstr, errstr_size);
 }

@@ -51,7 +51,7 @@ def chosen_cluster(config_file: Path, name: str | None, servers: tuple[str, ...]
     """The cluster that `--config`, `--cluster`, `--bootstrap-server` and `--map` select together."""
     from brokernat.address import Endpoint
     from brokernat.config import Cluster
-    from brokernat.config.rules_file import map_from_property
+    from brokernat.map_text import map_from_property
 
     if servers:
         if name:
@@ -126,7 +126,7 @@ class MapSource:
 
     def maps(self) -> dict[str, AddressMap]:
         """The maps by cluster name; the name is empty for a map that belongs to no cluster."""
-        from brokernat.config.rules_file import read_rules_file
+        from brokernat.map_text import read_rules_file
 
         if sum((self.cluster is not None, bool(self.rules), self.file is not None)) > 1:
             raise click.UsageError("`--cluster`, `--rule` and `--file` exclude each other")

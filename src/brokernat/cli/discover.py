@@ -305,7 +305,7 @@ def write_rules(file: Path, found: Discovery, proven: Sequence[ProvenRule], *, y
     Raises:
         ConfigError: the file holds something else, or cannot be written.
     """
-    from brokernat.config.rules_file import read_rules_file
+    from brokernat.map_text import read_rules_file
 
     def edit(text: str | None) -> str:
         if text is not None:

@@ -51,6 +51,9 @@ class Dialler:
         Raises:
             RefusedEndpointError: no rule names it, the map says `fail`, and it is no bootstrap server.
         """
+        if not self.address_map.rules:
+            # An empty map opts its client out.
+            return host, port
         try:
             endpoint = Endpoint(host, port)
         except ConfigError:

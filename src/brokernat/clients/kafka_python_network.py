@@ -27,6 +27,8 @@ from brokernat.errors import ConfigError, MissingToolError, Problem
 
 LIBRARY = f"kafka-python {kafka.__version__}"
 
+_TESTED = "pip install 'brokernat[kafka-python]' installs a release that was tested"
+
 
 class RefusedConnectionError(RefusedEndpointError, KafkaConnectionError):  # type: ignore[misc]
     """A refusal as kafka-python's own kind of error, so that it backs off and goes on with the other brokers."""
@@ -59,9 +61,14 @@ def wrap_classes(module: ModuleType, address_map: AddressMap) -> None:
     Args:
         module: the imported package `kafka`.
         address_map: the map in force.
+
+    Raises:
+        MissingToolError: this release has no `kafka_client`, and would dial past the map.
     """
     mapped = MappedClient(address_map, "brokernat exec")
     for client in clients(module):
+        if "kafka_client" not in client.DEFAULT_CONFIG:
+            raise MissingToolError(f"{LIBRARY} has no argument `kafka_client`", hint=_TESTED)
         client.DEFAULT_CONFIG["kafka_client"] = mapped
 
 
@@ -84,7 +91,7 @@ def _generation() -> Callable[[Dialler, dict[str, Any]], Any]:
             return _second
     raise MissingToolError(
         f"{LIBRARY} opens connections in a way that brokernat does not know",
-        hint="pip install 'brokernat[kafka-python]' installs a release that was tested",
+        hint=_TESTED,
     )
 
 

@@ -12,9 +12,11 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.integration.librdkafka.rdkafka import Conf, lib, producer
+from tests.vectors.map_texts import ROWS, prepared
 
 from brokernat.clients.librdkafka import plugin_library
 
@@ -163,10 +165,30 @@ def test_a_wrong_map_is_an_error_and_nothing_is_dialled_by_who_ignores_it() -> N
         wait_for(conf, client, "Failed to resolve 'kafka-1:9092': Destination address required")
 
 
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["name"])
+def test_texts_of_a_map(row: dict[str, Any], tmp_path: Path) -> None:
+    """A text that is wrong is an error with the reason, and who goes on in spite of it dials nothing."""
+    text = prepared(row, tmp_path)
+    conf = mapped("")
+    try:
+        conf.set("brokernat.map", text.map)
+        conf.set("brokernat.unmapped", text.unmapped or "fail")
+    except ValueError as error:
+        told = str(error)
+    else:
+        assert text.reason is None, "it was taken"
+        return conf.destroy()
+    text.assert_told(told)
+    with producer(conf) as client:
+        text.assert_told(wait_for(conf, client, "refused: the address map of this client cannot be used: "))
+        wait_for(conf, client, "Failed to resolve 'kafka-1:9092': Destination address required")
+    return None
+
+
 @pytest.mark.parametrize(
     ("rules", "words"),
     [
-        ("clusters:\n  hq:\n    address_map:\n      - a:1 = b:1\n", "looks like YAML, but holds one rule a line"),
+        ("clusters:\n  hq:\n    address_map:\n      - a:1 = b:1\n", "looks like YAML, but a rules file has one rule a line"),
         ("a:1 = b:1\nc = d:1\n", "line 2, column 1, rule `c = d:1`: only the reachable side has a port"),
     ],
 )
@@ -178,7 +200,7 @@ def test_a_wrong_file_of_rules(tmp_path: Path, rules: str, words: str) -> None:
 
 
 def test_an_endless_file_is_no_file_of_rules() -> None:
-    with pytest.raises(ValueError, match="/dev/zero: File too large"):
+    with pytest.raises(ValueError, match="`/dev/zero` cannot be read: File too large"):
         mapped("file:/dev/zero")
 
 

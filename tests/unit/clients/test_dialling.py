@@ -49,6 +49,11 @@ def test_fail_names_the_rule_to_add(host: str, rule: str) -> None:
     assert rule in str(caught.value)
 
 
+@pytest.mark.parametrize("host", ["192.168.1.23", "fe80::1%eth0"])
+def test_an_empty_map_opts_its_client_out(host: str) -> None:
+    assert Dialler(AddressMap(()), BOOTSTRAP, "cluster hq").dial(host, 9092) == (host, 9092)
+
+
 def test_each_endpoint_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
     one = dialler()
     with caplog.at_level(logging.INFO, "brokernat.clients"):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from brokernat.config.rules_file import read_rules_file
+from brokernat.map_text import read_rules_file
 from brokernat.errors import NotExpressibleError
 from brokernat.render import Subject, rules_file
 

@@ -4,8 +4,8 @@ A map belongs to a cluster, but from outside a program's clients cannot be told 
 clusters are put behind each other, and that is refused where the result would mean something else than each map
 alone: two clusters that advertise one address need clients with a map of their own.
 
-What no rule names is refused, as the clusters' maps say, unless one of the named clusters has no map or lets it pass:
-then its brokers must be dialled as they advertise themselves.
+What no rule names is refused, as the clusters' maps say, unless one of the named clusters has no map, or an empty one,
+or lets it pass: then its brokers must be dialled as they advertise themselves.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _HIDING = frozenset({"contradicting-rule", "shadowed-rule"})
 
 
 def one_map(clusters: Sequence[Cluster], unmapped: Unmapped | None = None) -> AddressMap | None:
-    """The map of a process that talks to `clusters`; None where none of them has one.
+    """The map of a process that talks to `clusters`; None where none of them has a rule.
 
     Args:
         clusters: those that the program talks to.
@@ -31,7 +31,8 @@ def one_map(clusters: Sequence[Cluster], unmapped: Unmapped | None = None) -> Ad
         ConfigError: kind `shared-addresses`, two maps exclude each other; kind `needs-node-id`, a client cannot
             decide one of the rules.
     """
-    maps = {cluster.name: cluster.address_map for cluster in clusters if cluster.address_map is not None}
+    given = ((cluster.name, cluster.address_map) for cluster in clusters)
+    maps = {name: address_map for name, address_map in given if address_map is not None and address_map.rules}
     if not maps:
         return None
     owners = [name for name, address_map in maps.items() for _ in address_map.rules]

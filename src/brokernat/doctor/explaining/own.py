@@ -42,7 +42,7 @@ SYMPTOMS: Final = (
         Family.BROKERNAT,
         "the address map of a client cannot be read",
         ("refused: the address map of ", "brokernat.map: line "),
-        r"(?:refused: the address map of .+? cannot be used|brokernat\.map): (?P<reason>[^\"]+)",
+        r"(?:refused: the address map of .+? cannot be used(?: for \w+)?|brokernat\.map): (?P<reason>[^\"]+)",
         says(
             "The map of a client has a fault, so nothing is dialled for it. {reason}.",
             "correct the rule; `brokernat map check` says every fault at once",
@@ -69,10 +69,11 @@ SYMPTOMS: Final = (
         Family.BROKERNAT,
         "the agent's argument cannot be read",
         ("the agent's argument cannot be used",),
-        r"the agent's argument cannot be used, so only clients with a brokernat\.map of their own are translated: "
+        r"the agent's argument cannot be used, so every client without a brokernat\.map of its own is refused: "
         r"(?P<reason>.+)",
         says(
-            "`-javaagent:brokernat-agent.jar=…` has a fault, so this JVM has no map. {reason}.",
+            "`-javaagent:brokernat-agent.jar=…` has a fault, so every client without a map of its own is refused. "
+            "{reason}.",
             "correct the rule; no blanks, `,` between rules, `;unmapped=` behind them",
             then=_CHECK,
         ),

@@ -16,6 +16,7 @@ def test_one_cluster_keeps_its_map() -> None:
 
 def test_no_map_at_all() -> None:
     assert one_map([cluster("local", None)]) is None
+    assert one_map([cluster("opted-out", "")], Unmapped.FAIL) is None
 
 
 @pytest.mark.parametrize(
@@ -24,6 +25,7 @@ def test_no_map_at_all() -> None:
         (cluster("audit", "10.0.0.1:9092=172.10.1.40:9193"), Unmapped.FAIL),
         (cluster("audit", "10.0.0.1:9092=172.10.1.40:9193", Unmapped.PASS), Unmapped.PASS),
         (cluster("local", None), Unmapped.PASS),
+        (cluster("opted-out", ""), Unmapped.PASS),
     ],
 )
 def test_what_no_rule_names_is_refused_only_where_every_cluster_has_a_map_that_says_so(

@@ -2,8 +2,11 @@
 
 It runs in the interpreter of any program, so it does next to nothing: it waits for `import kafka` or `import
 aiokafka`, and only then looks for brokernat, from the folder that this file stands in, under its own name alone:
-nothing else of our environment becomes visible, and a brokernat that the program has itself is left to it. Whatever
-does not work is one line on stderr, and the program goes on as it would without us.
+nothing else of our environment becomes visible, and a brokernat that the program has itself is left to it.
+
+Where the map cannot be applied (it cannot be read, Python or the library is too old), the library's clients are
+refused with the reason: they would send their login to whatever the brokers advertise. A client that the program gives
+a map of its own is not touched.
 
 A `sitecustomize` that was there before (Debian has one, and so do test and coverage tools) is run as if this one did
 not stand in front of it. The syntax is kept to Python 3.6, because an older Python must be able to say that it is too
@@ -21,6 +24,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(_HERE)))
 _MODULES = {"kafka": "brokernat.clients.kafka_python_network", "aiokafka": "brokernat.clients.aiokafka_network"}
+_CLIENTS = {"kafka": ("KafkaProducer", "KafkaConsumer", "KafkaAdminClient"), "aiokafka": ("AIOKafkaClient",)}
 _OLDEST = (3, 11)
 
 
@@ -52,19 +56,66 @@ def _extend(spec: ModuleSpec) -> None:
 
 
 def _bring_map(module):
-    name = module.__name__
     try:
         if sys.version_info < _OLDEST:
-            raise RuntimeError("needs Python {}.{} or newer".format(*_OLDEST))
+            version = ".".join(map(str, sys.version_info[:3]))
+            raise RuntimeError("needs Python {}.{} or newer, this is {}".format(*_OLDEST, version))
         _make_importable()
-        from brokernat.address import AddressMap, Unmapped
-
-        unmapped = Unmapped(os.environ.get("BROKERNAT_UNMAPPED", "fail"))
-        address_map = AddressMap.parse(os.environ["BROKERNAT_MAP"], unmapped)
-        importlib.import_module(_MODULES[name]).wrap_classes(module, address_map)
+        importlib.import_module(_MODULES[module.__name__]).wrap_classes(module, _map())
     except Exception as error:  # noqa: BLE001 - a guest does not end its host
-        version = ".".join(map(str, sys.version_info[:3]))
-        sys.stderr.write(f"[brokernat] no address map for {name} in Python {version}: {error}\n")
+        _refuse(module, "; ".join(filter(None, str(error).splitlines())))
+
+
+def _map():
+    from brokernat.address import Unmapped, canonical_text
+    from brokernat.map_text import map_from_property
+
+    rules, unmapped = os.environ["BROKERNAT_MAP"], os.environ.get("BROKERNAT_UNMAPPED") or "fail"
+    if not rules.strip():
+        raise ValueError("BROKERNAT_MAP has no rule and BROKERNAT_UNMAPPED is fail; unset both to use no map")
+    if unmapped not in ("fail", "pass"):
+        raise ValueError(f"BROKERNAT_UNMAPPED is `fail` or `pass`, not `{unmapped}`")
+    address_map = map_from_property(rules, Unmapped(unmapped))
+    canonical_text(address_map)
+    return address_map
+
+
+def _refuse(module, reason):
+    name = module.__name__
+    clients = [getattr(module, client) for client in _CLIENTS[name] if hasattr(module, client)]
+    if not clients:
+        sys.stderr.write(f"[brokernat] the module {name} is no Kafka library that is known here; it is left alone\n")
+        return
+    words = f"refused: the address map of this process (BROKERNAT_MAP) cannot be used for {name}: {reason}"
+    sys.stderr.write(f"[brokernat] {words}\n")
+    for client in clients:
+        (_refuse_to_connect if name == "aiokafka" else _refuse_to_make)(client, words)
+
+
+def _refuse_to_make(client, words):
+    """For kafka-python, where a client with a map of its own brings `kafka_client`."""
+    make = client.__init__
+
+    def refuse(self, *arguments, **options):
+        if options.get("kafka_client") is None:
+            raise ConnectionRefusedError(words)
+        make(self, *arguments, **options)
+
+    client.__init__ = refuse
+
+
+def _refuse_to_connect(client, words):
+    """For aiokafka, where a client gets a map of its own after it was made; `attach` replaces these two methods."""
+    make = client.__init__
+
+    async def refuse(*arguments, **options):
+        raise ConnectionRefusedError(words)
+
+    def make_and_refuse(self, *arguments, **options):
+        make(self, *arguments, **options)
+        self.bootstrap = self._get_conn = refuse
+
+    client.__init__ = make_and_refuse
 
 
 def _make_importable() -> None:
@@ -89,6 +140,7 @@ def _run_the_next_one() -> None:
     spec.loader.exec_module(module)
 
 
-if os.environ.get("BROKERNAT_MAP"):
+_rules = os.environ.get("BROKERNAT_MAP")
+if _rules is not None and (_rules.strip() or os.environ.get("BROKERNAT_UNMAPPED") == "fail"):
     sys.meta_path.insert(0, _AtImport)
 _run_the_next_one()

@@ -85,22 +85,23 @@ public final class Agent {
             MapInForce global = global(argument);
             services = new Services(global);
             loader = how;
-            fingerprint = global == null ? "" : global.map.fingerprint();
-            transformer = new HookTransformer();
+            fingerprint = global == null || global.map == null ? "" : global.map.fingerprint();
+            transformer = new HookTransformer(global != null && global.unmapped == Unmapped.FAIL);
             transformer.install(instrumentation);
             System.setProperty(MAP, fingerprint);
             System.setProperty(VERSION, version());
         } catch (Throwable fault) { // a guest must not keep its host from starting
-            Log.stderr("agent " + version() + " could not start, nothing is translated: " + fault);
+            Log.stderr("agent " + version() + " could not start; NO client of this JVM is translated or refused, logins go to the advertised"
+                    + " addresses: " + fault);
         }
     }
 
-    private static MapInForce global(String argument) {
+    static MapInForce global(String argument) {
         try {
             return AgentArgument.parse(argument);
         } catch (MapException e) {
-            Log.stderr("the agent's argument cannot be used, so only clients with a brokernat.map of their own are translated: " + e.getMessage());
-            return null;
+            Log.stderr("the agent's argument cannot be used, so every client without a brokernat.map of its own is refused: " + e.getMessage());
+            return MapInForce.unusableInJvm(e.getMessage());
         }
     }
 }

@@ -22,6 +22,9 @@ final class AgentArgument {
             unmapped = Unmapped.parse(option.substring(UNMAPPED.length()));
         }
         if (parts[0].isBlank()) {
+            if (unmapped == Unmapped.FAIL) {
+                throw new MapException("there is no rule before `;unmapped=fail`; write RULES;unmapped=fail, or leave the argument empty");
+            }
             return null;
         }
         AddressMap map = MapText.parse(parts[0]);

@@ -38,8 +38,8 @@ final class Dialler {
         }
         Endpoint endpoint = new Endpoint(Host.of(address.getHostString()), address.getPort());
         if (client.map.problem != null) {
-            throw refusal(channelBuilder, client.map.problem,
-                    "refused: the address map of " + client.name + " cannot be used: " + client.map.problem);
+            String whose = client.map.origin == null ? client.name : client.map.origin;
+            throw refusal(channelBuilder, client.map.problem, "refused: the address map of " + whose + " cannot be used: " + client.map.problem);
         }
         Translation translation = client.map.map.translate(endpoint);
         if (translation != null) {

@@ -1,6 +1,7 @@
 package io.brokernat.agent;
 
 import java.io.IOException;
+import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.Map;
@@ -12,7 +13,8 @@ import java.util.function.Function;
  * operation needs; the answer takes the original's place.
  *
  * <p>Kafka's classes are met by reflection only. The only exceptions that leave are those that refuse a connection and those
- * of a plain name look-up; anything else would be a fault of ours, and then Kafka gets its original value.
+ * of a plain name look-up. Anything else is a fault of ours: then Kafka gets its original value, and a client whose map says
+ * {@code fail} is refused.
  */
 public final class Hook implements Function<Object[], Object> {
     public static final String CONNECT = "connect";
@@ -28,6 +30,10 @@ public final class Hook implements Function<Object[], Object> {
         } catch (IOException refusal) {
             throw Hook.<RuntimeException>unchecked(refusal);
         } catch (Throwable fault) { // a guest must not break its host
+            boolean decides = call[0].equals(CONNECT) || call[0].equals(ADOPT);
+            if (decides && Agent.services().maps.failsFor(call[0].equals(CONNECT) ? call[2] : call[1])) {
+                throw Hook.<RuntimeException>unchecked(new ConnectException("refused: fault of the brokernat agent in " + call[0] + ": " + fault));
+            }
             Agent.services().log.warnOnce(call[1], call[0], () -> "fault in " + call[0] + ", the client goes on without: " + fault);
             return original(call);
         }

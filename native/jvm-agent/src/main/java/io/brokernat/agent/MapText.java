@@ -3,38 +3,89 @@ package io.brokernat.agent;
 import io.brokernat.agent.address.AddressMap;
 import io.brokernat.agent.address.MapException;
 import java.io.IOException;
+import java.io.InputStream;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.regex.Pattern;
 
-/** The text of a map as an argument or a property gives it: rules, or {@code file:/path} of a file with one rule a line. */
+/**
+ * The text of a map as an argument or a property gives it: rules, or {@code file:/path} of a file with one rule a line. What is
+ * refused here is refused by the twins in C and Python as well: {@code tests/vectors/map_texts.json}.
+ */
 final class MapText {
     private static final String FILE = "file:";
     private static final Pattern YAML = Pattern.compile("(?m)^\\s*(-\\s|---|[A-Za-z_]+:\\s*$)");
+    // A path that leads to something endless must not eat the host's memory.
+    private static final int MAX_FILE = 4 << 20;
 
     private MapText() {}
 
+    /** @throws MapException with every wrong rule, why the file cannot be read, or that there is no rule at all */
     static AddressMap parse(String text) throws MapException {
         String trimmed = text.trim();
-        return trimmed.startsWith(FILE) ? parseFile(trimmed.substring(FILE.length())) : AddressMap.parse(text);
+        if (trimmed.startsWith(FILE)) {
+            return parseFile(trimmed.substring(FILE.length()));
+        }
+        return withRules(AddressMap.parse(text), "the text has no rule");
     }
 
     private static AddressMap parseFile(String path) throws MapException {
-        String rules;
+        String rules = read(path);
         try {
-            rules = Files.readString(Path.of(path));
-        } catch (IOException | InvalidPathException e) {
-            throw new MapException("the file of rules cannot be read: " + e);
-        }
-        try {
-            return AddressMap.parse(rules);
+            return withRules(AddressMap.parse(rules), "the rules file `" + path + "` has no rule");
         } catch (MapException e) {
             if (YAML.matcher(rules).find()) {
-                throw new MapException("`" + path + "` looks like YAML, but holds one rule a line;"
+                throw new MapException("`" + path + "` looks like YAML, but a rules file has one rule a line;"
                         + " write it with `brokernat map export --cluster NAME`");
             }
-            throw new MapException("`" + path + "`: " + e.getMessage());
+            throw e.faults().isEmpty() ? e : new MapException("`" + path + "`: " + e.getMessage());
         }
+    }
+
+    /** A map without rules is what a file that was cut short leaves; who wants no map says so by an empty text. */
+    private static AddressMap withRules(AddressMap map, String otherwise) throws MapException {
+        if (map.uses().isEmpty()) {
+            throw new MapException(otherwise + "; write `advertised = reachable`, or leave brokernat.map empty to use no map");
+        }
+        return map;
+    }
+
+    private static String read(String path) throws MapException {
+        try (InputStream in = Files.newInputStream(Path.of(path))) {
+            byte[] content = in.readNBytes(MAX_FILE + 1);
+            if (content.length > MAX_FILE) {
+                throw cannotRead(path, "File too large");
+            }
+            String text = StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(content)).toString();
+            return text.startsWith("\ufeff") ? text.substring(1) : text;
+        } catch (CharacterCodingException e) {
+            throw new MapException("the rules file `" + path + "` cannot be read: it is not UTF-8 text; save it as UTF-8");
+        } catch (IOException | InvalidPathException e) {
+            throw cannotRead(path, reason(e));
+        }
+    }
+
+    private static MapException cannotRead(String path, String reason) {
+        return new MapException("the rules file `" + path + "` cannot be read: " + reason
+                + "; write it with `brokernat map export`, readable for the user of this program");
+    }
+
+    /** In the system's words, as the twins have them. */
+    private static String reason(Exception e) {
+        if (e instanceof NoSuchFileException) {
+            return "No such file or directory";
+        }
+        if (e instanceof AccessDeniedException) {
+            return "Permission denied";
+        }
+        String reason = e instanceof FileSystemException ? ((FileSystemException) e).getReason() : e.getMessage();
+        return reason == null ? e.toString() : reason;
     }
 }

@@ -65,7 +65,7 @@ final class Maps {
         try {
             return global == null || unmapped == null ? global : global.with(Unmapped.parse(unmapped.toString()));
         } catch (MapException e) {
-            return MapInForce.wrong(e.getMessage());
+            return MapInForce.unusable(e.getMessage());
         }
     }
 
@@ -73,7 +73,7 @@ final class Maps {
         try {
             return new MapInForce(MapText.parse(text), Unmapped.parse(unmapped));
         } catch (MapException e) {
-            return MapInForce.wrong(e.getMessage());
+            return MapInForce.unusable(e.getMessage());
         }
     }
 
@@ -86,8 +86,19 @@ final class Maps {
         return clients.get(channelBuilder);
     }
 
+    /** Whether this client, or one that is not known yet, has a map that refuses what no rule names. */
+    boolean failsFor(Object channelBuilder) {
+        Client client = clientOf(channelBuilder);
+        MapInForce map = client == null ? global : client.map;
+        return map != null && map.unmapped == Unmapped.FAIL;
+    }
+
     boolean anyKnows(Host host) {
         return all().stream().anyMatch(map -> map.knows(host));
+    }
+
+    boolean anyUnusable() {
+        return all().stream().anyMatch(map -> map.problem != null);
     }
 
     boolean anyFails() {

@@ -41,11 +41,14 @@ final class Names {
         }
     }
 
-    /** A bootstrap address that Kafka has looked up: without a map for its name it stays unresolved, which Kafka reports at once. */
+    /**
+     * A bootstrap address that Kafka has looked up: without a map for its name it stays unresolved, which Kafka reports at once.
+     * Under a map that cannot be used the connect step says why, not Kafka that the name is unknown.
+     */
     InetSocketAddress bootstrap(InetSocketAddress address) throws UnknownHostException {
         String name = address.getHostString();
-        boolean known = address.isUnresolved() && maps.anyKnows(Host.of(name));
-        return known ? new InetSocketAddress(placeholder(name), address.getPort()) : address;
+        boolean decidedLater = address.isUnresolved() && (maps.anyKnows(Host.of(name)) || maps.anyUnusable());
+        return decidedLater ? new InetSocketAddress(placeholder(name), address.getPort()) : address;
     }
 
     /** One address of a name, the next one each time; a client that fails to connect so tries the others. */

@@ -31,6 +31,12 @@ class AgentArgumentTest {
     }
 
     @Test
+    void toRefuseWhatNoRuleNamesThereMustBeARule() {
+        assertTrue(messageOf(";unmapped=fail").contains("there is no rule before `;unmapped=fail`"));
+        assertTrue(messageOf(" ;unmapped=fail").contains("there is no rule before `;unmapped=fail`"));
+    }
+
+    @Test
     void refusesOptionsThatItDoesNotKnow() {
         assertTrue(messageOf("a:1=b:1;umapped=fail").contains("`umapped=fail` is not an option of the agent"));
         assertTrue(messageOf("a:1=b:1;unmapped=maybe").contains("`fail` or `pass`, not `maybe`"));

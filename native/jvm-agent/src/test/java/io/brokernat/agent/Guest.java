@@ -3,6 +3,7 @@ package io.brokernat.agent;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.net.SocketTimeoutException;
 import java.util.HashMap;
 import java.util.Map;
 import org.apache.kafka.clients.admin.AdminClient;
@@ -23,6 +24,8 @@ public final class Guest {
             try (AdminClient client = AdminClient.create(config);
                     Socket dialled = broker.accept()) {
                 System.out.println("dialled by " + client.getClass().getSimpleName() + " " + dialled.isConnected());
+            } catch (SocketTimeoutException e) {
+                System.out.println("nobody dialled");
             }
         }
         System.out.println("agent " + System.getProperty("brokernat.agent.version") + " " + System.getProperty("brokernat.agent.map"));

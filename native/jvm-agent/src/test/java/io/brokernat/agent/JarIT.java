@@ -90,11 +90,20 @@ class JarIT {
     }
 
     @Test
-    void anArgumentThatCannotBeReadIsOneLineAndClientsWithTheirOwnMapGoOn() throws Exception {
-        String output = guest(List.of("-javaagent:" + JAR + "=kafka-1:9092"), List.of(OWN_MAP));
-        assertTrue(output.contains("dialled by KafkaAdminClient true"), output);
-        assertEquals(1, output.lines().filter(line -> line.startsWith("[brokernat]")).count(), output);
-        assertTrue(output.contains("there is no `=`"), output);
+    void anArgumentThatCannotBeUsedRefusesAllButClientsWithTheirOwnMap() throws Exception {
+        List<String> agent = List.of("-javaagent:" + JAR + "=127.0.0.1:1=;unmapped=fail");
+        String own = guest(agent, List.of(OWN_MAP));
+        assertTrue(own.contains("dialled by KafkaAdminClient true"), own);
+        assertEquals(1, own.lines().filter(line -> line.startsWith("[brokernat]")).count(), own);
+        assertTrue(own.contains("so every client without a brokernat.map of its own is refused: line 1, column 1, rule `127.0.0.1:1=`"), own);
+
+        String optedOut = guest(agent, List.of("bootstrap.servers=127.0.0.1:PORT", "brokernat.map="));
+        assertTrue(optedOut.contains("dialled by KafkaAdminClient true"), optedOut);
+
+        // The bootstrap server itself could be dialled.
+        String without = guest(agent, List.of("bootstrap.servers=127.0.0.1:PORT"));
+        assertTrue(without.contains("nobody dialled"), without);
+        assertTrue(without.contains("refused: the address map of this JVM (the agent's argument) cannot be used: line 1, column 1"), without);
     }
 
     private static String guest(List<String> options, List<String> properties) throws Exception {

@@ -3,9 +3,12 @@ package io.brokernat.agent.hook;
 import java.lang.instrument.ClassFileTransformer;
 import java.lang.instrument.Instrumentation;
 import java.lang.instrument.UnmodifiableClassException;
+import java.nio.charset.StandardCharsets;
 import java.security.ProtectionDomain;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.objectweb.asm.ClassReader;
@@ -13,23 +16,81 @@ import org.objectweb.asm.ClassVisitor;
 import org.objectweb.asm.ClassWriter;
 
 /**
- * Puts the hooks into Kafka's classes. They are known by the end of their names, so that relocated copies
- * ({@code org/apache/flink/kafka/shaded/org/apache/kafka/...}) are covered.
+ * Puts the hooks into Kafka's classes, also where shading has moved them ({@code org.acme.hidden.kafka}, {@code k38}). A class is
+ * Kafka's where its name ends as Kafka's, its code mentions a class of Kafka beside it, and the hooks find their instructions.
  */
 public final class HookTransformer implements ClassFileTransformer {
-    private static final String SELECTOR = "org/apache/kafka/common/network/Selector";
-    private static final String HOST_RESOLVER = "org/apache/kafka/clients/DefaultHostResolver";
-    private static final String CLIENT_UTILS = "org/apache/kafka/clients/ClientUtils";
-    private static final String CONFIG = "org/apache/kafka/common/config/AbstractConfig";
-    private static final String[] HOOKED = {SELECTOR, HOST_RESOLVER, CLIENT_UTILS, CONFIG};
+    private static final String KNOWN = "known are kafka-clients 2.0 to 4.4";
+    // Read as a class, it is an error (JVMS 4.8): nothing can be done with it.
+    private static final byte[] NO_CLASS = {};
+    private static final Target[] TARGETS = Target.values();
 
+    private final boolean closed;
     private final Map<String, Integer> places = Collections.synchronizedMap(new TreeMap<>());
+    private final Set<String> reported = Collections.synchronizedSet(new HashSet<>());
+
+    /** What is hooked: the end of the class's name, and the end of another one that stands beside it and in its code. */
+    private enum Target {
+        SELECTOR("common/network/Selector", "common/network/Selectable"),
+        HOST_RESOLVER("clients/DefaultHostResolver", "clients/HostResolver"),
+        CLIENT_UTILS("clients/ClientUtils", "common/network/ChannelBuilder"),
+        CONFIG("common/config/AbstractConfig", "common/config/ConfigDef");
+
+        private final String tail;
+        private final String neighbour;
+
+        Target(String tail, String neighbour) {
+            this.tail = tail;
+            this.neighbour = neighbour;
+        }
+
+        /** By a class's internal name; null for nearly all. Called for each class that is loaded. */
+        private static Target of(String name) {
+            for (Target target : TARGETS) {
+                if (name.endsWith(target.tail) && (name.length() == target.tail.length() || name.charAt(target.start(name) - 1) == '/')) {
+                    return target;
+                }
+            }
+            return null;
+        }
+
+        private int start(String name) {
+            return name.length() - tail.length();
+        }
+
+        /** By the texts of the constant pool, so that a class file of any version can be asked. */
+        private boolean isKafkas(String name, byte[] bytes) {
+            return new String(bytes, StandardCharsets.ISO_8859_1).contains(name.substring(0, start(name)) + neighbour);
+        }
+
+        /**
+         * @param found counts the places without which the clients are not served
+         * @param others counts the rest
+         */
+        private ClassVisitor hooks(ClassVisitor next, AtomicInteger found, AtomicInteger others) {
+            switch (this) {
+                case SELECTOR:
+                    return new ConnectHook(next, found);
+                case HOST_RESOLVER:
+                    return new ResolveHook(next, found);
+                case CLIENT_UTILS:
+                    return new AdoptHook(new BootstrapHook(new ResolveHook(next, others), others), found);
+                default:
+                    return new LearnHook(next, found);
+            }
+        }
+    }
+
+    /** @param closed whether the JVM's map wants endpoints refused: then a Kafka that cannot be hooked is kept from loading */
+    public HookTransformer(boolean closed) {
+        this.closed = closed;
+    }
 
     /** From now on, and in the classes that are loaded already. */
     public void install(Instrumentation instrumentation) {
         instrumentation.addTransformer(this, true);
         for (Class<?> loaded : instrumentation.getAllLoadedClasses()) {
-            if (hookedName(loaded.getName().replace('.', '/')) != null) {
+            if (Target.of(loaded.getName().replace('.', '/')) != null) {
                 retransform(instrumentation, loaded);
             }
         }
@@ -52,47 +113,43 @@ public final class HookTransformer implements ClassFileTransformer {
 
     @Override
     public byte[] transform(ClassLoader loader, String name, Class<?> redefined, ProtectionDomain domain, byte[] bytes) {
-        try {
-            String hooked = name == null ? null : hookedName(name);
-            return hooked == null ? null : hook(name, hooked, bytes);
-        } catch (Throwable fault) { // the JVM would swallow it, and nobody would know why nothing is translated
-            System.err.println("[brokernat] " + name + " cannot be changed: " + fault);
+        Target target = name == null ? null : Target.of(name);
+        if (target == null) {
             return null;
+        }
+        if (!target.isKafkas(name, bytes)) {
+            report(name, "has the name of a class of Kafka and other code; it is left alone");
+            return null;
+        }
+        try {
+            byte[] hooked = hook(name, target, bytes);
+            return hooked == null ? unknown(name, "the instructions to hook are not found") : hooked;
+        } catch (Throwable fault) { // the JVM would swallow it, and nobody would know why nothing is translated
+            return unknown(name, fault.toString());
         }
     }
 
-    private byte[] hook(String name, String hooked, byte[] bytes) {
+    private byte[] hook(String name, Target target, byte[] bytes) {
         AtomicInteger found = new AtomicInteger();
+        AtomicInteger others = new AtomicInteger();
         ClassReader reader = new ClassReader(bytes);
         ClassWriter writer = new ClassWriter(reader, ClassWriter.COMPUTE_MAXS);
-        reader.accept(hooks(hooked, writer, found), 0);
-        places.put(name, found.get());
+        reader.accept(target.hooks(writer, found, others), 0);
+        places.put(name, found.get() + others.get());
         return found.get() == 0 ? null : writer.toByteArray();
     }
 
-    private static ClassVisitor hooks(String hooked, ClassVisitor next, AtomicInteger found) {
-        switch (hooked) {
-            case SELECTOR:
-                return new ConnectHook(next, found);
-            case HOST_RESOLVER:
-                return new ResolveHook(next, found);
-            case CLIENT_UTILS:
-                return new AdoptHook(new BootstrapHook(new ResolveHook(next, found), found), found);
-            case CONFIG:
-                return new LearnHook(next, found);
-            default:
-                throw new IllegalArgumentException(hooked);
-        }
+    private byte[] unknown(String name, String reason) {
+        String outcome = closed
+                ? "so it is not loaded, because the agent's argument wants addresses refused"
+                : "so its clients are NOT translated and NOT refused";
+        report(name, "is Kafka's in a form that this agent does not know (" + reason + "), " + outcome + "; " + KNOWN);
+        return closed ? NO_CLASS : null;
     }
 
-    /** The class's name without what shading put in front of it, or null where it has no hooks. */
-    private static String hookedName(String name) {
-        for (String hooked : HOOKED) {
-            int start = name.length() - hooked.length();
-            if (name.endsWith(hooked) && (start == 0 || name.charAt(start - 1) == '/')) {
-                return hooked;
-            }
+    private void report(String name, String words) {
+        if (reported.add(name)) {
+            System.err.println("[brokernat] " + name.replace('/', '.') + " " + words);
         }
-        return null;
     }
 }

@@ -3,16 +3,23 @@ package io.brokernat.agent.hook;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.objectweb.asm.ClassWriter;
+import org.objectweb.asm.Opcodes;
 
 /** The hooks in the class files of real clients, relocated ones too. */
 class HookTransformerTest {
@@ -47,9 +54,11 @@ class HookTransformerTest {
         }
     }
 
-    @Test
-    void aRelocatedClientDialsThroughItsOwnMap() throws Exception {
-        try (HookedKafka kafka = HookedKafka.relocated("3.9.2", "org/example/shaded/")) {
+    /** Whatever the shading makes of {@code org/apache/kafka/}. */
+    @ParameterizedTest
+    @ValueSource(strings = {"org/example/shaded/org/apache/kafka/", "org/acme/hidden/kafka/", "kafkashaded/org/apache/kafka/", "k38/"})
+    void aRelocatedClientDialsThroughItsOwnMap(String home) throws Exception {
+        try (HookedKafka kafka = HookedKafka.relocated("3.9.2", home)) {
             dialThroughMap(kafka);
         }
     }
@@ -74,14 +83,59 @@ class HookTransformerTest {
 
     @Test
     void leavesOtherClassesAlone() {
-        HookTransformer transformer = new HookTransformer();
-        assertNull(transformer.transform(null, "org/example/Myorg/apache/kafka/clients/ClientUtils", null, null, new byte[0]));
+        HookTransformer transformer = new HookTransformer(true);
+        assertNull(transformer.transform(null, "org/example/Myclients/ClientUtils2", null, null, new byte[0]));
+        assertNull(transformer.transform(null, "org/example/myclients/ClientUtils", null, null, new byte[0]));
         assertNull(transformer.transform(null, "java/nio/channels/Selector", null, null, new byte[0]));
         assertNull(transformer.transform(null, null, null, null, new byte[0]));
     }
 
+    /** Another library's class of the same name, although it has the instructions of one hook; a JVM that refuses loads it, too. */
     @Test
-    void aClassFileFromTheFutureStaysAsItIs() {
-        assertNull(new HookTransformer().transform(null, "org/apache/kafka/clients/ClientUtils", null, null, new byte[] {1, 2, 3, 4, 5, 6, 7, 8}));
+    void aClassOfKafkasNameAndOtherCodeIsLeftAloneAndReportedOnce() {
+        String name = "com/example/clients/ClientUtils";
+        byte[] stranger = classFile(name, "createChannelBuilder", "()L" + "com/example/net/ChannelBuilder;");
+        HookTransformer transformer = new HookTransformer(true);
+        String reported = stderrOf(() -> {
+            assertNull(transformer.transform(null, name, null, null, stranger));
+            assertNull(transformer.transform(null, name, null, null, stranger));
+        });
+        assertEquals("[brokernat] com.example.clients.ClientUtils has the name of a class of Kafka and other code; it is left alone\n", reported);
+        assertEquals(Map.of(), transformer.places());
+    }
+
+    /** Kafka's by its neighbours, and of no release that is known: where addresses are to be refused it must not be used. */
+    @Test
+    void aKafkaThatCannotBeHookedIsReportedAndKeptFromLoadingWhereAddressesAreRefused() {
+        String name = "hidden/common/network/Selector";
+        byte[] future = classFile(name, "dial", "()Lhidden/common/network/Selectable;");
+        byte[] unreadable = future.clone();
+        unreadable[7] = 127; // the class file's version
+        for (byte[] bytes : List.of(future, unreadable)) {
+            String reported = stderrOf(() -> assertNull(new HookTransformer(false).transform(null, name, null, null, bytes)));
+            assertTrue(reported.startsWith("[brokernat] hidden.common.network.Selector is Kafka's in a form that this agent does not know"), reported);
+            assertTrue(reported.contains("so its clients are NOT translated and NOT refused"), reported);
+            HookTransformer closed = new HookTransformer(true);
+            assertTrue(stderrOf(() -> assertEquals(0, closed.transform(null, name, null, null, bytes).length)).contains("so it is not loaded"));
+        }
+    }
+
+    private static byte[] classFile(String name, String method, String descriptor) {
+        ClassWriter writer = new ClassWriter(0);
+        writer.visit(Opcodes.V11, Opcodes.ACC_ABSTRACT, name, null, "java/lang/Object", null);
+        writer.visitMethod(Opcodes.ACC_ABSTRACT, method, descriptor, null, null).visitEnd();
+        return writer.toByteArray();
+    }
+
+    private static String stderrOf(Runnable work) {
+        PrintStream before = System.err;
+        ByteArrayOutputStream words = new ByteArrayOutputStream();
+        System.setErr(new PrintStream(words, true, StandardCharsets.UTF_8));
+        try {
+            work.run();
+        } finally {
+            System.setErr(before);
+        }
+        return words.toString(StandardCharsets.UTF_8);
     }
 }

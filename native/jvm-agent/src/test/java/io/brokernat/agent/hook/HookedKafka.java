@@ -15,35 +15,35 @@ import org.objectweb.asm.commons.Remapper;
 final class HookedKafka extends URLClassLoader {
     private static final String KAFKA = "org/apache/kafka/";
 
-    private final HookTransformer transformer = new HookTransformer();
-    private final String prefix;
+    private final HookTransformer transformer = new HookTransformer(false);
+    private final String home;
 
-    private HookedKafka(Path jar, String prefix) throws IOException {
+    private HookedKafka(Path jar, String home) throws IOException {
         super(new URL[] {jar.toUri().toURL()}, HookedKafka.class.getClassLoader());
-        this.prefix = prefix;
+        this.home = home;
     }
 
     static HookedKafka version(String version) throws IOException {
-        return new HookedKafka(Path.of("target/kafka-clients/kafka-clients-" + version + ".jar"), "");
+        return new HookedKafka(Path.of("target/kafka-clients/kafka-clients-" + version + ".jar"), KAFKA);
     }
 
-    /** @param prefix such as {@code shaded/} */
-    static HookedKafka relocated(String version, String prefix) throws IOException {
-        return new HookedKafka(Path.of("target/kafka-clients/kafka-clients-" + version + ".jar"), prefix);
+    /** @param home where {@code org/apache/kafka/} is moved to, such as {@code shaded/kafka/} */
+    static HookedKafka relocated(String version, String home) throws IOException {
+        return new HookedKafka(Path.of("target/kafka-clients/kafka-clients-" + version + ".jar"), home);
     }
 
     Map<String, Integer> places() {
         return transformer.places();
     }
 
-    /** @param name without the prefix */
+    /** @param name without {@code org.apache.kafka.} */
     Class<?> initialized(String name) throws ClassNotFoundException {
-        return Class.forName((prefix + KAFKA).replace('/', '.') + name, true, this);
+        return Class.forName(home.replace('/', '.') + name, true, this);
     }
 
     @Override
     protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
-        if (!name.replace('.', '/').startsWith(prefix + KAFKA)) {
+        if (!name.replace('.', '/').startsWith(home)) {
             return super.loadClass(name, resolve);
         }
         synchronized (getClassLoadingLock(name)) {
@@ -54,7 +54,7 @@ final class HookedKafka extends URLClassLoader {
 
     private Class<?> define(String name) throws ClassNotFoundException {
         String path = name.replace('.', '/');
-        try (InputStream in = findResource(path.substring(prefix.length()) + ".class").openStream()) {
+        try (InputStream in = findResource(KAFKA + path.substring(home.length()) + ".class").openStream()) {
             byte[] original = relocate(in.readAllBytes());
             byte[] hooked = transformer.transform(this, path, null, null, original);
             byte[] bytes = hooked == null ? original : hooked;
@@ -65,7 +65,7 @@ final class HookedKafka extends URLClassLoader {
     }
 
     private byte[] relocate(byte[] bytes) {
-        if (prefix.isEmpty()) {
+        if (home.equals(KAFKA)) {
             return bytes;
         }
         ClassReader reader = new ClassReader(bytes);
@@ -81,13 +81,14 @@ final class HookedKafka extends URLClassLoader {
 
         @Override
         public String map(String internalName) {
-            return internalName.startsWith(KAFKA) ? prefix + internalName : internalName;
+            return internalName.startsWith(KAFKA) ? home + internalName.substring(KAFKA.length()) : internalName;
         }
 
         @Override
         public Object mapValue(Object value) {
-            boolean className = value instanceof String && ((String) value).startsWith(KAFKA.replace('/', '.'));
-            return className ? prefix.replace('/', '.') + value : super.mapValue(value);
+            String text = value instanceof String ? (String) value : "";
+            boolean className = text.startsWith(KAFKA.replace('/', '.'));
+            return className ? home.replace('/', '.') + text.substring(KAFKA.length()) : super.mapValue(value);
         }
     }
 }

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from brokernat.address import Unmapped
-from brokernat.config.rules_file import map_from_property
+from brokernat.map_text import map_from_property
 from brokernat.errors import ConfigError
 
 
@@ -32,7 +32,7 @@ def test_yaml_is_recognised(tmp_path: Path, text: str) -> None:
     assert "brokernat map export" in str(problem.hint)
 
 
-@pytest.mark.parametrize(("content", "kind"), [(None, "file-unreadable"), (b"\xff\xfe", "not-utf8")])
+@pytest.mark.parametrize(("content", "kind"), [(None, "file-unreadable"), (b"\xff\xfe", "file-unreadable")])
 def test_files_that_cannot_be_read(tmp_path: Path, content: bytes | None, kind: str) -> None:
     file = tmp_path / "rules"
     if content is not None:
