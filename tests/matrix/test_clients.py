@@ -94,11 +94,14 @@ public class Selector {
         pytest.param("4.4.0", "k44", marks=pytest.mark.soak),
     ],
 )
-def test_a_relocated_client(  # noqa: PLR0913 - fixtures
+def test_a_relocated_client(
     version: str, package: str, loader: Loader, plain: LoopbackWorld, programs: Programs, client_of: Clients
 ) -> None:
     """Known by its shape, wherever it was moved to; another library's class of the same name is left alone."""
-    class_path = [*programs.relocate(version, package), programs.compiled("com.example.common.network.Selector", STRANGER)]
+    class_path = [
+        *programs.relocate(version, package),
+        programs.compiled("com.example.common.network.Selector", STRANGER),
+    ]
     outcome = programs.exercise(
         version, client_of(plain.hq), loader=loader, class_path=class_path, main="com.example.common.network.Selector"
     )

@@ -157,4 +157,9 @@ def test_an_agent_argument_that_cannot_be_used_refuses_every_client_without_a_ma
     assert outcome.of("admin", "opted-out")["ok"], outcome.log[-4000:]
     assert_healthy(outcome, plain.hq, "own")
     reason = "cannot be used: line 1, column 1, rule `10.0.0.1:9092=`"
-    assert outcome.log.count(f"WARN io.brokernat.agent - refused: the address map of this JVM (the agent's argument) {reason}") == 1
+    assert (
+        outcome.log.count(
+            f"WARN io.brokernat.agent - refused: the address map of this JVM (the agent's argument) {reason}"
+        )
+        == 1
+    )

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from brokernat.address import Unmapped
-from brokernat.map_text import map_from_property
 from brokernat.errors import ConfigError
+from brokernat.map_text import map_from_property
 
 
 def test_text_and_file_are_the_same_map(tmp_path: Path) -> None:

@@ -3,8 +3,8 @@ are right. Java's test is `MapTextsTest`.
 
 | field | meaning |
 |---|---|
-| `map`, `unmapped` | as the property, the variable or the agent's argument holds them; `{folder}` is the row's own folder |
-| `file` | `{folder}/hq.rules`: its `text`, its bytes in `hex`, or a `kind`: `folder`, `loop` (a link), `forbidden` (mode 0) |
+| `map`, `unmapped` | as a property or the agent's argument holds them; `{folder}` is the row's own folder |
+| `file` | `{folder}/hq.rules`: its `text`, its `hex`, or a `kind`: `folder`, `loop` (a link), `forbidden` (mode 0) |
 | `reason` | words that the refusal holds in every language; null: the map is right |
 """
 

@@ -31,7 +31,13 @@ def _program(library: str) -> Command:
 
 
 def _kafka_tool(server: str, environ: Mapping[str, str]) -> list[str]:
-    impatient = ["-Xmx64m", "-XX:TieredStopAtLevel=1", "-cp", environ["CLASSPATH"], "org.apache.kafka.tools.TopicCommand"]
+    impatient = [
+        "-Xmx64m",
+        "-XX:TieredStopAtLevel=1",
+        "-cp",
+        environ["CLASSPATH"],
+        "org.apache.kafka.tools.TopicCommand",
+    ]
     file = str(Path(environ["FOLDER"]) / "client.properties")
     return [environ["JAVA"], *impatient, "--bootstrap-server", server, "--command-config", file, "--list"]
 

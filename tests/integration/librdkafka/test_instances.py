@@ -188,7 +188,10 @@ def test_texts_of_a_map(row: dict[str, Any], tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rules", "words"),
     [
-        ("clusters:\n  hq:\n    address_map:\n      - a:1 = b:1\n", "looks like YAML, but a rules file has one rule a line"),
+        (
+            "clusters:\n  hq:\n    address_map:\n      - a:1 = b:1\n",
+            "looks like YAML, but a rules file has one rule a line",
+        ),
         ("a:1 = b:1\nc = d:1\n", "line 2, column 1, rule `c = d:1`: only the reachable side has a port"),
     ],
 )

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from brokernat.map_text import read_rules_file
 from brokernat.errors import NotExpressibleError
+from brokernat.map_text import read_rules_file
 from brokernat.render import Subject, rules_file
 
 

@@ -54,7 +54,8 @@ def test_an_import_brings_the_map(library: Path) -> None:
 def test_without_a_map_or_without_the_hook_nothing_happens(library: Path) -> None:
     assert python(SHOW, library, None).stdout == UNTOUCHED
     assert (
-        python(f"import sys; sys.path.insert(0, {str(library)!r}); {SHOW}", library, "a:1=b:2", "-I").stdout == UNTOUCHED
+        python(f"import sys; sys.path.insert(0, {str(library)!r}); {SHOW}", library, "a:1=b:2", "-I").stdout
+        == UNTOUCHED
     )
 
 

@@ -108,7 +108,7 @@ def _refuse_to_connect(client, words):
     """For aiokafka, where a client gets a map of its own after it was made; `attach` replaces these two methods."""
     make = client.__init__
 
-    async def refuse(*arguments, **options):
+    async def refuse(*_arguments, **_options):
         raise ConnectionRefusedError(words)
 
     def make_and_refuse(self, *arguments, **options):
