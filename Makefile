@@ -11,12 +11,13 @@ PLUGIN_SOURCES := $(wildcard native/librdkafka-plugin/src/*)
 # Random inputs are the same in each run of a target, and the order of sets in each of its processes, or they would
 # not agree on the list of tests; `SEED=...` draws others.
 PYTEST = PYTHONHASHSEED=$(SEED) $(BIN)/python -m pytest --hypothesis-seed=$(SEED)
+DOCS := build/docs-packages
 JOBS ?= 2
 SOAK_SECONDS ?= 3600
 SEED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup agent plugin class-data check format lock demo test test-agent test-netns soak bench wheel clean
+.PHONY: help setup agent plugin class-data check format lock demo test test-agent test-netns soak bench docs wheel clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,7 +65,8 @@ lock: ## resolve requirements/*.lock anew
 	$(BIN)/uv pip compile -q pyproject.toml --extra testbed --extra java --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --constraint requirements/dev.lock -o requirements/run.lock
 	$(BIN)/uv pip compile -q pyproject.toml --extra spark --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --constraint requirements/spark40.in -o requirements/spark40.lock
 	$(BIN)/uv pip compile -q pyproject.toml --extra spark --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --constraint requirements/spark35.in -o requirements/spark35.lock
-	for lock in $(filter-out uv spark40 spark35,$(basename $(notdir $(wildcard requirements/*.in)))); do $(BIN)/uv pip compile -q requirements/$$lock.in --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements/$$lock.lock; done
+	$(BIN)/uv pip compile -q requirements/docs.in --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate --constraint requirements/dev.lock -o requirements/docs.lock
+	for lock in $(filter-out uv docs spark40 spark35,$(basename $(notdir $(wildcard requirements/*.in)))); do $(BIN)/uv pip compile -q requirements/$$lock.in --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements/$$lock.lock; done
 
 demo: setup ## the main job on this machine: real brokers, real Spark, no root
 	@$(BIN)/brokernat demo
@@ -86,6 +88,15 @@ soak: class-data ## kills, full matrices, fuzz: SOAK_SECONDS and SEED bound and 
 
 bench: setup ## paired timings, as ratios
 	$(BIN)/python -m bench
+
+docs: setup $(DOCS)/.done ## the guides, concepts and reference as a site: build/site/index.html
+	@rm -rf build/site
+	PYTHONPATH=$(DOCS) $(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --conf-dir docs . build/site
+	@echo "build/site/index.html"
+
+$(DOCS)/.done: requirements/docs.lock | $(VENV)/.done
+	@$(BIN)/uv pip install --quiet --no-deps --require-hashes --target $(DOCS) -r requirements/docs.lock
+	@touch $@
 
 wheel: setup ## dist/*.whl with the agent and the plug-in in it
 	$(BIN)/uv build --quiet --no-build-isolation --out-dir dist .

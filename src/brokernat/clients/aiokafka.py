@@ -1,10 +1,10 @@
-"""aiokafka: keyword arguments for its producer, consumer and admin client, and the map for one client instance.
+"""aiokafka: keyword arguments for its producer, consumer and admin client, and the map for one client instance::
 
     producer = attach(AIOKafkaProducer(**configure({}, hq)), hq)
     await producer.start()
 
-aiokafka has no hook for dialling, so `attach` reaches into one instance (`aiokafka_network.py`). That depends on the
-library's private parts: each minor release is tested before it is let in, and others are refused by their number.
+aiokafka has no hook for connections, so `attach` changes one instance (`aiokafka_network.py`). This depends on private
+parts of the library, so every minor release is tested and other releases are refused.
 """
 
 from __future__ import annotations

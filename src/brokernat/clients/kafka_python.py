@@ -1,11 +1,11 @@
-"""kafka-python 2 and 3: keyword arguments for its producer, consumer and admin client, the map among them.
+"""kafka-python 2 and 3: keyword arguments for its producer, consumer and admin client, with the map::
 
     KafkaProducer(**configure({}, hq))
     KafkaConsumer("orders", **configure({"group_id": "tags"}, hq))
 
-The map travels as `kafka_client=`, which the library documents; no module is patched and each client has its own. The
-three classes refuse arguments that they do not take, so where the `client:` section holds properties of one kind of
-client (`acks`), name the class: `configure({}, hq, KafkaConsumer)` leaves out what is not for it, as Java clients do.
+The map is the library's documented argument `kafka_client=`. No module is patched, and each client has its own map. The
+three classes refuse arguments that they do not know. If the `client:` section holds properties of one kind of client
+(`acks`), name the class: `configure({}, hq, KafkaConsumer)` leaves the others out, as Java clients do.
 """
 
 from __future__ import annotations
