@@ -15,12 +15,16 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TextIO
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TextIO
 
 from brokernat.cli.signals import sigterm_as_interrupt
 from brokernat.errors import ConfigError, Problem
+
+if TYPE_CHECKING:
+    from rich.status import Status
 
 _NARROWEST, _WIDEST = 40, 100
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7e]")
@@ -84,21 +88,43 @@ def colored(report: str) -> str:
     return report
 
 
+@dataclass(frozen=True, slots=True)
+class ProgressLine:
+    """A moving line on stderr; without a terminal there is none, and nothing happens."""
+
+    status: Status | None = None
+
+    def show(self, text: str) -> None:
+        """Replace the text."""
+        if self.status is not None:
+            self.status.update(text)
+
+    @contextmanager
+    def hidden(self) -> Iterator[None]:
+        """No line meanwhile, so that a question can be asked."""
+        if self.status is None:
+            yield
+            return
+        self.status.stop()
+        yield
+        self.status.start()
+
+
 @contextmanager
-def progress_line(text: str) -> Iterator[Callable[[str], None]]:
-    """A moving line on a terminal, in ASCII and gone in the end; yields what replaces its text.
+def progress_line(text: str) -> Iterator[ProgressLine]:
+    """A moving line on a terminal, in ASCII and gone in the end.
 
     The cursor is hidden meanwhile, so SIGTERM must not end the process where it stands: it ends it as Ctrl-C does.
     """
     with sigterm_as_interrupt():
         if not is_terminal(sys.stderr):
-            yield lambda _: None
+            yield ProgressLine()
             return
         from rich.console import Console
 
         # `|/-\` can be shown everywhere.
         with Console(stderr=True, highlight=False, markup=False).status(text, spinner="line") as status:
-            yield status.update
+            yield ProgressLine(status)
 
 
 def note(text: str) -> None:

@@ -32,6 +32,7 @@ from brokernat.errors import ConfigError, NothingReachableError, Problem
 from brokernat.plurals import counted
 
 _STDOUT = "-"
+_MOST_NAMED = 20
 
 
 @click.command()
@@ -57,6 +58,9 @@ _STDOUT = "-"
 @click.option("--write", is_flag=True, help="Update the cluster's map in the file; shows the difference and asks.")
 @click.option("--output", "file", metavar="FILE", help="A rules file to make or to update; `-` for stdout.")
 @click.option("--yes", is_flag=True, help="Change files without asking.")
+@click.option(
+    "--send-login", is_flag=True, help="Send a login that whoever answers can read to every candidate, without asking."
+)
 @click.option("--partial", is_flag=True, help="Write what is proven, also where a node is missing.")
 @format_option
 def discover(
@@ -74,6 +78,7 @@ def discover(
     port_rules: bool,
     write: bool,
     yes: bool,
+    send_login: bool,
     partial: bool,
 ) -> int:
     """Find which broker answers behind which endpoint, prove it, and write the address map."""
@@ -85,7 +90,7 @@ def discover(
     _require_file(config_file if write else Path(file) if file and file != _STDOUT else None, yes=yes)
     scanned = (endpoint for text in scans for endpoint in parse_scan(text))
     endpoints = tuple(dict.fromkeys((*parse_candidates(candidates), *scanned)))
-    found = _found(looked_at, endpoints, timeout, server_name, token_command)
+    found = _found(looked_at, endpoints, timeout, server_name, token_command, send_login=send_login)
     proven = () if found.direct else propose(found, hosts=not port_rules)
     _show(found, proven, looked_at if servers else None, file, output)
     if not found.answered:
@@ -119,23 +124,55 @@ def _require_file(file: Path | None, *, yes: bool) -> None:
 
 
 def _found(
-    cluster: Cluster, candidates: Sequence[Endpoint], timeout: float, server_name: str | None, token_command: str | None
+    cluster: Cluster,
+    candidates: Sequence[Endpoint],
+    timeout: float,
+    server_name: str | None,
+    token_command: str | None,
+    *,
+    send_login: bool,
 ) -> Discovery:
     require_extra("kio", "discover")
     from brokernat.doctor.discovering.matching import match
     from brokernat.doctor.discovering.sweeping import sweep
 
-    with console.progress_line("asking the bootstrap servers") as say:
+    with console.progress_line("asking the bootstrap servers") as line:
+
+        def agree(endpoints: Sequence[Endpoint]) -> bool:
+            with line.hidden():
+                return send_login or _agreed_to_login(cluster, endpoints)
+
         return match(
             sweep(
                 cluster,
                 candidates,
                 timeout,
-                lambda p: say(f"looked at {p.done} of {counted(p.total, 'candidate')}, Kafka behind {p.answering}"),
+                lambda p: line.show(
+                    f"looked at {p.done} of {counted(p.total, 'candidate')}, Kafka behind {p.answering}"
+                ),
                 server_name,
                 token_command,
+                agree,
             )
         )
+
+
+def _agreed_to_login(cluster: Cluster, endpoints: Sequence[Endpoint]) -> bool:
+    """Raises ConfigError where nobody can be asked."""
+    message = (
+        f"the login of `{cluster.name}` would go to {counted(len(endpoints), 'candidate')} that can read it, "
+        "and no certificate proves who answers there"
+    )
+    more = len(endpoints) - _MOST_NAMED
+    named = (*map(str, endpoints[:_MOST_NAMED]), *((f"and {more} more",) if more > 0 else ()))
+    if not can_ask():
+        hint = (
+            "name only candidates that may know the password, and say `--send-login`; "
+            "or let the cluster use SASL_SSL or SCRAM, which show it to nobody"
+        )
+        raise ConfigError(Problem("login-not-agreed", message, hint, details=tuple(f"  {each}" for each in named)))
+    console.note("\n  ".join((message, *named)))
+    return click.confirm("send the login?", err=True)
 
 
 def _show(found: Discovery, proven: Sequence[ProvenRule], given: Cluster | None, file: str | None, output: str) -> None:

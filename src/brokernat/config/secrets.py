@@ -7,10 +7,12 @@ worker inside a closure by accident. A file loses one line end at its end, as `e
 
 from __future__ import annotations
 
+import base64
 import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from html.entities import codepoint2name
 from pathlib import Path
 from typing import NoReturn
 
@@ -19,6 +21,9 @@ from brokernat.errors import ConfigError, Problem
 
 _REFERENCE = re.compile(r"\$\$\{|\$\{([^}]*)\}|\$\{")
 _SOURCES = ("env", "file")
+_BASE64 = {"+": r"(?:[+-]|%2[Bb])", "/": r"(?:[/_]|%2[Ff])"}
+_SHORTEST_CORE = 3
+_ENTITIES = {**{number: (name,) for number, name in codepoint2name.items()}, ord("'"): ("apos",)}
 
 
 class Secret:
@@ -55,6 +60,53 @@ class Secret:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a Secret is not pickled: reveal it where it is used")
+
+
+def masked(text: str, *secrets: str) -> str:
+    """A text of somebody else's, such as a broker's error, with `***` where it quotes one of the secrets.
+
+    Found are the secret in any case of letters, with any of its characters escaped (percent, HTML, backslash), in
+    hexadecimal, and as a part of any base64, such as PLAIN's `NUL user NUL password` or HTTP's `user:password`.
+    """
+    for secret in filter(None, secrets):
+        for pattern in (_spelt(secret), _in_hexadecimal(secret), _in_base64(secret)):
+            text = pattern.sub("***", text)
+    return text
+
+
+def _spelt(secret: str) -> re.Pattern[str]:
+    """Each character as itself or as one of its escapes."""
+
+    def character(one: str) -> str:
+        number = ord(one)
+        forms = [re.escape(one), rf"\\*{re.escape(one)}", "".join(f"%{byte:02x}" for byte in one.encode())]
+        forms += [rf"\\+u0*{number:x}", rf"\\+u\{{0*{number:x}\}}", rf"&\#0*{number};", rf"&\#x0*{number:x};"]
+        forms += ["".join(rf"\\+x{byte:02x}" for byte in one.encode()), rf"\\+x{number:02x}"]
+        forms += [r"\+"] * (one == " ") + [f"&{name};" for name in _ENTITIES.get(number, ())]
+        if number > 0xFFFF:
+            high, low = divmod(number - 0x10000, 0x400)
+            forms.append(rf"\\+u{0xD800 + high:x}\\+u{0xDC00 + low:x}")
+        return f"(?:{'|'.join(forms)})"
+
+    return re.compile("".join(map(character, secret)), re.IGNORECASE)
+
+
+def _in_hexadecimal(secret: str) -> re.Pattern[str]:
+    return re.compile(r"[\s:,-]*(?:0x)?".join(f"{byte:02x}" for byte in secret.encode()), re.IGNORECASE)
+
+
+def _in_base64(secret: str) -> re.Pattern[str]:
+    """The whole run of letters around it: its neighbours would give away the first and the last of it."""
+    data = secret.encode()
+    cores = []
+    for before in range(3):
+        # Letters that depend on the secret alone, whatever stands before and behind it.
+        first, end = -(-before * 8 // 6), (before + len(data)) * 8 // 6
+        core = base64.b64encode(bytes(before) + data + bytes(3)).decode()[first:end]
+        if len(core) >= _SHORTEST_CORE:
+            cores.append(r"\s*".join(_BASE64.get(letter, letter) for letter in core))
+    letters = r"(?:[A-Za-z0-9+/_=-]|%2[BbFf]|%3[Dd])*"
+    return re.compile(f"{letters}(?:{'|'.join(cores) or '(?!)'}){letters}")
 
 
 @dataclass(frozen=True, slots=True)

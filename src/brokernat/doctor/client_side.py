@@ -2,6 +2,11 @@
 
 The doctor logs in as the client would, so the client's own properties are read and nothing is asked twice. A login that
 the probes cannot do (Kerberos, or a token that nobody gave) is no error: the look ends there and says so.
+
+PLAIN and OAUTHBEARER give the password or the token itself to whoever answers. It goes to peers whose certificate is
+verified for the name that was dialled, to the endpoints that a client with this configuration dials anyway, and to
+those that the user agreed to (`login_to`). No other peer gets it: what a listener answers before the login
+(ApiVersions) proves nothing about who it is. SCRAM (RFC 5802) shows no peer the password.
 """
 
 from __future__ import annotations
@@ -10,11 +15,13 @@ import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from brokernat.address import AddressMap, Endpoint, Translation
 from brokernat.clients.jaas import parse_jaas
 from brokernat.config import Cluster
+from brokernat.doctor.evidence import Advertised, Look
 from brokernat.doctor.tls_side import TlsSide, tls_side
 from brokernat.doctor.tokens import token
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, Problem, UnmappedEndpointError
 
 CANONICAL = "resolve_canonical_bootstrap_servers_only"
 """The `client.dns.lookup` with which a client dials bootstrap servers by what their addresses are called."""
@@ -25,7 +32,8 @@ _OAUTH_EXTENSION = "extension_"
 class ClientSide:
     """`tls` is None where the protocol has none; its contexts' own check of host names is off, the probe does it.
 
-    `token` and `extensions` are for OAUTHBEARER (RFC 7628); the extensions are names with values.
+    `token` and `extensions` are for OAUTHBEARER (RFC 7628); the extensions are names with values. `login_to` are the
+    endpoints that may read the password or token; it grows with what the cluster advertises and the user agrees to.
     """
 
     protocol: str = "PLAINTEXT"
@@ -37,6 +45,7 @@ class ClientSide:
     token: str | None = field(default=None, repr=False)
     extensions: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     dns_lookup: str | None = None
+    login_to: set[Endpoint] = field(default_factory=set)
 
     @property
     def context(self) -> ssl.SSLContext | None:
@@ -47,6 +56,17 @@ class ClientSide:
     def sasl(self) -> bool:
         """Whether the client logs in."""
         return self.protocol.startswith("SASL_")
+
+    def may_log_in(self, endpoint: Endpoint, seen: Look) -> bool:
+        """Whether the login may go to the peer that was seen so far at an endpoint."""
+        verified = self.verify_name and seen.tls is not None and seen.tls.outcome == "ok"
+        readable = self.mechanism == "PLAIN" or (self.mechanism == "OAUTHBEARER" and self.token is not None)
+        return not readable or verified or endpoint in self.login_to
+
+    def withheld_from(self, look: Look) -> bool:
+        """Whether a look ended because the login was not to go there."""
+        withheld = look.sasl is not None and look.sasl.outcome == "not-tried" and look.speaks == "kafka"
+        return withheld and not self.may_log_in(Endpoint.parse(look.endpoint), look)
 
 
 def client_side(cluster: Cluster, token_command: str | None = None) -> ClientSide:
@@ -74,7 +94,17 @@ def client_side(cluster: Cluster, token_command: str | None = None) -> ClientSid
         token(properties, token_command) if mechanism == "OAUTHBEARER" else None,
         tuple((name.removeprefix(_OAUTH_EXTENSION), value) for name, value in extensions),
         properties.get("client.dns.lookup"),
+        set(cluster.bootstrap_servers),
     )
+
+
+def dialled(broker: Advertised, address_map: AddressMap | None) -> Translation | None:
+    """What a client dials for a broker, None where it dials nothing."""
+    try:
+        endpoint = Endpoint(broker.host, broker.port)
+        return Translation(endpoint, None) if address_map is None else address_map.translate(endpoint, broker.node_id)
+    except (ConfigError, UnmappedEndpointError):
+        return None
 
 
 def _login(properties: Mapping[str, str]) -> Mapping[str, str]:

@@ -14,14 +14,14 @@ from datetime import UTC, datetime
 
 from brokernat.address import AddressMap, Endpoint, Unmapped
 from brokernat.config import Cluster
-from brokernat.doctor.client_side import CANONICAL, ClientSide, client_side
+from brokernat.doctor.client_side import CANONICAL, ClientSide, client_side, dialled
 from brokernat.doctor.evidence import Advertised, Coordinator, Evidence, Look, Path
 from brokernat.doctor.listening import listeners_seen
 from brokernat.doctor.probes.coordinating import told_by_nodes
 from brokernat.doctor.probes.dialling import canonical_name
 from brokernat.doctor.probes.look import Looker
 from brokernat.doctor.probes.survey import Survey, survey
-from brokernat.errors import ConfigError, UnmappedEndpointError
+from brokernat.errors import ConfigError
 
 PARALLEL = 32
 _STEP = 5.0
@@ -112,6 +112,7 @@ async def as_bootstrap(server: Endpoint, address_map: AddressMap | None, looker:
         with suppress(ConfigError):
             translation = address_map.translate(server)
             target, rule = translation.endpoint, str(translation.rule)
+    looker.client.login_to.add(target)
     look = replace(await looker.look(target, server.host), rule=rule)
     if looker.client.dns_lookup != CANONICAL:
         return look
@@ -128,19 +129,14 @@ def _all_brokers(bootstraps: Iterable[Look]) -> list[Advertised]:
 async def _path(
     broker: Advertised, address_map: AddressMap | None, late: Looker, quick: Looker, known: dict[str, Look]
 ) -> Path:
-    try:
-        endpoint = Endpoint(broker.host, broker.port)
-    except ConfigError:
+    translation = dialled(broker, address_map)
+    if translation is None:
         return Path(broker, None)
-    if address_map is None:
-        return Path(broker, await _known_or(late, endpoint, broker, known))
-    try:
-        translation = address_map.translate(endpoint, broker.node_id)
-    except UnmappedEndpointError:
-        return Path(broker, None)
+    late.client.login_to.add(translation.endpoint)
     if translation.rule is None:
-        return Path(broker, await _known_or(late, endpoint, broker, known))
-    look, direct = await asyncio.gather(_known_or(late, translation.endpoint, broker, known), quick.touch(endpoint))
+        return Path(broker, await _known_or(late, translation.endpoint, broker, known))
+    advertised = Endpoint(broker.host, broker.port)
+    look, direct = await asyncio.gather(_known_or(late, translation.endpoint, broker, known), quick.touch(advertised))
     return Path(broker, look, str(translation.rule), direct)
 
 

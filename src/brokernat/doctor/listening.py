@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from brokernat.address import AddressMap, Endpoint
 from brokernat.doctor.broker_files.listeners import broker_listeners
@@ -67,4 +68,8 @@ async def _look(endpoint: str, address_map: AddressMap | None, looker: Looker, s
             target = address_map.translate(advertised).endpoint
     except ConfigError:
         return None
-    return await (looker.told(target, advertised.host) if same_protocol else looker.touch(target))
+    if not same_protocol:
+        return await looker.touch(target)
+    look = await looker.told(target, advertised.host)
+    # No client with this configuration dials it, so the login stays here; then the connection is all there is to see.
+    return replace(look, sasl=None, speaks=None) if looker.client.withheld_from(look) else look

@@ -16,6 +16,7 @@ from brokernat.address import Endpoint
 from brokernat.testbed import ClusterOptions, LoopbackWorld, Protocol
 
 Switch = Callable[..., AbstractContextManager[list[Endpoint]]]
+Recorder = Callable[[Endpoint], AbstractContextManager[tuple[Endpoint, bytearray]]]
 
 
 @pytest.fixture(scope="package")
@@ -45,6 +46,20 @@ def _switch(*targets: list[Endpoint]) -> Iterator[list[Endpoint]]:
         yield [Endpoint(*server.server_address) for server in servers]
 
 
+@pytest.fixture
+def recorder() -> Recorder:
+    """`with recorder(a) as (end, received)`: a port that leads to a, and all bytes that clients send there."""
+    return _recorder
+
+
+@contextmanager
+def _recorder(target: Endpoint) -> Iterator[tuple[Endpoint, bytearray]]:
+    with _Server([target]) as server:
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        yield Endpoint(*server.server_address), server.received
+        server.shutdown()
+
+
 class _Server(ThreadingTCPServer):
     """Leads each connection to the next of its upstreams."""
 
@@ -53,6 +68,7 @@ class _Server(ThreadingTCPServer):
     def __init__(self, upstreams: list[Endpoint]) -> None:
         super().__init__(("127.0.0.1", 0), _Connection)
         self.turns = cycle(upstreams)
+        self.received = bytearray()
 
     server_address: tuple[str, int]
 
@@ -69,4 +85,6 @@ class _Connection(BaseRequestHandler):
                     data = end.recv(1 << 16)
                     if not data:
                         return
+                    if end is self.request:
+                        self.server.received += data
                     other[end].sendall(data)

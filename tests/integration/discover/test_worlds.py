@@ -7,11 +7,13 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.integration.discover.conftest import Switch
+from tests.integration.discover.conftest import Recorder, Switch
 from tests.integration.spark.standalone import SHORT_LIVED
 from tests.support.cluster_admin import Allow, Operation, allow, delete_topics
 
@@ -19,9 +21,11 @@ from brokernat.address import AddressMap, Endpoint
 from brokernat.config import Cluster, load
 from brokernat.demo.data import make_orders
 from brokernat.demo.files import DEAD_LETTERS, ORDERS, PIPELINE, TAGS, write_files
+from brokernat.doctor.client_side import client_side
 from brokernat.doctor.discovering.matching import Discovery, match
 from brokernat.doctor.discovering.sweeping import sweep
 from brokernat.testbed import LoopbackWorld, Record, RunningCluster, Topic
+from brokernat.testbed.config_file import config_text
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("patient_doctor")]
 
@@ -161,6 +165,62 @@ def test_the_right_broker_on_another_listener(kinds_world: LoopbackWorld) -> Non
     assert led(found) == {1: str(hq.reachable[1])}
     assert codes(found) == ["BN605", "BN603"]
     assert "node 2 on listener PEER" in found.findings[1].message
+
+
+def plain_password(cluster: Cluster) -> str:
+    assert cluster.kafka_properties()["sasl.mechanism"] == "PLAIN"
+    return client_side(cluster).password
+
+
+def test_a_candidate_gets_no_password_without_consent(kinds_world: LoopbackWorld, recorder: Recorder) -> None:
+    """It looks like a broker of the cluster in every answer that a listener gives before the login."""
+    cluster = kinds_world.local.cluster
+    with recorder(cluster.bootstrap_servers[0]) as (candidate, received):
+        asked: list[Endpoint] = []
+
+        def refuse(endpoints: Sequence[Endpoint]) -> bool:
+            asked.extend(endpoints)
+            return False
+
+        swept = sweep(cluster, [candidate], TIMEOUT, agree=refuse)
+        assert asked == [candidate]
+        assert received
+        assert plain_password(cluster).encode() not in received
+        assert (swept.candidates[0].speaks, swept.candidates[0].answers) == ("kafka", False)
+        swept = sweep(cluster, [candidate], TIMEOUT, agree=lambda _: True)
+        assert plain_password(cluster).encode() in received
+        assert swept.candidates[0].answers
+
+
+def test_without_a_terminal_the_login_is_refused_with_the_list_or_sent_by_an_option(
+    kinds_world: LoopbackWorld, recorder: Recorder, tmp_path: Path
+) -> None:
+    cluster = kinds_world.local.cluster
+    (tmp_path / "brokernat.yaml").write_text(config_text([kinds_world.local]))
+    with recorder(cluster.bootstrap_servers[0]) as (candidate, received):
+        words = ("discover", "--cluster", cluster.name, "--candidates", str(candidate))
+        done = subprocess.run(
+            [sys.executable, "-m", "brokernat.cli.app", *words],
+            cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TIMEOUT, check=False,
+        )  # fmt: skip
+        assert done.returncode == 2
+        assert str(candidate) in done.stderr
+        assert "--send-login" in done.stderr
+        assert plain_password(cluster).encode() not in received
+        run(*words, "--send-login", folder=tmp_path, code=5)
+        assert plain_password(cluster).encode() in received
+
+
+def test_what_the_map_leads_to_gets_the_login_without_a_question(
+    kinds_world: LoopbackWorld, recorder: Recorder
+) -> None:
+    local = kinds_world.local
+    with recorder(local.cluster.bootstrap_servers[0]) as (candidate, _):
+        rules = AddressMap.parse(",".join(f"{end}={candidate}" for end in local.advertised.values()))
+        swept = sweep(
+            replace(local.cluster, address_map=rules), [candidate], TIMEOUT, agree=lambda _: pytest.fail("asked")
+        )
+        assert swept.candidates[0].answers
 
 
 def test_without_the_right_to_ask_for_settings(kinds_world: LoopbackWorld) -> None:

@@ -1,10 +1,16 @@
+import base64
 import copy
+import json
 import pickle
+import re
+from collections.abc import Callable
+from html import escape
 from pathlib import Path
+from urllib.parse import quote, quote_plus
 
 import pytest
 
-from brokernat.config.secrets import References, Secret
+from brokernat.config.secrets import References, Secret, masked
 from brokernat.errors import ConfigError
 
 
@@ -62,3 +68,48 @@ def test_every_missing_value_is_reported() -> None:
 def test_unresolved_references_stay_hidden() -> None:
     value = References(environ={}, resolve=False).expand("${env:A}")
     assert value == Secret("${env:A}")
+
+
+def base64_of(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+QUOTED: dict[str, Callable[[str], str]] = {
+    "plain": str,
+    "upper case": str.upper,
+    "percent-encoded": lambda secret: quote(secret, safe=""),
+    "a form's field": quote_plus,
+    "every byte percent-encoded": lambda secret: "".join(f"%{byte:02X}" for byte in secret.encode()),
+    "json": lambda secret: json.dumps(secret)[1:-1],
+    "json as it is": lambda secret: json.dumps(secret, ensure_ascii=False)[1:-1],
+    "python": lambda secret: ascii(secret)[1:-1],
+    "python's bytes": lambda secret: str(secret.encode())[2:-1],
+    "html": escape,
+    "html by numbers": lambda secret: "".join(f"&#{ord(one)};" for one in secret),
+    "hexadecimal": lambda secret: secret.encode().hex(),
+    "hexadecimal of a dump": lambda secret: secret.encode().hex(" ").upper(),
+    "base64": base64_of,
+    "base64 without padding": lambda secret: base64_of(secret).rstrip("="),
+    "base64 for addresses": lambda secret: base64.urlsafe_b64encode(secret.encode()).decode(),
+    "base64, percent-encoded": lambda secret: quote(base64_of(secret), safe=""),
+    "base64 in lines": lambda secret: "\n".join(re.findall(".{1,5}", base64_of(secret))),
+    "base64 of PLAIN": lambda secret: base64_of(f"\0user\0{secret}"),
+    "base64 of a user before it": lambda secret: base64_of(f"us:{secret}"),
+    "base64 of a line around it": lambda secret: base64_of(f"n,,\x01auth=Bearer {secret}\x01\x01"),
+    "base64 after base64": lambda secret: f"{base64_of('a')} {base64_of(secret)}",
+}
+
+
+@pytest.mark.parametrize("how", QUOTED)
+@pytest.mark.parametrize("secret", ["canary", "p@ss w&rd\"é/\\x<'", "eyJhbGci.eyJzdWIi.c2ln-_", "\N{GRINNING FACE}12"])
+def test_a_secret_that_somebody_quotes_is_masked(secret: str, how: str) -> None:
+    quoted = QUOTED[how](secret)
+    text = masked(f"login failed: {quoted} is wrong", secret)
+    assert text.startswith("login failed: ")
+    assert text.endswith("*** is wrong")
+    assert quoted not in text
+
+
+def test_other_words_are_left_as_they_are() -> None:
+    text = "Authentication failed during authentication due to invalid credentials with SASL mechanism PLAIN"
+    assert masked(text, "canary", "", "correct horse battery staple") == text

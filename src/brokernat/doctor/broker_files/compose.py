@@ -54,11 +54,13 @@ def parse_compose(text: str, source: str) -> tuple[BrokerFile, ...]:
 def _services(text: str, source: str) -> dict[str, dict[str, Any]]:
     try:
         document = YAML(typ="safe", pure=True).load(text)
-    except (YAMLError, ValueError, RecursionError) as error:
-        # The words of ruamel.yaml may quote what they found, which may be a password.
+    except (YAMLError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        # ruamel.yaml has errors of its own for some faults only: a key that is a list is a TypeError. Its words may
+        # quote what it found, which may be a password.
         mark = error.problem_mark if isinstance(error, MarkedYAMLError) else None
         location = Location(source) if mark is None else Location(source, mark.line + 1, mark.column + 1)
-        raise ConfigError(Problem("yaml-syntax", "it is no YAML that compose could read", location=location)) from None
+        hint = "`docker compose config` names what is wrong; a name of a service or of a setting is plain text"
+        raise ConfigError(Problem("yaml-syntax", "it is no YAML that compose could read", hint, location)) from None
     services = document.get("services") if isinstance(document, dict) else None
     if not isinstance(services, dict):
         hint = "give a compose file, or a broker's server.properties (whose name does not end in .yml or .yaml)"

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 
 from brokernat.address import Endpoint
 from brokernat.config import Cluster
-from brokernat.doctor.client_side import ClientSide, client_side
+from brokernat.doctor.client_side import ClientSide, client_side, dialled
 from brokernat.doctor.collecting import as_bootstrap
 from brokernat.doctor.evidence import Advertised, Evidence, Look
 from brokernat.doctor.probes.certificate_names import covers
@@ -51,29 +51,49 @@ def sweep(
     progress: Callable[[Progress], None] = lambda _: None,
     server_name: str | None = None,
     token_command: str | None = None,
+    agree: Callable[[Sequence[Endpoint]], bool] = lambda _: False,
 ) -> Swept:
     """Look at the bootstrap servers and the candidates as a client of this cluster.
 
     Args:
         candidates: what may lead to brokers; the bootstrap servers where it is empty.
-        timeout: of the whole, in seconds; the bootstrap servers may use half of it.
+        timeout: of the whole, in seconds; the bootstrap servers may use half of it, and `agree` costs none of it.
         server_name: what TLS and SASL are told at the bootstrap servers, instead of their own hosts.
         token_command: prints a token for OAUTHBEARER.
+        agree: whether the password or token may go to these candidates, which speak Kafka and could read it; called
+            once, after all candidates were looked at without a login, and only where there are such candidates.
 
     Raises:
         ConfigError: the client's section cannot be read, or the command gives no token.
     """
-    return asyncio.run(_sweep(cluster, client_side(cluster, token_command), candidates, timeout, progress, server_name))
+    client = client_side(cluster, token_command)
+    with asyncio.Runner() as runner:
+        evidence, sweeping = runner.run(_begin(cluster, client, timeout, progress, server_name))
+        if sweeping is None:
+            return Swept(evidence, ())
+        known = {look.endpoint: look for look in evidence.bootstraps if look.complete}
+        given = candidates or [Endpoint.parse(look.endpoint) for look in evidence.bootstraps]
+        looks = runner.run(sweeping.looks(tuple(dict.fromkeys(given)), known))
+        withheld = [Endpoint.parse(look.endpoint) for look in looks if client.withheld_from(look)]
+        # Between two runs of the loop: Ctrl-C at the question is a KeyboardInterrupt.
+        asked_at = runner.get_loop().time()
+        if withheld and agree(withheld):
+            client.login_to.update(withheld)
+            sweeping.late.deadline += runner.get_loop().time() - asked_at
+            again = runner.run(sweeping.looks(withheld, {}))
+            known = {look.endpoint: look for look in again}
+            looks = tuple(known.get(look.endpoint, look) for look in looks)
+    return Swept(evidence, looks)
 
 
-async def _sweep(
+async def _begin(
     cluster: Cluster,
     client: ClientSide,
-    candidates: Sequence[Endpoint],
     timeout: float,  # noqa: ASYNC109 - a budget
     progress: Callable[[Progress], None],
     server_name: str | None,
-) -> Swept:
+) -> tuple[Evidence, Candidates | None]:
+    """What the bootstrap servers tell, and what looks at candidates, None where no bootstrap server answers."""
     start = asyncio.get_running_loop().time()
     step = min(_STEP, timeout / 4)
     looks = asyncio.Semaphore(_LOOKS)
@@ -87,8 +107,11 @@ async def _sweep(
     late = Looker(client, step, start + timeout, looks)
     quick = Looker(client, min(step, _TOUCH), start + timeout, asyncio.Semaphore(_AT_ONCE))
     first = next((look for look in bootstraps if look.answers), None)
-    candidate = Candidates(late, quick, first.brokers or () if first else (), progress)
-    bootstraps = await asyncio.gather(*map(candidate.by_its_name, bootstraps))
+    brokers = first.brokers or () if first else ()
+    by_the_map = (dialled(broker, cluster.address_map) for broker in brokers)
+    client.login_to.update(each.endpoint for each in by_the_map if each is not None)
+    candidates = Candidates(late, quick, brokers, progress)
+    bootstraps = await asyncio.gather(*map(candidates.by_its_name, bootstraps))
     asked = Survey() if first is None else await survey(late, first, ())
     evidence = Evidence(
         taken_at=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -100,11 +123,7 @@ async def _sweep(
         bootstraps=tuple(bootstraps),
         replicas=asked.replicas,
     )
-    if first is None:
-        return Swept(evidence, ())
-    known = {look.endpoint: look for look in bootstraps if look.complete}
-    given = candidates or [Endpoint.parse(look.endpoint) for look in bootstraps]
-    return Swept(evidence, await candidate.looks(tuple(dict.fromkeys(given)), known))
+    return evidence, None if first is None else candidates
 
 
 @dataclass

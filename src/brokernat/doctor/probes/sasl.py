@@ -17,6 +17,7 @@ from kio.schema.sasl_authenticate.v1.response import SaslAuthenticateResponse
 from kio.schema.sasl_handshake.v1.request import SaslHandshakeRequest
 from kio.schema.sasl_handshake.v1.response import SaslHandshakeResponse
 
+from brokernat.config.secrets import masked
 from brokernat.doctor.client_side import ClientSide
 from brokernat.doctor.evidence import SaslSeen
 from brokernat.doctor.probes.channel import Channel, ChannelError
@@ -26,6 +27,8 @@ _NOT_TRIED = {
     "GSSAPI": "the doctor does not try Kerberos (GSSAPI)",
     "OAUTHBEARER": "the doctor has no token for OAUTHBEARER: give a command that prints one, `--token-command`",
 }
+# With fewer (RFC 7677, 4) a hostile server learns too much from the proof: each guess at the password costs as little.
+_FEWEST_ITERATIONS = 4096
 # What a hostile server may make a client compute.
 _MOST_ITERATIONS = 1_000_000
 _LONGEST = 200
@@ -41,7 +44,8 @@ async def log_in(channel: Channel, client: ClientSide) -> SaslSeen:
     try:
         answer = await channel.ask(SaslHandshakeRequest(mechanism=mechanism), SaslHandshakeResponse)
         if answer.error_code:
-            return SaslSeen("mechanism-not-offered", tuple(answer.mechanisms or ()), answer.error_code.name)
+            offered = tuple(_quoted(each, client) for each in answer.mechanisms or ())
+            return SaslSeen("mechanism-not-offered", offered, answer.error_code.name)
         if mechanism == "PLAIN":
             await _exchange(channel, f"\0{client.username}\0{client.password}".encode())
         elif mechanism in _HASHES:
@@ -53,8 +57,13 @@ async def log_in(channel: Channel, client: ClientSide) -> SaslSeen:
     except ChannelError as error:
         return SaslSeen("closed", detail=str(error))
     except _RefusedError as error:
-        return SaslSeen("rejected", detail=_masked(str(error), client)[:_LONGEST])
+        return SaslSeen("rejected", detail=_quoted(str(error), client))
     return SaslSeen("ok")
+
+
+def _quoted(text: str, client: ClientSide) -> str:
+    """The broker's words: a login module may have put into them what it was sent."""
+    return masked(text, client.password, client.token or "")[:_LONGEST]
 
 
 async def _exchange(channel: Channel, token: bytes) -> bytes:
@@ -96,8 +105,11 @@ def scram_last(algorithm: str, password: str, first: str, server_first: str) -> 
         salt, iterations, nonce = base64.b64decode(fields["s"]), int(fields["i"]), fields["r"]
     except (KeyError, ValueError):
         raise ChannelError("a SCRAM message that is none") from None
-    if not nonce.startswith(client_nonce) or not 1 <= iterations <= _MOST_ITERATIONS:
+    if not nonce.startswith(client_nonce):
         raise ChannelError("a SCRAM message that is none")
+    if not _FEWEST_ITERATIONS <= iterations <= _MOST_ITERATIONS:
+        limits = f"{_FEWEST_ITERATIONS} to {_MOST_ITERATIONS} are accepted"
+        raise ChannelError(f"the broker asks for {iterations} SCRAM iterations, and {limits}")
     salted = hashlib.pbkdf2_hmac(algorithm, password.encode(), salt, iterations)
     without_proof = f"c=biws,r={nonce}"
     message = f"{first},{server_first},{without_proof}".encode()
@@ -106,13 +118,6 @@ def scram_last(algorithm: str, password: str, first: str, server_first: str) -> 
     proof = bytes(one ^ other for one, other in zip(key, mask, strict=True))
     signature = hmac.digest(hmac.digest(salted, b"Server Key", algorithm), message, algorithm)
     return f"{without_proof},p={_text(proof)}".encode(), _text(signature)
-
-
-def _masked(text: str, client: ClientSide) -> str:
-    """What a broker says is its own, and a login module may have put into it what it was sent."""
-    for secret in filter(None, (client.password, client.token)):
-        text = text.replace(secret, "***")
-    return text
 
 
 def _text(data: bytes) -> str:

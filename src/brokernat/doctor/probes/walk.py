@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from brokernat.address import Endpoint
 from brokernat.doctor.client_side import ClientSide
-from brokernat.doctor.evidence import Look, TlsSeen
+from brokernat.doctor.evidence import Look, SaslSeen, TlsSeen
 from brokernat.doctor.probes.api_versions import is_controller, newest_known, versions
 from brokernat.doctor.probes.channel import Channel, ChannelError
 from brokernat.doctor.probes.dialling import Streams, connect, resolve
@@ -22,6 +22,7 @@ from brokernat.doctor.probes.tls import about_client_certificate, shake_hands
 
 _REFUSED = ("expired", "untrusted", "unfit")
 _NO_TLS = ("not-tls", "closed")
+_WITHHELD = "nobody agreed to send the login there, where whoever answers could read it"
 
 
 @dataclass
@@ -58,14 +59,15 @@ class Walk:
         channel = Channel(*streams, self.patience)
         entered = False
         try:
-            entered = await self._enter(channel, streams, address, endpoint.port)
+            entered = await self._enter(channel, streams, address, endpoint)
         finally:
             # Also where the time ran out in the middle.
             if not entered:
                 await channel.close()
         return channel if entered else None
 
-    async def _enter(self, channel: Channel, streams: Streams, address: str, port: int) -> bool:
+    async def _enter(self, channel: Channel, streams: Streams, address: str, endpoint: Endpoint) -> bool:
+        port = endpoint.port
         if self.client.context is not None:
             tls = await shake_hands(streams, self.client, self.seen.name, self.patience)
             self.seen = replace(self.seen, tls=tls)
@@ -80,7 +82,8 @@ class Walk:
             return False
         if not self.client.sasl:
             return True
-        sasl = await log_in(channel, self.client)
+        may = self.client.may_log_in(endpoint, self.seen)
+        sasl = await log_in(channel, self.client) if may else SaslSeen("not-tried", detail=_WITHHELD)
         self.seen = replace(self.seen, sasl=sasl)
         return sasl.outcome == "ok"
 

@@ -1,6 +1,7 @@
 """SCRAM against the example of RFC 7677; OAUTHBEARER as RFC 7628 writes it."""
 
 import asyncio
+import base64
 
 import pytest
 from kio.schema.errors import ErrorCode
@@ -28,6 +29,13 @@ def test_the_example_of_the_rfc() -> None:
 def test_a_hostile_server_costs_nothing(server: str) -> None:
     with pytest.raises(ChannelError):
         scram_last("sha256", "pencil", FIRST, server)
+
+
+@pytest.mark.parametrize("iterations", [1, 4095, 1_000_001])
+def test_iterations_that_a_hostile_server_gains_by_are_refused_in_words(iterations: int) -> None:
+    words = f"the broker asks for {iterations} SCRAM iterations, and 4096 to 1000000 are accepted"
+    with pytest.raises(ChannelError, match=words):
+        scram_last("sha256", "pencil", FIRST, SERVER.replace("i=4096", f"i={iterations}"))
 
 
 BEARER = ClientSide("SASL_SSL", "OAUTHBEARER", token="abc.def.", extensions=(("logicalCluster", "lkc-1"),))
@@ -67,6 +75,9 @@ def test_a_secret_that_the_broker_repeats_is_masked() -> None:
     refused = authenticated(error=58, message="x" * 190 + " canary is wrong for me")
     seen = asyncio.run(log_in(Scripted(handshake(), refused).channel, client))
     assert seen == SaslSeen("rejected", detail="x" * 190 + " *** is wr")
+    quoted = base64.b64encode(b"\0me\0canary").decode()
+    refused = authenticated(error=58, message=f"cannot decode {quoted}, canar%79")
+    assert asyncio.run(log_in(Scripted(handshake(), refused).channel, client)).detail == "cannot decode ***, ***"
     refused = authenticated(error=58, message="no such token: abc.def.")
     assert asyncio.run(log_in(Scripted(handshake(), refused).channel, BEARER)).detail == "no such token: ***"
 
