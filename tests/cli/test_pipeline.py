@@ -1,5 +1,8 @@
 """What `pipeline check` and `run` do with an executor that does not answer; the rest runs on real brokers elsewhere."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -34,3 +37,89 @@ def test_the_steps_wait_only_for_executors_that_have_answered(
     found, seen = pipeline._preflight(cast("Any", None), cast("Any", type("P", (), {"clusters": ()})), wanted)
     assert seen is proof
     assert [result.message for result in found.results] == steps
+
+
+FAILED = ProofRow("driver", "here", "hq", 1, "a:1", "b:1", Outcome.OTHER_NODE, "the rule for node 1 leads to node 2")
+WRONG = CheckResult("sink", Level.ERROR, "topic `tags` does not exist", code=2)
+SECTION = """
+pipelines:
+  tags:
+    source: {cluster: hq, topics: [orders]}
+    decode: {format: json, schema: "id STRING"}
+    sink: {cluster: local, topic: tags, dead_letters: tags.dead}
+    checkpoint: state
+"""
+
+
+class Running:
+    """A run that ends when it is stopped, or at once."""
+
+    def __init__(self) -> None:
+        self.stopped = False
+
+    def stop(self) -> None:
+        self.stopped = True
+
+    def poll(self) -> bool:
+        return False
+
+    def progress(self) -> None:
+        return None
+
+
+@pytest.fixture
+def started(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Running]:
+    """The runs that the command has started, on a Spark that is none."""
+    runs: list[Running] = []
+
+    def start(*_: object, **__: object) -> Running:
+        runs.append(Running())
+        return runs[-1]
+
+    with (folder / "brokernat.yaml").open("a") as file:
+        file.write(SECTION)
+    monkeypatch.setattr(pipeline, "pipeline_session", lambda *_: nullcontext())
+    monkeypatch.setattr("brokernat.pipelines.pipeline.start", start)
+    return runs
+
+
+@pytest.mark.parametrize(
+    ("results", "rows", "code"),
+    [
+        ((), (ROW,), 0),
+        ((), (FAILED,), 5),
+        ((WRONG,), (ROW,), 2),
+        ((WRONG,), (FAILED,), 5),
+    ],
+    ids=["well", "not proved", "check found an error", "both"],
+)
+def test_a_run_starts_only_when_all_is_proved_and_found_well(
+    run: Callable[..., str],
+    started: list[Running],
+    monkeypatch: pytest.MonkeyPatch,
+    results: tuple[CheckResult, ...],
+    rows: tuple[ProofRow, ...],
+    code: int,
+) -> None:
+    monkeypatch.setattr(pipeline, "_preflight", lambda *_: (Preflight(results, {}), Proof(rows)))
+    monkeypatch.setattr(spark, "watch", lambda *_, **__: nullcontext())
+    printed = run("pipeline", "run", "tags")
+    assert printed.startswith(f"exit {code}\n")
+    assert len(started) == (code == 0)
+
+
+def test_a_newcomer_that_is_not_proved_stops_the_run_and_is_its_end(
+    run: Callable[..., str], started: list[Running], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def watch(*arguments: Any, **_: object) -> Iterator[None]:
+        on_failure = arguments[3]
+        on_failure(Proof((), missing=("7",)))
+        yield
+
+    monkeypatch.setattr(pipeline, "_preflight", lambda *_: (Preflight((), {}), Proof((ROW,))))
+    monkeypatch.setattr(spark, "watch", watch)
+    printed = run("pipeline", "run", "tags")
+    assert printed.startswith("exit 5\n")
+    assert "no answer from executor 7" in printed
+    assert [one.stopped for one in started] == [True]

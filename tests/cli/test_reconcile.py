@@ -10,6 +10,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from brokernat.cli import reconcile
+from brokernat.clients.spark.proof import Outcome, Proof, ProofRow
 from brokernat.pipelines import delivered, shipped
 from brokernat.pipelines.delivered import Delivered
 from brokernat.pipelines.reconcile import Account, Span
@@ -79,3 +80,19 @@ def test_a_pipeline(
     monkeypatch.setattr(reconcile, "_session", lambda *_: nullcontext())
     monkeypatch.setattr(delivered, "reconcile_pipeline", lambda *_: found)
     assert run("pipeline", "reconcile", "tags", "--format", output) == snapshot
+
+
+@pytest.mark.parametrize("line", [TOPIC, "tags"])
+def test_nothing_is_read_by_jvms_that_are_not_proved(
+    run: Callable[..., str], folder: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    with (folder / "brokernat.yaml").open("a") as file:
+        file.write(PIPELINE)
+    row = ProofRow("driver", "here", "hq", 1, "a:1", "b:1", Outcome.NO_AGENT)
+    read: list[object] = []
+    monkeypatch.setattr(reconcile, "user_session", lambda *_: nullcontext())
+    monkeypatch.setattr("brokernat.clients.spark.prove", lambda *_, **__: Proof((row,)))
+    monkeypatch.setattr(shipped, "reconcile_topic", lambda *_, **__: read.append("topic"))
+    monkeypatch.setattr(delivered, "reconcile_pipeline", lambda *_: read.append("pipeline"))
+    assert run("pipeline", "reconcile", *line.split()).startswith("exit 5\n")
+    assert read == []

@@ -20,6 +20,7 @@ from brokernat.pipelines.kafka_admin import TopicFacts, open_admin
 from brokernat.pipelines.kafka_commands import grant
 from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.root_cause import root_cause
+from brokernat.pipelines.sink import REQUIRED
 from brokernat.pipelines.state import Owner, foreign
 from brokernat.pipelines.topic_checks import SINK, SOURCE, Facts, sizes, usable
 
@@ -30,6 +31,9 @@ _RECORDS = (
     "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, "
     "headers array<struct<key:string,value:binary>>"
 )
+
+_SAME_AS = {"all": "-1"}
+"""Kafka's other spelling of a value."""
 
 
 def look_at_clusters(spark: SparkSession, prepared: Prepared) -> Preflight:
@@ -48,6 +52,7 @@ def look_at_clusters(spark: SparkSession, prepared: Prepared) -> Preflight:
         results += usable(end, cluster, seen[end])
         if end == SOURCE:
             results += _checkpoint(Files(spark), prepared, prepared.owner(cluster_id, seen[end]))
+    results += overruled(prepared.sink)
     if SOURCE in seen and SINK in seen:
         results += sizes(prepared, seen[SOURCE], seen[SINK])
     present: dict[str, tuple[str, ...]] = {}
@@ -79,6 +84,15 @@ def not_provable(proof: Proof, clusters: Iterable[Cluster]) -> Iterator[CheckRes
                 "two swapped rules would not be found",
                 grant(cluster, "DESCRIBE_CONFIGS"),
             )
+
+
+def overruled(sink: Cluster) -> Iterator[CheckResult]:
+    """A warning for each property of the sink's cluster that a pipeline sets itself, to another value."""
+    given = sink.kafka_properties()
+    for name, value in ((option.removeprefix("kafka."), value) for option, value in REQUIRED.items()):
+        if given.get(name, value) not in (value, _SAME_AS.get(value)):
+            message = f"{name}={given[name]} of cluster {sink.name} is not used: a pipeline writes with {name}={value}"
+            yield CheckResult("sink", Level.WARNING, message, f"remove `{name}` from `client:` of this cluster")
 
 
 def _checkpoint(files: Files, prepared: Prepared, owner: Owner) -> Iterator[CheckResult]:

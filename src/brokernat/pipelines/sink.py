@@ -58,6 +58,11 @@ def tags(transformed: DataFrame, *, topic: str, key: str | None) -> DataFrame:
     )
 
 
+def producer_options(given: Mapping[str, str]) -> dict[str, str]:
+    """The options of the one write: ours, over them the cluster's own, over these what the delivery promise needs."""
+    return {**PRODUCER_DEFAULTS, **given, **REQUIRED}
+
+
 def write(rows: DataFrame, options: Mapping[str, str]) -> None:
     """Sends rows and returns when every one is acknowledged; Spark raises otherwise.
 
@@ -68,7 +73,7 @@ def write(rows: DataFrame, options: Mapping[str, str]) -> None:
     from pyspark.errors import PySparkException
 
     try:
-        rows.write.format("kafka").options(**{**PRODUCER_DEFAULTS, **options, **REQUIRED}).save()
+        rows.write.format("kafka").options(**producer_options(options)).save()
     except (PySparkException, Py4JJavaError) as error:
         cause = root_cause(error)
         if not cause.startswith(_TOO_LARGE):

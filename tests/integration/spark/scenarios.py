@@ -208,7 +208,7 @@ def late_executors(wishes: Wishes) -> Findings:
     proof = prove(spark, wishes.clusters, timeout=180)
     failed: list[Proof] = []
     gate = Path(wishes.extra["gate"])
-    log = logging.getLogger("brokernat.clients.spark.watch")
+    log = logging.getLogger("brokernat.clients.spark.proving")
     log.addHandler(heard := _Heard())
 
     def wait_for(found: list[Any]) -> None:

@@ -138,6 +138,7 @@ def test_two_clusters_with_the_same_addresses_and_one_without_rights(
     rows: list[dict[str, Any]] = found["proof"]["rows"]
     assert found["proof"]["ok"], found["proof"]
     by_cluster = {name: [row["cause"] for row in rows if row["cluster"] == name] for name in ("hq", "hq2")}
+    assert {name: len(causes) for name, causes in by_cluster.items()} == {"hq": 2, "hq2": 2}
     assert all(f"ListOffsets of {topic_name}-" in cause for cause in by_cluster["hq"]), by_cluster
     assert all(cause.startswith("DescribeConfigs") for cause in by_cluster["hq2"]), by_cluster
 

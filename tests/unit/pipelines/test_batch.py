@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from brokernat.config.model import Reference, Sink
+from brokernat.errors import IncompleteError
 from brokernat.pipelines import batch as module
 from brokernat.pipelines.accounting import Counts
 from brokernat.pipelines.batch import Batches, BatchReport
@@ -71,3 +72,15 @@ def test_a_batch_is_counted_also_when_its_offsets_hold_no_record(
     monkeypatch.setattr(module, "write", lambda rows, options: rows.count())
     frame = spark.range(10).where(f"id < {records}").selectExpr(*COLUMNS)
     assert run(spark, tmp_path, frame) == expected
+
+
+def test_steps_that_lose_a_whole_batch_are_found_out(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing that came out is no proof that nothing came in."""
+    written: list[object] = []
+    monkeypatch.setattr(module, "write", lambda rows, options: written.append(rows))
+    monkeypatch.setattr(module, "_keep", lambda frame, kept: frame.limit(0))
+    with pytest.raises(IncompleteError, match="4 records came in, 0 came out"):
+        run(spark, tmp_path, spark.range(4).selectExpr(*COLUMNS))
+    assert written == []

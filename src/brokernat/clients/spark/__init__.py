@@ -8,8 +8,7 @@ from brokernat.clients.spark.configuring import configure
 from brokernat.clients.spark.loader import Loader
 from brokernat.clients.spark.options import Role, client_properties, kafka_options
 from brokernat.clients.spark.proof import Outcome, Proof, ProofRow
-from brokernat.clients.spark.proving import prove
-from brokernat.clients.spark.watch import watch
+from brokernat.clients.spark.proving import prove, watch
 
 __all__ = [
     "Loader",

@@ -1,0 +1,50 @@
+"""What becomes of executors that join later, by what they answer; the answers of real ones are in tests/integration."""
+
+import threading
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from brokernat.clients.spark import proving
+from brokernat.clients.spark.proof import Outcome, Proof, ProofRow
+
+
+def row(executor: str, outcome: Outcome = Outcome.PROVED) -> ProofRow:
+    return ProofRow(executor, "here", "hq", 1, "a:1", "b:1", outcome)
+
+
+@pytest.mark.parametrize(
+    ("newcomer", "fails"),
+    [
+        (Proof((row("1"),)), False),
+        (Proof((), missing=("1",)), True),
+        (Proof((row("1", Outcome.NO_AGENT),)), True),
+    ],
+    ids=["well", "silent", "without an agent"],
+)
+def test_a_newcomer_that_is_not_proved_is_a_failure_also_when_it_is_silent(
+    monkeypatch: pytest.MonkeyPatch, newcomer: Proof, fails: bool
+) -> None:
+    asked: list[frozenset[str]] = []
+    looked = threading.Semaphore(0)
+
+    def executors() -> dict[str, str]:
+        looked.release()
+        return {"0": "here", "1": "here"}
+
+    def ask(*_: object, proved: frozenset[str], **__: object) -> Proof:
+        asked.append(proved)
+        return newcomer
+
+    session = SimpleNamespace(is_local=False, executors=executors)
+    monkeypatch.setattr(proving, "ClassicSession", lambda _: session)
+    monkeypatch.setattr(proving, "ask_driver", lambda *_: ((), (), ()))
+    monkeypatch.setattr(proving, "ask_executors", ask)
+    failed: list[Proof] = []
+    with proving.watch(cast("Any", None), [], Proof((row("driver"), row("0"))), failed.append, interval=0.001):
+        # A look after the one that asked: nobody is asked twice.
+        for _ in range(3):
+            assert looked.acquire(timeout=60)
+    assert failed == ([newcomer] if fails else [])
+    assert asked == [frozenset({"driver", "0"})]
