@@ -84,3 +84,16 @@ def test_the_command_in_the_header_makes_the_text_again(run: Run, file: Path) ->
     text = run("render", "spring", "--config", "other name.yaml", "--cluster", "hq", "--syntax", "properties", *AGENT)
     line = next(line for line in text.splitlines() if line.startswith("# Made from other name.yaml by"))
     assert run(*shlex.split(line.partition("`brokernat ")[2].rstrip("`."))) == text
+
+
+@pytest.mark.parametrize("target", ["spark", "spring"])
+def test_a_relative_path_of_the_agent_is_refused(run: Callable[..., str], target: str) -> None:
+    printed = run("render", target, "--cluster", "hq", "--agent-path", "brokernat-agent.jar")
+    assert printed.startswith("exit 2\n")
+    assert "the agent's path `brokernat-agent.jar` is relative" in printed
+    assert "hint: pass an absolute path that exists on every host" in printed
+
+
+def test_a_path_that_nobody_named_is_said_to_be_that_of_this_host(run: Callable[..., str]) -> None:
+    assert "for executors on other hosts pass `--agent-path`" in run("render", "spark", "--cluster", "hq")
+    assert "--agent-path" not in run("render", "spring", "--cluster", "hq").split("--- stderr")[1]

@@ -46,6 +46,10 @@ COMMANDS = {
     "render": ("brokernat.cli.render:render", "Write what the map implies for nginx, a hosts file, Spark, Spring ..."),
     "ship": ("brokernat.cli.ship:ship", "Ship log files or standard input to a topic, without losing any."),
     "agent": ("brokernat.cli.libraries:agent", "Show or copy the agent jar for your own Java program."),
+    "spark-packages": (
+        "brokernat.cli.libraries:spark_packages",
+        "Print the connector's jars that fit the installed PySpark, and the agent's.",
+    ),
     "plugin": ("brokernat.cli.libraries:plugin", "Show or copy the plug-in for your own librdkafka program."),
     "bundle": ("brokernat.cli.bundle:bundle", "Collect everything for a network without registries."),
 }

@@ -49,7 +49,8 @@ brokernat render haproxy --cluster hq --output kafka.cfg
 brokernat render hosts --cluster hq
 brokernat render iptables --cluster hq --output kafka.rules
 brokernat render nftables --cluster hq --output kafka.nft
-brokernat render spark --cluster hq --output spark-defaults.conf
+brokernat render spark --cluster hq --output spark-defaults.conf \\
+    --agent-path /opt/brokernat/brokernat-agent.jar
 brokernat render spring --cluster hq --output application-nat.yaml
 brokernat render listeners --brokers 3 --listener 'OUT=gateway:{9092+id}'
 brokernat render listeners --cluster hq --output 'node-{id}.properties'
@@ -60,6 +61,7 @@ app | brokernat ship --cluster hq --topic audit --spool spool --stdin
 brokernat ship audit
 brokernat ship status --spool spool
 brokernat agent --copy-to /opt/brokernat
+brokernat spark-packages
 brokernat plugin --copy-to /opt/brokernat
 brokernat plugin --path --preload
 brokernat bundle brokernat-bundle

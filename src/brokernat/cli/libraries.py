@@ -1,4 +1,4 @@
-"""`brokernat agent` and `brokernat plugin`: the libraries for a program that a user configures."""
+"""`brokernat agent`, `plugin` and `spark-packages`: the libraries for a program that a user configures."""
 
 from __future__ import annotations
 
@@ -49,6 +49,31 @@ def plugin(show_path: bool, copy_to: Path | None, preload: bool, output: str) ->
         console.json_data({"version": 1, "path": str(library)})
     else:
         console.data(str(library))
+
+
+@click.command()
+@click.option("--coordinates", is_flag=True, help="Print Maven's coordinates of the connector, for `--packages`.")
+@format_option
+def spark_packages(coordinates: bool, output: str) -> None:
+    """Print the jars for `spark-submit --jars`: the Kafka connector of this PySpark, and the agent.
+
+    The connector has the version and the Scala of the Spark that runs here (SPARK_HOME, else PySpark). It is downloaded
+    once, and compared with its SHA-256.
+    """
+    from brokernat.clients.spark.connector import connector_jars
+    from brokernat.clients.spark.environment import installed_spark
+    from brokernat.jvm import agent_jar
+
+    release = installed_spark()
+    found = connector_jars(release)
+    jars, combination = [str(jar) for jar in found.jars], found.combination
+    if output == "json":
+        facts = {"pyspark": release.version, "scala": release.scala, "coordinates": list(combination.coordinates)}
+        console.json_data({"version": 1, **facts, "jars": jars, "agent": str(agent_jar())})
+    elif coordinates:
+        console.data(",".join(combination.coordinates))
+    else:
+        console.data(",".join((*jars, str(agent_jar()))))
 
 
 def copy_into(folder: Path, file: Path) -> Path:

@@ -25,7 +25,7 @@ from brokernat.render.listeners_plan import ListenersPlan
 _agent_path_option = click.option(
     "--agent-path",
     metavar="JAR",
-    help="Where the agent jar is on the hosts that use the file; where it is here unless given.",
+    help="The agent jar's absolute path on the hosts that use the file; its path here unless given.",
 )
 _syntax_option = click.option(
     "--syntax", type=click.Choice(["yaml", "properties"]), help="Which of Spring's two forms; yaml unless given."
@@ -74,8 +74,12 @@ def _command(target: str) -> click.Command:
 
 def _text(target: str, config_file: Path, cluster: str | None, chosen: dict[str, str]) -> str:
     from brokernat import render as texts
-    from brokernat.jvm import agent_jar
+    from brokernat.jvm import agent_jar, require_absolute
 
+    if path := chosen.get("agent_path"):
+        require_absolute(path)
+    elif target == "spark":
+        console.note("the agent's path is that of this host; for executors on other hosts pass `--agent-path`")
     words = [word for name, value in chosen.items() for word in (f"--{name.replace('_', '-')}", value)]
     about = render_subject(*mapped_cluster(config_file, cluster), config_file, ["render", target, *words])
     match target:

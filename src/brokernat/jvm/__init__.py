@@ -1,8 +1,17 @@
 """What every JVM user of this package needs: a Java, Maven artifacts, and the agent jar with its options."""
 
-from brokernat.jvm.agent import agent_argument, agent_jar, javaagent_option
+from brokernat.jvm.agent import agent_argument, agent_jar, javaagent_option, require_absolute
 from brokernat.jvm.artifacts import resolve
 from brokernat.jvm.java import Java, find_java
 from brokernat.jvm.spark_java import spark_java_home
 
-__all__ = ["Java", "agent_argument", "agent_jar", "find_java", "javaagent_option", "resolve", "spark_java_home"]
+__all__ = [
+    "Java",
+    "agent_argument",
+    "agent_jar",
+    "find_java",
+    "javaagent_option",
+    "require_absolute",
+    "resolve",
+    "spark_java_home",
+]

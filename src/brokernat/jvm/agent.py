@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import importlib.resources
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from brokernat.address import AddressMap, canonical_text
-from brokernat.errors import MissingToolError
+from brokernat.errors import ConfigError, MissingToolError, Problem
 
 JAR = "brokernat-agent.jar"
 
@@ -21,6 +21,21 @@ def agent_jar() -> Path:
     if not jar.is_file():
         raise MissingToolError(f"the agent is not built: no {jar}", hint="in the source tree: make agent")
     return jar.absolute()
+
+
+def require_absolute(agent_path: str) -> None:
+    """Do nothing where the agent's path is absolute.
+
+    Raises:
+        ConfigError: it is relative, and each JVM starts in a folder of its own.
+    """
+    if not PurePosixPath(agent_path).is_absolute():
+        message = (
+            f"the agent's path `{agent_path}` is relative: a JVM that does not find it ends at its start, and an executor "
+            "is started again, for ever"
+        )
+        hint = "pass an absolute path that exists on every host, such as /opt/brokernat/brokernat-agent.jar"
+        raise ConfigError(Problem("agent-path-relative", message, hint))
 
 
 def agent_argument(address_map: AddressMap) -> str:

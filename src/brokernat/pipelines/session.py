@@ -72,7 +72,9 @@ def require_spark() -> None:
     version = environment.installed_spark().version
     if numbers(version) < numbers(OLDEST_SPARK):
         message = f"pipelines need PySpark {OLDEST_SPARK} or newer, and PySpark {version} is installed"
-        hint = f"pip install 'pyspark>={OLDEST_SPARK}'; jobs of your own work with {version}: docs/guides/spark.md"
+        hint = (
+            f"pip install 'pyspark>={OLDEST_SPARK}'; jobs of your own work with {version}: docs/reference/versions.md"
+        )
         raise ConfigError(Problem("pyspark-too-old", message, hint))
 
 

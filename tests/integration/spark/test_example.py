@@ -2,17 +2,15 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import pyspark
 import pytest
-from tests.integration.spark.standalone import SPARK_HOME, defaults_in
+from tests.integration.spark.standalone import SMALL, defaults_in
 
-from brokernat.clients.spark.connector import connector_jars
-from brokernat.jvm import agent_jar
 from brokernat.testbed import LoopbackWorld, Record
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
@@ -20,20 +18,21 @@ pytestmark = [pytest.mark.integration, pytest.mark.spark]
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "existing-spark-job"
 
 
-def with_python() -> list[str]:
-    return [sys.executable, "job.py"]
+def with_python() -> str:
+    return "python job.py"
 
 
-def with_spark_submit() -> list[str]:
-    """As the example's README says, but that the connector's jars are named and not looked up."""
-    jars = ",".join(map(str, (*connector_jars(pyspark.__version__).jars, agent_jar())))
-    agent = ["--jars", jars, "--driver-java-options", f"-javaagent:{agent_jar()}"]
-    return [str(SPARK_HOME / "bin" / "spark-submit"), "--master", "local[2]", *agent, "job.py"]
+def with_spark_submit() -> str:
+    """The command of the example's README, word for word."""
+    (command,) = re.findall(
+        r"^\$ (spark-submit .*?job\.py)$", (EXAMPLE / "README.md").read_text(), re.MULTILINE | re.DOTALL
+    )
+    return str(command)
 
 
 @pytest.mark.parametrize("command", [with_python, with_spark_submit])
 def test_the_existing_job_reads_headquarters_and_writes_locally(
-    command: Callable[[], list[str]], loopback_world: LoopbackWorld, topic_name: str, tmp_path: Path
+    command: Callable[[], str], loopback_world: LoopbackWorld, topic_name: str, tmp_path: Path
 ) -> None:
     hq, local = loopback_world.hq, loopback_world.local
     text = (EXAMPLE / "brokernat.yaml").read_text()
@@ -52,13 +51,14 @@ def test_the_existing_job_reads_headquarters_and_writes_locally(
     hq.write(topic_name, [Record(value=json.dumps({"amount": amount}).encode()) for amount in amounts])
 
     done = subprocess.run(
-        command(),
+        ["bash", "-c", command()],
         cwd=tmp_path,
         env={
             **os.environ,
+            "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])),
             "SPARK_LOCAL_IP": "127.0.0.1",
             "PYSPARK_PYTHON": sys.executable,
-            **defaults_in(tmp_path / "conf"),
+            **defaults_in(tmp_path / "conf", {**SMALL, "spark.master": "local[2]"}),
         },
         capture_output=True,
         text=True,

@@ -3,15 +3,20 @@
 from collections.abc import Callable
 from typing import Any
 
+import pyspark
 import pytest
 from tests.integration.spark.drivers import VALUES, Driver, described
+from tests.integration.spark.standalone import C1
 from tests.matrix.javas import java_binary
 from tests.support.cluster_admin import Allow, Operation, Resource, allow
 
-from brokernat.jvm import resolve
+from brokernat.clients.spark.connector import connector_jars
+from brokernat.jvm import agent_jar, resolve
 from brokernat.testbed import LoopbackWorld, Record
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
+
+JVMS = ("driver", "executor")
 
 
 @pytest.mark.parametrize("loader", ["javaagent", "reporter"])
@@ -38,6 +43,27 @@ def test_source_and_sink_batch_and_streaming(
     assert dialled == {
         (str(loopback_world.hq.advertised[node]), str(loopback_world.hq.reachable[node])) for node in (1, 2, 3)
     }
+
+
+@pytest.mark.parametrize("agent", ["reporter", pytest.param("javaagent", marks=pytest.mark.soak)])
+def test_a_session_that_its_platform_has_started_needs_settings_and_no_configure(
+    agent: str, driver: Driver, loopback_world: LoopbackWorld, orders: str, written: Callable[[str], list[str]]
+) -> None:
+    """As docs/guides/spark-notebooks.md has it: jars in `spark.jars`, or `-javaagent` where the hosts have the jar."""
+    jars = [str(jar) for jar in connector_jars(pyspark.__version__).jars]
+    options = f"{C1} -javaagent:{agent_jar()}"
+    settings = (
+        {"spark.jars": ",".join((*jars, str(agent_jar())))}
+        if agent == "reporter"
+        else {"spark.jars": ",".join(jars), **dict.fromkeys(map("spark.{}.extraJavaOptions".format, JVMS), options)}
+    )
+    hq = described(loopback_world.hq.cluster)
+    found = driver.run("whole_job", [hq], settings=settings, topic=orders, plain=True)
+    assert found["proof"]["ok"], found["proof"]
+    assert found["loader"] is None
+    assert found["batch"] == VALUES
+    assert written(f"{orders}-batch") == VALUES
+    assert written(f"{orders}-stream") == VALUES
 
 
 def test_what_is_wrong_is_named_and_what_is_healed_passes(driver: Driver, loopback_world: LoopbackWorld) -> None:

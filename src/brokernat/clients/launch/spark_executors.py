@@ -20,7 +20,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Final
 
 from brokernat.address import AddressMap
@@ -29,6 +29,7 @@ from brokernat.clients.launch.spark_additions import by_path, shipped, theirs
 from brokernat.clients.spark.environment import launch_settings
 from brokernat.clients.spark.loader import runs_on_this_machine
 from brokernat.errors import ConfigError, Problem
+from brokernat.jvm import require_absolute
 
 SUBMIT_ARGS: Final = "PYSPARK_SUBMIT_ARGS"
 # What PySpark takes where the variable is not set; it always ends in this word.
@@ -81,8 +82,7 @@ def with_executors(
     own, rest = _split(command[1:] if is_submit else _words(submit_args or _NO_SUBMIT_ARGS))
     present = _settings(own, environ, program.resolve().parent.parent if is_submit else None)
     if jar is not None:
-        if not PurePosixPath(jar).is_absolute():
-            raise _refused("agent-path-relative", f"the agent's path `{jar}` is relative", "pass an absolute path")
+        require_absolute(jar)
         # In cluster mode the driver is started by a worker, too.
         in_cluster_mode = present.get(_DEPLOY_MODE) == "cluster"
         additions, means = by_path(jar, address_map, driver=in_cluster_mode), f"load the agent from {jar}"

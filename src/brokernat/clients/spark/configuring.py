@@ -110,7 +110,8 @@ def _refuse_unprepared(jvm: Any, choice: LoaderChoice) -> None:
     if active is not None and active.getConf().get(LOADER_KEY) != choice.loader.value:
         raise _too_late(
             "a Spark session is running in this process already, and its executors have started without the agent",
-            "call configure(builder, clusters) before the first session, or spark.stop() it and run in a new process",
+            "call configure(builder, clusters) before the first session of a new process; where a platform starts the "
+            "session, its settings bring the agent (docs/guides/spark-notebooks.md) and configure is not needed",
         )
     absent = [name for name in (_CONNECTOR_CLASS, AGENT_CLASS) if not class_visible(jvm, name)]
     if absent:

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from brokernat.errors import ConfigError, Problem
+from brokernat.jvm import require_absolute
 
 AGENT_CLASS = "io.brokernat.agent.Agent"
 REPORTER_CLASS = "io.brokernat.agent.ReporterLoader"
@@ -52,7 +53,7 @@ def choose_loader(master: str, asked: Loader, jar: Path, agent_path: str | None 
         ConfigError: a relative `agent_path`, or `-javaagent` asked for hosts whose path nobody named.
     """
     if agent_path is not None:
-        _require_absolute(agent_path)
+        require_absolute(agent_path)
     here = runs_on_this_machine(master)
     if asked is Loader.REPORTER:
         return LoaderChoice(asked, "asked for", jar, str(jar))
@@ -79,16 +80,6 @@ def choose_loader(master: str, asked: Loader, jar: Path, agent_path: str | None 
 def runs_on_this_machine(master: str) -> bool:
     """Whether every JVM of the application is a child of this process: local[..] and local-cluster[..]."""
     return master == "local" or master.startswith(("local[", "local-cluster["))
-
-
-def _require_absolute(agent_path: str) -> None:
-    if not PurePosixPath(agent_path).is_absolute():
-        raise _refused(
-            "agent-path-relative",
-            f"agent_path {agent_path!r} is relative: files that Spark ships arrive after an executor's JVM has "
-            "started, so every executor would die at its start and be started again, for ever",
-            "pass an absolute path that exists on every host, or none (the agent then comes with spark.jars)",
-        )
 
 
 def _refused(kind: str, message: str, hint: str) -> ConfigError:

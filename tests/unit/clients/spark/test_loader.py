@@ -34,7 +34,7 @@ def test_javaagent_only_where_the_path_is_certain(
 
 @pytest.mark.parametrize("master", ["local[2]", "spark://m:7077"])
 def test_a_relative_path_is_refused_with_what_it_would_do(master: str) -> None:
-    with pytest.raises(ConfigError, match="started again, for ever"):
+    with pytest.raises(ConfigError, match="is started again, for ever"):
         choose_loader(master, Loader.AUTO, JAR, "./brokernat-agent.jar")
 
 

@@ -1,0 +1,41 @@
+"""What `brokernat spark-packages` prints for the PySpark that is installed; tests/integration uses the jars."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from brokernat.clients.spark import connector, environment
+from brokernat.clients.spark.connector import ConnectorJars
+from brokernat.clients.spark.releases import KNOWN, SparkRelease, nearest_known
+
+
+@pytest.fixture(params=["3.5.7", "4.3.0"])
+def release(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> SparkRelease:
+    known = KNOWN[request.param]
+    release = SparkRelease(request.param, known.combination.scala)
+
+    def jars(release: SparkRelease) -> ConnectorJars:
+        known = nearest_known(release)
+        names = ("-".join(coordinate.split(":")[1:]) for coordinate in known.coordinates)
+        return ConnectorJars(known.combination, tuple(Path(f"/cache/{name}.jar") for name in names), fallback=False)
+
+    monkeypatch.setattr(environment, "installed_spark", lambda: release)
+    monkeypatch.setattr(connector, "connector_jars", jars)
+    monkeypatch.setattr("brokernat.jvm.agent_jar", lambda: Path("/opt/brokernat/brokernat-agent.jar"))
+    return release
+
+
+@pytest.mark.parametrize("options", [(), ("--coordinates",), ("--format", "json")])
+@pytest.mark.usefixtures("release")
+def test_what_it_prints(run: Callable[..., str], snapshot: SnapshotAssertion, options: tuple[str, ...]) -> None:
+    assert run("spark-packages", *options) == snapshot
+
+
+def test_json_has_the_same_jars(run: Callable[..., str], release: SparkRelease) -> None:
+    text = run("spark-packages").split("--- stdout\n")[1].split("\n")[0]
+    found = json.loads(run("spark-packages", "--format", "json").split("--- stdout\n")[1].split("--- stderr")[0])
+    assert [*found["jars"], found["agent"]] == text.split(",")
+    assert (found["pyspark"], found["scala"]) == (release.version, release.scala)
