@@ -77,8 +77,9 @@ def test_reads_writes_proof_and_exec(
         topic=topic_name,
         python=python,
         environ={**environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])},
+        timeout=900,
     )
-    assert found["proof"]["ok"], found["proof"]
+    assert found["proof"]["ok"], found["proof"]["error"]
     assert found["versions"] == [run.pyspark, KNOWN[run.pyspark].kafka_clients]
     assert found["java"] == run.java
     assert found["batch"] == VALUES
@@ -100,7 +101,7 @@ def test_reads_writes_proof_and_exec(
             "SPARK_LOCAL_IP": "127.0.0.1",
             **defaults_in(tmp_path / "conf", {**SMALL, "spark.jars": jars, "spark.driver.host": "127.0.0.1"}),
         },
-        capture_output=True, text=True, timeout=420, check=False,
+        capture_output=True, text=True, timeout=900, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-4000:]
     assert values(world, copy) == VALUES
