@@ -138,15 +138,15 @@ def test_ten_minutes_without_brokers_and_a_small_spool(
 
 @pytest.mark.timeout(0)
 def test_a_last_write_cut_at_every_byte_takes_no_earlier_one_with_it(tmp_path: Path, soak: Soak) -> None:
-    def tails(message: str) -> list[bytes]:
+    def bodies(message: str) -> list[bytes]:
         return [json.dumps({"message": message})[1:].encode()]
 
     spool = Spool(tmp_path / "spool", durable=True)
     for message in ("first", "second"):
-        spool.append(tails(message))
+        spool.append(bodies(message))
     log = spool.directory / "spool.db-wal"
     before = log.stat().st_size
-    spool.append(tails("last"))
+    spool.append(bodies("last"))
     whole = log.read_bytes()
     sizes = list(range(before, len(whole) + 1))
     soak.random("cut").shuffle(sizes)

@@ -163,8 +163,9 @@ def run_shipment(
     Raises:
         BrokernatError: the file, the spool, or the producer.
     """
-    from brokernat.shipping.faults import Destination
-    from brokernat.shipping.pipe import Pipe
+    from brokernat.plurals import counted
+    from brokernat.shipping.block import Destination
+    from brokernat.shipping.lines import Pipe
     from brokernat.shipping.producer import open_producer
     from brokernat.shipping.sender import Sender
     from brokernat.shipping.spool import Spool
@@ -177,7 +178,7 @@ def run_shipment(
         sources = [*files, *(["standard input"] if stdin else [])] or ["what the spool holds"]
         brokers = ", ".join(map(str, cluster.bootstrap_servers))
         console.note(f"shipping {', '.join(sources)} to {destination} ({brokers})")
-        console.note(f"spool {spool}: {opened.pending} records wait in it")
+        console.note(f"spool {spool}: {counted(opened.pending, 'record')} held")
         tail = Tail(files, opened.positions(), from_beginning=from_beginning) if files else None
         pipe = Pipe(sys.stdin.fileno()) if stdin else None
         shipment = Shipment(opened, Sender(opened, topic, partial(open_producer, cluster)), tail=tail, pipe=pipe)

@@ -1,8 +1,7 @@
 """Logs to a Kafka topic without losing any: memory queue, durable spool, a producer with the address map."""
 
-from brokernat.shipping.block import SEQUENCE_HEADER
-from brokernat.shipping.faults import (
-    Destination,
+from brokernat.shipping.block import SEQUENCE_HEADER, Destination, Rejection
+from brokernat.shipping.errors import (
     NotShippedError,
     OtherDestinationError,
     SpoolBusyError,
@@ -11,7 +10,6 @@ from brokernat.shipping.faults import (
     SpoolUnsafeError,
 )
 from brokernat.shipping.handler import KafkaHandler
-from brokernat.shipping.ledger import Rejection
 from brokernat.shipping.spool import Spool
 from brokernat.shipping.status import Status, read_status
 

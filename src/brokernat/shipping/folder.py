@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from brokernat.paths import writing
-from brokernat.shipping.faults import SpoolBusyError, SpoolUnsafeError
+from brokernat.shipping.errors import SpoolBusyError, SpoolUnsafeError
 
 DATABASE: Final = "spool.db"
 LOCK: Final = "lock"

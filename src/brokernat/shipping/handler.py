@@ -20,16 +20,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from brokernat.config import Cluster, load
-from brokernat.shipping import forking
-from brokernat.shipping.faults import Destination, NotShippedError
-from brokernat.shipping.intake import Intake, OnFull
-from brokernat.shipping.ledger import Rejection
+from brokernat.shipping import threads
+from brokernat.shipping.block import Destination, Rejection
+from brokernat.shipping.errors import NotShippedError
 from brokernat.shipping.producer import open_producer, require_all_acks
-from brokernat.shipping.record import Encoder
+from brokernat.shipping.queue import OnFull, RecordQueue, SpoolWriter
+from brokernat.shipping.record import RecordEncoder
 from brokernat.shipping.sender import Sender
 from brokernat.shipping.spool import DEFAULT_LIMIT, Spool, open_numbered
 from brokernat.shipping.status import Status
-from brokernat.shipping.writer import Writer
 
 EXCLUDED: Final = ("brokernat.shipping", "confluent_kafka", "kafka", "aiokafka")
 _POLL: Final = 0.02
@@ -39,9 +38,9 @@ _POLL: Final = 0.02
 class _Parts:
     """What one process has of a handler."""
 
-    intake: Intake
+    queue: RecordQueue
     spool: Spool
-    writer: Writer
+    writer: SpoolWriter
     sender: Sender
 
 
@@ -75,7 +74,7 @@ class KafkaHandler(logging.Handler):
                 (the default with `audit`), or `raise` NotShippedError (with `audit` only).
             max_spool: bytes of records that the spool may hold.
             shared_spool: several processes have this folder: each takes a numbered spool below it.
-            on_rejected: told of each record that the brokers refuse for good; called in a thread of shipping.
+            on_rejected: called with each record that the brokers refuse for good, in a thread of shipping.
             close_timeout: seconds that `close` (and the end of the interpreter) waits for acknowledgements.
             config: the file that names the cluster.
             producer: properties in librdkafka's names that win over ours; `acks` is not to be had with `audit`.
@@ -105,13 +104,13 @@ class KafkaHandler(logging.Handler):
         self._on_rejected = on_rejected
         self._close_timeout = close_timeout
         self._open_producer = partial(open_producer, known, overrides=dict(producer or {}))
-        self._encoder = Encoder()
+        self._encoder = RecordEncoder()
         self._opening = threading.RLock()
         self._closed = False
         self._parts: _Parts | None = self._open(open_numbered if shared_spool else Spool)
         # Last: an error above must not leave a half-made handler in the list that `logging.shutdown` works off.
         super().__init__(level)
-        forking.register(self)
+        threads.register(self)
 
     def handle(self, record: logging.LogRecord) -> Any:
         """As every handler, without holding the handler's lock while an audit call waits for the disk."""
@@ -134,14 +133,14 @@ class KafkaHandler(logging.Handler):
             parts = self._parts or self._reopen()
             if threading.get_ident() in (parts.writer.ident, parts.sender.ident):
                 return
-            tail = self._encoder.encode(record, self.formatter)
+            body = self._encoder.encode(record, self.formatter)
         except Exception:
             if self._audit:
                 raise
-            # A child that cannot have a spool: told as `logging` tells of every handler that fails, never raised.
+            # A child that cannot have a spool: reported as `logging` reports every handler that fails, never raised.
             self.handleError(record)
             return
-        receipt = parts.intake.offer(tail, receipt=self._audit)
+        receipt = parts.queue.offer(body, receipt=self._audit)
         if receipt is not None:
             receipt.result()
 
@@ -155,7 +154,7 @@ class KafkaHandler(logging.Handler):
         if parts is None:
             return True
         deadline = time.monotonic() + (self._close_timeout if timeout is None else timeout)
-        stored = parts.writer.wait_until_stored(parts.intake.offered, deadline)
+        stored = parts.writer.wait_until_stored(parts.queue.offered, deadline)
         while timeout is not None and parts.spool.pending and time.monotonic() < deadline:
             time.sleep(_POLL)
         return stored and not parts.spool.pending
@@ -164,7 +163,7 @@ class KafkaHandler(logging.Handler):
         """What this process's spool has done and holds."""
         parts = self._parts or self._reopen()
         spool = parts.spool
-        account = spool.account()
+        account = spool.totals()
         return Status(
             directory=spool.directory,
             source=spool.source,
@@ -173,13 +172,13 @@ class KafkaHandler(logging.Handler):
             acknowledged=account.acknowledged,
             rejected=account.rejected,
             pending=account.pending,
-            refused=spool.refused_before + parts.intake.refused,
-            queued=parts.intake.depth[0],
+            refused=spool.refused_before + parts.queue.refused,
+            queued=parts.queue.depth[0],
             held=spool.held,
             limit=spool.limit,
             cluster=self._destination.cluster,
             topic=self._destination.topic,
-            trouble=parts.intake.stalled or (spool.trouble if account.pending else ""),
+            trouble=parts.queue.stalled or (spool.trouble if account.pending else ""),
         )
 
     def close(self) -> None:
@@ -188,7 +187,7 @@ class KafkaHandler(logging.Handler):
             parts, was_closed = self._parts, self._closed
             self._closed = True
             if parts is not None and not was_closed:
-                parts.intake.close("the handler is closed")
+                parts.queue.close("the handler is closed")
                 self.flush(self._close_timeout)
                 parts.sender.stop()
                 parts.writer.stop(self._close_timeout)
@@ -198,9 +197,9 @@ class KafkaHandler(logging.Handler):
     def after_fork(self) -> None:
         """The child begins with nothing of the parent's."""
         if self._parts is not None:
-            forking.keep_for_ever(*self._parts.spool.abandon(), self._parts.sender.abandon())
+            threads.keep_alive(*self._parts.spool.abandon(), self._parts.sender.abandon())
         self._opening = threading.RLock()
-        self._encoder = Encoder()
+        self._encoder = RecordEncoder()
         self._parts = None
 
     def _reopen(self) -> _Parts:
@@ -213,9 +212,9 @@ class KafkaHandler(logging.Handler):
 
     def _open(self, open_spool: Callable[..., Spool]) -> _Parts:
         spool = open_spool(self._directory, self._limit, durable=self._audit, destination=self._destination)
-        intake = Intake(self._on_full, largest=spool.largest)
+        queue = RecordQueue(self._on_full, largest=spool.largest)
         sender = Sender(spool, self._destination.topic, self._open_producer, self._on_rejected)
-        parts = _Parts(intake, spool, Writer(intake, spool), sender)
+        parts = _Parts(queue, spool, SpoolWriter(queue, spool), sender)
         try:
             parts.sender.start()
         except BaseException:

@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 
 from brokernat.config import Cluster
 from brokernat.errors import ConfigError, MissingToolError, Problem
-from brokernat.shipping.telling import tell
+from brokernat.shipping.threads import log_later
 
 
 class _Log:
@@ -28,7 +28,7 @@ class _Log:
     def log(self, level: int, message: str, *arguments: object) -> None:
         facility, _client, text = arguments if len(arguments) == _LOG_ARGUMENTS else ("", "", message % arguments)
         repeated = facility in ("FAIL", "ERROR", "GETPID")
-        tell(logging.DEBUG if repeated else level, "librdkafka: %s", plain(str(text)), log=_LIBRDKAFKA)
+        log_later(logging.DEBUG if repeated else level, "librdkafka: %s", plain(str(text)), log=_LIBRDKAFKA)
 
 
 _LIBRDKAFKA: Final = logging.getLogger("brokernat.shipping.librdkafka")
@@ -137,7 +137,7 @@ def open_producer(
 
     Args:
         cluster: where to, with the map and the login.
-        on_error: told of what concerns the client as a whole, from within `poll` and `flush`.
+        on_error: called with what concerns the client as a whole, from within `poll` and `flush`.
         overrides: properties in librdkafka's names that win over ours.
 
     Raises:

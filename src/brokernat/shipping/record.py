@@ -28,8 +28,8 @@ _FORMATTER: Final = logging.Formatter()
 _JSON: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=repr)
 
 
-class Encoder:
-    """Turns records into tails: the JSON object from behind its opening brace on."""
+class RecordEncoder:
+    """Turns records into bodies: the JSON object from behind its opening brace on."""
 
     def __init__(self) -> None:
         self._host = encode_basestring(socket.gethostname())

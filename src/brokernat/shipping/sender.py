@@ -1,11 +1,14 @@
 """The thread that sends: rounds of blocks in order, each settled when every record of it has an answer.
 
-A round is handed to librdkafka and flushed: when nothing is left in its queues, every record without an error report is
+A round is handed to librdkafka and flushed: when its queues are empty, every record without an error report is
 acknowledged by all in-sync replicas (`acks=all`, reports for errors only). That costs no Python call for a record that
-arrives, and application and writer run on while the flush waits. `verdict` says what becomes of the others.
+arrives, and application and writer go on while the flush waits.
+
+A broker that refuses a batch for one of its records refuses them all. So refused records are halved until each is sent
+alone (`sort_refused`, pure). An error that is not about the record lets it be sent again.
 
 After a fatal error (an idempotent producer that lost its place) the producer is replaced, and what has no answer is
-sent again: duplicates, by the sequence number, and never a gap.
+sent again: duplicates, recognised by the sequence number, and never a gap.
 """
 
 from __future__ import annotations
@@ -14,16 +17,67 @@ import logging
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from brokernat.shipping.block import SEQUENCE_HEADER, Block
-from brokernat.shipping.ledger import Rejection
-from brokernat.shipping.producer import KafkaFault, describe
+from brokernat.shipping.block import SEQUENCE_HEADER, Block, Rejection
+from brokernat.shipping.producer import KafkaFault, describe, rejects
 from brokernat.shipping.spool import Spool
-from brokernat.shipping.telling import tell
-from brokernat.shipping.verdict import Run, judge
+from brokernat.shipping.threads import log_later
+
+
+class RecordRange(NamedTuple):
+    """Consecutive records of a block on their way, from the sequence number `first` on."""
+
+    block: Block
+    first: int
+    records: Sequence[bytes]
+
+
+class SendResult(NamedTuple):
+    """What is left to do of a group: nothing for records that are in none of these."""
+
+    apart: list[list[RecordRange]]
+    """Refused in a batch: groups, each to be sent without the other; the later one stands first."""
+    again: list[RecordRange]
+    """Not delivered, for no fault of their own."""
+    trouble: KafkaFault | None
+    """Why those were not delivered."""
+    rejection: Rejection | None
+    """Refused while it stood alone."""
+
+
+def sort_refused(group: Sequence[RecordRange], faults: Mapping[bytes, KafkaFault]) -> SendResult:
+    """What becomes of a group that was sent.
+
+    Args:
+        group: what was sent together.
+        faults: the error reports, by record.
+    """
+    faulty = list(_faulty(group, faults))
+    refused = [run for run, fault in faulty if rejects(fault)]
+    if refused and sum(len(run.records) for run in group) == 1:
+        (((block, sequence, (record,)), fault),) = faulty
+        return SendResult([], [], None, Rejection(block.source, sequence, describe(fault), record))
+    half = len(refused) // 2
+    return SendResult(
+        apart=[part for part in (refused[half:], refused[:half]) if part],
+        again=[run for run, fault in faulty if not rejects(fault)],
+        trouble=next((fault for _, fault in faulty if not rejects(fault)), None),
+        rejection=None,
+    )
+
+
+def _faulty(
+    group: Sequence[RecordRange], faults: Mapping[bytes, KafkaFault]
+) -> Iterator[tuple[RecordRange, KafkaFault]]:
+    """The records that were not acknowledged, each as a run of its own."""
+    for block, first, records in group:
+        for sequence, record in enumerate(records, first):
+            if fault := faults.get(record):
+                yield RecordRange(block, sequence, (record,)), fault
+
 
 _ROUND_BYTES: Final = 8 << 20
 _IDLE: Final = 0.2
@@ -46,8 +100,8 @@ class Sender:
         Args:
             spool: what to send.
             topic: where to.
-            open_producer: makes a producer that tells its errors to the function it is given.
-            on_rejected: told of each record that the brokers refuse for good, in the sender's thread.
+            open_producer: makes a producer that calls this function with its errors.
+            on_rejected: called with each record that the brokers refuse for good, in the sender's thread.
         """
         self._spool = spool
         self._topic = topic
@@ -113,7 +167,7 @@ class Sender:
 
     def _deliver(self, blocks: list[Block]) -> None:
         """Send until every record is acknowledged or rejected, then settle; on a stop nothing is settled."""
-        groups = [[Run(block, block.first, block.records) for block in blocks]]
+        groups = [[RecordRange(block, block.first, block.records) for block in blocks]]
         rejections: dict[int, list[Rejection]] = defaultdict(list)
         pause = 0.0
         while groups:
@@ -122,19 +176,19 @@ class Sender:
                 return
             if not self._faults:
                 continue
-            verdict = judge(group, self._faults)
-            groups += verdict.apart
-            if verdict.rejection is not None:
-                rejections[group[0].block.block_id].append(verdict.rejection)
-            if verdict.trouble is not None:
-                self._report(describe(verdict.trouble))
-                groups.append(verdict.again)
+            result = sort_refused(group, self._faults)
+            groups += result.apart
+            if result.rejection is not None:
+                rejections[group[0].block.block_id].append(result.rejection)
+            if result.trouble is not None:
+                self._report(describe(result.trouble))
+                groups.append(result.again)
                 pause = min(_LONGEST_PAUSE, pause * 2 + _IDLE)
                 if self._stop.wait(pause):
                     return
         self._settle(blocks, rejections)
 
-    def _send(self, group: Sequence[Run]) -> bool:
+    def _send(self, group: Sequence[RecordRange]) -> bool:
         """Whether every record of the group has its answer; those that were not acknowledged are in `_faults`."""
         self._faults.clear()
         produce, topic, failed = self._producer.produce, self._topic, self._failed
@@ -175,14 +229,14 @@ class Sender:
         self._all_down = False
         if self._outage_since is not None:
             lasted, self._outage_since = time.monotonic() - self._outage_since, None
-            tell(logging.INFO, "delivery resumed after %.0f s; %d records wait", lasted, self._spool.pending)
+            log_later(logging.INFO, "delivery resumed after %.0f s; %d records wait", lasted, self._spool.pending)
         for one in sorted(chain.from_iterable(rejections.values()), key=lambda one: one.sequence):
-            tell(logging.WARNING, "record %s/%d was rejected: %s", one.source, one.sequence, one.reason)
+            log_later(logging.WARNING, "record %s/%d was rejected: %s", one.source, one.sequence, one.reason)
             if self._on_rejected is not None:
                 try:
                     self._on_rejected(one)
                 except Exception as error:  # noqa: BLE001 - the application's
-                    tell(logging.ERROR, "the callback for rejected records failed: %r", error)
+                    log_later(logging.ERROR, "the callback for rejected records failed: %r", error)
 
     def _failed(self, fault: KafkaFault | None, message: Any) -> None:
         if fault is not None:
@@ -209,7 +263,7 @@ class Sender:
         if self._outage_since is None or now >= self._tell_at:
             self._outage_since = self._outage_since or now
             self._tell_at = now + _TELL_EVERY
-            tell(logging.WARNING, "records wait in the spool: %s", trouble)
+            log_later(logging.WARNING, "records wait in the spool: %s", trouble)
 
     def _renew(self) -> None:
         self._close_producer()

@@ -11,9 +11,9 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
-from brokernat.shipping.batch import Batch
-from brokernat.shipping.faults import SpoolFullError
-from brokernat.shipping.pipe import Pipe
+from brokernat.shipping.errors import SpoolFullError
+from brokernat.shipping.lines import Pipe
+from brokernat.shipping.positions import LineBatch
 from brokernat.shipping.sender import Sender
 from brokernat.shipping.spool import Spool
 from brokernat.shipping.tail import Tail
@@ -92,7 +92,7 @@ class Shipment:
             if self._pipe is None:
                 time.sleep(_PAUSE)
 
-    def _batches(self, *, once: bool) -> Sequence[Batch]:
+    def _batches(self, *, once: bool) -> Sequence[LineBatch]:
         found = []
         if self._tail is not None:
             found.append(self._tail.read(final=once))
@@ -100,12 +100,12 @@ class Shipment:
             found.append(self._pipe.read())
         return [batch for batch in found if batch]
 
-    def _store(self, batch: Batch) -> None:
+    def _store(self, batch: LineBatch) -> None:
         while True:
             try:
-                self._spool.append(batch.tails, batch.positions, batch.gone)
+                self._spool.append(batch.bodies, batch.positions, batch.removed)
             except SpoolFullError as error:
-                self._told("reading waits", error)
+                self._warn_once("reading waits", error)
                 if self._abort or (self._stop and self._pipe is None):
                     return
                 time.sleep(_PAUSE)
@@ -119,11 +119,11 @@ class Shipment:
         try:
             self._spool.settle()
         except SpoolFullError as error:
-            self._told("what was acknowledged cannot be noted", error)
+            self._warn_once("what was acknowledged cannot be noted", error)
         else:
             self._full = False
 
-    def _told(self, what: str, error: SpoolFullError) -> None:
+    def _warn_once(self, what: str, error: SpoolFullError) -> None:
         """Once: it is tried again many times a second, and the log may lie on the same full disk."""
         if not self._full:
             self._full = True

@@ -1,34 +1,72 @@
 """The spool: blocks of records on disk until the brokers have acknowledged all of each.
 
-One thread writes (`append`, `settle`); the sender reads (`blocks_after`) and tells what became of a block (`settled`),
-which the next write puts down: one transaction, one fsync at most, for the new block, for those that leave, for the
-sequence number and for the place in a file.
+One thread writes (`append`, `settle`). The sender reads (`blocks_after`) and reports what became of a block
+(`settled`), which the next write stores: one transaction, one fsync at most, for the new block, for those that leave,
+for the sequence number and for the position in a file. What is held is a difference of two counters that only grow.
 
-Here is the order of things and the limit; `spool_file` has the disk, `numbering` the sequence numbers, `ledger` the
-counters, `fresh` the blocks that need not be read. What is held is a difference of two counters that only grow.
+No number of a source is ever given twice. A kill takes no committed transaction away. A power cut may, where commits
+are not on the disk before they count (`durable`), and the numbers that it undoes may have been sent already. It leaves
+two signs: the machine has another boot id, and the spool was not closed. Then the numbering starts again under a new
+source.
+
+`folder` guards the files, `database` has the SQL, `block` the cache of blocks that need not be read, `status` the
+counters.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+import socket
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, NamedTuple
 
-from brokernat.shipping.block import Block
-from brokernat.shipping.faults import Destination, OtherDestinationError, SpoolBusyError, SpoolFullError
+from brokernat.shipping.block import Block, BlockCache, Destination, Rejection
+from brokernat.shipping.database import SpoolDatabase
+from brokernat.shipping.errors import OtherDestinationError, SpoolBusyError, SpoolFullError
 from brokernat.shipping.folder import SpoolFolder
-from brokernat.shipping.forking import still
-from brokernat.shipping.fresh import FreshBlocks
-from brokernat.shipping.ledger import Account, Ledger, Rejection
-from brokernat.shipping.numbering import boot_id, new_numbering, numbering
-from brokernat.shipping.position import Position
-from brokernat.shipping.spool_file import SpoolFile
-from brokernat.shipping.telling import tell
+from brokernat.shipping.positions import FilePosition
+from brokernat.shipping.status import SettledBlocks, Totals
+from brokernat.shipping.threads import log_later, no_fork
+
+
+class Numbering(NamedTuple):
+    """What the next record of a spool gets."""
+
+    source: str
+    next: int
+
+
+def numbering(meta: Mapping[str, Any], boot: str) -> Numbering:
+    """How a spool goes on.
+
+    Args:
+        meta: what its last holder wrote down; empty for a new one.
+        boot: this start of the machine.
+    """
+    sure = meta.get("closed", 1) or meta.get("durable", 0) or meta.get("boot") == boot
+    if "source" in meta and sure:
+        return Numbering(meta["source"], meta["next"])
+    return new_numbering()
+
+
+def new_numbering() -> Numbering:
+    """From 1, under a source that no spool had before."""
+    return Numbering(f"{socket.gethostname()}.{uuid.uuid4().hex[:16]}", 1)
+
+
+def boot_id() -> str:
+    """This start of the machine. Where it cannot be told, every start of a spool that was not closed is a new one."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return uuid.uuid4().hex
+
 
 DEFAULT_LIMIT: Final = 1 << 30
 SMALLEST_LIMIT: Final = 1 << 20
@@ -70,21 +108,21 @@ class Spool:
         self._folder = SpoolFolder(self.directory)
         self.arrived = threading.Event()
         """Set when there is something to send."""
-        self._fresh = FreshBlocks()
+        self._cache = BlockCache()
         self.trouble = self._noted_trouble = ""
         """What keeps the sender from sending, for whoever asks for the status."""
         try:
-            with still():
+            with no_fork():
                 self._open(durable, destination, redirect)
         except BaseException:
             self._folder.release()
             raise
 
     def _open(self, durable: bool, destination: Destination | None, redirect: bool) -> None:
-        self._file = SpoolFile(self.directory)
+        self._file = SpoolDatabase(self.directory)
         try:
             found = self._file.found
-            self._ledger = Ledger(json.loads(found.noted.get("counts", "{}")))
+            self._settled_blocks = SettledBlocks(json.loads(found.noted.get("counts", "{}")))
             self.refused_before = self.counts["refused"]
             boot = boot_id()
             self.source, self._next = numbering(found.noted, boot)
@@ -95,7 +133,7 @@ class Spool:
                     raise OtherDestinationError(self.directory, found.pending, before, destination)
                 self.source, self._next = new_numbering()
                 message = "the spool %s was for %s, from now on it is for %s; %d records wait in it"
-                tell(logging.INFO, message, self.directory, before, destination, found.pending)
+                log_later(logging.INFO, message, self.directory, before, destination, found.pending)
             self._next_block = self._file.last_block_id + 1
             self._stored, self._freed = found.held, 0
             with self._transaction():
@@ -126,14 +164,14 @@ class Spool:
         return self.limit - Block.stamped(0, self.source, 1 << 62, [b""]).size
 
     def append(
-        self, tails: Sequence[bytes], positions: Iterable[Position] = (), gone: Iterable[Position] = ()
+        self, bodies: Sequence[bytes], positions: Iterable[FilePosition] = (), removed: Iterable[FilePosition] = ()
     ) -> Block | None:
         """Number the records and commit them as one block.
 
         Args:
-            tails: the records, each a JSON object without its opening brace.
+            bodies: the records, each a JSON object without its opening brace.
             positions: the places in files that they were read up to.
-            gone: places in files that are no more.
+            removed: places in files that are no more.
 
         Returns:
             The block; None where there were no records.
@@ -141,7 +179,7 @@ class Spool:
         Raises:
             SpoolFullError: no room, by the limit or on the disk; nothing was stored and no number was used.
         """
-        block = Block.stamped(self._next_block, self.source, self._next, tails) if tails else None
+        block = Block.stamped(self._next_block, self.source, self._next, bodies) if bodies else None
         if block is not None and block.size > self.room:
             self.settle()
             if block.size > self.room:
@@ -149,17 +187,17 @@ class Spool:
         with self._transaction() as counts:
             if block is not None:
                 self._file.store(block)
-                counts["accepted"] += len(tails)
-                self._file.note(next=self._next + len(tails))
+                counts["accepted"] += len(bodies)
+                self._file.note(next=self._next + len(bodies))
             for position in positions:
-                self._file.place(position)
-            for position in gone:
-                self._file.forget(position)
+                self._file.store_position(position)
+            for position in removed:
+                self._file.remove_position(position)
         if block is not None:
-            self._next += len(tails)
+            self._next += len(bodies)
             self._next_block += 1
             self._stored += block.size
-            self._fresh.offer(block)
+            self._cache.offer(block)
             self.arrived.set()
         return block
 
@@ -169,11 +207,11 @@ class Spool:
         Raises:
             SpoolFullError: it cannot be written now; outcomes are kept for the next time.
         """
-        if refused or self._ledger.outcomes() or self.trouble != self._noted_trouble:
+        if refused or self._settled_blocks.outcomes() or self.trouble != self._noted_trouble:
             with self._transaction() as counts:
                 counts["refused"] += refused
 
-    def positions(self) -> list[Position]:
+    def positions(self) -> list[FilePosition]:
         """All places in files."""
         return self._file.positions()
 
@@ -199,7 +237,7 @@ class Spool:
         """The blocks that follow one, up to `size` bytes of them but at least one; from memory where they are there."""
         found: list[Block] = []
         while size > 0 and block_id + 1 < self._next_block:
-            block = self._fresh.take(block_id + 1) or self._file.block_after(block_id)
+            block = self._cache.take(block_id + 1) or self._file.block_after(block_id)
             if block is None:
                 break
             found.append(block)
@@ -209,28 +247,28 @@ class Spool:
 
     def settled(self, block: Block, rejections: Sequence[Rejection] = ()) -> None:
         """Every record of the block is acknowledged, but for those rejected."""
-        self._ledger.settled(block, rejections)
+        self._settled_blocks.settled(block, rejections)
 
     # By any
 
     @property
     def counts(self) -> dict[str, int]:
         """Records by what became of them, as written down."""
-        return self._ledger.counts
+        return self._settled_blocks.counts
 
-    def account(self) -> Account:
+    def totals(self) -> Totals:
         """What has become of all records, as far as it is known, written down or not."""
-        return self._ledger.account()
+        return self._settled_blocks.totals()
 
     @property
     def pending(self) -> int:
         """Records that are in the spool and have no answer."""
-        return self.account().pending
+        return self.totals().pending
 
     @contextmanager
     def _transaction(self) -> Iterator[dict[str, int]]:
         """One that also puts down what became of blocks; gives the counts as they will be."""
-        outcomes, trouble = self._ledger.outcomes(), self.trouble
+        outcomes, trouble = self._settled_blocks.outcomes(), self.trouble
         counts = dict(self.counts)
         with self._file.transaction():
             for outcome in outcomes:
@@ -239,7 +277,7 @@ class Spool:
                 counts["rejected"] += len(outcome.rejections)
             yield counts
             self._file.note(counts=json.dumps(counts), trouble=trouble)
-        self._ledger.written(outcomes, counts)
+        self._settled_blocks.written(outcomes, counts)
         self._noted_trouble = trouble
         self._freed += sum(outcome.freed for outcome in outcomes)
 
@@ -261,5 +299,5 @@ def open_numbered(
         except SpoolBusyError:
             continue
         except OtherDestinationError as error:
-            tell(logging.WARNING, "%s", error)
+            log_later(logging.WARNING, "%s", error)
     raise AssertionError("numbers do not end")

@@ -1,17 +1,75 @@
-"""What shipping has done and has still to do: from a handler, or from the folder of a spool that anybody may hold."""
+"""What became of records: counted while they are shipped, and read from the folder of any spool.
+
+The sender reports what became of a block (`settled`); the writer stores it in its next transaction (`written`). Every
+counter only grows, and what waits is a difference, so none can wrap below zero.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import threading
+from collections import deque
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from brokernat.errors import ConfigError, Problem
 from brokernat.paths import reading
-from brokernat.shipping.faults import SpoolDamagedError
+from brokernat.shipping.block import Block, Rejection, SettledBlock
+from brokernat.shipping.database import read_contents
+from brokernat.shipping.errors import SpoolDamagedError
 from brokernat.shipping.folder import DATABASE, is_held
-from brokernat.shipping.spool_file import read_contents
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Records since the spool was made."""
+
+    accepted: int
+    acknowledged: int
+    rejected: int
+
+    @property
+    def pending(self) -> int:
+        """Those without an answer."""
+        return self.accepted - self.acknowledged - self.rejected
+
+
+class SettledBlocks:
+    """Of one spool. `settled` is the sender's, `outcomes` and `written` are the writer's, `account` is anybody's."""
+
+    def __init__(self, counts: Mapping[str, int]) -> None:
+        """Goes on from what is in the file: the counters by name, none of them in a new spool."""
+        self.counts = {"accepted": 0, "acknowledged": 0, "rejected": 0, "refused": 0, **counts}
+        """As they are written down."""
+        self._outcomes: deque[SettledBlock] = deque()
+        self._writing = threading.Lock()
+
+    def settled(self, block: Block, rejections: Sequence[Rejection]) -> None:
+        """Every record of the block has its answer."""
+        self._outcomes.append(SettledBlock(block, tuple(rejections)))
+
+    def outcomes(self) -> list[SettledBlock]:
+        """Those that are not written down yet, in order."""
+        return list(self._outcomes)
+
+    def written(self, outcomes: Sequence[SettledBlock], counts: dict[str, int]) -> None:
+        """The first outcomes are in the file, and so are the counters."""
+        with self._writing:
+            for _ in outcomes:
+                self._outcomes.popleft()
+            self.counts = counts
+
+    def totals(self) -> Totals:
+        """Of all records, as far as it is known, written down or not."""
+        with self._writing:
+            outcomes, counts = list(self._outcomes), self.counts
+        return Totals(
+            counts["accepted"],
+            counts["acknowledged"] + sum(outcome.acknowledged for outcome in outcomes),
+            counts["rejected"] + sum(len(outcome.rejections) for outcome in outcomes),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ import pytest
 from brokernat.address import Endpoint
 from brokernat.config import Cluster
 from brokernat.errors import ConfigError
-from brokernat.shipping import KafkaHandler, NotShippedError, Spool, SpoolBusyError, read_status, writer
+from brokernat.shipping import KafkaHandler, NotShippedError, Spool, SpoolBusyError, queue, read_status
 from brokernat.testbed.place import wait_until
 
 NOWHERE = Cluster("nowhere", (Endpoint.parse("127.0.0.1:1"),))
@@ -184,7 +184,7 @@ def test_a_child_that_cannot_have_a_spool_raises_for_audit_only(tmp_path: Path, 
 def test_ordinary_calls_never_wait_and_every_drop_is_counted_and_told(
     tmp_path: Path, log: logging.Logger, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writer, "_REPORT_EVERY", 0.0)
+    monkeypatch.setattr(queue, "_REPORT_EVERY", 0.0)
 
     def told_why() -> bool:
         # On a busy machine the queue is full before the writer has found the spool full, and says so first.
@@ -232,7 +232,7 @@ def test_a_large_record_behind_many_small_ones_gets_a_block_of_its_own(tmp_path:
     handler = KafkaHandler(NOWHERE, "topic", tmp_path, max_spool=1 << 20, close_timeout=0)
     log.addHandler(handler)
     # One look of the writer finds all of them.
-    with handler._parts.intake._lock:  # type: ignore[union-attr]
+    with handler._parts.queue._lock:  # type: ignore[union-attr]
         for size in [1_000] * 400 + [800_000]:
             log.info("x" * size)
     wait_until(lambda: handler.status().accepted == 400, "the small ones", timeout=60)

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 
 from brokernat.shipping import lines
 from brokernat.shipping.block import Block
-from brokernat.shipping.lines import MAX_LINE, LineEncoder, Piece, cut
+from brokernat.shipping.lines import MAX_LINE, LineEncoder, LinePiece, split_lines
 from brokernat.shipping.spool import SMALLEST_LIMIT
 
 
-def all_pieces(data: bytes, chunks: list[int], most: int) -> list[Piece]:
+def all_pieces(data: bytes, chunks: list[int], most: int) -> list[LinePiece]:
     """As a reader does it: bytes come in chunks, what was not taken is given again."""
-    found: list[Piece] = []
+    found: list[LinePiece] = []
     offset = pieces = 0
     for end in [*sorted(chunks), len(data)]:
-        new = list(cut(data[offset : min(end, len(data))], pieces, final=end >= len(data)))
+        new = list(split_lines(data[offset : min(end, len(data))], pieces, final=end >= len(data)))
         found += new
         if new:
             offset += new[-1].end
@@ -43,7 +43,7 @@ def test_no_byte_is_lost_however_they_come(data: bytes, chunks: list[int]) -> No
 def test_long_lines_are_cut_between_characters(text: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lines, "MAX_LINE", 8)
-        pieces = list(cut(text.encode(), final=True))
+        pieces = list(split_lines(text.encode(), final=True))
     assert "".join(piece.data.decode() for piece in pieces) == text
     if len(pieces) > 1:
         assert [piece.part for piece in pieces] == list(range(1, len(pieces) + 1))
@@ -51,8 +51,8 @@ def test_long_lines_are_cut_between_characters(text: str) -> None:
 
 
 def test_a_line_that_is_not_whole_waits() -> None:
-    assert list(cut(b"one\r\ntwo")) == [Piece(b"one", 5)]
-    assert list(cut(b"two", final=True)) == [Piece(b"two", 3)]
+    assert list(split_lines(b"one\r\ntwo")) == [LinePiece(b"one", 5)]
+    assert list(split_lines(b"two", final=True)) == [LinePiece(b"two", 3)]
 
 
 @pytest.mark.parametrize(
@@ -64,9 +64,9 @@ def test_what_goes_into_one_block_fits_into_the_smallest_spool_whatever_it_is(da
     """Else it would wait for ever for room that can never be."""
     encoder, left, pieces, records = LineEncoder(), data, 0, 0
     while left:
-        tails, used, pieces = encoder.encode(left, "/var/log/" + "long/" * 20, pieces, final=True)
-        assert Block.stamped(1, "h" * 64 + "." + "0" * 16, 1 << 60, tails).size <= SMALLEST_LIMIT
-        left, records = left[used:], records + len(tails)
+        bodies, used, pieces = encoder.encode(left, "/var/log/" + "long/" * 20, pieces, final=True)
+        assert Block.stamped(1, "h" * 64 + "." + "0" * 16, 1 << 60, bodies).size <= SMALLEST_LIMIT
+        left, records = left[used:], records + len(bodies)
     assert records >= data.count(b"\n")
 
 
@@ -81,13 +81,13 @@ def test_what_goes_into_one_block_fits_into_the_smallest_spool_whatever_it_is(da
     ids=["zeros", "not text", "noise", "letters"],
 )
 def test_any_piece_fits_into_a_message_of_kafka_by_default(data: bytes) -> None:
-    (tail,) = LineEncoder().encode(data, "/var/log/app.log", final=True).tails
-    assert len(tail) < 1_000_000
-    json.loads(b"{" + tail)
+    (body,) = LineEncoder().encode(data, "/var/log/app.log", final=True).bodies
+    assert len(body) < 1_000_000
+    json.loads(b"{" + body)
 
 
 def test_bytes_that_are_not_utf8_are_shipped_readable_and_exact() -> None:
-    binary, text = LineEncoder().encode(b"caf\xe9 \xe2\x82\xac\ncaf\xc3\xa9\n", "").tails
+    binary, text = LineEncoder().encode(b"caf\xe9 \xe2\x82\xac\ncaf\xc3\xa9\n", "").bodies
     found = json.loads(b"{" + binary)
     assert found["message"] == "caf\ufffd €"
     assert base64.b64decode(found["base64"]) == b"caf\xe9 \xe2\x82\xac"

@@ -9,12 +9,12 @@ import pytest
 import structlog
 from pythonjsonlogger.json import JsonFormatter
 
-from brokernat.shipping.record import Encoder, json_text
+from brokernat.shipping.record import RecordEncoder, json_text
 
 
 def shipped(record: logging.LogRecord, formatter: logging.Formatter | None = None) -> dict[str, Any]:
     """What a reader of the topic gets, but for source and sequence."""
-    result: dict[str, Any] = json.loads(b"{" + Encoder().encode(record, formatter))
+    result: dict[str, Any] = json.loads(b"{" + RecordEncoder().encode(record, formatter))
     return result
 
 
@@ -42,7 +42,7 @@ def test_a_record_says_when_where_who_and_what() -> None:
 
 
 def test_the_time_follows_the_record_also_backwards() -> None:
-    encoder, record = Encoder(), a_record("x")
+    encoder, record = RecordEncoder(), a_record("x")
     times = []
     for created in (100.999_999_9, 99.5, -0.25):
         record.created = created
@@ -58,14 +58,14 @@ def test_a_time_that_no_calendar_has_is_now(created: object) -> None:
 
 
 def test_threads_with_ever_new_names_do_not_fill_the_memory() -> None:
-    encoder = Encoder()
+    encoder = RecordEncoder()
     for number in range(3_000):
         encoder.encode(logging.makeLogRecord({"msg": "x", "threadName": f"worker-{number}"}))
     assert len(encoder._known) <= 1_000
 
 
 def test_the_same_words_of_another_record_are_not_taken_for_its_own() -> None:
-    encoder, first, second = Encoder(), a_record("x"), a_record("x")
+    encoder, first, second = RecordEncoder(), a_record("x"), a_record("x")
     second.levelname, second.threadName = "ERROR", "worker"
     found = [json.loads(b"{" + encoder.encode(record)) for record in (first, second, first)]
     assert [one["level"] for one in found] == ["INFO", "ERROR", "INFO"]

@@ -13,11 +13,11 @@ import confluent_kafka
 import pytest
 
 from brokernat.shipping import sender as module
-from brokernat.shipping.ledger import Rejection
+from brokernat.shipping.block import Block, Rejection
 from brokernat.shipping.producer import REJECTING
-from brokernat.shipping.sender import Sender
+from brokernat.shipping.sender import RecordRange, Sender, sort_refused
 from brokernat.shipping.spool import Spool
-from brokernat.shipping.telling import tell
+from brokernat.shipping.threads import log_later
 from brokernat.testbed.place import wait_until
 
 
@@ -277,7 +277,7 @@ def test_an_error_while_nothing_waits_is_no_outage(spool: Spool, caplog: pytest.
     sender.start()
     wait_until(lambda: not spool.pending, "the sender", timeout=60)
     sender.stop()
-    tell(logging.WARNING, "the last line")
+    log_later(logging.WARNING, "the last line")
     wait_until(lambda: "the last line" in caplog.messages, "the log", timeout=60)
     assert caplog.messages == ["the last line"]
 
@@ -327,3 +327,35 @@ def test_a_record_that_librdkafka_does_not_take_costs_no_other(spool: Spool) -> 
     run(spool, producer := Refusing(lambda message: None), lambda: not spool.pending)
     assert producer.sent == ["good", "good too"]
     assert (spool.counts["acknowledged"], spool.counts["rejected"]) == (2, 1)
+
+
+BLOCK = Block.stamped(1, "app.1", 1, [b"a}", b"b}", b"c}", b"d}", b"e}"])
+
+
+REFUSED, AWAY = Fault("INVALID_RECORD"), Fault("_TRANSPORT")
+
+
+def alone(sequence: int) -> RecordRange:
+    return RecordRange(BLOCK, sequence, (BLOCK.records[sequence - 1],))
+
+
+def test_refused_records_come_apart_in_halves_the_first_to_be_taken_next() -> None:
+    found = sort_refused([RecordRange(BLOCK, 1, BLOCK.records)], dict.fromkeys(BLOCK.records, REFUSED))
+    assert found.apart == [[alone(3), alone(4), alone(5)], [alone(1), alone(2)]]
+    assert (found.again, found.trouble, found.rejection) == ([], None, None)
+
+
+def test_a_record_that_is_refused_alone_is_rejected() -> None:
+    found = sort_refused([alone(2)], {BLOCK.records[1]: REFUSED})
+    assert found.rejection == Rejection("app.1", 2, "what INVALID_RECORD means (INVALID_RECORD)", BLOCK.records[1])
+    assert (found.apart, found.again) == ([], [])
+
+
+def test_one_refused_among_others_is_tried_alone_before_it_is_rejected() -> None:
+    found = sort_refused([RecordRange(BLOCK, 1, BLOCK.records)], {BLOCK.records[3]: REFUSED})
+    assert (found.apart, found.rejection) == ([[alone(4)]], None)
+
+
+def test_what_says_nothing_about_the_record_lets_it_be_sent_again() -> None:
+    found = sort_refused([RecordRange(BLOCK, 1, BLOCK.records)], {BLOCK.records[0]: REFUSED, BLOCK.records[4]: AWAY})
+    assert (found.apart, found.again, found.trouble) == ([[alone(1)]], [alone(5)], AWAY)

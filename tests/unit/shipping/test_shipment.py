@@ -10,8 +10,8 @@ from typing import Any, cast
 
 import pytest
 
-from brokernat.shipping.faults import SpoolFullError
-from brokernat.shipping.pipe import Pipe
+from brokernat.shipping.errors import SpoolFullError
+from brokernat.shipping.lines import Pipe
 from brokernat.shipping.sender import Sender
 from brokernat.shipping.shipment import Shipment
 from brokernat.shipping.spool import SMALLEST_LIMIT, Spool

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -11,25 +12,18 @@ from pathlib import Path
 import pytest
 
 from brokernat.shipping import spool as module
-from brokernat.shipping.block import Block
-from brokernat.shipping.faults import (
-    Destination,
-    OtherDestinationError,
-    SpoolBusyError,
-    SpoolDamagedError,
-    SpoolFullError,
-)
+from brokernat.shipping.block import Block, Destination, Rejection
+from brokernat.shipping.errors import OtherDestinationError, SpoolBusyError, SpoolDamagedError, SpoolFullError
 from brokernat.shipping.folder import DATABASE
-from brokernat.shipping.ledger import Rejection
-from brokernat.shipping.position import Position
-from brokernat.shipping.spool import Spool, open_numbered
+from brokernat.shipping.positions import FilePosition
+from brokernat.shipping.spool import Numbering, Spool, numbering, open_numbered
 from brokernat.testbed.place import wait_until
 
 EVERYTHING = 1 << 40
 AUDIT, NOSUCH = Destination("hq", "audit"), Destination("hq", "nosuch")
 
 
-def tails(*messages: object) -> list[bytes]:
+def bodies(*messages: object) -> list[bytes]:
     return [json.dumps({"message": message})[1:].encode() for message in messages]
 
 
@@ -45,11 +39,11 @@ def crash(spool: Spool, to: Path) -> Path:
 
 def test_records_are_numbered_without_a_gap_through_restarts(tmp_path: Path) -> None:
     spool = Spool(tmp_path / "spool")
-    spool.append(tails(*"ab"))
+    spool.append(bodies(*"ab"))
     source = spool.source
     spool.close()
     spool = Spool(tmp_path / "spool")
-    spool.append(tails("c"))
+    spool.append(bodies("c"))
     blocks = spool.blocks_after(0, EVERYTHING)
     assert messages(blocks) == ["a", "b", "c"]
     assert [number for block in blocks for number, _ in block.numbered()] == [1, 2, 3]
@@ -60,18 +54,18 @@ def test_records_are_numbered_without_a_gap_through_restarts(tmp_path: Path) -> 
 def test_a_kill_loses_nothing_that_was_appended(tmp_path: Path) -> None:
     spool = Spool(tmp_path / "spool")
     for number in range(20):
-        spool.append(tails(number))
+        spool.append(bodies(number))
     again = Spool(crash(spool, tmp_path / "killed"))
     assert messages(again.blocks_after(0, EVERYTHING)) == list(range(20))
     assert again.source == spool.source
-    again.append(tails("next"))
+    again.append(bodies("next"))
     assert again.blocks_after(20, EVERYTHING)[0].first == 21
 
 
 def test_only_what_is_settled_leaves_and_the_account_adds_up(tmp_path: Path) -> None:
     spool = Spool(tmp_path / "spool")
     for number in range(3):
-        spool.append(tails(number, -number))
+        spool.append(bodies(number, -number))
     first, second, third = spool.blocks_after(0, EVERYTHING)
     spool.settled(first)
     spool.settled(third, [Rejection(third.source, 6, "MSG_SIZE_TOO_LARGE", third.records[1])])
@@ -86,7 +80,7 @@ def test_only_what_is_settled_leaves_and_the_account_adds_up(tmp_path: Path) -> 
 
 def test_a_full_spool_takes_nothing_and_uses_no_number(tmp_path: Path) -> None:
     spool = Spool(tmp_path / "spool", limit=1 << 20)
-    big = tails("x" * 300_000)
+    big = bodies("x" * 300_000)
     for _ in range(3):
         spool.append(big)
     with pytest.raises(SpoolFullError, match="of 1048576"):
@@ -104,7 +98,7 @@ def test_room_comes_back_exactly_however_often_it_runs_full(tmp_path: Path) -> N
     for _ in range(30):
         try:
             while True:
-                spool.append(tails("x" * 200_000, "y"))
+                spool.append(bodies("x" * 200_000, "y"))
         except SpoolFullError:
             for block in spool.blocks_after(position, EVERYTHING):
                 rejected = [Rejection(block.source, block.first + 1, "no", block.records[1])] if position % 7 else []
@@ -119,24 +113,24 @@ def test_room_comes_back_exactly_however_often_it_runs_full(tmp_path: Path) -> N
 
 def test_a_disk_that_takes_no_more_is_a_full_spool_and_no_crash(tmp_path: Path) -> None:
     spool = Spool(tmp_path / "spool")
-    spool.append(tails("before"))
+    spool.append(bodies("before"))
     pages = spool._file._writer.execute("PRAGMA page_count").fetchone()[0]
     spool._file._writer.execute(f"PRAGMA max_page_count={pages}")
     with pytest.raises(SpoolFullError, match="database or disk is full"):
-        spool.append(tails("x" * 100_000))
+        spool.append(bodies("x" * 100_000))
     spool._file._writer.execute("PRAGMA max_page_count=1000000")
-    spool.append(tails("after"))
+    spool.append(bodies("after"))
     assert messages(spool.blocks_after(0, EVERYTHING)) == ["before", "after"]
     assert [block.first for block in spool.blocks_after(0, EVERYTHING)] == [1, 2]
 
 
 def test_a_last_write_that_is_cut_takes_no_earlier_one_with_it(tmp_path: Path) -> None:
     spool = Spool(tmp_path / "spool", durable=True)
-    spool.append(tails("first"))
-    spool.append(tails("second"))
+    spool.append(bodies("first"))
+    spool.append(bodies("second"))
     log = spool.directory / f"{DATABASE}-wal"
     before = log.stat().st_size
-    spool.append(tails("last"))
+    spool.append(bodies("last"))
     whole = log.read_bytes()
     assert len(whole) > before
     counted = []
@@ -152,7 +146,7 @@ def test_a_last_write_that_is_cut_takes_no_earlier_one_with_it(tmp_path: Path) -
         again = Spool(copy)
         found = messages(again.blocks_after(0, EVERYTHING))
         assert found in (["first", "second"], ["first", "second", "last"])
-        block = again.append(tails("next"))
+        block = again.append(bodies("next"))
         assert block is not None
         assert block.first == len(found) + 1
         assert again.counts["accepted"] == len(found) + 1
@@ -168,12 +162,12 @@ def test_numbers_are_not_given_again_after_a_power_cut(
 ) -> None:
     """Without an fsync for each commit the last ones may be undone, and have been sent already."""
     spool = Spool(tmp_path / "spool", durable=durable)
-    spool.append(tails("sent before the power went"))
+    spool.append(bodies("sent before the power went"))
     folder = crash(spool, tmp_path / "cut")
     monkeypatch.setattr(module, "boot_id", lambda: "another start of the machine")
     again = Spool(folder, durable=durable)
     assert (again.source == spool.source) is durable
-    block = again.append(tails("new"))
+    block = again.append(bodies("new"))
     assert block is not None
     assert block.first == (2 if durable else 1)
     old, new = again.blocks_after(0, EVERYTHING)
@@ -184,7 +178,7 @@ def test_a_spool_that_was_closed_goes_on_after_a_restart_of_the_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spool = Spool(tmp_path / "spool")
-    spool.append(tails("a"))
+    spool.append(bodies("a"))
     spool.close()
     monkeypatch.setattr(module, "boot_id", lambda: "another start of the machine")
     assert Spool(tmp_path / "spool").source == spool.source
@@ -192,10 +186,10 @@ def test_a_spool_that_was_closed_goes_on_after_a_restart_of_the_machine(
 
 def test_positions_are_of_the_same_transaction_as_their_records(tmp_path: Path) -> None:
     spool = Spool(tmp_path / "spool", limit=1 << 20)
-    here, there = Position(1, 2, "/a", 10, b"start", b"before", 3), Position(1, 2, "/b", 20)
-    spool.append(tails("a"), [here])
+    here, there = FilePosition(1, 2, "/a", 10, b"start", b"before", 3), FilePosition(1, 2, "/b", 20)
+    spool.append(bodies("a"), [here])
     with pytest.raises(SpoolFullError):
-        spool.append(tails("x" * (2 << 20)), [there])
+        spool.append(bodies("x" * (2 << 20)), [there])
     assert Spool(crash(spool, tmp_path / "killed")).positions() == [here]
     spool.append([], [there])
     assert spool.positions() == [there]
@@ -205,7 +199,7 @@ def test_positions_are_of_the_same_transaction_as_their_records(tmp_path: Path) 
 
 def test_a_sender_that_keeps_up_reads_no_disk(tmp_path: Path) -> None:
     spool = Spool(tmp_path / "spool")
-    spool.append(tails("a"))
+    spool.append(bodies("a"))
     spool._file._reader.close()
     assert messages(spool.blocks_after(0, EVERYTHING)) == ["a"]
 
@@ -213,8 +207,8 @@ def test_a_sender_that_keeps_up_reads_no_disk(tmp_path: Path) -> None:
 def test_new_blocks_in_memory_are_bounded_and_the_rest_comes_from_the_disk(tmp_path: Path) -> None:
     spool = Spool(tmp_path / "spool")
     for number in range(40):
-        spool.append(tails(str(number) + "x" * 500_000))
-    assert spool._fresh.held <= 8 << 20
+        spool.append(bodies(str(number) + "x" * 500_000))
+    assert spool._cache.held <= 8 << 20
     position, found = 0, []
     while blocks := spool.blocks_after(position, 3 << 20):
         position = blocks[-1].block_id
@@ -225,7 +219,7 @@ def test_new_blocks_in_memory_are_bounded_and_the_rest_comes_from_the_disk(tmp_p
 def test_records_of_one_topic_never_go_to_another(tmp_path: Path) -> None:
     folder = tmp_path / "spool"
     spool = Spool(folder, destination=NOSUCH)
-    spool.append(tails(*"ab"))
+    spool.append(bodies(*"ab"))
     spool.close()
     for other in (AUDIT, Destination("hq2", "nosuch")):
         with pytest.raises(OtherDestinationError) as caught:
@@ -242,10 +236,10 @@ def test_records_of_one_topic_never_go_to_another(tmp_path: Path) -> None:
 
 def test_records_may_be_redirected_in_so_many_words(tmp_path: Path) -> None:
     spool = Spool(tmp_path / "spool", destination=NOSUCH)
-    spool.append(tails("a"))
+    spool.append(bodies("a"))
     spool.close()
     again = Spool(tmp_path / "spool", destination=AUDIT, redirect=True)
-    again.append(tails("b"))
+    again.append(bodies("b"))
     old, new = again.blocks_after(0, EVERYTHING)
     # What is new has a source of its own: a reader of the new topic would miss the numbers that went to the old one.
     assert (old.source, old.first, new.source, new.first) == (spool.source, 1, again.source, 1)
@@ -257,19 +251,19 @@ def test_records_may_be_redirected_in_so_many_words(tmp_path: Path) -> None:
 
 def test_an_empty_spool_may_go_to_another_topic(tmp_path: Path) -> None:
     spool = Spool(tmp_path / "spool", destination=NOSUCH)
-    block = spool.append(tails("a"), [Position(1, 2, "/a", 10)])
+    block = spool.append(bodies("a"), [FilePosition(1, 2, "/a", 10)])
     assert block is not None
     spool.settled(block)
     spool.close()
     again = Spool(tmp_path / "spool", destination=AUDIT)
     assert again.source != spool.source
-    assert again.positions() == [Position(1, 2, "/a", 10)]
+    assert again.positions() == [FilePosition(1, 2, "/a", 10)]
     again.close()
 
 
 def test_a_spool_of_a_version_that_noted_no_topic_gets_the_first_one(tmp_path: Path) -> None:
     spool = Spool(tmp_path / "spool")
-    spool.append(tails("a"))
+    spool.append(bodies("a"))
     spool.close()
     adopted = Spool(tmp_path / "spool", destination=AUDIT)
     assert (adopted.source, adopted.pending, adopted.destination) == (spool.source, 1, AUDIT)
@@ -282,7 +276,7 @@ def test_a_numbered_spool_for_another_topic_is_left_and_reported(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     spool = open_numbered(tmp_path, destination=NOSUCH)
-    spool.append(tails("a"))
+    spool.append(bodies("a"))
     spool.close()
     other = open_numbered(tmp_path, destination=AUDIT)
     assert other.directory.name == "2"
@@ -330,3 +324,27 @@ def test_a_newer_format_is_refused(tmp_path: Path) -> None:
 def test_the_folder_is_for_its_owner_only(tmp_path: Path) -> None:
     Spool(tmp_path / "spool").close()
     assert (tmp_path / "spool").stat().st_mode & 0o077 == 0
+
+
+KNOWN = {"source": "app.1", "next": 7}
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        {"closed": 1, "durable": 0, "boot": "earlier"},
+        {"closed": 0, "durable": 1, "boot": "earlier"},
+        {"closed": 0, "durable": 0, "boot": "now"},
+    ],
+    ids=["closed", "durable", "the same start of the machine"],
+)
+def test_a_spool_of_which_nothing_can_be_undone_goes_on(left: dict[str, object]) -> None:
+    assert numbering(KNOWN | left, "now") == Numbering("app.1", 7)
+
+
+@pytest.mark.parametrize("left", [{}, KNOWN | {"closed": 0, "durable": 0, "boot": "earlier"}], ids=["new", "power cut"])
+def test_where_numbers_may_be_missing_another_source_begins(left: dict[str, object]) -> None:
+    first, second = numbering(left, "now"), numbering(left, "now")
+    assert first.source.startswith(f"{socket.gethostname()}.")
+    assert (first.next, second.next) == (1, 1)
+    assert first.source != second.source

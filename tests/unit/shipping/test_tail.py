@@ -10,8 +10,7 @@ import pytest
 
 from brokernat.shipping import Spool
 from brokernat.shipping import tail as module
-from brokernat.shipping.batch import Batch
-from brokernat.shipping.position import Position, identity
+from brokernat.shipping.positions import FilePosition, LineBatch, stat_id
 from brokernat.shipping.tail import Tail
 
 _OPEN: list[Tail] = []
@@ -22,7 +21,7 @@ class Reader:
 
     def __init__(self, *patterns: Path, from_beginning: bool = True) -> None:
         self.patterns = [str(pattern) for pattern in patterns]
-        self.positions: dict[tuple[int, int], Position] = {}
+        self.positions: dict[tuple[int, int], FilePosition] = {}
         self.lines: list[str] = []
         self.from_beginning = from_beginning
         self.restart()
@@ -43,11 +42,11 @@ class Reader:
             self._take(batch)
         return self.lines[before:]
 
-    def _take(self, batch: Batch) -> None:
-        self.lines += [json.loads(b"{" + tail)["message"] for tail in batch.tails]
+    def _take(self, batch: LineBatch) -> None:
+        self.lines += [json.loads(b"{" + tail)["message"] for tail in batch.bodies]
         for place in batch.positions:
             self.positions[place.device, place.inode] = place
-        for place in batch.gone:
+        for place in batch.removed:
             self.positions.pop((place.device, place.inode), None)
         self.tail.taken(batch)
 
@@ -205,7 +204,9 @@ def test_a_pattern_that_finds_nothing_is_said(tmp_path: Path, caplog: pytest.Log
 
 def test_an_inode_of_64_bits_is_kept_in_the_spool(tmp_path: Path) -> None:
     """NFS and FUSE make them up, and use every bit; SQLite's integers have a sign."""
-    place = Position(*identity(os.stat_result((0o100644, (1 << 64) - 5, (1 << 64) - 1, 1, 0, 0, 0, 0, 0, 0))), "/a", 7)
+    place = FilePosition(
+        *stat_id(os.stat_result((0o100644, (1 << 64) - 5, (1 << 64) - 1, 1, 0, 0, 0, 0, 0, 0))), "/a", 7
+    )
     spool = Spool(tmp_path / "spool")
     spool.append([], [place])
     assert spool.positions() == [place]
@@ -257,7 +258,7 @@ def test_a_line_of_a_megabyte_comes_in_pieces_that_join(log: Path) -> None:
     reader = Reader(log)
     found = []
     while batch := reader.tail.read():
-        found += [json.loads(b"{" + tail) for tail in batch.tails]
+        found += [json.loads(b"{" + tail) for tail in batch.bodies]
         reader.tail.taken(batch)
     assert [found[0]["message"], found[-1]["message"]] == ["before", "after"]
     assert "".join(piece["message"] for piece in found[1:-1]) == line

@@ -1,25 +1,25 @@
 from __future__ import annotations
 
-from brokernat.shipping.block import Block
-from brokernat.shipping.ledger import Account, Ledger, Rejection
+from brokernat.shipping.block import Block, Rejection
+from brokernat.shipping.status import SettledBlocks, Totals
 
 BLOCK = Block.stamped(1, "app.1", 1, [b"}", b'"message":"no"}'])
 REJECTION = Rejection("app.1", 2, "INVALID_RECORD", BLOCK.records[1])
 
 
 def test_an_outcome_counts_at_once_and_once() -> None:
-    ledger = Ledger({"accepted": 4, "acknowledged": 1})
+    ledger = SettledBlocks({"accepted": 4, "acknowledged": 1})
     ledger.settled(BLOCK, [REJECTION])
-    expected = Account(accepted=4, acknowledged=2, rejected=1)
-    assert (ledger.account(), expected.pending) == (expected, 1)
+    expected = Totals(accepted=4, acknowledged=2, rejected=1)
+    assert (ledger.totals(), expected.pending) == (expected, 1)
     outcomes = ledger.outcomes()
     ledger.written(outcomes, ledger.counts | {"acknowledged": 2, "rejected": 1})
-    assert ledger.account() == expected
+    assert ledger.totals() == expected
     assert ledger.outcomes() == []
 
 
 def test_what_the_sender_says_meanwhile_stays_for_the_next_transaction() -> None:
-    ledger = Ledger({})
+    ledger = SettledBlocks({})
     ledger.settled(BLOCK, [])
     outcomes = ledger.outcomes()
     ledger.settled(BLOCK, [REJECTION])
@@ -28,7 +28,7 @@ def test_what_the_sender_says_meanwhile_stays_for_the_next_transaction() -> None
 
 
 def test_a_rejected_record_stays_in_the_spool_with_its_line_end() -> None:
-    ledger = Ledger({})
+    ledger = SettledBlocks({})
     ledger.settled(BLOCK, [REJECTION])
     (outcome,) = ledger.outcomes()
     assert (outcome.acknowledged, outcome.freed) == (1, len(BLOCK.records[0]) + 1)

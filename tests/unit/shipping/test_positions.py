@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from brokernat.shipping.position import Position
-from brokernat.shipping.rotation import candidates, is_copy, renamed
+from brokernat.shipping.positions import FilePosition, find_renamed, is_copy, possible_copies
 
 TEXT = b"one\ntwo\n"
 
@@ -19,28 +18,28 @@ def log(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def place(log: Path) -> Position:
+def place(log: Path) -> FilePosition:
     found = log.stat()
-    return Position(found.st_dev, found.st_ino, str(log), len(TEXT), TEXT, TEXT)
+    return FilePosition(found.st_dev, found.st_ino, str(log), len(TEXT), TEXT, TEXT)
 
 
-def test_a_renamed_file_is_found_whatever_it_is_called_now(log: Path, place: Position) -> None:
-    assert renamed(place) == log
+def test_a_renamed_file_is_found_whatever_it_is_called_now(log: Path, place: FilePosition) -> None:
+    assert find_renamed(place) == log
     elsewhere = log.rename(log.parent / "yesterday")
-    assert renamed(place) == elsewhere
+    assert find_renamed(place) == elsewhere
     os.truncate(elsewhere, 0)
-    assert renamed(place) is None
+    assert find_renamed(place) is None
 
 
-def test_copies_are_looked_for_among_files_with_its_name_the_newest_first(log: Path, place: Position) -> None:
+def test_copies_are_looked_for_among_files_with_its_name_the_newest_first(log: Path, place: FilePosition) -> None:
     older, newer = log.parent / "app.log.2", log.parent / "2026-app.log"
     for age, file in enumerate((newer, older, log, log.parent / "other.log")):
         file.touch()
         os.utime(file, (1000 - age, 1000 - age))
-    assert candidates(place) == [newer, older, log]
+    assert possible_copies(place) == [newer, older, log]
 
 
-def test_a_copy_is_one_while_its_original_has_the_lines_itself(log: Path, place: Position) -> None:
+def test_a_copy_is_one_while_its_original_has_the_lines_itself(log: Path, place: FilePosition) -> None:
     copy = log.parent / "app.log.1"
     copy.write_bytes(TEXT + b"three\n")
     assert is_copy(copy, place)
@@ -51,15 +50,15 @@ def test_a_copy_is_one_while_its_original_has_the_lines_itself(log: Path, place:
     assert not is_copy(copy, place)
 
 
-def test_a_folder_that_is_gone_has_no_copies(log: Path, place: Position) -> None:
+def test_a_folder_that_is_gone_has_no_copies(log: Path, place: FilePosition) -> None:
     log.unlink()
     log.parent.rmdir()
-    assert candidates(place) == []
-    assert renamed(place) is None
+    assert possible_copies(place) == []
+    assert find_renamed(place) is None
 
 
 def test_a_file_that_goes_while_the_folder_is_read_hides_no_copy(
-    log: Path, place: Position, monkeypatch: pytest.MonkeyPatch
+    log: Path, place: FilePosition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (log.parent / "app.log.9").touch()
     lstat = Path.lstat
@@ -70,4 +69,4 @@ def test_a_file_that_goes_while_the_folder_is_read_hides_no_copy(
         return lstat(path)
 
     monkeypatch.setattr(Path, "lstat", gone_for_one)
-    assert log in candidates(place)
+    assert log in possible_copies(place)

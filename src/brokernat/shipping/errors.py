@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 from brokernat.errors import BrokernatError
+from brokernat.plurals import counted
+from brokernat.shipping.block import Destination
 
 
 class SpoolBusyError(BrokernatError):
@@ -29,16 +30,6 @@ class SpoolUnsafeError(BrokernatError):
         super().__init__(f"the spool {directory} is not safe: {reason}", hint=hint)
 
 
-class Destination(NamedTuple):
-    """Where the records of a spool go: both names as in `brokernat.yaml`."""
-
-    cluster: str
-    topic: str
-
-    def __str__(self) -> str:
-        return f"topic `{self.topic}` of cluster `{self.cluster}`"
-
-
 class OtherDestinationError(BrokernatError):
     """The spool holds records that were taken for another topic, and would be sent to the wrong one."""
 
@@ -47,8 +38,7 @@ class OtherDestinationError(BrokernatError):
     def __init__(self, directory: Path, waiting: int, held_for: Destination, wanted: Destination) -> None:
         ship = "brokernat ship --once"
         super().__init__(
-            f"the spool {directory} holds {waiting} {'record' if waiting == 1 else 'records'} for {held_for}, "
-            f"and was opened for {wanted}",
+            f"the spool {directory} holds {counted(waiting, 'record')} for {held_for}, and was opened for {wanted}",
             hint="name another folder, or send first what it holds, either where it belongs: "
             f"`{ship} --cluster {held_for.cluster} --topic {held_for.topic} --spool {directory}`; or to the new topic: "
             f"`{ship} --redirect --cluster {wanted.cluster} --topic {wanted.topic} --spool {directory}`",

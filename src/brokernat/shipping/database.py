@@ -19,12 +19,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from brokernat.paths import reading
-from brokernat.shipping.block import Block
-from brokernat.shipping.faults import Destination, SpoolDamagedError, SpoolFullError
+from brokernat.shipping.block import Block, Destination, SettledBlock
+from brokernat.shipping.errors import SpoolDamagedError, SpoolFullError
 from brokernat.shipping.folder import DATABASE, refuse_links
-from brokernat.shipping.forking import still
-from brokernat.shipping.ledger import Outcome
-from brokernat.shipping.position import Position
+from brokernat.shipping.positions import FilePosition
+from brokernat.shipping.threads import no_fork
 
 FORMAT: Final = 1
 _SETTINGS: Final = ("journal_mode=WAL", "synchronous=FULL", "journal_size_limit=16777216")
@@ -48,7 +47,7 @@ SELECT (SELECT coalesce(sum(length(payload) + 1), 0) FROM blocks)
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class SpoolContents:
     """What a spool's file holds at one moment."""
 
     noted: dict[str, Any]
@@ -64,7 +63,7 @@ class Contents:
         return Destination(self.noted["cluster"], self.noted["topic"]) if "topic" in self.noted else None
 
 
-class SpoolFile:
+class SpoolDatabase:
     """Open from the making until `close`. Its holder has the folder's lock."""
 
     def __init__(self, directory: Path) -> None:
@@ -78,7 +77,7 @@ class SpoolFile:
             SpoolFullError: it cannot be written.
         """
         self._directory = directory
-        with still(), _in_words(directory):
+        with no_fork(), _in_words(directory):
             self._writer = _connect(directory / DATABASE)
             ((found,),) = self._writer.execute("PRAGMA user_version")
             if found not in (0, FORMAT):
@@ -96,13 +95,13 @@ class SpoolFile:
 
     def relax(self) -> None:
         """A commit costs no fsync from here on, and a power cut may undo it; what was committed before stays."""
-        with still(), _in_words(self._directory):
+        with no_fork(), _in_words(self._directory):
             self._writer.execute("PRAGMA wal_checkpoint")
             self._writer.execute("PRAGMA synchronous=NORMAL")
 
     def close(self) -> None:
         """For good."""
-        with still():
+        with no_fork():
             self._reader.close()
             self._writer.close()
 
@@ -120,7 +119,7 @@ class SpoolFile:
             SpoolFullError: it cannot be written now.
             SpoolDamagedError: it cannot be read.
         """
-        with still(), _in_words(self._directory):
+        with no_fork(), _in_words(self._directory):
             try:
                 self._writer.execute("BEGIN IMMEDIATE")
                 yield
@@ -140,37 +139,37 @@ class SpoolFile:
         row = (block.block_id, block.source, block.first, len(block.records), block.payload)
         self._writer.execute("INSERT INTO blocks VALUES (?, ?, ?, ?, ?)", row)
 
-    def settle(self, outcome: Outcome) -> None:
+    def settle(self, outcome: SettledBlock) -> None:
         """The block leaves; its rejected records stay."""
         self._writer.execute("DELETE FROM blocks WHERE id = ?", (outcome.block.block_id,))
         for one in outcome.rejections:
             row = (one.source, one.sequence, one.reason, one.record)
             self._writer.execute("INSERT OR REPLACE INTO rejected VALUES (?, ?, ?, ?)", row)
 
-    def place(self, position: Position) -> None:
+    def store_position(self, position: FilePosition) -> None:
         """Instead of an earlier one in the same file."""
         self._writer.execute("REPLACE INTO positions VALUES (?, ?, ?, ?, ?, ?, ?)", astuple(position))
 
-    def forget(self, position: Position) -> None:
+    def remove_position(self, position: FilePosition) -> None:
         """The file is no more."""
         self._writer.execute("DELETE FROM positions WHERE device = ? AND inode = ?", position.key)
 
-    def positions(self) -> list[Position]:
+    def positions(self) -> list[FilePosition]:
         """All places in files."""
-        with still():
-            return [Position(*row) for row in self._writer.execute("SELECT * FROM positions")]
+        with no_fork():
+            return [FilePosition(*row) for row in self._writer.execute("SELECT * FROM positions")]
 
     # By the thread that sends
 
     def block_after(self, block_id: int) -> Block | None:
         """The block that follows."""
         query = "SELECT id, source, first, payload FROM blocks WHERE id > ? ORDER BY id LIMIT 1"
-        with still():
+        with no_fork():
             row = self._reader.execute(query, (block_id,)).fetchone()
         return None if row is None else Block.stored(*row)
 
 
-def read_contents(directory: Path) -> Contents:
+def read_contents(directory: Path) -> SpoolContents:
     """Of a spool that anybody may have open.
 
     Raises:
@@ -192,11 +191,11 @@ def read_contents(directory: Path) -> Contents:
         raise SpoolDamagedError(directory, str(error)) from None
 
 
-def _contents(file: sqlite3.Connection) -> Contents:
+def _contents(file: sqlite3.Connection) -> SpoolContents:
     noted = dict(file.execute("SELECT name, value FROM meta"))
     ((pending,),) = file.execute("SELECT coalesce(sum(count), 0) FROM blocks")
     ((held,),) = file.execute(_HELD)
-    return Contents(noted, pending, held)
+    return SpoolContents(noted, pending, held)
 
 
 @contextmanager

@@ -1,0 +1,132 @@
+"""A position in a file, what a file is recognised by, and where a rotated file went.
+
+An inode is soon given to another file, and a file may be truncated and grow again. So a position holds how its file
+begins and what is in front of the position: a file that has both is the same file, whatever its name.
+
+A rotated file is looked for beside its old name, as every rotating program leaves it there. A copy repeats its original
+up to the position that was read, so it looks like a file with old lines and new ones. It counts as a copy only when the
+original does not have these lines any more.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+FINGERPRINT_BYTES: Final = 256
+"""Bytes that are kept of the beginning, and of what stands in front of the position."""
+
+FileId = tuple[int, int]
+"""Device and inode."""
+
+
+@dataclass(frozen=True, slots=True)
+class FilePosition:
+    """How far a file has been read."""
+
+    device: int
+    inode: int
+    path: str
+    offset: int
+    start: bytes = b""
+    """How the file begins."""
+    before: bytes = b""
+    """What stands in front of `offset`."""
+    pieces: int = 0
+    """Pieces that were taken already of a line that is too long for one record."""
+
+    @property
+    def key(self) -> FileId:
+        """Of the file."""
+        return self.device, self.inode
+
+
+STARTED: Final = FilePosition(0, 0, "", 0)
+"""Stands in the spool once its patterns were looked at: from then on new files are read from their beginning."""
+
+
+def file_id(path: Path) -> FileId | None:
+    """Device and inode; None where there is no regular file."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return stat_id(found) if stat.S_ISREG(found.st_mode) else None
+
+
+def stat_id(found: os.stat_result) -> FileId:
+    """Both as SQLite's integers are, signed: file systems that make inodes up (NFS, FUSE) use all 64 bits."""
+    return _signed(found.st_dev), _signed(found.st_ino)
+
+
+def _signed(number: int) -> int:
+    return (number + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+def matches_file(position: FilePosition, descriptor: int) -> bool:
+    """Whether the open file begins as it did and has the same in front of the position."""
+    before = position.offset - len(position.before)
+    return (
+        os.fstat(descriptor).st_size >= position.offset
+        and os.pread(descriptor, len(position.start), 0) == position.start
+        and os.pread(descriptor, len(position.before), before) == position.before
+    )
+
+
+def has_content_of(path: Path, position: FilePosition) -> bool:
+    """Whether the file has what the position is known by; False where it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return matches_file(position, file.fileno())
+    except OSError:
+        return False
+
+
+def find_renamed(position: FilePosition) -> Path | None:
+    """The file itself under another name."""
+    return next(
+        (path for path in _beside(position) if file_id(path) == position.key and has_content_of(path, position)), None
+    )
+
+
+def possible_copies(position: FilePosition) -> list[Path]:
+    """Files that may be copies of it, the newest first: named after it."""
+    return [path for path in _beside(position) if Path(position.path).name in path.name]
+
+
+def is_copy(path: Path, position: FilePosition) -> bool:
+    """Whether a file repeats one that was read, is named after it, and the original still stands under its name."""
+    original = Path(position.path)
+    related = path.parent == original.parent and path.name.startswith(original.name)
+    return related and position.offset > 0 and file_id(original) == position.key and has_content_of(path, position)
+
+
+def _beside(position: FilePosition) -> list[Path]:
+    """The newest first."""
+    try:
+        return sorted(Path(position.path).parent.iterdir(), key=_modified, reverse=True)
+    except OSError:
+        return []
+
+
+def _modified(path: Path) -> float:
+    try:
+        return path.lstat().st_mtime
+    except OSError:
+        # Gone meanwhile, such as an old copy that the rotating program has removed: the others are there.
+        return 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class LineBatch:
+    """What one block will hold, and the places in files behind it; falsy when there is nothing to store."""
+
+    bodies: list[bytes] = field(default_factory=list)
+    positions: list[FilePosition] = field(default_factory=list)
+    removed: list[FilePosition] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.bodies or self.positions or self.removed)
