@@ -22,6 +22,7 @@ from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 
 import brokernat
+from brokernat import durable
 from brokernat.bundle import manifest
 from brokernat.bundle.closure import closure, installed_extras
 from brokernat.bundle.wheels import make_wheel
@@ -93,7 +94,7 @@ def collect(folder: Path, extras: Sequence[str] | None = None) -> Collected:
         description = _fill(work, tuple(installed_extras() if extras is None else extras))
         files = manifest.write(work)
         work.chmod(0o755)
-        work.rename(folder)
+        durable.exchange(work, folder)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return Collected(folder, description, files)

@@ -1,9 +1,9 @@
 """Files that a command writes: in one step, after a question, or as `--output FILE`.
 
 A full disk, a Ctrl-C or a power cut in the middle of writing would leave half a file and nothing of the old one. So the
-text goes into a new file beside the old one, is synced to the disk, and is then renamed. A symbolic link stays a link,
-a read-only file is not replaced either, and the file keeps its mode and, where the process may set it, its owner. What
-is no regular file (a pipe, `/dev/stdout`) cannot be replaced and is written to directly.
+text goes into a new file beside the old one, and the two are exchanged durably. A symbolic link stays a link, a
+read-only file is not replaced either, and the file keeps its mode and, where the process may set it, its owner. What is
+no regular file (a pipe, `/dev/stdout`) cannot be replaced and is written to directly.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any
 
 import click
 
+from brokernat import durable
 from brokernat.cli import console
 from brokernat.errors import ConfigError, Problem
 
@@ -107,12 +108,11 @@ def _exchange(target: Path, data: bytes) -> None:
         with os.fdopen(descriptor, "wb") as opened:
             opened.write(data)
             opened.flush()
-            os.fsync(descriptor)
             if before is not None:
                 with suppress(PermissionError):
                     os.fchown(descriptor, before.st_uid, before.st_gid)
                 os.fchmod(descriptor, before.st_mode & 0o7777)
-        new.replace(target)
+        durable.exchange(new, target)
     except BaseException:
         new.unlink(missing_ok=True)
         raise

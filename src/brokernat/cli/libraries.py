@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from brokernat import durable
 from brokernat.cli import console
 from brokernat.cli.options import format_option
 from brokernat.errors import ConfigError, Problem
@@ -87,7 +88,7 @@ def copy_into(folder: Path, file: Path) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, partial)
-        partial.replace(target)
+        durable.exchange(partial, target)
     except OSError as error:
         raise ConfigError(Problem("file-unwritable", f"`{target}` cannot be written: {error.strerror}")) from None
     return target

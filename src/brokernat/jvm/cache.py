@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
+from brokernat import durable
 from brokernat.paths import CACHE_VARIABLE, writing
 
 
@@ -34,7 +35,7 @@ def create_directory(path: Path, fill: Callable[[Path], None]) -> None:
         work = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
         try:
             fill(work)
-            work.rename(path)
+            durable.exchange(work, path)
         except OSError:
             if not path.is_dir():
                 raise

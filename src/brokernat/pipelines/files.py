@@ -6,8 +6,11 @@ Only what references and the checkpoint need: look, read and write small texts, 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+
+from brokernat import durable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,18 +62,23 @@ class Files:
     def write_text(self, path: str, text: str) -> None:
         """Replaces a small file, its folder made where needed. Cut short, it leaves the whole file or none."""
         system, at = self._locate(path)
-        begun = self._path(f"{path}.new")
-        stream = system.create(begun, True)
+        begun = f"{path}.new"
+        stream = system.create(self._path(begun), True)
         try:
             stream.write(bytearray(text.encode()))
         finally:
             stream.close()
+        _sync(begun)
         system.delete(at, False)
-        system.rename(begun, at)
+        system.rename(self._path(begun), at)
+        _sync_names(path)
 
     def rename(self, path: str, to: str) -> None:
+        """Durable on this machine; what another file system has closed is its own to keep."""
         system, at = self._locate(path)
+        _sync(path)
         system.rename(at, self._path(to))
+        _sync_names(to)
 
     def remove(self, path: str) -> None:
         """Removes a file or a folder with all in it; nothing happens where there is none."""
@@ -94,6 +102,19 @@ class Files:
     def _path(self, path: str) -> Any:
         jvm: Any = self.spark.sparkContext._jvm  # noqa: SLF001
         return jvm.org.apache.hadoop.fs.Path(path)
+
+
+def _sync(path: str) -> None:
+    """Before a rename. Hadoop keeps a checksum beside each local file, and no fsync of its own reaches the disk."""
+    at = Path(local_path(path))
+    for part in (at, at.with_name(f".{at.name}.crc")):
+        if is_local(path) and part.exists():
+            durable.sync(part)
+
+
+def _sync_names(path: str) -> None:
+    if is_local(path):
+        durable.sync_names(Path(local_path(path)).parent)
 
 
 def is_local(path: str) -> bool:

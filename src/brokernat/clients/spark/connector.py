@@ -27,6 +27,7 @@ from collections.abc import Iterable
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
+from brokernat import durable
 from brokernat.clients.spark.releases import SHA256, Combination, SparkRelease, nearest_known, release_of
 from brokernat.errors import AlteredFileError, MissingToolError
 from brokernat.jvm import resolve
@@ -181,4 +182,4 @@ class _Memory:
         self._file.parent.mkdir(parents=True, exist_ok=True)
         work = self._file.with_suffix(f".{os.getpid()}")
         work.write_text(json.dumps(rows))
-        work.replace(self._file)
+        durable.exchange(work, self._file)
