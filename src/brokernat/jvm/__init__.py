@@ -2,8 +2,7 @@
 
 from brokernat.jvm.agent import agent_argument, agent_jar, javaagent_option, require_absolute
 from brokernat.jvm.artifacts import resolve
-from brokernat.jvm.java import Java, find_java
-from brokernat.jvm.spark_java import spark_java_home
+from brokernat.jvm.java import Java, find_java, spark_java_home
 
 __all__ = [
     "Java",

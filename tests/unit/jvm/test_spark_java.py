@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from brokernat.jvm import Java, spark_java, spark_java_home
-from brokernat.jvm.spark_java import launcher_script
+from brokernat.jvm import Java, spark_java_home
+from brokernat.jvm import java as java_module
+from brokernat.jvm.java import launcher_script
 
 MODULE = "jdk.incubator.vector"
 _SHOW = '#!/bin/sh\nprintf "<%s>\\n" "$@"\n'
@@ -18,7 +19,7 @@ _SHOW = '#!/bin/sh\nprintf "<%s>\\n" "$@"\n'
 def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Java:
     """A Java without the module; `java WORDS` prints the words it gets."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(spark_java, "_modules", lambda _: frozenset({"java.base"}))
+    monkeypatch.setattr(java_module, "_modules", lambda _: frozenset({"java.base"}))
     home = tmp_path / "a home's name"
     for file, text in {"bin/java": _SHOW, "bin/keytool": "", "lib/modules": "", "release": "17"}.items():
         (home / file).parent.mkdir(parents=True, exist_ok=True)
@@ -58,7 +59,7 @@ def test_the_rest_of_the_home_is_the_real_one(java: Java) -> None:
 
 
 def test_a_java_with_the_module_is_taken_as_it_is(java: Java, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spark_java, "_modules", lambda _: frozenset({"java.base", MODULE}))
+    monkeypatch.setattr(java_module, "_modules", lambda _: frozenset({"java.base", MODULE}))
     assert spark_java_home(java) == java.home
 
 

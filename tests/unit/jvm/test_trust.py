@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from brokernat.jvm import Java, find_java
-from brokernat.jvm.trust import key_store, trust_options
+from brokernat.jvm.artifacts import key_store, trust_options
 
 
 @pytest.fixture

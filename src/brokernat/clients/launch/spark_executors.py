@@ -27,7 +27,7 @@ from brokernat.address import AddressMap
 from brokernat.clients.launch.kinds import Kind
 from brokernat.clients.launch.spark_additions import by_path, shipped, theirs
 from brokernat.clients.spark.environment import launch_settings
-from brokernat.clients.spark.loader import runs_on_this_machine
+from brokernat.clients.spark.settings import runs_on_this_machine
 from brokernat.errors import ConfigError, Problem
 from brokernat.jvm import require_absolute
 

@@ -5,10 +5,10 @@ Three calls: `configure` before the session, `kafka_options` for each source and
 """
 
 from brokernat.clients.spark.configuring import configure
-from brokernat.clients.spark.loader import Loader
 from brokernat.clients.spark.options import Role, client_properties, kafka_options
 from brokernat.clients.spark.proof import Outcome, Proof, ProofRow
 from brokernat.clients.spark.proving import prove, watch
+from brokernat.clients.spark.settings import Loader
 
 __all__ = [
     "Loader",

@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING, Any
 from brokernat.address import canonical_text
 from brokernat.clients.spark import environment
 from brokernat.clients.spark.connector import connector_jars
-from brokernat.clients.spark.loader import AGENT_CLASS, Loader, LoaderChoice, choose_loader
-from brokernat.clients.spark.options import LOADER_KEY
 from brokernat.clients.spark.session import class_visible
-from brokernat.clients.spark.settings import settings
+from brokernat.clients.spark.settings import AGENT_CLASS, LOADER_KEY, Loader, LoaderChoice, choose_loader, settings
 from brokernat.config import Cluster
 from brokernat.errors import ConfigError, Problem
 from brokernat.jvm import agent_jar

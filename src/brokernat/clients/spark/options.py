@@ -14,13 +14,11 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from brokernat.clients.spark.loader import REPORTER_CLASS, Loader
+from brokernat.clients.spark.settings import LOADER_KEY, REPORTER_CLASS, Loader
 from brokernat.config import Cluster
 
 log = logging.getLogger(__name__)
 
-LOADER_KEY = "spark.brokernat.loader"
-"""Where `configure` leaves its choice of loader, so that every later part can ask the session."""
 
 MAP_PROPERTY = "brokernat.map"
 

@@ -3,13 +3,18 @@
 Nothing here talks to Spark. A proof holds only when every JVM that was registered has answered and every row is
 good; silence is never taken for consent. Not being allowed to ask a node for its identity is not a fault, but it is
 said.
+
+`rows_of` makes rows from the agent's JSON, whose forms are those of `io.brokernat.agent.proof.Proof` and
+`ProofFunction`; the texts were cleaned of secrets there. It compares the answers of one JVM with what this side knows:
+the fingerprint of the cluster's map and the driver's agent.
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from brokernat.errors import ProofFailedError
 from brokernat.plurals import counted
@@ -157,6 +162,104 @@ def corrected_rules(rows: Iterable[ProofRow]) -> tuple[str, ...]:
         if row.answered_by is not None and (row.cluster, row.answered_by) in advertised
     }
     return tuple(f"{name} = {reached}" for name, reached in sorted(found.items()))
+
+
+Answer = Mapping[str, Any]
+
+NOBODY_APPLIES = "no agent runs in this JVM, so nothing applies the map"
+_NODE_OUTCOMES = {
+    "ok": Outcome.PROVED,
+    "not-provable": Outcome.NOT_PROVABLE,
+    "wrong-node": Outcome.OTHER_NODE,
+    "timed-out": Outcome.UNREACHABLE,
+    "failed": Outcome.FAILED,
+}
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What every JVM must say about one cluster."""
+
+    cluster: str
+    fingerprint: str | None
+    """Of the cluster's map; None where it has none, and then no agent is needed."""
+    agent: str | None
+    """The driver's agent version."""
+
+
+def rows_of(answer: Answer, expected: Expected) -> tuple[ProofRow, ...]:
+    """The rows of one JVM's answer about one cluster: one for each node, or one that says why there are none."""
+    if fault := _fault(answer, expected):
+        return (_row(answer, expected.cluster, *fault),)
+    return tuple(_node_row(answer, node, expected.cluster) for node in answer.get("nodes", ()))
+
+
+def discovery_row(found: Answer, cluster: str, *, mapped: bool) -> ProofRow:
+    """Why the driver could not ask the cluster for its nodes; `mapped`: the cluster has a map."""
+    if mapped and found.get("agent") is None:
+        cause = f"{NOBODY_APPLIES}: {found.get('message')}"
+        return ProofRow("driver", "", cluster, None, "", "", Outcome.NO_AGENT, cause)
+    outcome = Outcome.UNREACHABLE if found.get("bootstrap") else Outcome.FAILED
+    probes = ", ".join(f"{server}: {probe}" for server, probe in found.get("bootstrap", {}).items())
+    cause = f"{found.get('message')} (bootstrap servers {probes})" if probes else str(found.get("message"))
+    return ProofRow("driver", "", cluster, None, "", "", outcome, cause)
+
+
+def notes_of(answer: Answer) -> tuple[str, ...]:
+    """What is worth saying although it is no fault: several Kafka clients on one class path."""
+    copies = answer.get("kafka_clients", ())
+    if len(copies) < 2:
+        return ()
+    named = ", ".join(f"{copy['version']} ({copy['location']})" for copy in copies)
+    return (f"executor {answer.get('executor')}: {len(copies)} copies of kafka-clients, the first is used: {named}",)
+
+
+def _fault(answer: Answer, expected: Expected) -> tuple[Outcome, str] | None:
+    message = str(answer.get("message", ""))
+    if expected.fingerprint and answer.get("agent") is None:
+        return Outcome.NO_AGENT, message or NOBODY_APPLIES
+    if "cause" in answer:
+        return Outcome.FAILED, f"{answer['cause']}: {message}"
+    if problem := answer.get("problem"):
+        return Outcome.OTHER_MAP, f"the agent cannot use the map: {problem}"
+    if expected.fingerprint and answer.get("fingerprint") != expected.fingerprint:
+        return Outcome.OTHER_MAP, f"map {_short(answer.get('fingerprint'))} instead of {_short(expected.fingerprint)}"
+    if expected.fingerprint and answer.get("agent") != expected.agent:
+        return Outcome.OTHER_MAP, f"agent {answer.get('agent')} where the driver has {expected.agent}"
+    return None
+
+
+def _node_row(answer: Answer, node: Answer, cluster: str) -> ProofRow:
+    outcome = _NODE_OUTCOMES.get(str(node.get("outcome")), Outcome.FAILED)
+    cause = str(node.get("checked") or node.get("message") or "")
+    if outcome is Outcome.FAILED and node.get("reachable") is None:
+        outcome = Outcome.UNMAPPED
+    elif outcome is Outcome.OTHER_NODE:
+        cause = f"the rule for node {node['id']} leads to node {node['answered_by']}"
+    elif outcome is Outcome.UNREACHABLE:
+        cause = f"{node.get('tcp')}: {cause}"
+    return _row(answer, cluster, outcome, cause, node)
+
+
+def _row(answer: Answer, cluster: str, outcome: Outcome, cause: str, node: Answer | None = None) -> ProofRow:
+    about = node or {}
+    return ProofRow(
+        executor=str(answer.get("executor") or "driver"),
+        host=str(answer.get("host") or ""),
+        cluster=cluster,
+        node_id=about.get("id"),
+        advertised=about.get("advertised") or "",
+        dialled=about.get("reachable") or "",
+        outcome=outcome,
+        cause=cause,
+        answered_by=about.get("answered_by"),
+        agent=answer.get("agent"),
+        fingerprint=answer.get("fingerprint"),
+    )
+
+
+def _short(fingerprint: object) -> str:
+    return str(fingerprint)[:12] if fingerprint else "none"
 
 
 _HINTS = {

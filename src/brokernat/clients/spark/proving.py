@@ -23,13 +23,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from brokernat.address import fingerprint
-from brokernat.clients.spark import answers
-from brokernat.clients.spark.answers import Answer, Expected
 from brokernat.clients.spark.configuring import Clusters, as_clusters
-from brokernat.clients.spark.loader import Loader
-from brokernat.clients.spark.options import LOADER_KEY, client_properties
-from brokernat.clients.spark.proof import Outcome, Proof, ProofRow
+from brokernat.clients.spark.options import client_properties
+from brokernat.clients.spark.proof import (
+    Answer,
+    Expected,
+    Outcome,
+    Proof,
+    ProofRow,
+    discovery_row,
+    notes_of,
+    rows_of,
+)
 from brokernat.clients.spark.session import DRIVER, ClassicSession
+from brokernat.clients.spark.settings import LOADER_KEY, Loader
 from brokernat.config import Cluster
 
 if TYPE_CHECKING:
@@ -161,15 +168,15 @@ def ask_driver(
         properties = client_properties(cluster, loader=Loader(loader) if loader else None)
         found = json.loads(_java(session).Proof.discover(properties, ",".join(topics.get(cluster.name, ()))))
         if "cause" in found:
-            rows.append(answers.discovery_row(found, cluster.name, mapped=bool(_fingerprint(cluster))))
+            rows.append(discovery_row(found, cluster.name, mapped=bool(_fingerprint(cluster))))
             continue
         nodes = ",".join(f"{node['id']}={node['endpoint']}" for node in found["nodes"])
         partitions = ",".join(f"{node}={partition}" for node, partition in found["partitions"].items())
         function = _java(session).ProofFunction(properties, nodes, partitions)
         expected = Expected(cluster.name, _fingerprint(cluster), found["agent"])
         answer = json.loads(function.call(DRIVER))
-        rows.extend(answers.rows(answer, expected))
-        notes += answers.notes(answer)
+        rows.extend(rows_of(answer, expected))
+        notes += notes_of(answer)
         questions.append(Question(function, expected))
     return tuple(questions), tuple(rows), notes
 
@@ -206,8 +213,8 @@ def ask_executors(
     silent = {name for name, number in wanted - heard.keys()}
     rows: list[ProofRow] = []
     for (_, number), answer in sorted(heard.items(), key=lambda item: item[0]):
-        rows.extend(answers.rows(answer, questions[number].expected))
-    notes = [note for answer in heard.values() for note in answers.notes(answer)]
+        rows.extend(rows_of(answer, questions[number].expected))
+    notes = [note for answer in heard.values() for note in notes_of(answer)]
     return Proof(tuple(rows), tuple(sorted(silent)), tuple(notes), max(0, at_least - len(registered)))
 
 

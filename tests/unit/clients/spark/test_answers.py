@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from brokernat.clients.spark.answers import Expected, discovery_row, notes, rows
-from brokernat.clients.spark.proof import Outcome
+from brokernat.clients.spark.proof import Expected, Outcome, discovery_row, notes_of, rows_of
 
 EXPECTED = Expected("hq", "f" * 64, "0.1.0")
 NODE = {"id": 2, "advertised": "192.168.1.24:9092", "reachable": "172.10.1.40:9094"}
@@ -36,7 +35,7 @@ def answer(*nodes: dict[str, Any], **facts: Any) -> dict[str, Any]:
     ],
 )
 def test_a_node(said: dict[str, Any], outcome: Outcome, cause: str) -> None:
-    (row,) = rows(answer(NODE | said), EXPECTED)
+    (row,) = rows_of(answer(NODE | said), EXPECTED)
     assert (row.outcome, row.cause) == (outcome, cause)
     assert (row.executor, row.host, row.cluster, row.node_id, row.advertised) == (
         "3",
@@ -62,14 +61,14 @@ def test_a_node(said: dict[str, Any], outcome: Outcome, cause: str) -> None:
 def test_a_jvm_that_cannot_be_trusted_gives_one_row_instead_of_its_nodes(
     facts: dict[str, Any], outcome: Outcome, cause: str
 ) -> None:
-    (row,) = rows(answer(NODE | {"outcome": "ok"}, **facts), EXPECTED)
+    (row,) = rows_of(answer(NODE | {"outcome": "ok"}, **facts), EXPECTED)
     assert row.outcome is outcome
     assert cause in row.cause
     assert row.node_id is None
 
 
 def test_without_a_map_no_agent_is_needed() -> None:
-    (row,) = rows(answer(NODE | {"outcome": "ok"}, agent=None), Expected("local", None, None))
+    (row,) = rows_of(answer(NODE | {"outcome": "ok"}, agent=None), Expected("local", None, None))
     assert row.outcome is Outcome.PROVED
 
 
@@ -100,7 +99,7 @@ def test_a_driver_that_sees_no_node(found: dict[str, Any], mapped: bool, outcome
 
 def test_two_kafka_clients_are_reported_and_one_is_not() -> None:
     copies = [{"version": "3.9.2", "location": "/a.jar"}, {"version": "2.4.1", "location": "/b.jar"}]
-    assert notes(answer(kafka_clients=copies[:1])) == ()
-    (note,) = notes(answer(kafka_clients=copies))
+    assert notes_of(answer(kafka_clients=copies[:1])) == ()
+    (note,) = notes_of(answer(kafka_clients=copies))
     assert "2 copies of kafka-clients" in note
     assert "2.4.1 (/b.jar)" in note

@@ -5,8 +5,8 @@ import logging
 import pytest
 
 from brokernat.address import AddressMap, Endpoint
-from brokernat.clients.spark.loader import REPORTER_CLASS, Loader
 from brokernat.clients.spark.options import Role, kafka_options
+from brokernat.clients.spark.settings import REPORTER_CLASS, Loader
 from brokernat.config import Cluster
 
 MAP = AddressMap.parse("192.168.1.23:9092 = 172.10.1.40:9093")

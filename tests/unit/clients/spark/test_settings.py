@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from brokernat.clients.spark.loader import Loader, LoaderChoice
-from brokernat.clients.spark.settings import joined, settings
+from brokernat.clients.spark.settings import Loader, LoaderChoice, joined, settings
 
 JAR = Path("/opt/brokernat-agent.jar")
 JAVAAGENT = LoaderChoice(Loader.JAVAAGENT, "", JAR, "/agents/a.jar")

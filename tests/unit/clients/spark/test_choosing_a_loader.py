@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from brokernat.clients.spark.loader import Loader, choose_loader
+from brokernat.clients.spark.settings import Loader, choose_loader
 from brokernat.errors import ConfigError
 
 JAR = Path("/opt/brokernat-agent.jar")
