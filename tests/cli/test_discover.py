@@ -68,7 +68,7 @@ def test_a_file_is_updated_with_its_difference_shown(
     found = load(folder / "brokernat.yaml").cluster("hq").address_map
     assert [str(rule) for rule in found.rules if "192.168.1.25" in str(rule)] if found else []
     assert (folder / "brokernat.yaml").stat().st_mode & 0o777 == 0o640
-    assert "nothing to change" in run("discover", "--cluster", "hq", "--write", "--yes")
+    assert "already up to date" in run("discover", "--cluster", "hq", "--write", "--yes")
 
 
 def test_a_link_stays_one(run: Run, folder: Path, seeing: Seeing) -> None:
@@ -150,7 +150,7 @@ def test_a_file_that_changed_in_between(
         return True
 
     monkeypatch.setattr("click.confirm", confirm)
-    assert "changed by somebody else" in run("discover", "--cluster", "hq", "--write")
+    assert "was changed by another program" in run("discover", "--cluster", "hq", "--write")
     assert (folder / "brokernat.yaml").read_text() == "clusters: {}\n"
 
 
@@ -159,7 +159,7 @@ WHILE_IT_LOOKED: dict[str, tuple[Callable[[str], str] | None, str, str]] = {
     "other-servers": (
         lambda text: text.replace("172.10.1.40:9093,", "172.10.1.41:9093,", 1),
         "exit 2\n",
-        "the bootstrap servers of `hq` in `brokernat.yaml` are others by now",
+        "the bootstrap servers of `hq` in `brokernat.yaml` have changed since the probe",
     ),
     "no-cluster": (lambda _: "clusters:\n  x:\n    bootstrap_servers: x:1\n", "exit 2\n", "there is no cluster `hq`"),
     "no-yaml": (lambda _: "clusters: [", "exit 2\n", "not YAML"),
@@ -218,7 +218,7 @@ def test_what_is_no_ordinary_file_is_not_updated(run: Run, seeing: Seeing) -> No
     seeing(RIGHT)
     said = run("discover", "--cluster", "hq", "--output", "/dev/null", "--yes")
     assert said.startswith("exit 2\n")
-    assert "`/dev/null` is no ordinary file" in said
+    assert "`/dev/null` is not a regular file" in said
 
 
 def test_a_narrow_terminal(

@@ -111,7 +111,7 @@ def test_endpoints_need_no_option(run: Run, command: str) -> None:
 
 def test_a_word_that_is_no_endpoint(run: Run) -> None:
     said = run("doctor", "hq")
-    assert "error: `hq` is no HOST:PORT" in said
+    assert "error: `hq` is not a HOST:PORT" in said
     assert "`brokernat doctor --cluster hq`" in said
 
 

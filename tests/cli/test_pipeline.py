@@ -21,9 +21,9 @@ ROW = ProofRow("driver", "here", "hq", 1, "a:1", "b:1", Outcome.PROVED)
     ("proof", "steps"),
     [
         (Proof((ROW,)), ["tried"]),
-        (Proof((ROW,), missing=("1",)), ["not looked at: an executor has not answered"]),
-        (Proof((ROW,), unregistered=1), ["not looked at: an executor has not answered"]),
-        (Proof(()), ["not looked at: an executor has not answered"]),
+        (Proof((ROW,), missing=("1",)), ["not checked: an executor has not answered"]),
+        (Proof((ROW,), unregistered=1), ["not checked: an executor has not answered"]),
+        (Proof(()), ["not checked: an executor has not answered"]),
     ],
 )
 def test_the_steps_wait_only_for_executors_that_have_answered(

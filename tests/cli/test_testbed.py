@@ -18,7 +18,7 @@ sys.exit(main(sys.argv[1:]))
 
 @pytest.mark.parametrize(
     ("file", "why"),
-    [("brokernat.yaml", "exists and is left as it is"), ("nowhere/b.yaml", "cannot be written")],
+    [("brokernat.yaml", "exists and is not overwritten"), ("nowhere/b.yaml", "cannot be written")],
 )
 def test_a_file_that_cannot_be_written_is_told_before_brokers_start(
     run: Callable[..., str], monkeypatch: pytest.MonkeyPatch, file: str, why: str

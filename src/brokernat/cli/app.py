@@ -36,22 +36,25 @@ COMMANDS = {
     "init": ("brokernat.cli.config:init", "Write a commented brokernat.yaml."),
     "config": ("brokernat.cli.config:config", "Check brokernat.yaml; print its JSON Schema."),
     "map": ("brokernat.cli.map:map_", "Check, try and export an address map."),
-    "doctor": ("brokernat.cli.doctor:doctor", "Say what is wrong between here and every broker, and what to change."),
-    "explain": ("brokernat.cli.explain:explain", "Say what a code or a log line means, and what to do."),
-    "discover": ("brokernat.cli.discover:discover", "Find which broker answers where, and write the address map."),
-    "demo": ("brokernat.cli.demo:demo", "Show the main job on this machine: real brokers, real Spark, no root."),
-    "testbed": ("brokernat.cli.testbed:testbed", "Real brokers behind unreachable addresses, to try things on."),
-    "pipeline": ("brokernat.cli.pipeline:pipeline", "Check and run a pipeline on Spark."),
+    "doctor": ("brokernat.cli.doctor:doctor", "Report why clients cannot reach the brokers, and what to change."),
+    "explain": ("brokernat.cli.explain:explain", "Explain a log line, a log file or a code of the doctor."),
+    "discover": (
+        "brokernat.cli.discover:discover",
+        "Find the endpoint that leads to each broker, and write the map.",
+    ),
+    "demo": ("brokernat.cli.demo:demo", "Run a demonstration with real brokers and Spark, without root."),
+    "testbed": ("brokernat.cli.testbed:testbed", "Start real brokers with unreachable addresses, for experiments."),
+    "pipeline": ("brokernat.cli.pipeline:pipeline", "Check, run and verify a pipeline on Spark."),
     "exec": ("brokernat.cli.exec:exec_", "Run any JVM, librdkafka or Python program with an address map."),
-    "render": ("brokernat.cli.render:render", "Write what the map implies for nginx, a hosts file, Spark, Spring ..."),
-    "ship": ("brokernat.cli.ship:ship", "Ship log files or standard input to a topic, without losing any."),
-    "agent": ("brokernat.cli.libraries:agent", "Show or copy the agent jar for your own Java program."),
+    "render": ("brokernat.cli.render:render", "Write configuration for nginx, hosts files, Spark ... from a map."),
+    "ship": ("brokernat.cli.ship:ship", "Send log files or standard input to a topic without losing a line."),
+    "agent": ("brokernat.cli.libraries:agent", "Print the path of the Java agent, or copy it."),
     "spark-packages": (
         "brokernat.cli.libraries:spark_packages",
-        "Print the connector's jars that fit the installed PySpark, and the agent's.",
+        "Print the jars that fit the installed PySpark, and the agent's.",
     ),
-    "plugin": ("brokernat.cli.libraries:plugin", "Show or copy the plug-in for your own librdkafka program."),
-    "bundle": ("brokernat.cli.bundle:bundle", "Collect everything for a network without registries."),
+    "plugin": ("brokernat.cli.libraries:plugin", "Print the path of the librdkafka plug-in, or copy it."),
+    "bundle": ("brokernat.cli.bundle:bundle", "Collect all packages and jars for a network without registries."),
 }
 
 
@@ -86,7 +89,7 @@ class _LazyGroup(Group):
 @click.command(cls=_LazyGroup, epilog=_COMPLETION, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(brokernat.__version__, prog_name="brokernat", message="%(prog)s %(version)s")
 def cli() -> None:
-    """Kafka clients that work with brokers whose advertised addresses they cannot reach."""
+    """Let Kafka clients reach brokers whose advertised addresses they cannot dial."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -13,7 +13,7 @@ from brokernat.plurals import counted
 
 @click.command()
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--extra", "extras", multiple=True, metavar="NAME", help="Take this extra along; default: all that are "
+@click.option("--extra", "extras", multiple=True, metavar="NAME", help="Include this extra; default: all that are "
               "installed here. Repeatable.")  # fmt: skip
 @click.option("--verify", "only_verify", is_flag=True, help="Compare the files of DIR with its SHA256SUMS.")
 @click.option("--install", "into_cache", is_flag=True, help="Verify DIR, then put its jars into this user's cache.")
@@ -27,9 +27,9 @@ def bundle(folder: Path, extras: tuple[str, ...], only_verify: bool, into_cache:
         brokernat bundle --install DIR
     """
     if only_verify and into_cache:
-        raise click.UsageError("`--verify` and `--install` exclude each other: `--install` verifies first")
+        raise click.UsageError("`--verify` cannot be combined with `--install`, which verifies first")
     if extras and (only_verify or into_cache):
-        raise click.UsageError("`--extra` is for making a bundle")
+        raise click.UsageError("`--extra` cannot be combined with `--verify` or `--install`")
     action = _verify if only_verify else _install if into_cache else _collect
     data, lines = action(folder, extras)
     if output == "json":
@@ -45,7 +45,7 @@ def _collect(folder: Path, extras: tuple[str, ...]) -> tuple[dict[str, object], 
     made = collect(folder, extras or None)
     names = ",".join(made.description.extras)
     wanted = f"'brokernat[{names}]'" if names else "brokernat"
-    console.note(f"for Python {made.description.python} on {made.description.platform}; there:")
+    console.note(f"made for Python {made.description.python} on {made.description.platform}; install it there with:")
     console.note(f"    pip install --no-index --find-links {folder}/wheels {wanted}")
     console.note(f"    brokernat bundle --install {folder}")
     return {"extras": list(made.description.extras), "files": made.files}, list(made.files)

@@ -30,9 +30,13 @@ def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """`--config`, `--cluster`, and bootstrap servers as arguments or options: `servers` for the command."""
 
     @config_option
-    @click.option("--cluster", metavar="NAME", help="A cluster of the file; needed when it has several.")
+    @click.option("--cluster", metavar="NAME", help="A cluster of the file; required when the file has several.")
     @click.option(
-        "--bootstrap-server", "servers", metavar="HOST:PORT", multiple=True, help="Instead of the file; repeatable."
+        "--bootstrap-server",
+        "servers",
+        metavar="HOST:PORT",
+        multiple=True,
+        help="A bootstrap server, like the argument; repeatable.",
     )
     @click.argument("endpoints", metavar="[HOST:PORT]...", nargs=-1)
     @wraps(command)
@@ -40,8 +44,8 @@ def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
         for word in endpoints:
             if ":" not in word:
                 path = click.get_current_context().command_path
-                hint = f"`{path} --cluster {word}` for a cluster of the file, `{path} {word}:9092` for a broker"
-                raise HintedUsageError(f"`{word}` is no HOST:PORT", hint=hint)
+                hint = f"write `{path} --cluster {word}` for a cluster of the file, `{path} {word}:9092` for a broker"
+                raise HintedUsageError(f"`{word}` is not a HOST:PORT", hint=hint)
         return command(servers=(*endpoints, *servers), **others)
 
     return with_servers
@@ -55,16 +59,18 @@ def chosen_cluster(config_file: Path, name: str | None, servers: tuple[str, ...]
 
     if servers:
         if name:
-            raise click.UsageError("`--cluster` and bootstrap servers exclude each other")
+            raise click.UsageError("`--cluster` cannot be combined with bootstrap servers")
         endpoints = tuple(Endpoint.parse(each) for text in servers for each in text.split(","))
         return Cluster(GIVEN, endpoints, map_from_property(rules) if rules else None)
     if rules:
-        raise click.UsageError("`--map` belongs to `--bootstrap-server`; a cluster of the file has its own map")
+        raise click.UsageError("`--map` needs bootstrap servers: a cluster of the file has its own map")
     config = _load_or_hint(config_file)
     if name:
         return config.cluster(name)
     if len(config.clusters) > 1:
-        raise click.UsageError(f"choose a cluster with `--cluster`: {', '.join(config.clusters)}")
+        raise click.UsageError(
+            f"the file has several clusters, choose one with `--cluster`: {', '.join(config.clusters)}"
+        )
     return next(iter(config.clusters.values()))
 
 
@@ -129,7 +135,7 @@ class MapSource:
         from brokernat.map_text import read_rules_file
 
         if sum((self.cluster is not None, bool(self.rules), self.file is not None)) > 1:
-            raise click.UsageError("`--cluster`, `--rule` and `--file` exclude each other")
+            raise click.UsageError("`--cluster`, `--rule` and `--file` cannot be combined")
         if self.rules:
             return {"": _map_of_options(self.rules)}
         if self.file is not None:
@@ -143,7 +149,7 @@ class MapSource:
 
 
 cluster_option = click.option(
-    "--cluster", metavar="NAME", help="Whose map; needed when several clusters of the file have one."
+    "--cluster", metavar="NAME", help="The cluster of the file; required when several have a map."
 )
 
 
@@ -173,9 +179,11 @@ def map_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """`--config`, `--cluster`, `--rule`, `--file`, handed to the command as one `source`."""
 
     @config_option
-    @click.option("--cluster", metavar="NAME", help="The map of this cluster of the file.")
+    @click.option("--cluster", metavar="NAME", help="Use the map of this cluster of the file.")
     @click.option("--rule", "rules", metavar="RULE", multiple=True, help="A rule `advertised = reachable`; repeatable.")
-    @click.option("--file", metavar="FILE", type=click.Path(path_type=Path), help="A rules file: one rule a line.")
+    @click.option(
+        "--file", metavar="FILE", type=click.Path(path_type=Path), help="A rules file with one rule per line."
+    )
     @wraps(command)
     def with_source(
         config_file: Path, cluster: str | None, rules: tuple[str, ...], file: Path | None, **others: Any

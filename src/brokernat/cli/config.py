@@ -27,7 +27,7 @@ def init(config_file: Path) -> None:
     except FileExistsError:
         hint = "name another file with `--config FILE`, or move this one away"
         raise ConfigError(
-            Problem("file-exists", f"`{config_file}` ({config_origin()}) exists and is left as it is", hint)
+            Problem("file-exists", f"`{config_file}` ({config_origin()}) exists and is not overwritten", hint)
         ) from None
     except OSError as error:
         message = f"`{config_file}` ({config_origin()}) cannot be written: {error.strerror}"
@@ -45,7 +45,7 @@ def config() -> None:
 @config_option
 @fail_on_option
 @format_option
-@click.option("--skip-secrets", is_flag=True, help="Do not look up ${env:NAME} and ${file:PATH}.")
+@click.option("--skip-secrets", is_flag=True, help="Do not resolve ${env:NAME} and ${file:PATH}.")
 def check(config_file: Path, fail_on: str, output: str, skip_secrets: bool) -> int:
     """Report every problem of the file at once."""
     from brokernat.config.lints import lint_config

@@ -22,9 +22,9 @@ _MARGIN = "  "
 
 
 @click.command()
-@click.option("--orders", default=5_000, show_default=True, type=click.IntRange(1), help="Orders that become tags.")
+@click.option("--orders", default=5_000, show_default=True, type=click.IntRange(1), help="Number of valid orders.")
 def demo(orders: int) -> None:
-    """Show the main job on this machine, with real brokers and Spark. Needs no root, leaves nothing behind."""
+    """Run a demonstration with real brokers and Spark. It needs no root and leaves nothing behind."""
     from brokernat.demo.story import tell
 
     output, waiting = Console(highlight=False, soft_wrap=True), Console(stderr=True, highlight=False)

@@ -41,27 +41,25 @@ _MOST_NAMED = 20
     "--candidates",
     metavar="LIST",
     multiple=True,
-    help="What may lead to brokers: `host:port`, `host:first-last`, `network/length:port`, separated by `,`. "
-    "The bootstrap servers unless given.",
+    help="Endpoints that may lead to brokers: `host:port`, `host:first-last` or `network/length:port`, separated by "
+    "`,`. Default: the bootstrap servers.",
 )
 @click.option(
-    "--scan", "scans", metavar="HOST:FIRST-LAST", multiple=True, help="These ports of one host, however many."
+    "--scan", "scans", metavar="HOST:FIRST-LAST", multiple=True, help="A range of ports of one host, of any size."
 )
 @click.option(
     "--server-name",
     metavar="HOST",
-    help="What the bootstrap servers' certificates are held against, where they name brokers and not the gateway.",
+    help="Host name expected in the bootstrap servers' certificates, where they name brokers and not the gateway.",
 )
 @token_command_option
-@click.option("--timeout", type=SECONDS, default=30, show_default=True, help="Seconds for everything.")
-@click.option("--port-rules", is_flag=True, help="Host and port in every rule, also where hosts alone would do.")
-@click.option("--write", is_flag=True, help="Update the cluster's map in the file; shows the difference and asks.")
-@click.option("--output", "file", metavar="FILE", help="A rules file to make or to update; `-` for stdout.")
+@click.option("--timeout", type=SECONDS, default=30, show_default=True, help="Seconds for all probes.")
+@click.option("--port-rules", is_flag=True, help="Write host and port in every rule, even where hosts are enough.")
+@click.option("--write", is_flag=True, help="Update the cluster's map in the file, after a question.")
+@click.option("--output", "file", metavar="FILE", help="Create or update a rules file; `-` for stdout.")
 @click.option("--yes", is_flag=True, help="Change files without asking.")
-@click.option(
-    "--send-login", is_flag=True, help="Send a login that whoever answers can read to every candidate, without asking."
-)
-@click.option("--partial", is_flag=True, help="Write what is proven, also where a node is missing.")
+@click.option("--send-login", is_flag=True, help="Send a readable login to every candidate without asking.")
+@click.option("--partial", is_flag=True, help="Write the proven rules even if a node is missing.")
 @format_option
 def discover(
     config_file: Path,
@@ -81,7 +79,10 @@ def discover(
     send_login: bool,
     partial: bool,
 ) -> int:
-    """Find which broker answers behind which endpoint, prove it, and write the address map."""
+    """Find the endpoint that leads to each broker, prove it, and write the address map.
+
+    HOST:PORT are bootstrap servers, separated by blanks or `,`. Without any, a cluster of the file is probed.
+    """
     from brokernat.doctor.discovering.candidates import parse_candidates, parse_scan
     from brokernat.doctor.discovering.proposing import propose
 
@@ -109,7 +110,7 @@ def _require_sense(servers: Sequence[str], file: str | None, output: str, *, wri
     if write and servers:
         raise click.UsageError("`--write` is for a cluster of the file; with bootstrap servers use `--output FILE`")
     if write and file:
-        raise click.UsageError("`--write` and `--output` exclude each other")
+        raise click.UsageError("`--write` cannot be combined with `--output`")
     if file == _STDOUT and output == "json":
         raise click.UsageError("`--output -` and `--format json` both write to stdout")
 
@@ -120,7 +121,7 @@ def _require_file(file: Path | None, *, yes: bool) -> None:
         return
     require_writable_place(file)
     if file.exists() and not yes and not can_ask():
-        raise click.UsageError("nobody is there to agree to a change of a file: say `--yes`, or leave out `--write`")
+        raise click.UsageError("without a terminal nobody can agree to the change: add `--yes`, or omit `--write`")
 
 
 def _found(
@@ -136,7 +137,7 @@ def _found(
     from brokernat.doctor.discovering.matching import match
     from brokernat.doctor.discovering.sweeping import sweep
 
-    with console.progress_line("asking the bootstrap servers") as line:
+    with console.progress_line("probing the bootstrap servers") as line:
 
         def agree(endpoints: Sequence[Endpoint]) -> bool:
             with line.hidden():
@@ -148,7 +149,7 @@ def _found(
                 candidates,
                 timeout,
                 lambda p: line.show(
-                    f"looked at {p.done} of {counted(p.total, 'candidate')}, Kafka behind {p.answering}"
+                    f"probed {p.done} of {counted(p.total, 'candidate')}, Kafka answers at {p.answering}"
                 ),
                 server_name,
                 token_command,
@@ -289,10 +290,12 @@ def _finding(finding: Finding, width: int) -> Iterator[str]:
 
 def _rules(found: Discovery, proven: Sequence[ProvenRule], width: int, given: Cluster | None) -> Iterator[str]:
     if host_to_host(found.entries) and len(str(proven[0].rule).split(":")) == 1:
-        yield from folded("every port is kept, so the rules are for hosts; --port-rules names ports", width, "", "  ")
+        yield from folded(
+            "every port stays the same, so the rules are for hosts; --port-rules adds the ports", width, "", "  "
+        )
         network = network_rule(found.entries)
         if network is not None:
-            words = f"`{network}` would say the same of these hosts, and of others that were not looked at"
+            words = f"`{network}` would cover these hosts, and others that were not probed"
             yield from folded(words, width, "", "  ")
         yield ""
     if given is None:
@@ -311,7 +314,7 @@ def may_write(found: Discovery, *, partial: bool) -> bool:
     """Whether all is proven, or part of it is enough; says so where not."""
     if found.whole or partial:
         return True
-    console.report("nothing is written: not every node is proven\n\nhint: `--partial` writes what is")
+    console.report("nothing is written: some nodes are not proven\n\nhint: add `--partial` to write the proven rules")
     return False
 
 
@@ -328,8 +331,9 @@ def write_config(file: Path, looked_at: Cluster, found: Discovery, proven: Seque
         # Looking took a while, and an editor may have been open.
         now = load(file, resolve_secrets=False).cluster(looked_at.name)
         if text is None or now.bootstrap_servers != looked_at.bootstrap_servers:
-            message = f"the bootstrap servers of `{looked_at.name}` in `{file}` are others by now: nothing is written"
-            raise ConfigError(Problem("file-changed", message, "discover once more"))
+            servers = f"the bootstrap servers of `{looked_at.name}` in `{file}`"
+            message = f"{servers} have changed since the probe: nothing is written"
+            raise ConfigError(Problem("file-changed", message, "run `brokernat discover` again"))
         return with_address_map(text, looked_at.name, proven, str(file))
 
     edit_file(file, edit, yes=yes)

@@ -44,7 +44,7 @@ def _kafka_names(_: click.Context, __: click.Parameter, names: tuple[str, ...]) 
     """Names that Kafka's protocol can carry: UTF-8, and a length of two bytes."""
     for name in names:
         if len(name.encode(errors="replace")) > _LONGEST_NAME or name != name.encode(errors="replace").decode():
-            raise click.BadParameter("no name that Kafka knows: it is too long, or no UTF-8 text")
+            raise click.BadParameter("not a valid name in Kafka: longer than 32767 bytes, or not UTF-8")
     return names
 
 
@@ -59,7 +59,7 @@ def _suppressions(_: click.Context, __: click.Parameter, texts: tuple[str, ...])
 def _html_file(_: click.Context, __: click.Parameter, file: Path | None) -> Path | None:
     if file is not None:
         require_extra("jinja2", "`--html`")
-    return _replaceable(file, _PAGE_BEGINS, "a page of the doctor")
+    return _replaceable(file, _PAGE_BEGINS, "a report page of the doctor")
 
 
 def _evidence_file(_: click.Context, __: click.Parameter, file: Path | None) -> Path | None:
@@ -78,7 +78,7 @@ def _replaceable(file: Path | None, begins: re.Pattern[bytes], what: str) -> Pat
         except OSError as error:
             raise ConfigError(Problem("file-unreadable", f"`{file}` cannot be read: {error.strerror}")) from None
         if beginning.strip() and not begins.match(beginning):
-            message = f"`{file}` exists, is not {what}, and is left as it is"
+            message = f"`{file}` exists, is not {what}, and is not overwritten"
             raise ConfigError(Problem("file-exists", message, "name another file"))
     return file
 
@@ -102,13 +102,13 @@ def _report_options(command: Callable[..., Any]) -> Callable[..., Any]:
             callback=_print_schema,
             help="Print the JSON Schema of `--format json`.",
         ),
-        click.option("--list-checks", is_flag=True, help="Print every check and look at nothing."),
+        click.option("--list-checks", is_flag=True, help="Print all checks, and probe nothing."),
         click.option(
             "--suppress",
             metavar="CODE[=SUBJECT]",
             multiple=True,
             callback=_suppressions,
-            help="Findings that decide nothing; `*` stands for any text; repeatable.",
+            help="Findings to ignore; `*` matches any text; repeatable.",
         ),
         click.option(
             "--html",
@@ -122,7 +122,7 @@ def _report_options(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="FILE",
             type=click.Path(path_type=Path),
             callback=_evidence_file,
-            help="Keep what was seen, without secrets.",
+            help="Write the evidence to a file, without secrets.",
         ),
     ):
         command = option(command)
@@ -131,16 +131,18 @@ def _report_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command()
 @cluster_options
-@click.option("--map", "rules", metavar="RULES", help="The address map for --bootstrap-server; also `file:/path`.")
-@click.option("--timeout", type=SECONDS, default=15, show_default=True, help="Seconds for everything.")
-@click.option("--from", "source", metavar="FILE", type=click.Path(path_type=Path), help="Report on what --save kept.")
+@click.option("--map", "rules", metavar="RULES", help="Address map for the bootstrap servers, or `file:/path`.")
+@click.option("--timeout", type=SECONDS, default=15, show_default=True, help="Seconds for all probes.")
+@click.option(
+    "--from", "source", metavar="FILE", type=click.Path(path_type=Path), help="Report on evidence that --save wrote."
+)
 @click.option(
     "--server-properties",
     "broker_files",
     metavar="FILE",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="A broker's file, or a compose file; repeatable. Alone, no network is asked.",
+    help="A broker's server.properties or a compose file; repeatable. Without a cluster nothing is probed.",
 )
 @click.option(
     "--group",
@@ -148,13 +150,20 @@ def _report_options(command: Callable[..., Any]) -> Callable[..., Any]:
     metavar="GROUP",
     multiple=True,
     callback=_kafka_names,
-    help="Also ask who coordinates it; repeatable.",
+    help="Also probe the coordinator of this consumer group; repeatable.",
 )
 @click.option(
-    "--transactional-id", "transactional_ids", metavar="ID", multiple=True, callback=_kafka_names, help="Likewise."
+    "--transactional-id",
+    "transactional_ids",
+    metavar="ID",
+    multiple=True,
+    callback=_kafka_names,
+    help="Also probe the coordinator of this transactional id; repeatable.",
 )
 @token_command_option
-@click.option("--on-executors", is_flag=True, help="Also ask the driver and every executor of a Spark application.")
+@click.option(
+    "--on-executors", is_flag=True, help="Also probe from the driver and every executor of a Spark application."
+)
 @with_spark
 @_report_options
 @fail_on_option
@@ -179,7 +188,10 @@ def doctor(
     output: str,
     **spark: Any,
 ) -> int:
-    """Say what is wrong between here and every broker, prove it, and show what to change."""
+    """Connect to every broker as a client does; report the root cause and what to change.
+
+    HOST:PORT are bootstrap servers, separated by blanks or `,`. Without any, a cluster of the file is probed.
+    """
     from brokernat.doctor.broker_files.opening import read_broker_files, without_network
 
     if list_checks:
@@ -187,9 +199,11 @@ def doctor(
     if save is not None and save == html:
         raise click.UsageError("`--save` and `--html` name the same file")
     if source is not None and (cluster or servers or rules or on_executors):
-        raise click.UsageError("`--from` excludes `--cluster`, `--bootstrap-server`, `--map` and `--on-executors`")
+        raise click.UsageError(
+            "`--from` cannot be combined with bootstrap servers, `--cluster`, `--map` and `--on-executors`"
+        )
     if source is not None and (groups or transactional_ids or token_command):
-        raise click.UsageError("`--from` excludes `--group`, `--transactional-id` and `--token-command`")
+        raise click.UsageError("`--from` cannot be combined with `--group`, `--transactional-id` and `--token-command`")
     wanted = executor_options(spark, on_executors=on_executors)
     files = read_broker_files(broker_files)
     if source:
@@ -211,7 +225,7 @@ def _collected(cluster: Cluster, timeout: float, **asked: Any) -> Evidence:
     require_extra("kio", "the doctor")
     from brokernat.doctor.collecting import collect
 
-    with console.progress_line("looking at the bootstrap servers and at what they advertise"):
+    with console.progress_line("probing the bootstrap servers and the advertised listeners"):
         return collect(cluster, timeout, **asked)
 
 
@@ -246,7 +260,7 @@ def _report(
     diagnosis = diagnose(evidence, suppressions=suppress)
     for each in suppress:
         if not any(each.covers(finding) for finding in diagnosis.suppressed):
-            console.note(f"`--suppress {each}` matched nothing")
+            console.note(f"`--suppress {each}` matched no finding")
     problems: list[Problem] = []
     for file, write in ((save, partial(_write_evidence, evidence)), (html, partial(_write_page, diagnosis))):
         try:
@@ -266,7 +280,7 @@ def _write_page(diagnosis: Diagnosis, file: Path) -> None:
     from brokernat.doctor.reports.html import html_page
 
     write_atomically(file, html_page(diagnosis))
-    console.note(f"{file}: the report as a page")
+    console.note(f"{file}: the report as an HTML page")
 
 
 def _print(diagnosis: Diagnosis, output: str) -> None:
@@ -292,7 +306,7 @@ def read_evidence(file: Path) -> Evidence:
         with file.open("rb") as opened:
             data = opened.read(_LARGEST_EVIDENCE + 1)
         if len(data) > _LARGEST_EVIDENCE:
-            raise ConfigError(Problem("file-unreadable", f"`{file}` is larger than evidence ever is"))
+            raise ConfigError(Problem("file-unreadable", f"`{file}` is larger than 256 MiB, which evidence never is"))
         text = data.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
@@ -309,4 +323,4 @@ def _write_evidence(evidence: Evidence, file: Path) -> None:
     from brokernat.doctor.evidence import to_json
 
     write_atomically(file, to_json(evidence))
-    console.note(f"{file}: what was seen; `brokernat doctor --from {shlex.quote(str(file))}` makes this report of it")
+    console.note(f"{file}: the evidence; `brokernat doctor --from {shlex.quote(str(file))}` prints this report again")

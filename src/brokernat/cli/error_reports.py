@@ -26,7 +26,8 @@ class HintedUsageError(click.UsageError):
 def usage_report(error: click.UsageError) -> str:
     """What was wrong with a command line, and which help shows what there is."""
     path = error.ctx.command_path if error.ctx else "brokernat"
-    hint = getattr(error, "hint", None) or f"`{path} --help` shows what there is"
+    listed = "commands" if error.ctx and isinstance(error.ctx.command, click.Group) else "options"
+    hint = getattr(error, "hint", None) or f"`{path} --help` lists the {listed}"
     return f"error: {error.format_message()}\n\nhint: {hint}"
 
 
@@ -41,7 +42,7 @@ def internal_report(error: Exception) -> str:
             f"error: internal error, {type(error).__name__} in brokernat {brokernat.__version__}: this is a bug",
             *places,
             "",
-            "hint: report these lines, which hold no secrets, and what you did, to brokernat's issue tracker",
+            "hint: report these lines (they hold no secrets) and what you did in brokernat's issue tracker",
         )
     )
 

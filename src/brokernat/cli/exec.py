@@ -58,16 +58,16 @@ class _ExecCommand(click.Command):
 @config_option
 @click.option(
     "--cluster", "names", metavar="NAME", multiple=True, required=True,
-    help="A cluster that the program talks to; repeatable.",
+    help="A cluster that the program connects to; repeatable.",
 )  # fmt: skip
-@click.option("--unmapped", type=click.Choice(["fail", "pass"]), help="Instead of what the clusters say.")
+@click.option("--unmapped", type=click.Choice(["fail", "pass"]), help="Override the clusters' `unmapped`.")
 @click.option(
     "--with-client-properties", is_flag=True,
-    help="Give a console tool (Kafka's, kcat) the first cluster's servers and login, in a file without a name.",
+    help="Pass the first cluster's servers and login to a console tool (Kafka's, kcat) in a memory file.",
 )  # fmt: skip
 @click.option("--agent-path", metavar="JAR", help="Spark: the jar's absolute path on every host with an executor.")
 @click.option("--dry-run", is_flag=True, help="Print what would be injected, and start nothing.")
-@click.option("-q", "--quiet", is_flag=True, help="Say warnings only.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only warnings.")
 @format_option
 @click.argument("command", metavar="-- COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
 def exec_(
@@ -81,12 +81,12 @@ def exec_(
     output: str,
     command: tuple[str, ...],
 ) -> None:
-    """Run a JVM, librdkafka or Python program of Kafka's with the address map in force."""
+    """Run a Kafka client program (JVM, librdkafka, Python) with the address map applied."""
     from brokernat.address import Unmapped
     from brokernat.clients.launch import plan, replace_process
 
     if output == "json" and not dry_run:
-        raise click.UsageError("`--format json` is for `--dry-run`: stdout is the program's")
+        raise click.UsageError("`--format json` needs `--dry-run`: stdout belongs to the program")
     clusters = _clusters(config_file, names, secrets=with_client_properties)
     launch = plan(
         command,

@@ -18,18 +18,18 @@ READER_GONE: Final = 141
 TABLE = {
     "0": "Done; nothing found at or above `--fail-on`.",
     "1": "Internal error: a bug. The message says what to report.",
-    "2": "Usage or configuration, or something that this machine lacks.",
+    "2": "Wrong usage or configuration, or something that this machine lacks.",
     "3": "Nothing reachable: no bootstrap server answered `doctor` or `discover`.",
     "4": "Warnings found, only with `--fail-on warning`.",
     "5": "Findings, or a refusal: `doctor`, `map check`, `config check`; `discover` with a node that is not found; "
     "`explain` of lines that are not known; `map translate` of an endpoint that no rule names; a proof that failed; "
-    "`render` of a rule that the target cannot say; a bundle that is not as it was collected.",
+    "`render` of a rule that the target cannot express; a bundle that is not as it was collected.",
     "6": "Data incomplete: gaps were found, or a stop left records undelivered.",
     "125": "`exec` only: brokernat's own failure. Any other code is the program's.",
-    "126": "`exec` only: the program is there and cannot be started.",
+    "126": "`exec` only: the program exists and cannot be started.",
     "127": "`exec` only: the program is not found.",
     "130": "Stopped by Ctrl-C, after a clean finish of the batch.",
-    "141": "Whoever read stdout went away (`| head`).",
+    "141": "The reader of stdout has closed it (`| head`).",
     "143": "Stopped by SIGTERM, after a clean finish of the batch.",
 }
 

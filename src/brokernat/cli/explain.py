@@ -27,7 +27,7 @@ _STDIN = "-"
 @format_option
 @click.argument("what", metavar="[CODE | LINE | FILE]...", nargs=-1)
 def explain(what: tuple[str, ...], output: str) -> int:
-    """Say what a check's CODE, a client's log LINE, or a whole log FILE (else standard input) means."""
+    """Explain a check's CODE, a client's log LINE or a log FILE (default: standard input)."""
     from brokernat.doctor.explaining.codes import codes_in, entries_of
     from brokernat.doctor.explaining.log import account
     from brokernat.doctor.explaining.report import codes_json, codes_text
@@ -48,7 +48,7 @@ def explain(what: tuple[str, ...], output: str) -> int:
     if len(what) == 1 and "\n" not in text and len(text) < 1024 and Path(text).is_file():
         return _told(_read(Path(text)), output)
     if not any(map(str.isspace, text)):
-        raise ConfigError(Problem("file-missing", f"there is no file `{text}`, and it is no code and no log line"))
+        raise ConfigError(Problem("file-missing", f"`{text}` is not a file, a code or a log line"))
     return _told(account(f"{line}\n" for line in text.splitlines()), output)
 
 
@@ -62,8 +62,8 @@ def _told(found: Account, output: str) -> int:
     if not found.entries:
         console.report(
             f"nothing recognised in {counted(found.lines, 'line')}\n\n"
-            "hint: errors of a client are lines at WARN or ERROR and `Caused by:`; docs/reference/log-lines.md has all "
-            "that are known. `brokernat doctor --bootstrap-server HOST:PORT` looks for itself"
+            "hint: look for lines at WARN or ERROR and for `Caused by:`; docs/reference/log-lines.md lists all known "
+            "lines. `brokernat doctor HOST:PORT` probes the brokers"
         )
         return exit_codes.FINDINGS
     if found.lines > 1:

@@ -28,7 +28,7 @@ from brokernat.errors import ConfigError, Problem
 _BOM = "\ufeff"
 _DEVICES = ("/dev/", "/proc/")
 _FOLDER_ERRORS = {errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EXDEV}
-_FOLDER_HINT = "its folder must be writable too, because the file is exchanged in one step"
+_FOLDER_HINT = "the folder must be writable too, because the file is replaced by a new one"
 
 
 def write_atomically(file: Path, text: str) -> None:
@@ -140,7 +140,7 @@ def read_text(file: Path) -> str | None:
     """
     try:
         if not is_regular_or_new(file):
-            raise ConfigError(Problem("file-unreadable", f"`{file}` is no ordinary file, and cannot be updated"))
+            raise ConfigError(Problem("file-unreadable", f"`{file}` is not a regular file and cannot be updated"))
         return file.read_bytes().decode("utf-8")
     except FileNotFoundError:
         return None
@@ -164,10 +164,12 @@ def edit_file(file: Path, edit: Callable[[str | None], str], *, yes: bool) -> No
     with folder_lock(file):
         now = read_text(file)
         if not yes and now != before:
-            raise ConfigError(Problem("file-changed", f"`{file}` was changed by somebody else and is left as it is"))
+            raise ConfigError(
+                Problem("file-changed", f"`{file}` was changed by another program meanwhile: nothing is written")
+            )
         after = edit(now)
         if after == now:
-            console.note(f"{file}: says so already, nothing to change")
+            console.note(f"{file}: already up to date")
             return
         if yes and now is not None:
             console.note(_difference(file, now, after))
@@ -181,7 +183,7 @@ def _confirmed(file: Path, before: str | None, after: str) -> bool:
     console.note(_difference(file, before, after))
     if click.confirm(f"write {file}?", err=True):
         return True
-    console.note(f"{file}: left as it is")
+    console.note(f"{file}: not changed")
     return False
 
 
@@ -192,7 +194,7 @@ def _difference(file: Path, before: str, after: str) -> str:
 
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """`--output FILE` and `--replace`, as the arguments `file` and `replace`."""
-    command = click.option("--replace", is_flag=True, help="Let --output write over a file that holds something else.")(
+    command = click.option("--replace", is_flag=True, help="Allow --output to overwrite a file with other content.")(
         command
     )
     return click.option(
@@ -201,7 +203,7 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
         metavar="FILE",
         type=click.Path(path_type=Path),
         callback=_none_for_stdout,
-        help="Write here, not to stdout (`-`).",
+        help="Write to this file instead of stdout (`-`).",
     )(command)
 
 
@@ -240,5 +242,5 @@ def _none_for_stdout(_: click.Context, __: click.Parameter, file: Path | None) -
 
 
 def _exists_error(file: Path) -> ConfigError:
-    hint = "name another file, or say `--replace`"
-    return ConfigError(Problem("file-exists", f"`{file}` exists and is left as it is", hint))
+    hint = "name another file, or add `--replace`"
+    return ConfigError(Problem("file-exists", f"`{file}` exists and is not overwritten", hint))

@@ -14,15 +14,18 @@ from brokernat.errors import ConfigError, Problem
 
 
 @click.command()
-@click.option("--path", "show_path", is_flag=True, help="Print where the jar is (the default).")
+@click.option("--path", "show_path", is_flag=True, help="Print the jar's path (the default).")
 @click.option("--copy-to", metavar="DIR", type=click.Path(path_type=Path), help="Copy the jar into a folder.")
 @format_option
 def agent(show_path: bool, copy_to: Path | None, output: str) -> None:
-    """Show or copy the agent jar: java -javaagent:brokernat-agent.jar=RULES ..."""
+    """Print the path of the Java agent, or copy it.
+
+    For example: java -javaagent:/opt/brokernat/brokernat-agent.jar=RULES ...
+    """
     from brokernat.jvm import agent_jar
 
     if show_path and copy_to is not None:
-        raise click.UsageError("`--path` and `--copy-to` exclude each other")
+        raise click.UsageError("`--path` cannot be combined with `--copy-to`")
     jar = agent_jar()
     if copy_to is not None:
         jar = copy_into(copy_to, jar)
@@ -33,16 +36,19 @@ def agent(show_path: bool, copy_to: Path | None, output: str) -> None:
 
 
 @click.command()
-@click.option("--path", "show_path", is_flag=True, help="Print where the library is (the default).")
+@click.option("--path", "show_path", is_flag=True, help="Print the library's path (the default).")
 @click.option("--copy-to", metavar="DIR", type=click.Path(path_type=Path), help="Copy the library into a folder.")
-@click.option("--preload", is_flag=True, help="The library for LD_PRELOAD instead of the plug-in.")
+@click.option("--preload", is_flag=True, help="Use the library for LD_PRELOAD instead of the plug-in.")
 @format_option
 def plugin(show_path: bool, copy_to: Path | None, preload: bool, output: str) -> None:
-    """Show or copy the librdkafka plug-in: kcat -X plugin.library.paths=... -X brokernat.map=RULES ..."""
+    """Print the path of the librdkafka plug-in, or copy it.
+
+    For example: kcat -X plugin.library.paths=... -X brokernat.map=RULES ...
+    """
     from brokernat.clients import librdkafka
 
     if show_path and copy_to is not None:
-        raise click.UsageError("`--path` and `--copy-to` exclude each other")
+        raise click.UsageError("`--path` cannot be combined with `--copy-to`")
     library = librdkafka.preload_library() if preload else librdkafka.plugin_library()
     if copy_to is not None:
         library = copy_into(copy_to, library)

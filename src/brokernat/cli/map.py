@@ -29,7 +29,7 @@ def map_() -> None:
 @fail_on_option
 @format_option
 def check(source: MapSource, fail_on: str, output: str) -> int:
-    """Find rules that can never be used or that cannot all be meant."""
+    """Report rules that are never used or that contradict each other."""
     from brokernat.address import lint
 
     maps = source.maps()
@@ -62,13 +62,13 @@ def check(source: MapSource, fail_on: str, output: str) -> int:
 
 @map_.command()
 @map_options
-@click.option("--unmapped", type=click.Choice(["fail", "pass"]), help="Instead of what the map says.")
+@click.option("--unmapped", type=click.Choice(["fail", "pass"]), help="Override the map's `unmapped`.")
 @format_option
 @click.argument("endpoints", metavar="ENDPOINT...", nargs=-1, required=True)
 def translate(source: MapSource, unmapped: str | None, output: str, endpoints: tuple[str, ...]) -> int:
-    """Print what is dialled for an ENDPOINT, and say by which rule.
+    """Print what a client dials for an advertised ENDPOINT.
 
-    An ENDPOINT is what a broker advertises.
+    The rule that decides it goes to stderr.
     """
     from brokernat.address import AddressMap, Unmapped
 
@@ -91,7 +91,7 @@ def translate(source: MapSource, unmapped: str | None, output: str, endpoints: t
         )
         if output == "text":
             console.data(str(found.endpoint))
-            console.note(f"{endpoint}: " + (f"rule `{found.rule}`" if found.rule else "no rule, dialled as it is"))
+            console.note(f"{endpoint}: " + (f"rule `{found.rule}`" if found.rule else "no rule, dialled as advertised"))
     if output == "json":
         console.json_data({"version": 1, "translations": rows})
     return 0 if all(row["reachable"] for row in rows) else exit_codes.FINDINGS
@@ -105,7 +105,7 @@ def translate(source: MapSource, unmapped: str | None, output: str, endpoints: t
 def export(config_file: Path, cluster: str | None, file: Path | None, output: str, *, replace: bool) -> None:
     """Write a rules file for a client without Python.
 
-    One rule a line, for the client's property `brokernat.map=file:/path`.
+    One rule per line, for the client's property `brokernat.map=file:/path`.
     """
     found, address_map = mapped_cluster(config_file, cluster)
     if output == "json":

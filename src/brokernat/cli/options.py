@@ -17,12 +17,12 @@ class _Seconds(click.FloatRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         seconds = super().convert(value, param, ctx)
-        return self.fail(f"`{value}` is no number of seconds", param, ctx) if math.isnan(seconds) else seconds
+        return self.fail(f"`{value}` is not a number of seconds", param, ctx) if math.isnan(seconds) else seconds
 
 
 DEFAULT_FILE: Final = "brokernat.yaml"
 SECONDS: Final = _Seconds(1, 600)
-"""For options that bound a look at the network."""
+"""For options that bound the time of probes."""
 
 CONFIG_VARIABLE: Final = "BROKERNAT_CONFIG"
 
@@ -35,7 +35,7 @@ config_option = click.option(
     envvar=CONFIG_VARIABLE,
     show_default=True,
     show_envvar=True,
-    help="The file to read.",
+    help="The configuration file.",
 )
 format_option = click.option(
     "--format",
@@ -43,17 +43,17 @@ format_option = click.option(
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="How results are written to stdout.",
+    help="Format of the results on stdout.",
 )
 fail_on_option = click.option(
     "--fail-on",
     type=click.Choice(["error", "warning"]),
     default="error",
     show_default=True,
-    help="The least severity that ends with a code other than 0.",
+    help="Lowest severity that makes the exit code non-zero.",
 )
 token_command_option = click.option(
-    "--token-command", metavar="COMMAND", help="Prints a token to log in with, for OAUTHBEARER."
+    "--token-command", metavar="COMMAND", help="Command that prints a token for the login with OAUTHBEARER."
 )
 
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @click.group(cls=Group)
 def pipeline() -> None:
-    """Check and run the pipelines of brokernat.yaml on Spark; read back what came out."""
+    """Check, run and verify the pipelines of brokernat.yaml on Spark."""
 
 
 pipeline.add_command(reconcile)
@@ -50,9 +50,10 @@ pipeline.add_command(reconcile)
 @format_option
 @with_spark
 def check(name: str, config_file: Path, output: str, **options: Any) -> int:
-    """Prove all that a run needs, and change nothing.
+    """Check everything that a run needs, and change nothing.
 
-    The map on the driver and every executor, then topics, rights, sizes, checkpoint, references and transform.
+    The checks cover the map on the driver and every executor, topics, ACLs, record sizes, the checkpoint, references
+    and the transform.
     """
     from brokernat.doctor.reports.json_v1 import finding_v1
     from brokernat.pipelines.check_result import as_rows
@@ -86,13 +87,13 @@ def check(name: str, config_file: Path, output: str, **options: Any) -> int:
 @click.argument("name")
 @config_option
 @format_option
-@click.option("--once", is_flag=True, help="Read what is there now, then end.")
+@click.option("--once", is_flag=True, help="Process the records that are there now, then end.")
 @with_spark
 def run(name: str, config_file: Path, output: str, once: bool, **options: Any) -> int:
     """Run a pipeline until it is stopped.
 
-    SIGTERM and Ctrl-C let the batch finish, a second one does not. Whatever `check` would find wrong keeps it from
-    starting.
+    SIGTERM or Ctrl-C lets the batch finish; a second one ends the run at once. A run does not start where `check`
+    reports an error.
     """
     from brokernat.clients.spark import watch
     from brokernat.pipelines.pipeline import start
@@ -137,13 +138,13 @@ def _preflight(spark: SparkSession, prepared: Prepared, wanted: SparkOptions) ->
     from brokernat.pipelines.check_result import CheckResult, Level
     from brokernat.pipelines.preflight import look_at_clusters, not_provable, try_steps
 
-    console.note("asking the driver and every executor to reach every broker")
+    console.note("connecting from the driver and every executor to every broker")
     found = look_at_clusters(spark, prepared)
     proof = prove(spark, prepared.clusters, topics=found.topics, timeout=wanted.proof_timeout)
     found = found.and_then(not_provable(proof, prepared.clusters))
     if proof.complete:
         return found.and_then(try_steps(spark, prepared)), proof
-    skipped = CheckResult("steps", Level.WARNING, "not looked at: an executor has not answered")
+    skipped = CheckResult("steps", Level.WARNING, "not checked: an executor has not answered")
     return found.and_then([skipped]), proof
 
 

@@ -39,12 +39,17 @@ _DELIVERED = (
 _RANGES_IN_TEXT = 5
 
 
-@click.command(short_help="Report gaps and duplicates of what was written.")
+@click.command(short_help="Report gaps and duplicates in the written records.")
 @click.argument("name", metavar="[PIPELINE]", required=False)
 @click.option("--cluster", metavar="NAME", help="The cluster that holds a shipped topic.")
 @click.option("--topic", help="A topic that brokernat has shipped to.")
-@click.option("--from-first", is_flag=True, help="Begin at each source's first record: retention removed those before.")
-@click.option("--reached", multiple=True, metavar="SOURCE/SEQUENCE", help="How far a source got; repeatable.")
+@click.option("--from-first", is_flag=True, help="Start at each source's first record that is left after retention.")
+@click.option(
+    "--reached",
+    multiple=True,
+    metavar="SOURCE/SEQUENCE",
+    help="The last sequence number that a source has sent; repeatable.",
+)
 @config_option
 @format_option
 @with_spark
@@ -58,18 +63,19 @@ def reconcile(
     output: str,
     **options: Any,
 ) -> int:
-    """Read back with Spark what was written, and report gaps and duplicates; 6 where records are missing.
+    """Read the written records back with Spark, and report gaps and duplicates.
 
-    With PIPELINE, the source's records up to the last commit are compared with tags and dead letters. With --cluster
-    and --topic, the sequences of each source that has shipped to the topic are verified.
+    With PIPELINE, the records of the source up to the last commit are compared with tags and dead letters. With
+    --cluster and --topic, the sequence numbers of each source that has shipped to the topic are verified. The exit
+    code is 6 when records are missing.
     """
     wanted = SparkOptions(**options)
     if name is not None:
         if cluster or topic or from_first or reached:
-            raise click.UsageError("PIPELINE stands alone: --cluster, --topic and the rest are for a shipped topic")
+            raise click.UsageError("PIPELINE cannot be combined with --cluster, --topic, --from-first and --reached")
         return _pipeline(name, config_file, wanted, output)
     if not (cluster and topic):
-        raise click.UsageError("name a PIPELINE, or a shipped topic by --cluster and --topic")
+        raise click.UsageError("give a PIPELINE, or --cluster and --topic of a shipped topic")
     return _topic(
         load_config(config_file).cluster(cluster),
         topic,
@@ -95,7 +101,7 @@ def _topic(
         if count:
             console.note(f"{counted(count, 'record')} {what}")
     headless = any(account.first is not None and account.first > 1 for account in read.sources)
-    advice = "where the topic's retention has removed its beginning, `--from-first` judges what is left"
+    advice = "if retention has removed the first records, add `--from-first` to verify the others"
     return _end(read.missing, advice if headless and not from_first else None)
 
 
@@ -112,7 +118,7 @@ def _pipeline(name: str, config_file: Path, wanted: SparkOptions, output: str) -
     else:
         console.data(console.table(_DELIVERED, map(_delivered_line, found)))
     if not found:
-        console.note(f"{name}: no batch was committed yet")
+        console.note(f"{name}: no batch is committed yet")
     return _end(sum(one.missing for one in found), None)
 
 
@@ -141,7 +147,7 @@ def _session(
 def _reached(text: str) -> tuple[str, int]:
     source, slash, sequence = text.rpartition("/")
     if not (source and slash and sequence.isdecimal()):
-        raise click.UsageError(f"--reached {text}: write SOURCE/SEQUENCE, as the header `brokernat-seq` has it")
+        raise click.UsageError(f"--reached {text}: write SOURCE/SEQUENCE, as in the header `brokernat-seq`")
     return source, int(sequence)
 
 

@@ -25,26 +25,26 @@ from brokernat.render.listeners_plan import ListenersPlan
 _agent_path_option = click.option(
     "--agent-path",
     metavar="JAR",
-    help="The agent jar's absolute path on the hosts that use the file; its path here unless given.",
+    help="The agent jar's absolute path on the hosts that use the file; default: its path here.",
 )
 _syntax_option = click.option(
-    "--syntax", type=click.Choice(["yaml", "properties"]), help="Which of Spring's two forms; yaml unless given."
+    "--syntax", type=click.Choice(["yaml", "properties"]), help="Syntax of the file; default: yaml."
 )
 
 # name: (one line of help, options beside the common ones)
 TARGETS: dict[str, tuple[str, tuple[Callable[..., Any], ...]]] = {
-    "nginx": ("A stream block for a host in both networks, a port each.", ()),
-    "haproxy": ("Sections in mode tcp for a host in both networks, a port each.", ()),
-    "hosts": ("Lines for /etc/hosts: names of brokers, ports kept.", ()),
-    "iptables": ("NAT on the client's node, a text for iptables-restore.", ()),
-    "nftables": ("NAT on the client's node, a file for nft.", ()),
-    "spark": ("spark-defaults.conf: agent and map for driver and executors.", (_agent_path_option,)),
-    "spring": ("application.yaml: spring-kafka with the map.", (_agent_path_option, _syntax_option)),
+    "nginx": ("A stream block for a gateway, with one port per broker.", ()),
+    "haproxy": ("TCP sections for a gateway, with one port per broker.", ()),
+    "hosts": ("Lines for /etc/hosts, where ports stay the same.", ()),
+    "iptables": ("NAT rules for the client's host, for iptables-restore.", ()),
+    "nftables": ("NAT rules for the client's host, for nft -f.", ()),
+    "spark": ("spark-defaults.conf with the agent and the map, for all JVMs.", (_agent_path_option,)),
+    "spring": ("application.yaml of spring-kafka with the agent and the map.", (_agent_path_option, _syntax_option)),
 }
 _NAMES = {"advertised": "--listener", "bound": "--bind", "protocols": "--protocol"}
 _DEFAULTS = {"config": DEFAULT_FILE, "brokers": 1, "first_id": 1, "quorum": "combined"}
 _OF_THE_QUORUM = {
-    "combined": ("The controllers' listener keeps the port that it has: `--controller HOST:PORT` says which.", ""),
+    "combined": ("The controllers' listener keeps its port: name it with `--controller HOST:PORT`.", ""),
     "separate": (),
     "zookeeper": (),
 }
@@ -52,7 +52,7 @@ _OF_THE_QUORUM = {
 
 @click.group(cls=Group)
 def render() -> None:
-    """Write the configuration of nginx, a hosts file, Spark ... that an address map implies."""
+    """Write configuration for nginx, a hosts file, Spark ... from an address map."""
 
 
 def _command(target: str) -> click.Command:
@@ -64,7 +64,7 @@ def _command(target: str) -> click.Command:
             console.data(text.removesuffix("\n"))
             return
         write_output(file, text, replace=replace)
-        console.note(f"{file}: its head says what it can and cannot do, how to check and how to apply it")
+        console.note(f"{file}: the comment at its top explains its limits, how to check it and how to apply it")
 
     function: Callable[..., Any] = run
     for option in (output_options, cluster_option, config_option, *options):
@@ -106,9 +106,11 @@ def plan_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 "advertised",
                 metavar="NAME=HOST:PORT",
                 multiple=True,
-                help="What is advertised; `{id}` and `{9092+id}` stand for the node. Repeatable.",
+                help="An advertised listener; `{id}` and `{9092+id}` are replaced for each node. Repeatable.",
             ),
-            click.option("--brokers", type=click.IntRange(1, 1000), default=1, show_default=True, help="How many."),
+            click.option(
+                "--brokers", type=click.IntRange(1, 1000), default=1, show_default=True, help="Number of brokers."
+            ),
             click.option(
                 "--first-id",
                 type=click.IntRange(0, 2**31 - 1001),
@@ -117,17 +119,21 @@ def plan_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 help="The first node id.",
             ),
             click.option(
-                "--protocol", "protocols", metavar="NAME=PROTOCOL", multiple=True, help="PLAINTEXT unless given."
+                "--protocol",
+                "protocols",
+                metavar="NAME=PROTOCOL",
+                multiple=True,
+                help="A listener's protocol; default: PLAINTEXT. Repeatable.",
             ),
             click.option(
                 "--bind",
                 "bound",
                 metavar="NAME=[HOST:]PORT",
                 multiple=True,
-                help="What is bound, where it is not the advertised port.",
+                help="What a listener binds, where it is not the advertised port. Repeatable.",
             ),
-            click.option("--inter-broker", metavar="NAME", help="The brokers' own listener; the first unless given."),
-            click.option("--controller", metavar="HOST:PORT", help="Where controllers find each other."),
+            click.option("--inter-broker", metavar="NAME", help="The listener between brokers; default: the first."),
+            click.option("--controller", metavar="HOST:PORT", help="The endpoint of the controllers."),
         )
     ):
         command = option(command)
@@ -141,14 +147,18 @@ def plan_options(command: Callable[..., Any]) -> Callable[..., Any]:
     type=click.Choice(tuple(_OF_THE_QUORUM)),
     default="combined",
     show_default=True,
-    help="Where the controllers are.",
+    help="Where the controllers run.",
 )
 @config_option
 @cluster_option
 @click.option(
-    "--from", "seen", metavar="FILE", type=click.Path(path_type=Path), help="Node ids: what doctor --save kept."
+    "--from",
+    "seen",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Take node ids from the evidence of doctor --save.",
 )
-@click.option("--node", "node_id", type=int, metavar="ID", help="Only this node.")
+@click.option("--node", "node_id", type=int, metavar="ID", help="Write only this node.")
 @output_options
 def listeners(
     config_file: Path,
@@ -160,13 +170,13 @@ def listeners(
     replace: bool,
     **said: Any,
 ) -> None:
-    """The listener lines of each broker's server.properties."""
+    """Write the listener lines of each broker's server.properties."""
     from brokernat.render.listeners import listeners as text
     from brokernat.render.listeners_behind_nat import forwards_to_make
     from brokernat.render.listeners_plan import filled
 
     if said["advertised"] and (cluster or seen):
-        raise click.UsageError("`--listener` excludes `--cluster` and `--from`: it says all by itself")
+        raise click.UsageError("`--listener` cannot be combined with `--cluster` and `--from`")
     origin = {"config": str(config_file), "cluster": cluster, "from": seen, "node": node_id}
     command = command_line("listeners", {**said, **origin})
     extra: tuple[str, ...] = ()
@@ -176,7 +186,7 @@ def listeners(
         plan = _plan_of_map(config_file, cluster, seen, said)
         extra = (
             *_OF_THE_QUORUM[said["quorum"]],
-            "The gateway then leads:",
+            "The gateway then forwards:",
             *map("  {}".format, forwards_to_make(plan)),
         )
     if file is not None and "{" in str(file):
@@ -193,7 +203,7 @@ def listeners(
 @click.option("--image", help="The image of the brokers.  [default: apache/kafka of a tested version]")
 @output_options
 def compose(image: str | None, file: Path | None, *, replace: bool, **said: Any) -> None:
-    """A Docker compose file of the brokers."""
+    """Write a Docker compose file of the brokers."""
     from brokernat.render.compose import DEFAULT_IMAGE
     from brokernat.render.compose import compose as text
 
@@ -239,7 +249,7 @@ def _plan_of_map(config_file: Path, name: str | None, seen: Path | None, said: d
     from brokernat.render.listeners_plan import Quorum
 
     if said["bound"] or said["protocols"] or said["inter_broker"]:
-        raise click.UsageError("`--bind`, `--protocol` and `--inter-broker` belong to `--listener`")
+        raise click.UsageError("`--bind`, `--protocol` and `--inter-broker` need `--listener`")
     cluster, address_map = mapped_cluster(config_file, name)
     return plan_behind_nat(
         forwards(address_map, cluster.bootstrap_servers),
@@ -274,4 +284,4 @@ def command_line(target: str, said: dict[str, Any]) -> str:
 
 def _write(file: Path, text: str, *, replace: bool) -> None:
     write_output(file, text, replace=replace)
-    console.note(f"{file}: its head says what it can and cannot do, how to check and how to apply it")
+    console.note(f"{file}: the comment at its top explains its limits, how to check it and how to apply it")

@@ -52,42 +52,52 @@ class _ShipGroup(click.Group):
 @config_option
 @click.option("--cluster", "cluster_name", metavar="NAME", help="The cluster to ship to.")
 @click.option("--topic", help="The topic to ship to.")
-@click.option("--spool", metavar="DIR", type=click.Path(path_type=Path), help="Where records wait, on a local disk.")
-@click.option("--max-spool", type=_Size(), default="1G", show_default=True, help="Records that the spool may hold.")
+@click.option(
+    "--spool", metavar="DIR", type=click.Path(path_type=Path), help="The folder on a local disk where records wait."
+)
+@click.option("--max-spool", type=_Size(), default="1G", show_default=True, help="The largest size of the spool.")
 @click.option("--file", "files", metavar="PATTERN", multiple=True, help="A file, a folder or a pattern; repeatable.")
-@click.option("--stdin", is_flag=True, help="Ship the lines of standard input.")
-@click.option("--from-beginning", is_flag=True, help="At the very first start read files from their beginning.")
-@click.option("--once", is_flag=True, help="Ship what is there now, then end.")
+@click.option("--stdin", is_flag=True, help="Send the lines of standard input.")
+@click.option("--from-beginning", is_flag=True, help="On the first start, read files from their beginning.")
+@click.option("--once", is_flag=True, help="Send what is there now, then end.")
 @_REDIRECT
-@click.option("--durable", is_flag=True, help="What is taken survives a power cut, for an fsync a block.")
-@click.option("--patience", type=float, default=30.0, show_default=True, help="Seconds for the brokers at the end.")
+@click.option("--durable", is_flag=True, help="Accepted records survive a power cut; costs an fsync per block.")
+@click.option(
+    "--patience", type=float, default=30.0, show_default=True, help="Seconds to wait for acknowledgements at the end."
+)
 @click.pass_context
 def ship(ctx: click.Context, /, **options: Any) -> int | None:
-    """Ship lines of files or of standard input to a topic, without losing any.
+    """Send lines of files or of standard input to a topic; no accepted line is lost.
 
     Each line becomes a JSON record with a sequence number. Records wait in a spool on disk until the brokers have
-    acknowledged them. Files are followed through rotation; a restart goes on where the last run was. Without --file and
-    --stdin only what the spool holds is sent. Ends with 6 when records are left in the spool.
+    acknowledged them. Files are followed through rotation; a restart continues where the last run ended. Without --file
+    and --stdin only the records in the spool are sent. The exit code is 6 when records are left in the spool.
 
-    With NAME all of this comes from `shipping:` in the file.
+    With NAME the options come from `shipping:` in the file.
     """
     if ctx.invoked_subcommand is not None:
         return None
     if missing := [name for name in ("cluster_name", "topic", "spool") if not options[name]]:
-        raise click.UsageError(f"missing option: --{missing[0].removesuffix('_name')}", ctx)
+        raise click.UsageError(f"`--{missing[0].removesuffix('_name')}` is missing", ctx)
     return run_shipment(**options)
 
 
 def _named(name: str) -> click.Command:
-    @click.command(name, short_help="What the file's `shipping:` section says.")
+    @click.command(name, short_help="Send what `shipping:` in the file has under this name.")
     @config_option
-    @click.option("--stdin", is_flag=True, help="Ship the lines of standard input as well.")
-    @click.option("--once", is_flag=True, help="Ship what is there now, then end.")
+    @click.option("--stdin", is_flag=True, help="Send the lines of standard input as well.")
+    @click.option("--once", is_flag=True, help="Send what is there now, then end.")
     @_REDIRECT
-    @click.option("--patience", type=float, default=30.0, show_default=True, help="Seconds for the brokers at the end.")
+    @click.option(
+        "--patience",
+        type=float,
+        default=30.0,
+        show_default=True,
+        help="Seconds to wait for acknowledgements at the end.",
+    )
     @click.pass_context
     def shipment(ctx: click.Context, /, config_file: Path, **options: Any) -> int:
-        """Ship what `shipping:` in the file has under this name."""
+        """Send what `shipping:` in the file has under this name."""
         file = (ctx.parent and _file_of_group(ctx.parent)) or config_file
         section = load_config(file).shipment(name)
         return run_shipment(
@@ -110,17 +120,17 @@ def _file_of_group(group: click.Context) -> Path | None:
     given = {name for name in group.params if group.get_parameter_source(name) is ParameterSource.COMMANDLINE}
     if others := sorted(given - {"config_file"}):
         option = others[0].removesuffix("_name").removesuffix("s").replace("_", "-")
-        raise click.UsageError(f"`--{option}` stands in the file where a name is given", group)
+        raise click.UsageError(f"`--{option}` cannot be combined with a name: the file has it", group)
     return group.params["config_file"] if given else None
 
 
 @ship.command()
-@click.option("--spool", metavar="DIR", type=click.Path(path_type=Path), required=True, help="The spool to look at.")
+@click.option("--spool", metavar="DIR", type=click.Path(path_type=Path), required=True, help="The spool's folder.")
 @format_option
 def status(spool: Path, output: str) -> None:
-    """Say what a spool has taken, and what waits in it and why.
+    """Print what a spool has accepted, what waits in it, and why.
 
-    Also while another process ships from it.
+    The spool may be in use by another process.
     """
     from brokernat.shipping import Destination, read_status
 

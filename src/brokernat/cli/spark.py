@@ -29,11 +29,19 @@ if TYPE_CHECKING:
 
 _LOADERS = click.Choice(["auto", "javaagent", "reporter"])
 _SPARK_OPTIONS = [
-    click.option("--master", help="Spark's master; else what spark-defaults say, else this machine."),
-    click.option("--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark; repeatable."),
-    click.option("--loader", type=_LOADERS, default="auto", show_default=True, help="What brings the agent into JVMs."),
+    click.option("--master", help="Spark's master; default: spark-defaults.conf, else this machine."),
+    click.option("--conf", multiple=True, metavar="NAME=VALUE", help="A Spark setting; repeatable."),
+    click.option(
+        "--loader", type=_LOADERS, default="auto", show_default=True, help="How the agent gets into the JVMs."
+    ),
     click.option("--agent-path", metavar="JAR", help="The agent jar's absolute path on every host with an executor."),
-    click.option("--proof-timeout", type=float, default=60.0, show_default=True, help="Seconds for all executors."),
+    click.option(
+        "--proof-timeout",
+        type=float,
+        default=60.0,
+        show_default=True,
+        help="Seconds that all executors have to answer.",
+    ),
 ]
 
 
@@ -164,7 +172,7 @@ def executor_options(options: Mapping[str, Any], *, on_executors: bool) -> Spark
     context = click.get_current_context()
     for name in options:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"`--{name.replace('_', '-')}` belongs to `--on-executors`")
+            raise click.UsageError(f"`--{name.replace('_', '-')}` needs `--on-executors`")
     return None
 
 
@@ -174,7 +182,7 @@ def with_executors(evidence: Evidence, cluster: Cluster, wanted: SparkOptions) -
     from brokernat.doctor.in_spark import executors_seen
 
     with user_session(f"doctor-{cluster.name}", [cluster], wanted) as spark:
-        console.note("asking the driver and every executor to reach every broker")
+        console.note("connecting from the driver and every executor to every broker")
         proof = prove(spark, [cluster], timeout=wanted.proof_timeout)
     return replace(evidence, executors=executors_seen(proof, cluster.name))
 

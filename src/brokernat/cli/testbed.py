@@ -25,7 +25,7 @@ _PROTOCOLS = ["PLAINTEXT", "SASL_PLAINTEXT", "SSL", "SASL_SSL"]
 
 @click.group(cls=Group)
 def testbed() -> None:
-    """Real Kafka brokers behind addresses that cannot be reached, on this machine."""
+    """Start and stop real Kafka brokers with unreachable addresses on this machine."""
 
 
 @testbed.command()
@@ -35,23 +35,25 @@ def testbed() -> None:
     type=click.Choice(["loopback", "netns"]),
     default="loopback",
     show_default=True,
-    help="Without root on 127.x, or with it in network namespaces.",
+    help="loopback: on 127.x without root; netns: in network namespaces, as root.",
 )
 @click.option(
     "--between",
     type=click.Choice(["nginx", "nftables"]),
     default="nginx",
     show_default=True,
-    help="What stands before headquarters in the netns world.",
+    help="The gateway in front of the cluster `hq` in the netns world.",
 )
 @click.option(
     "--protocol",
     type=click.Choice(_PROTOCOLS),
-    help="Headquarters' protocol.  [default: PLAINTEXT on loopback, SASL_PLAINTEXT in netns]",
+    help="The protocol of `hq`.  [default: PLAINTEXT on loopback, SASL_PLAINTEXT in netns]",
 )
-@click.option("--broker-version", help="Headquarters' Kafka, as on Maven Central.  [default: the newest tried]")
-@click.option("--brokers", type=click.IntRange(1, 9), default=3, show_default=True, help="Headquarters' brokers.")
-@click.option("--two", is_flag=True, help="A second headquarters that advertises the same addresses.")
+@click.option("--broker-version", help="The Kafka version of `hq`, as on Maven Central.  [default: the newest tested]")
+@click.option(
+    "--brokers", type=click.IntRange(1, 9), default=3, show_default=True, help="The number of brokers of `hq`."
+)
+@click.option("--two", is_flag=True, help="Add a second cluster that advertises the same addresses.")
 @output_options
 @format_option
 def up(
@@ -94,7 +96,7 @@ def up(
 @testbed.command()
 @format_option
 def status(output: str) -> None:
-    """The worlds that run."""
+    """Print the running worlds."""
     from brokernat.testbed import worlds
 
     found = worlds.living()
@@ -111,7 +113,10 @@ def status(output: str) -> None:
 @click.argument("names", nargs=-1)
 @format_option
 def down(names: tuple[str, ...], output: str) -> None:
-    """End the named worlds; without names, all that `testbed up` made. What crashed ones left goes too."""
+    """Stop the named worlds, or all that `testbed up` started.
+
+    Also removes what crashed worlds left.
+    """
     from brokernat.testbed import worlds
 
     living = {one.name: one for one in worlds.living()}

@@ -51,7 +51,7 @@ def test_the_check_says_that_nobody_came_and_passes_when_the_cores_are_free(
     assert "error: not proved: no executor registered in time, 1 expected" in ended.stderr
     assert "another application" in ended.stderr
     assert "an executor that was expected did not register in time [BN615]" in ended.stderr
-    assert "not looked at: an executor has not answered" in ended.stdout
+    assert "not checked: an executor has not answered" in ended.stdout
 
     healed = workplace.run(*command, "--proof-timeout", "180")
     assert "not proved" not in healed.stderr

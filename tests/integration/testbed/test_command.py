@@ -47,7 +47,7 @@ def test_up_status_down(tmp_path: Path) -> None:
         names = [one["name"] for one in json.loads(brokernat("status", "--format", "json").stdout)["worlds"]]
         assert world["name"] in names
         refused = brokernat("up", "--output", str(file), expect=2)
-        assert "exists and is left as it is" in refused.stderr
+        assert "exists and is not overwritten" in refused.stderr
     finally:
         down = brokernat("down", world["name"])
     assert down.stdout == f"ended {world['name']}\n"
