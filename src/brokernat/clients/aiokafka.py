@@ -15,8 +15,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from brokernat.address import AddressMap, canonical_text
-from brokernat.clients.python_names import COMMON
-from brokernat.clients.translation import As, Table, Without, integer, translated
+from brokernat.clients.translation import PYTHON_NAMES, As, Table, Without, integer, translated
 from brokernat.config import Cluster
 from brokernat.errors import MissingToolError
 
@@ -28,7 +27,7 @@ Client = TypeVar("Client")
 _INSTALL = "pip install 'brokernat[aiokafka]'"
 
 ENTRIES: Mapping[str, As | Without] = {
-    **COMMON,
+    **PYTHON_NAMES,
     "sasl.password": As("sasl_plain_password"),
     # With the files above, arguments of the SSL context that is made of them.
     "ssl.ca.pem": As("ssl_cadata"),

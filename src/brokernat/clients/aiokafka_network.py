@@ -22,8 +22,7 @@ from aiokafka.conn import AIOKafkaConnection
 from aiokafka.errors import NodeNotReadyError
 
 from brokernat.address import AddressMap
-from brokernat.clients.dialling import Dialler, RefusedEndpointError, bootstrap_endpoints
-from brokernat.clients.rebinding import looks_up, rebound
+from brokernat.clients.dialling import Dialler, RefusedEndpointError, bootstrap_endpoints, looks_up, rebound
 from brokernat.errors import MissingToolError
 
 LIBRARY = f"aiokafka {aiokafka.__version__}"
@@ -68,7 +67,7 @@ def redirect(client: Any, address_map: AddressMap, owner: str) -> None:
         MissingToolError: this release dials in a way that is not known here.
     """
     network = _network_client(client)
-    bootstrap = bootstrap_endpoints(network._bootstrap_servers)  # noqa: SLF001 - see rebinding.py
+    bootstrap = bootstrap_endpoints(network._bootstrap_servers)  # noqa: SLF001 - see dialling.py
     dialler = Dialler(address_map, bootstrap, owner, RefusedNodeError)
 
     async def create_conn(host: str, port: int, **options: Any) -> DialledConnection:

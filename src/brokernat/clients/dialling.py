@@ -8,13 +8,21 @@ the brokers' own names) and are never refused: one can dial them already.
 A refusal is a failed connection for the library, as it is for the Java client, so that its other brokers go on and its
 own time-outs end the call. It cannot be silent: the rule to add is logged once here, and the library logs the same
 words at each attempt.
+
+The libraries dial through functions of their own modules and take no hook for that. Replacing such a function in its
+module would reach every client of the process; copying the method that calls it would tie us to one patch release. So
+the method's own code runs, bound to one client instance, with a private set of globals in which that one name is ours
+(`rebound`). What this asks of a version is small and can be checked (`looks_up`): the method exists and looks the name
+up.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from types import FunctionType
+from typing import Any
 
 from brokernat.address import AddressMap, Endpoint
 from brokernat.address.host import bracketed
@@ -97,3 +105,22 @@ def bootstrap_endpoints(servers: str | Iterable[str]) -> frozenset[Endpoint]:
                 continue
             break
     return frozenset(found)
+
+
+def looks_up(function: object, name: str) -> bool:
+    """Whether `rebound` can replace `name` in a function."""
+    return isinstance(function, FunctionType) and name in function.__code__.co_names and name in function.__globals__
+
+
+def rebound(function: Callable[..., Any], **names: Any) -> FunctionType:
+    """The same code and defaults with other globals; the function itself is unchanged."""
+    assert isinstance(function, FunctionType)  # noqa: S101
+    copy = FunctionType(
+        function.__code__,
+        {**function.__globals__, **names},
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    copy.__kwdefaults__ = function.__kwdefaults__
+    return copy

@@ -14,8 +14,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from brokernat.address import canonical_text
-from brokernat.clients.python_names import COMMON, JAVA_CLASS
-from brokernat.clients.translation import As, Table, Without, boolean, integer, translated, underscored
+from brokernat.clients.translation import (
+    JAVA_CLASS,
+    PYTHON_NAMES,
+    As,
+    Table,
+    Without,
+    boolean,
+    integer,
+    translated,
+    underscored,
+)
 from brokernat.config import Cluster
 from brokernat.errors import MissingToolError
 
@@ -36,7 +45,7 @@ def _buffer(text: str) -> int | None:
 
 
 ENTRIES: Mapping[str, As | Without] = {
-    **COMMON,
+    **PYTHON_NAMES,
     # All clients.
     **underscored("client.rack", "client.dns.lookup"),
     **underscored(

@@ -21,8 +21,7 @@ import kafka
 from kafka.errors import KafkaConnectionError
 
 from brokernat.address import AddressMap
-from brokernat.clients.dialling import Dialler, RefusedEndpointError, bootstrap_endpoints
-from brokernat.clients.rebinding import looks_up, rebound
+from brokernat.clients.dialling import Dialler, RefusedEndpointError, bootstrap_endpoints, looks_up, rebound
 from brokernat.errors import ConfigError, MissingToolError, Problem
 
 LIBRARY = f"kafka-python {kafka.__version__}"
@@ -103,7 +102,7 @@ def _third(dialler: Dialler, configs: dict[str, Any]) -> Any:
         return await create_connection(net, *dialler.dial(host, port), *arguments, **options)
 
     client = KafkaNetClient(**configs)
-    manager = client._manager  # noqa: SLF001 - see rebinding.py
+    manager = client._manager  # noqa: SLF001 - see dialling.py
     manager._build_transport = MethodType(  # noqa: SLF001
         rebound(type(manager)._build_transport, create_connection=dialled),  # noqa: SLF001
         manager,

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from brokernat.address import AddressMap, Endpoint, Translation
-from brokernat.clients.jaas import parse_jaas
+from brokernat.clients.java_security import parse_jaas
 from brokernat.config import Cluster
 from brokernat.doctor.evidence import Advertised, Look
 from brokernat.doctor.tls_side import TlsSide, tls_side

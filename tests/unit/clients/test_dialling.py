@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from brokernat.address import AddressMap, Endpoint, Unmapped
-from brokernat.clients.dialling import Dialler, RefusedEndpointError, bootstrap_endpoints
+from brokernat.clients.dialling import Dialler, RefusedEndpointError, bootstrap_endpoints, looks_up, rebound
 
 RULES = "192.168.1.23:9092=172.10.1.40:9093,kafka-1=10.9.0.1,[fd00::1]:9092=[fd00::9]:9093"
 BOOTSTRAP = frozenset({Endpoint("172.10.1.40", 9093)})
@@ -83,3 +83,26 @@ def test_a_refusal_can_be_copied() -> None:
 )
 def test_bootstrap_servers_as_the_libraries_take_them(servers: str | list[str], endpoints: set[str]) -> None:
     assert set(map(str, bootstrap_endpoints(servers))) == endpoints
+
+
+def helper(text: str) -> str:
+    return f"module's {text}"
+
+
+def calls(text: str = "default", *, again: str = "again") -> str:
+    return helper(text + again)
+
+
+def test_the_copy_looks_up_ours_and_the_original_its_own() -> None:
+    copy = rebound(calls, helper=str.upper)
+    assert copy() == "DEFAULTAGAIN"
+    assert copy("a", again="b") == "AB"
+    assert calls("a", again="b") == "module's ab"
+
+
+def test_what_can_be_rebound() -> None:
+    assert looks_up(calls, "helper")
+    assert not looks_up(calls, "upper")
+    assert not looks_up(helper, "helper")
+    assert not looks_up(None, "helper")
+    assert not looks_up(len, "helper")

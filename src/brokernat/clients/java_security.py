@@ -1,18 +1,23 @@
-"""`sasl.jaas.config` read back: the user name and the password that libraries other than Java's want by themselves.
+"""Java's logins and key stores, as the parts that other libraries have properties for.
 
-The line is what `config/kafka_properties.py` writes, or what people have copied from a Java client:
+`sasl.jaas.config` is read back: the user name and the password that libraries other than Java's want by themselves. The
+line is what `config/kafka_properties.py` writes, or what people have copied from a Java client:
 `MODULE FLAG name=value …;`. It is read as Kafka's JaasConfig reads it, by the rules of java.io.StreamTokenizer, so a
 backslash in a password means the same here and there. The text is a secret: no message quotes any of it but the name of
 the login module.
+
+Of the stores only PEM is the same thing on both sides (KIP-651): one file with certificates, one with a key and its
+chain. The other formats are refused with the command that makes a PEM file of them, because reading them here would
+mean to write a private key to a file of ours.
 """
 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
 
-from brokernat.clients.parts import Part
 from brokernat.config.client_properties import LOGIN_MODULES
 from brokernat.errors import Problem
 
@@ -24,6 +29,22 @@ _TOKEN = re.compile(
 )
 _ESCAPE = re.compile(r"\\([0-3]?[0-7]{1,2}|.)", re.DOTALL)
 _CONTROLS = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+_TEXTS = {
+    "ssl.truststore.certificates": "ssl.ca.pem",
+    "ssl.keystore.certificate.chain": "ssl.certificate.pem",
+    "ssl.keystore.key": "ssl.key.pem",
+}
+_DEFAULT_TYPE = "JKS"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A name that tables know, and its text. `written` is the property of the file that it comes from."""
+
+    name: str
+    text: str = field(repr=False)
+    written: str
+    secret: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,3 +119,70 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
 def _unescaped(found: re.Match[str]) -> str:
     escaped = found[1]
     return chr(int(escaped, 8)) if escaped.isdigit() else _CONTROLS.get(escaped, escaped)
+
+
+def store_parts(properties: MutableMapping[str, Part], *, pkcs12: bool) -> Iterator[Part | Problem]:
+    """Take the stores out of the properties: files and texts in PEM, or how to make them.
+
+    Args:
+        properties: by Kafka's name; what belongs to a store is removed.
+        pkcs12: the library reads a key store in PKCS12 itself.
+    """
+    yield from _trust(properties)
+    yield from _key(properties, pkcs12=pkcs12)
+    for name, part in _TEXTS.items():
+        text = properties.pop(name, None)
+        if text is not None:
+            yield Part(part, text.text, written=name, secret=text.secret)
+
+
+def _trust(properties: MutableMapping[str, Part]) -> Iterator[Part | Problem]:
+    kind, file, _ = _store(properties, "ssl.truststore")
+    if file is None:
+        return
+    if kind == "PEM":
+        yield Part("ssl.ca.location", file.text, written=file.written)
+        return
+    hint = (
+        f"make a PEM file of it: `keytool -list -rfc -keystore {_shown(file)} > trust.pem`, "
+        "then write `ssl.truststore.type: PEM` and the new file"
+    )
+    yield Problem("store-format", f"`{file.written}` is a {kind} store, which only Java reads", hint)
+
+
+def _key(properties: MutableMapping[str, Part], *, pkcs12: bool) -> Iterator[Part | Problem]:
+    kind, file, password = _store(properties, "ssl.keystore")
+    if file is None:
+        return
+    if kind == "PEM":
+        yield Part("ssl.certificate.location", file.text, written=file.written)
+        yield Part("ssl.key.location", file.text, written=file.written)
+    elif kind == "PKCS12" and pkcs12:
+        yield file
+        if password is not None:
+            yield password
+    else:
+        yield Problem("store-format", f"`{file.written}` is a {kind} store", _key_hint(kind, _shown(file)))
+
+
+def _key_hint(kind: str, file: str) -> str:
+    steps = []
+    if kind != "PKCS12":
+        steps.append(f"`keytool -importkeystore -srckeystore {file} -destkeystore key.p12 -deststoretype PKCS12`")
+        file = "key.p12"
+    steps.append(f"`openssl pkcs12 -in {file} -out key.pem`")
+    return (
+        f"make a PEM file of it: {', then '.join(steps)}; "
+        "then write `ssl.keystore.type: PEM`, the new file, and `ssl.key.password`"
+    )
+
+
+def _shown(file: Part) -> str:
+    return "FILE" if file.secret else shlex.quote(file.text)
+
+
+def _store(properties: MutableMapping[str, Part], prefix: str) -> tuple[str, Part | None, Part | None]:
+    kind = properties.pop(f"{prefix}.type", None)
+    file = properties.pop(f"{prefix}.location", None)
+    password = properties.pop(f"{prefix}.password", None)
+    return (kind.text.upper() if kind else _DEFAULT_TYPE), file, password
