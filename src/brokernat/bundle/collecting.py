@@ -30,6 +30,7 @@ from brokernat.clients.librdkafka import plugin_library, preload_library
 from brokernat.clients.spark.connector import connector_jars
 from brokernat.errors import ConfigError, Problem
 from brokernat.jvm import agent_jar
+from brokernat.paths import writing
 
 DESCRIPTION = "bundle.json"
 _ON_LIBRDKAFKA = frozenset({"confluent", "shipping"})
@@ -86,26 +87,20 @@ def collect(folder: Path, extras: Sequence[str] | None = None) -> Collected:
             installed.
         MissingToolError: no jars to be had, no agent, no plug-in.
     """
-    if folder.exists():
-        message = f"`{folder}` is there already"
-        raise ConfigError(Problem("file-exists", message, "name a new folder; a bundle is never changed"))
-    work = _folder_beside(folder)
-    try:
-        description = _fill(work, tuple(installed_extras() if extras is None else extras))
-        files = manifest.write(work)
-        work.chmod(0o755)
-        durable.exchange(work, folder)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-    return Collected(folder, description, files)
-
-
-def _folder_beside(folder: Path) -> Path:
-    try:
+    with writing(folder, "the bundle", moved_by="DIR"):
+        if folder.exists():
+            message = f"`{folder}` is there already"
+            raise ConfigError(Problem("file-exists", message, "name a new folder; a bundle is never changed"))
         folder.parent.mkdir(parents=True, exist_ok=True)
-        return Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    except OSError as error:
-        raise ConfigError(Problem("file-unwritable", f"`{folder}` cannot be made: {error.strerror}")) from None
+        work = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+        try:
+            description = _fill(work, tuple(installed_extras() if extras is None else extras))
+            files = manifest.write(work)
+            work.chmod(0o755)
+            durable.exchange(work, folder)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+    return Collected(folder, description, files)
 
 
 def _fill(work: Path, extras: tuple[str, ...]) -> Description:

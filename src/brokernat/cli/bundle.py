@@ -12,7 +12,7 @@ from brokernat.plurals import counted
 
 
 @click.command()
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, readable=False))
 @click.option("--extra", "extras", multiple=True, metavar="NAME", help="Include this extra; default: all that are "
               "installed here. Repeatable.")  # fmt: skip
 @click.option("--verify", "only_verify", is_flag=True, help="Compare the files of DIR with its SHA256SUMS.")

@@ -15,7 +15,8 @@ import logging
 import os
 import stat
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Self
@@ -141,9 +142,9 @@ class Tail:
         """Open what is there; the batch holds where reading starts and must be stored before anything is read."""
         # Known files before new ones: a new one may be the copy of a known one that was truncated.
         for pattern in self._patterns:
-            if not any(_found([pattern])):
+            if not self._found([pattern]) and Path(pattern) not in self._unreadable:
                 _LOG.warning("%s: there is no such file yet", pattern)
-        paths = {file_id(path): path for path in _found(self._patterns)}
+        paths = {file_id(path): path for path in self._found(self._patterns)}
         for key, position in list(self._known.items()):
             if position != STARTED:
                 self._find_again(position, paths.get(key))
@@ -156,9 +157,10 @@ class Tail:
         """Look for new, renamed and truncated files."""
         now = time.monotonic()
         for one in list(self._open.values()):
-            if not one.is_whole:
-                self._begin_anew(one)
-        for path in _found(self._patterns):
+            with suppress(OSError):  # `read` reports it
+                if not one.is_whole:
+                    self._begin_anew(one)
+        for path in self._found(self._patterns):
             try:
                 found = path.stat()
             except OSError:
@@ -183,8 +185,13 @@ class Tail:
         if self._notes:
             return self._take_notes()
         for key, one in list(self._open.items()):
-            batch = one.read(self._encoder, final=final or one.is_final)
-            if batch and not one.is_whole:
+            try:
+                batch = one.read(self._encoder, final=final or one.is_final)
+                whole = one.is_whole
+            except OSError as error:  # such as a file of a network file system that is away: tried again
+                self._report_unreadable(Path(one.position.path), error)
+                continue
+            if batch and not whole:
                 # Truncated since the last scan, and grown: what was read may begin in the middle of another line.
                 self._begin_anew(one)
                 return self._take_notes()
@@ -217,12 +224,34 @@ class Tail:
         try:
             one = FollowedFile.open(path, position)
         except OSError as error:
-            if path not in self._unreadable:
-                self._unreadable.add(path)
-                _LOG.warning("%s cannot be read: %s", path, error.strerror)
+            self._report_unreadable(path, error)
             return None
         self._unreadable.discard(path)
         return one
+
+    def _report_unreadable(self, path: Path, error: OSError) -> None:
+        """Once: it is tried again many times."""
+        if path not in self._unreadable:
+            self._unreadable.add(path)
+            _LOG.warning("%s cannot be read by user id %d: %s", path, os.geteuid(), error.strerror)
+
+    def _found(self, patterns: Sequence[str]) -> list[Path]:
+        """The files that patterns lead to; a folder that may not be read is reported."""
+        found: list[Path] = []
+        for pattern in patterns:
+            path = Path(pattern)
+            try:
+                if stat.S_ISDIR(path.stat().st_mode):
+                    found += sorted(inside for inside in path.iterdir() if inside.suffix not in _PACKED)
+                    self._unreadable.discard(path)
+                    continue
+            except (FileNotFoundError, NotADirectoryError):
+                pass
+            except OSError as error:
+                self._report_unreadable(path, error)
+                continue
+            found += map(Path, sorted(glob.glob(pattern, recursive=True)))  # noqa: PTH207
+        return found
 
     def _go_on(self, path: Path, known: FilePosition) -> None:
         if has_content_of(path, known):
@@ -238,6 +267,8 @@ class Tail:
         path = path or find_renamed(position)
         if path is not None:
             self._go_on(path, position)
+            return
+        if not _is_gone(Path(position.path)):
             return
         self._read_copy(position)
         _LOG.warning("%s is gone; it was read up to byte %d", position.path, position.offset)
@@ -288,9 +319,12 @@ class Tail:
         del self._open[one.position.key]
 
 
-def _found(patterns: Sequence[str]) -> Iterator[Path]:
-    for pattern in patterns:
-        if Path(pattern).is_dir():
-            yield from sorted(path for path in Path(pattern).iterdir() if path.suffix not in _PACKED)
-        else:
-            yield from (Path(name) for name in sorted(glob.glob(pattern, recursive=True)))  # noqa: PTH207
+def _is_gone(path: Path) -> bool:
+    """False where nobody can tell, as in a folder that may not be read: the position is still good."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return True  # another file has the name

@@ -192,7 +192,7 @@ def test_a_file_that_may_not_be_read_is_said_once_and_read_once_it_may(
     reader = Reader(log)
     for _ in range(3):
         assert reader.read() == []
-    assert caplog.messages == [f"{log} cannot be read: Permission denied"]
+    assert caplog.messages == [f"{log} cannot be read by user id {os.geteuid()}: Permission denied"]
     forbidden.clear()
     assert reader.read() == ["one"]
 
