@@ -1,24 +1,24 @@
-"""Every error that brokernat raises on purpose, and the exit code each one gets.
+"""Every error that brokernat raises on purpose, with the exit code of a command that ends with it::
 
     BrokernatError              1   never raised itself
-    ├── ConfigError             2   every problem of a file or of a text at once
+    ├── ConfigError             2   all problems of a file or a text
     ├── MissingToolError        2   names what is missing and the package to install
-    ├── WorldError              2   a world of the testbed cannot be made, or does not run
+    ├── WorldError              2   a testbed cannot be started, or does not run
     ├── NothingReachableError   3
     ├── UnmappedEndpointError   5   carries the rule to add
     ├── ProofFailedError        5
-    ├── DamagedBundleError      5   names every file that is not as it was collected
-    ├── AlteredFileError        5   names the jar that is not the one that is known by its name
-    ├── NotExpressibleError     5   names every rule that a target has no words for
+    ├── DamagedBundleError      5   names every file that differs from the bundle's list
+    ├── AlteredFileError        5   names the jar with a wrong SHA-256
+    ├── NotExpressibleError     5   names every rule that a target cannot express
     ├── IncompleteError         6
     ├── NotExecutableError    126   of `exec`
     └── ProgramNotFoundError  127   of `exec`
 
-`error.message` is the fact, `error.hint` the advice; `str(error)` is both, because a notebook and a traceback show that
-and nothing else; `error.report()` is both the way a terminal shows them. Messages never hold a secret: whoever builds
-one quotes names and places, not values read from `${env:}` or `${file:}`.
+`error.message` is what is wrong and `error.hint` the fix. `str(error)` is both, because notebooks and tracebacks show
+only that; `error.report()` is both as a terminal shows them. A message never holds a secret: it quotes names and
+places, never values from `${env:}` or `${file:}`.
 
-Every error can be pickled and copied: Spark and multiprocessing hand errors from one process to another.
+Every error can be pickled and copied, because Spark and multiprocessing pass errors between processes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from typing import Any, ClassVar
 
 
 class BrokernatError(Exception):
-    """The base: a message, perhaps a hint, and the exit code of a command that fails with it."""
+    """The base class: a message, an optional hint, and the exit code of a command that ends with this error."""
 
     exit_code: ClassVar[int] = 1
 
@@ -41,7 +41,7 @@ class BrokernatError(Exception):
         return _with_hint(self.message, self.hint)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Made again from its state, whatever arguments the constructor of a subclass takes."""
+        """Pickles the state, because constructors of subclasses take other arguments."""
         return _restored, (type(self), self.args), self.__dict__
 
     def report(self) -> str:
@@ -51,7 +51,7 @@ class BrokernatError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where a value came from; every part may be unknown. Lines and columns count from 1."""
+    """Where a value comes from; every part may be None. Lines and columns count from 1."""
 
     source: str | None = None
     line: int | None = None
@@ -71,8 +71,8 @@ class Location:
 class Problem:
     """One thing that is wrong with a file or a text.
 
-    `kind` is a stable identifier in kebab case: the Java twin of the notation reports the same one. `details` are lines
-    that follow the message, such as the entries concerned.
+    `kind` is a stable identifier in kebab case, the same as in the Java agent. `details` are lines below the message,
+    for example the entries in question.
     """
 
     kind: str
@@ -82,7 +82,7 @@ class Problem:
     details: tuple[str, ...] = ()
 
     def at(self, location: Location) -> Problem:
-        """The same problem, seen in the file that holds the text."""
+        """The same problem at another location, for example in the file that holds the text."""
         return replace(self, location=location)
 
     def __str__(self) -> str:
@@ -95,7 +95,7 @@ class Problem:
 
 
 class ConfigError(BrokernatError):
-    """What is wrong with a file, a property or an argument, all of it."""
+    """All problems of a file, a property or an argument."""
 
     exit_code = 2
 
@@ -110,7 +110,7 @@ class ConfigError(BrokernatError):
         return "\n".join(_with_hint(str(problem), problem.hint) for problem in self.problems)
 
     def report(self) -> str:
-        """One block per problem, in the order of the file, and their number when there are several."""
+        """One block per problem, in the order of the file; with several problems their number at the end."""
         blocks = [problem.report() for problem in self.problems]
         if len(blocks) > 1:
             blocks.append(f"{len(blocks)} problems")
@@ -124,7 +124,7 @@ class MissingToolError(BrokernatError):
 
 
 class WorldError(BrokernatError):
-    """A world of the testbed that this machine does not let be made, or that does not run."""
+    """A testbed that cannot be started on this machine, or that does not run."""
 
     exit_code = 2
 
@@ -136,7 +136,10 @@ class NothingReachableError(BrokernatError):
 
 
 class UnmappedEndpointError(BrokernatError):
-    """An advertised endpoint that no rule names, where the map says to refuse it."""
+    """An advertised endpoint without a rule, in a map with `unmapped: fail`.
+
+    `endpoint` is its text, `rule_to_add` a rule with a placeholder for the reachable side.
+    """
 
     exit_code = 5
 
@@ -151,25 +154,25 @@ class UnmappedEndpointError(BrokernatError):
 
 
 class ProofFailedError(BrokernatError):
-    """A client could not show that it holds the map and reaches every leader."""
+    """A driver or an executor does not have the map or does not reach every leader."""
 
     exit_code = 5
 
 
 class DamagedBundleError(BrokernatError):
-    """Files of a bundle are not those that were collected: nothing of it may be installed."""
+    """A bundle has files that differ from its list, so nothing of it is installed."""
 
     exit_code = 5
 
 
 class AlteredFileError(BrokernatError):
-    """A downloaded jar has another SHA-256 than the one that is known for its name."""
+    """A downloaded jar does not have the SHA-256 that is known for its name."""
 
     exit_code = 5
 
 
 class NotExpressibleError(BrokernatError):
-    """Rules of an address map that a configuration file of another program cannot say."""
+    """Rules of an address map that the configuration of another program cannot express."""
 
     exit_code = 5
 
@@ -181,13 +184,13 @@ class IncompleteError(BrokernatError):
 
 
 class NotExecutableError(BrokernatError):
-    """A command's program is there and cannot be started."""
+    """The program of `exec` exists but cannot be started."""
 
     exit_code = 126
 
 
 class ProgramNotFoundError(BrokernatError):
-    """A command's program is not there."""
+    """The program of `exec` does not exist."""
 
     exit_code = 127
 

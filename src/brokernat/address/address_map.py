@@ -1,7 +1,7 @@
 """AddressMap: rules in order, the first match wins, one translation per connection.
 
-A translated endpoint is never looked up again, so a map may exchange two addresses without a loop. A map belongs to a
-cluster, never to the process: two clusters may advertise the same private addresses.
+A translated endpoint is not translated again, so a map may exchange two addresses without a loop. A map belongs to a
+cluster, not to the process, because two clusters may advertise the same private addresses.
 """
 
 from __future__ import annotations
@@ -16,15 +16,17 @@ from brokernat.errors import ConfigError, Problem, UnmappedEndpointError
 
 
 class Unmapped(StrEnum):
-    """What becomes of an advertised endpoint that no rule names."""
+    """What a client does with an advertised endpoint that has no rule."""
 
     FAIL = "fail"
+    """Refuses it."""
     PASS = "pass"  # noqa: S105
+    """Dials it as it is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """What to dial, and the rule that said so; None when the endpoint was passed on as it is."""
+    """The endpoint to dial, and the rule that produced it; None if no rule matched and the endpoint did not change."""
 
     endpoint: Endpoint
     rule: Rule | None
@@ -32,14 +34,14 @@ class Translation:
 
 @dataclass(frozen=True, slots=True)
 class AddressMap:
-    """The ordered rules of one cluster."""
+    """The rules of one cluster in their order. `str(address_map)` joins them by `,`."""
 
     rules: tuple[Rule, ...]
     unmapped: Unmapped = Unmapped.FAIL
 
     @classmethod
     def parse(cls, text: str, unmapped: Unmapped = Unmapped.FAIL) -> AddressMap:
-        """The map that a text of rules stands for; a text without rules is an empty map.
+        """Parses rules that `,` or line ends separate; a text without rules is an empty map.
 
         Raises:
             ConfigError: with one problem for each wrong rule, at its line and column of the text.
@@ -56,15 +58,15 @@ class AddressMap:
         return cls(tuple(rules), unmapped)
 
     def find(self, endpoint: Endpoint) -> Rule | None:
-        """The rule that decides about an advertised endpoint."""
+        """The first rule that matches an advertised endpoint, or None."""
         return next((rule for rule in self.rules if rule.pattern.matches(endpoint)), None)
 
     def translate(self, endpoint: Endpoint, node_id: int | None = None) -> Translation:
-        """What to dial for an advertised endpoint.
+        """The endpoint to dial for an advertised endpoint.
 
         Raises:
-            UnmappedEndpointError: no rule names it and the map says `fail`.
-            ConfigError: of kind `needs-node-id`, the deciding rule holds a template and no node id was given.
+            UnmappedEndpointError: no rule matches and `unmapped` is FAIL.
+            ConfigError: of kind `needs-node-id`: the rule is a template and no node id was given.
         """
         rule = self.find(endpoint)
         if rule:

@@ -1,7 +1,7 @@
-"""The canonical text of a map and its fingerprint: how a driver and its executors tell that they hold the same map.
+"""The canonical text of a map and its fingerprint, by which a driver and its executors compare their maps.
 
-The text has no blanks, because Spark and `JAVA_TOOL_OPTIONS` split on them. Rules that the reader of the text could not
-decide are refused here, before they are sent anywhere. `unmapped` is no part of it: it travels as its own property.
+The text has no blanks, because Spark and `JAVA_TOOL_OPTIONS` split on them. A rule that no client can apply is refused
+here, before it is sent. `unmapped` is not in the text: it is a property of its own.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ def canonical_text(address_map: AddressMap) -> str:
     """The rules joined by `,`.
 
     Raises:
-        ConfigError: of kind `needs-node-id`, naming the first rule that a client cannot decide.
+        ConfigError: of kind `needs-node-id`: names the first rule that a client cannot apply.
     """
     for rule in address_map.rules:
         if rule.needs_node_id:

@@ -1,10 +1,10 @@
-"""Endpoint: a host and a port, no meaning attached.
+"""Endpoint: a host and a port::
 
     Endpoint.parse("Kafka-1.HQ.internal.:9092")  ->  kafka-1.hq.internal:9092
     Endpoint.parse("[FD00:0::1]:9092")           ->  [fd00::1]:9092
     Endpoint.parse("fd00::1:9092")               ->  refused: where does the address end?
 
-Both ways of making one normalise, so equal endpoints are equal objects and the rest of the package compares plainly.
+The constructor and `parse` both normalise, so equal endpoints are equal objects.
 """
 
 from __future__ import annotations
@@ -22,10 +22,13 @@ _MAX_PORT = 65535
 
 @dataclass(frozen=True, slots=True, order=True)
 class Endpoint:
-    """Where a client dials, or what a broker advertises. An IPv6 host has no brackets; the text form has.
+    """A host and a port that a client dials or a broker advertises.
+
+    `host` is a lower-case name or an IP address in its canonical form, IPv6 without brackets. `port` is 1 to 65535.
+    `str(endpoint)` is `host:port`, IPv6 in brackets.
 
     Raises:
-        ConfigError: of one problem, whose kind says what is wrong.
+        ConfigError: with one problem; its kind is a key of `faults.HINTS`.
     """
 
     host: str
@@ -38,7 +41,11 @@ class Endpoint:
 
     @classmethod
     def parse(cls, text: str) -> Endpoint:
-        """`host:port` or `[IPv6]:port`, blanks around it allowed."""
+        """Parses `host:port` or `[IPv6]:port`, with or without blanks around it.
+
+        Raises:
+            ConfigError: with one problem; its kind is a key of `faults.HINTS`.
+        """
         text = text.strip(" \t")
         try:
             if "://" in text:
@@ -57,7 +64,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True, order=True)
 class NodeEndpoint:
-    """An endpoint and the id of the node that advertises it (Kafka's own term, KIP-951)."""
+    """An endpoint and the id of the node that advertises it (the term is Kafka's, KIP-951)."""
 
     node_id: int
     endpoint: Endpoint

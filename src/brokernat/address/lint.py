@@ -1,4 +1,4 @@
-"""Doubts about a map that is valid: rules that can never be used, and rules that cannot all be meant.
+"""Finds rules of a valid map that are never used, or that are probably a mistake.
 
 | code | severity | what |
 |---|---|---|
@@ -8,8 +8,8 @@
 | `chained-rule` | warning | the target is itself advertised: people expect a second translation, which never happens |
 | `shared-target` | warning | two advertised endpoints are dialled at one: right for two names of one broker only |
 
-Rules are compared by what they match, so a host rule hides `host:port` rules behind it and a network its subnets.
-Unions are not considered: two rules that hide a third only together are not found.
+A rule hides every later rule whose endpoints it all matches: a host hides its `host:port` rules, a network its subnets.
+Two rules that hide a third only together are not found.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from brokernat.address.rules import CidrRule, HostPortRule, HostRule, NodeIdRule
 
 
 class Severity(StrEnum):
-    """An error will not work as written; a warning may be meant."""
+    """An error cannot work as written; a warning may be intended."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -33,7 +33,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LintFinding:
-    """One doubt. `rules` are indexes into the map, the rule to look at last."""
+    """One finding. `rules` are indexes into the map; the last one is the rule to change."""
 
     code: str
     severity: Severity
@@ -43,7 +43,7 @@ class LintFinding:
 
 
 def lint(address_map: AddressMap) -> tuple[LintFinding, ...]:
-    """Every doubt, in the order of the rules."""
+    """All findings, in the order of the rules."""
     rules = address_map.rules
     found: list[LintFinding] = []
     for index in range(len(rules)):

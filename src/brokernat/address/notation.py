@@ -1,15 +1,15 @@
-"""The text of rules, both ways: what people write, and where in it something is wrong.
+"""Parses the text of rules and reports the place of an error in it::
 
     192.168.1.23:9092 = 172.10.1.40:9093     host and port
-    kafka-1 = 10.9.0.1                       host, the port is kept
-    10.1.0.0/24 = 10.9.0.0/24                network, host bits and port are kept
+    kafka-1 = 10.9.0.1                       host; the port does not change
+    10.1.0.0/24 = 10.9.0.0/24                network; host bits and port do not change
     *.hq.internal:9092 = gateway:9093        wildcard, with ports or without
     *.hq.internal:9092 = gateway:{9092+id}   template with the node id
     kafka-1 = 10.0.0.1:9093                  refused: which ports of kafka-1 are meant?
 
-Rules are separated by `,` or line ends, `#` starts a comment that ends with its line, blanks (space, tab) around rules
-and `=` are free. The Java agent reads the same text, so the order of the checks below is part of the contract: the
-fault of a rule is the first one from top to bottom here, and `tests/vectors/address_map/` holds both languages to it.
+`,` or a line end separates rules, `#` starts a comment up to the end of the line, and blanks (space, tab) around rules
+and `=` are ignored. The Java agent and the plug-in parse the same text and must report the same error for a rule, which
+is the first one in the order of the checks below; `tests/vectors/address_map/` holds the cases for all three.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 
 @dataclass(frozen=True, slots=True)
 class RuleText:
-    """One rule as it was written, without blanks around it, and where it starts."""
+    """One rule as it was written, without blanks around it, and the place where it starts."""
 
     text: str
     location: Location
 
 
 def split_rules(text: str) -> Iterator[RuleText]:
-    """The rules of a text, comments and empty entries left out."""
+    """The rules of a text, without comments and empty entries."""
     for number, line in enumerate(_LINE_END.split(text), start=1):
         start = 0
         for entry in line.partition("#")[0].split(","):
@@ -53,10 +53,10 @@ def split_rules(text: str) -> Iterator[RuleText]:
 
 
 def parse_rule(text: str) -> Rule:
-    """One rule.
+    """Parses one rule.
 
     Raises:
-        ConfigError: of one problem, whose kind is a key of `faults.HINTS`.
+        ConfigError: with one problem; its kind is a key of `faults.HINTS`.
     """
     try:
         return _parse(text)

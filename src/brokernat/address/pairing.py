@@ -1,7 +1,7 @@
-"""The short form of a map: the bootstrap list paired with what each of those brokers advertises, first with first.
+"""The short form of a map: each bootstrap server with the endpoint that its broker advertises, in the same order.
 
-The bootstrap list is what can be dialled already, so it is the reachable side. Pairing cannot guess: lists of different
-lengths are refused with the entries that have no partner.
+Clients can dial the bootstrap servers already, so these are the reachable side. Two lists of different lengths are
+refused.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from brokernat.plurals import counted
 def pair(
     bootstrap: Sequence[Endpoint], broker_nat: Sequence[Endpoint], unmapped: Unmapped = Unmapped.FAIL
 ) -> AddressMap:
-    """`broker_nat[i]`, advertised, is dialled at `bootstrap[i]`.
+    """The map in which the advertised `broker_nat[i]` is dialled at `bootstrap[i]`.
 
     Raises:
-        ConfigError: of kind `unpaired`, naming the entries that are left over.
+        ConfigError: of kind `unpaired`: the lengths differ; names the entries that are left over.
     """
     if len(bootstrap) != len(broker_nat):
         raise ConfigError(_unpaired(bootstrap, broker_nat))

@@ -1,8 +1,7 @@
-"""The five kinds of NAT rule: what each stands for, and what it makes of an endpoint.
+"""The five kinds of rule: which endpoints each matches, and how it translates them.
 
-`str(rule)` is the canonical text and holds no blanks; `notation.parse_rule(str(rule)) == rule`. A rule translates only
-endpoints that its pattern matches; asking it about another one is the caller's mistake. Hosts inside are normalised, so
-two rules that mean the same are equal.
+`str(rule)` is the canonical text without blanks; `notation.parse_rule(str(rule)) == rule`. The caller passes only
+endpoints that the rule's pattern matches. Hosts are normalised, so two rules with the same meaning are equal.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from brokernat.errors import ConfigError
 
 @dataclass(frozen=True, slots=True)
 class HostPortRule:
-    """`192.168.1.23:9092=172.10.1.40:9093`"""
+    """`192.168.1.23:9092=172.10.1.40:9093`: one endpoint to one endpoint."""
 
     advertised: Endpoint
     reachable: Endpoint
@@ -37,7 +36,7 @@ class HostPortRule:
 
 @dataclass(frozen=True, slots=True)
 class HostRule:
-    """`kafka-1=10.9.0.1`: the port is kept. Hosts are normalised (`host.parse_host`), IPv6 without brackets."""
+    """`kafka-1=10.9.0.1`: the port does not change. Hosts are normalised (`host.parse_host`), IPv6 without brackets."""
 
     advertised: str
     reachable: str
@@ -56,7 +55,7 @@ class HostRule:
 
 @dataclass(frozen=True, slots=True)
 class CidrRule:
-    """`10.1.0.0/24=10.9.0.0/24`: host bits and port are kept; both networks have one family and one size."""
+    """`10.1.0.0/24=10.9.0.0/24`: host bits and port do not change. Both networks have the same family and size."""
 
     advertised: IpNetwork
     reachable: IpNetwork
@@ -78,7 +77,7 @@ class CidrRule:
 
 @dataclass(frozen=True, slots=True)
 class WildcardRule:
-    """`*.hq.internal:9092=gateway:9093`, or `*.hq.internal=gateway` with the port kept."""
+    """`*.hq.internal:9092=gateway:9093`, or `*.hq.internal=gateway`, where the port does not change."""
 
     domain: str
     port: int | None
@@ -100,7 +99,7 @@ class WildcardRule:
 
 @dataclass(frozen=True, slots=True)
 class NodeIdRule:
-    """`*.hq.internal:9092=gateway:{9092+id}`: the port is the base plus the node id, which only a proxy knows."""
+    """`*.hq.internal:9092=gateway:{9092+id}`: the port is the base plus the node id. Only a proxy knows the node id."""
 
     pattern: Pattern
     reachable_host: str
@@ -108,7 +107,11 @@ class NodeIdRule:
     needs_node_id = True
 
     def translate(self, endpoint: Endpoint, node_id: int | None = None) -> Endpoint:  # noqa: ARG002
-        """Raises ConfigError of kind `needs-node-id` without a node id, `bad-port` when the sum is none."""
+        """The endpoint with the port `base + node_id`.
+
+        Raises:
+            ConfigError: of kind `needs-node-id` without a node id; of kind `bad-port` if the sum is not a port.
+        """
         if node_id is None:
             raise needs_node_id(self)
         return Endpoint(self.reachable_host, self.base + node_id)
@@ -121,5 +124,5 @@ Rule = HostPortRule | HostRule | CidrRule | WildcardRule | NodeIdRule
 
 
 def needs_node_id(rule: Rule) -> ConfigError:
-    """The refusal of a rule where no node id is known, by name."""
+    """The error for a rule that needs the node id where it is not known."""
     return fault("needs-node-id", f"the rule `{rule}` needs the node id, which a client does not know when it dials")

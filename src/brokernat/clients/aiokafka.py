@@ -42,19 +42,22 @@ ENTRIES: Mapping[str, As | Without] = {
 
 
 def configure(conf: Mapping[str, Any], cluster: Cluster, client: type[Any] | None = None) -> dict[str, Any]:
-    """Keyword arguments for AIOKafkaProducer, AIOKafkaConsumer or AIOKafkaAdminClient: never log them.
+    """Keyword arguments for AIOKafkaProducer, AIOKafkaConsumer or AIOKafkaAdminClient.
 
-    They do not hold the map: `attach` brings it into the client that is made of them.
+    They hold revealed secrets: never log them. They do not hold the map: `attach` gives it to the client.
 
     Args:
         conf: the program's own arguments; they win over the cluster's.
         cluster: the cluster, from the file or made in the program.
-        client: the class that the arguments are for; what it does not take is left out. Without it nothing is.
+        client: the class that the arguments are for; properties that it does not take are left out. Without a class
+            none is left out.
+
+    Returns:
+        aiokafka's names: `bootstrap_servers`, the cluster's `client` with an `ssl_context` for TLS, and `conf`.
 
     Raises:
-        ConfigError: a property of the cluster that aiokafka has no argument for, or a rule of the map that a client
-            cannot decide.
-        MissingToolError: aiokafka is not installed, or a minor release of it that is not tested.
+        ConfigError: aiokafka has no argument for a property of the cluster, or a client cannot apply a rule of the map.
+        MissingToolError: aiokafka is not installed, or its minor release is not tested.
     """
     arguments = translated(cluster, Table(_network().LIBRARY, ENTRIES), given=conf)
     tls = {name: arguments.pop(name) for name in list(arguments) if name.startswith("ssl_")}
@@ -70,14 +73,17 @@ def configure(conf: Mapping[str, Any], cluster: Cluster, client: type[Any] | Non
 
 
 def attach(client: Client, cluster: Cluster | AddressMap) -> Client:
-    """Let one client dial by the map; call it before `start()`. Returns the client.
+    """Gives the map to one client. Call it before `start()`.
 
     Args:
         client: an AIOKafkaProducer, AIOKafkaConsumer, AIOKafkaAdminClient or AIOKafkaClient.
-        cluster: the cluster, or a map alone. A cluster without a map changes nothing.
+        cluster: the cluster, or a map. A cluster without a map changes nothing.
+
+    Returns:
+        The same client.
 
     Raises:
-        MissingToolError: aiokafka is not installed, or a minor release of it that is not tested.
+        MissingToolError: aiokafka is not installed, or its minor release is not tested.
     """
     network = _network()
     if isinstance(cluster, AddressMap):

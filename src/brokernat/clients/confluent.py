@@ -1,10 +1,10 @@
-"""confluent-kafka: the configuration of its Producer, Consumer, AdminClient and their asyncio twins.
+"""confluent-kafka: the configuration of its Producer, Consumer, AdminClient and their asyncio classes::
 
     Producer(configure({}, hq))
     Consumer(configure({"group.id": "tags"}, hq))
 
-The map travels as a property of each client, so two clients of one process may hold different maps for the same
-advertised addresses. Nothing is imported or patched here; librdkafka loads the plug-in itself.
+The map is a property of each client, so two clients of one process may have different maps for the same advertised
+addresses. This module imports and patches nothing; librdkafka loads the plug-in.
 """
 
 from __future__ import annotations
@@ -20,14 +20,17 @@ _BOOTSTRAP_ALIAS = "metadata.broker.list"
 
 
 def configure(conf: Mapping[str, Any], cluster: Cluster) -> dict[str, Any]:
-    """The whole configuration of a client, secrets revealed: never log it.
+    """The whole configuration of a client. It holds revealed secrets: never log it.
 
     Args:
-        conf: the program's own properties; they win over the cluster's, and its plug-ins are kept beside ours.
+        conf: the program's own properties. They win over the cluster's; its plug-ins are loaded too.
         cluster: the cluster, from the file or made in the program.
 
+    Returns:
+        Properties in librdkafka's names: bootstrap servers, plug-in, map, the cluster's `client`, and `conf`.
+
     Raises:
-        ConfigError: a property of the cluster that librdkafka does not have, or a rule that a client cannot decide.
+        ConfigError: librdkafka does not have a property of the cluster, or a client cannot apply a rule of the map.
         MissingToolError: the plug-in was not built.
     """
     result: dict[str, Any] = {**librdkafka.properties(cluster, given=conf)}

@@ -66,16 +66,22 @@ ENTRIES: Mapping[str, As | Without] = {
 
 
 def configure(conf: Mapping[str, Any], cluster: Cluster, client: type[Any] | None = None) -> dict[str, Any]:
-    """Keyword arguments for KafkaProducer, KafkaConsumer or KafkaAdminClient: never log them.
+    """Keyword arguments for KafkaProducer, KafkaConsumer or KafkaAdminClient.
+
+    They hold revealed secrets: never log them.
 
     Args:
         conf: the program's own arguments; they win over the cluster's.
         cluster: the cluster, from the file or made in the program.
-        client: the class that the arguments are for; what it does not take is left out. Without it nothing is.
+        client: the class that the arguments are for; properties that it does not take are left out. Without a class
+            none is left out.
+
+    Returns:
+        kafka-python's names: `bootstrap_servers`, `kafka_client` with the map, the cluster's `client`, and `conf`.
 
     Raises:
-        ConfigError: a property of the cluster that this release has no argument for, or a rule of the map that
-            a client cannot decide.
+        ConfigError: this release has no argument for a property of the cluster, or a client cannot apply a rule of the
+            map.
         MissingToolError: kafka-python is not installed.
     """
     network = _network()

@@ -1,4 +1,4 @@
-"""A cluster as this side must use it: one immutable value that every client is configured from."""
+"""A cluster of the file: one immutable value from which every client is configured."""
 
 from __future__ import annotations
 
@@ -13,8 +13,12 @@ from brokernat.config.secrets import Secret
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """`address_map` is None where the file has none: then nothing is translated and nothing is said to the agent. An
-    empty map is something else: it opts this cluster out of a map that the whole JVM may have."""
+    """A cluster of the file.
+
+    `bootstrap_servers` can be dialled from here. `client` holds client properties in Kafka's own names. `address_map`
+    is None if the file has no map: clients then use the map of their JVM, if there is one. An empty map is different:
+    these clients use no map, even if the JVM has one.
+    """
 
     name: str
     bootstrap_servers: tuple[Endpoint, ...]
@@ -22,9 +26,9 @@ class Cluster:
     client: Mapping[str, str | Secret] = field(default_factory=lambda: MappingProxyType({}))
 
     def kafka_properties(self) -> dict[str, str]:
-        """What a Java client takes, in Kafka's names, secrets revealed: never log the result.
+        """The properties of a Java client, in Kafka's own names. They hold revealed secrets: never log them.
 
         Raises:
-            ConfigError: of kind `needs-node-id`, the map holds a rule that a client cannot decide.
+            ConfigError: of kind `needs-node-id`: the map holds a rule that a client cannot apply.
         """
         return kafka_properties(self.bootstrap_servers, self.address_map, self.client)

@@ -30,12 +30,12 @@ log = logging.getLogger(__name__)
 
 
 class StoppedError(BrokernatError):
-    """A batch was offered after the stop was asked for; nothing of it was read."""
+    """Spark offered a batch after `stop`; nothing of it was read."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchReport:
-    """A batch that is written. `versions` are the references' snapshot ids by name."""
+    """A written batch: its id, its counts, its duration in seconds, and the versions of the references by name."""
 
     batch_id: int
     counts: Counts

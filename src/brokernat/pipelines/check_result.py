@@ -1,4 +1,4 @@
-"""What a check before the start has found, and all of it together; pure."""
+"""The results of the checks before a run; pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from brokernat.errors import BrokernatError, ConfigError
 
 
 class Level(enum.StrEnum):
-    """An error keeps a run from starting."""
+    """Severity of a result; with an ERROR a run does not start."""
 
     OK = "ok"
     WARNING = "warning"
@@ -20,7 +20,7 @@ class Level(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """What one check found. `code` is the exit code that an error of this kind asks for."""
+    """The result of one check. `code` is the exit code of the command if the result is an error."""
 
     subject: str
     level: Level
@@ -31,23 +31,23 @@ class CheckResult:
 
 @dataclass(frozen=True, slots=True)
 class Preflight:
-    """All results, and the topics that are there, by cluster name: those that a proof can ask about."""
+    """All results, and the existing topics by cluster name, which the proof uses."""
 
     results: tuple[CheckResult, ...]
     topics: dict[str, tuple[str, ...]]
 
     @property
     def exit_code(self) -> int:
-        """The smallest code that an error asks for: what comes first has to be put right first."""
+        """The smallest code of all errors; 0 without an error."""
         return min((result.code for result in self.results if result.level is Level.ERROR), default=0)
 
     def and_then(self, results: Iterable[CheckResult]) -> Preflight:
-        """These results and further ones."""
+        """A copy with further results."""
         return replace(self, results=(*self.results, *results))
 
 
 def from_error(subject: str, error: BrokernatError) -> CheckResult:
-    """An error that was raised instead of a finding; every hint of a ConfigError."""
+    """The result for an exception; the hint of a ConfigError joins the hints of all its problems."""
     hint = error.hint
     if isinstance(error, ConfigError):
         hint = "; ".join(problem.hint for problem in error.problems if problem.hint) or None
@@ -55,5 +55,5 @@ def from_error(subject: str, error: BrokernatError) -> CheckResult:
 
 
 def as_rows(results: Iterable[CheckResult]) -> list[dict[str, Any]]:
-    """For JSON."""
+    """The results as JSON objects: subject, level, message, hint."""
     return [{"subject": r.subject, "level": r.level.value, "message": r.message, "hint": r.hint} for r in results]

@@ -1,10 +1,9 @@
-"""What a pipeline's sink holds of what its checkpoint has committed, by the header that every record carries.
+"""Compares the committed offsets of a pipeline with the records of its sink, by the header that every record carries.
 
-Offsets of a Kafka topic have holes (transactions, compaction), so the source is read again and its real offsets are
-compared: a hole is no loss. A record that has neither tag nor dead letter was filtered by the transform, or it is lost;
-which of the two is found out by handing those records, and only those, to the same steps once more. So where a
-transform does not decide by the record alone (a clock, a reference that has changed since), what it filtered then may
-look lost now.
+Offsets of a Kafka topic have holes (transactions, compaction), so the source is read again and its existing offsets are
+compared: a hole is not a loss. A record without tag and dead letter was filtered by the transform, or it is lost. To
+find out which, only those records go through the same steps again. If a transform does not depend on the record alone
+(a clock, a reference that has changed), a filtered record may look lost.
 """
 
 from __future__ import annotations
@@ -35,9 +34,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """One partition of the source: the offsets from `begin` on, up to and without `end`, are committed.
+    """One partition of the source. The offsets from `begin` up to but not including `end` are committed.
 
-    `first` is the smallest offset that the source still has; what was before it is not judged.
+    `first` is the smallest offset that the source still has; earlier records cannot be checked. `missing_ranges` are
+    offsets.
     """
 
     topic: str
@@ -54,12 +54,12 @@ class Delivered:
 
 
 def reconcile_pipeline(spark: SparkSession, prepared: Prepared) -> tuple[Delivered, ...]:
-    """Compare a pipeline's source with its tags and dead letters; empty before the first commit.
+    """Compares the source of a pipeline with its tags and dead letters; empty before the first commit.
 
-    It may run meanwhile: what it has committed by now is compared.
+    The pipeline may run meanwhile; only committed offsets are compared.
 
     Raises:
-        IncompleteError: source or sink could not be read to the end; nothing is said about a part of them.
+        IncompleteError: source or sink could not be read to the end; there is no result for a part of them.
     """
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException

@@ -1,4 +1,4 @@
-"""From configuration to a running query: the only wiring of this package."""
+"""Starts the query of a pipeline and follows it to its end."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _HINTS = {
 
 
 class Run:
-    """A running query. `poll` it until it has ended; `stop` may be called from a signal handler."""
+    """A running query. Call `poll` until it returns False. `stop` may be called from a signal handler."""
 
     def __init__(self, query: StreamingQuery, batches: Batches, stopping: threading.Event) -> None:
         self._query = query
@@ -50,19 +50,19 @@ class Run:
         self._stopping = stopping
 
     def stop(self) -> None:
-        """Lets the batch that runs finish and begins no other."""
+        """Ends the query after the current batch."""
         self._stopping.set()
 
     def progress(self) -> dict[str, object] | None:
-        """Spark's last progress report, None before the first."""
+        """Spark's last progress report; None before the first."""
         return self._query.lastProgress
 
     def poll(self) -> bool:
-        """Waits a moment; False when the query has ended.
+        """Waits 0.2 s and returns whether the query still runs.
 
         Raises:
-            BrokernatError: as a step raised it.
-            IncompleteError: the query failed; its first cause in one line.
+            BrokernatError: a step raised it.
+            IncompleteError: the query failed; the message is its first cause in one line.
         """
         from py4j.protocol import Py4JNetworkError
         from pyspark.errors import StreamingQueryException
@@ -100,11 +100,12 @@ def start(
 
     Args:
         spark: a session that was configured for the clusters.
-        on_batch: told of every batch that is written, from another thread.
-        once: read what is there now, then end.
+        prepared: the pipeline.
+        on_batch: is called after every written batch, in another thread.
+        once: read the current content of the source, then end.
 
     Raises:
-        ConfigError: the checkpoint belongs to another pipeline or cluster, or to a topic that is gone.
+        ConfigError: the checkpoint belongs to another pipeline or cluster, or to a deleted topic.
         NothingReachableError: the source cluster does not answer.
     """
     pipeline = prepared.pipeline
@@ -131,10 +132,10 @@ def start(
 
 
 def claim(files: Files, state: State, owner: Owner) -> None:
-    """Makes the checkpoint the owner's, or finds that it is another's.
+    """Notes the owner in the checkpoint.
 
     Raises:
-        ConfigError: it belongs to another pipeline or cluster, or to a topic that is gone.
+        ConfigError: it belongs to another pipeline or cluster, or to a deleted topic.
     """
     found = state.owner(files)
     if problems := foreign(found, owner):

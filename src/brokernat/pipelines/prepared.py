@@ -1,6 +1,6 @@
-"""A pipeline of the file with all that belongs to it: clusters, folder, steps, references, checkpoint.
+"""A pipeline of the file with its clusters, folder, steps, references and checkpoint.
 
-Nothing is asked of a cluster here and nothing is started: whoever checks, runs or reads back begins with the same.
+This module makes no connection and starts nothing. Checking, running and reconciling all begin with it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A pipeline of a file with what belongs to it."""
+    """A pipeline of the file, with its source and sink cluster, the folder of the file and the checkpoint's state."""
 
     pipeline: Pipeline
     source: Cluster
@@ -35,26 +35,30 @@ class Prepared:
 
     @classmethod
     def of(cls, config: Config, name: str) -> Self:
-        """Raises ConfigError where the file has no such pipeline."""
+        """The pipeline `name` of a file.
+
+        Raises:
+            ConfigError: the file has no such pipeline.
+        """
         pipeline = config.pipeline(name)
         source, sink = config.cluster(pipeline.source.cluster), config.cluster(pipeline.sink.cluster)
         return cls(pipeline, source, sink, config.path.parent, State(pipeline.checkpoint))
 
     @property
     def clusters(self) -> tuple[Cluster, ...]:
-        """Source and sink, once where they are the same."""
+        """Source and sink; one entry if they are the same cluster."""
         return (self.source,) if self.source is self.sink else (self.source, self.sink)
 
     @property
     def topics(self) -> dict[str, tuple[str, ...]]:
-        """By cluster name, the topics that are read or written."""
+        """The topics that are read or written, by cluster name."""
         source, sink = self.pipeline.source, self.pipeline.sink
         found = {source.cluster: source.topics}
         found[sink.cluster] = (*found.get(sink.cluster, ()), sink.topic, sink.dead_letters)
         return found
 
     def plan(self) -> Plan:
-        """The steps; needs a session, which parses the schema.
+        """The steps. It needs a running Spark session, which parses the schema.
 
         Raises:
             ConfigError: the schema cannot be read.
@@ -64,7 +68,7 @@ class Prepared:
         return Plan(self.pipeline.name, parse_schema(self.pipeline.decode.ddl), self.pipeline.sink, transform)
 
     def references(self) -> list[ReferenceTable]:
-        """One per `enrich` entry, in order: the same reference may be joined by several keys."""
+        """One table for each `enrich` entry, in order; the same reference may be joined by several keys."""
         return [
             ReferenceTable(
                 join.reference,
@@ -77,16 +81,16 @@ class Prepared:
         ]
 
     def owner(self, cluster_id: str, topics: Mapping[str, TopicFacts | Unseen]) -> Owner:
-        """Whose the checkpoint is to be; `topics` are those of the source, as the cluster describes them."""
+        """The owner to note in the checkpoint. `topics` describes the topics of the source, by name."""
         ids = {name: fact.topic_id for name, fact in topics.items() if isinstance(fact, TopicFacts) and fact.topic_id}
         return Owner(self.pipeline.name, cluster_id, self.pipeline.source.topics, ids)
 
 
 def parse_schema(ddl: str) -> StructType:
-    """A DDL text as Spark's type.
+    """Parses a Spark DDL string such as `id STRING, amount DOUBLE`.
 
     Raises:
-        ConfigError: Spark cannot read it.
+        ConfigError: Spark cannot parse it, or it names a type and no columns.
     """
     from pyspark.errors import PySparkException
     from pyspark.sql.types import StructType

@@ -1,9 +1,8 @@
-"""Whether numbered records are all there: runs of consecutive numbers in, one account per source out; pure.
+"""Finds gaps in numbered records: takes runs of consecutive numbers, returns one account per source; pure.
 
-Whoever reads a topic (shipped.py, on Spark) hands over runs and not records, so an account costs by the gap and not by
-the record, and any number of records fits. A source numbers its records from 1 without a gap, so every number between 1
-and its last that is not there is a lost record. The trap is the end: no topic can show that records are missing behind
-the last one, so the caller says how far a source got where that is known.
+The caller (shipped.py, on Spark) passes runs and not records, so the cost depends on the number of gaps and not of
+records. A source numbers its records from 1 without gaps, so every missing number between 1 and the last one is a lost
+record. A topic cannot show that records after the last one are missing, so the caller may pass how far a source got.
 """
 
 from __future__ import annotations
@@ -14,12 +13,12 @@ from itertools import groupby
 from operator import attrgetter
 
 SHOWN_RANGES = 100
-"""The most missing ranges that an account names; all are counted."""
+"""An account lists at most this many missing ranges; it counts all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Numbers of one source from `first` to `last` that are all there; `records` counts repetitions too."""
+    """Consecutive numbers of one source, `first` and `last` included. `records` also counts duplicates."""
 
     source: str
     first: int
@@ -42,7 +41,7 @@ class Span:
 
 
 def joined(runs: Iterable[Run]) -> Iterator[Span]:
-    """The numbers of one source's runs, those that touch made one."""
+    """The runs of one source as spans; adjacent runs become one span."""
     open_: Span | None = None
     for run in runs:
         if open_ and run.first == open_.last + 1:
@@ -57,7 +56,7 @@ def joined(runs: Iterable[Run]) -> Iterator[Span]:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """One source. `first` and `last` are None where it was expected and has no record at all."""
+    """The counts of one source. `first` and `last` are None if the source was expected and has no record."""
 
     source: str
     first: int | None
@@ -72,12 +71,12 @@ class Account:
 def accounts(
     runs: Iterable[Run], *, reached: Mapping[str, int] | None = None, from_first: bool = False
 ) -> Iterator[Account]:
-    """An account for each source, those without any record last.
+    """An account for each source; sources without a record come last.
 
     Args:
-        runs: of each source together and in order, none overlapping another; they may touch.
-        reached: the number that a source has reached by its own account; more than the topic holds is missing.
-        from_first: begin at the first number that is there: the topic's retention has removed what was before.
+        runs: sorted by source and number, without overlaps; runs may be adjacent.
+        reached: the last number of each source, if known; numbers after the topic's last one are missing.
+        from_first: start at the first existing number, because retention removed the earlier ones.
 
     >>> (account,) = accounts([Run("web", 1, 4, 5), Run("web", 7, 9, 3)])
     >>> account.records, account.duplicates, [str(span) for span in account.missing_ranges]

@@ -1,10 +1,10 @@
-"""A shipped topic as runs of sequence numbers, computed where the records are.
+"""Reads a topic of shipped logs as runs of consecutive sequence numbers, computed on the executors.
 
-Every shipped record carries `brokernat-seq: <source>/<sequence>`. Equal numbers are brought together first (a
-duplicate may stand in any partition), then each stretch of consecutive numbers becomes one row, by the difference
-between a number and its rank: constant within a stretch. The ranks are taken per block of numbers, because one source
-may have written most of the topic and a window over all of it would be the work of a single task. Records whose header
-is not there or cannot be read come out as rows without a source, so that one pass over the topic counts everything.
+Every shipped record carries `brokernat-seq: <source>/<sequence>`. First equal numbers are grouped, because a duplicate
+may be in any partition. Then each run of consecutive numbers becomes one row: the difference between a number and its
+rank is constant within a run. Ranks are computed per block of numbers, because one source may have written most of the
+topic, and one task would have to sort a window over all of it. Records without a readable header become rows without a
+source, so one pass over the topic counts everything.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _UNREADABLE = 0
 
 @dataclass(frozen=True, slots=True)
 class Shipped:
-    """What a topic holds, from its first offset to the one that was its last when it was looked at."""
+    """The content of a topic, from its first offset to the last one at the time of reading."""
 
     sources: tuple[Account, ...]
     without_header: int
@@ -40,7 +40,7 @@ class Shipped:
 
     @property
     def missing(self) -> int:
-        """Lost records of all sources."""
+        """The number of lost records of all sources."""
         return sum(account.missing for account in self.sources)
 
 
@@ -52,14 +52,16 @@ def reconcile_topic(
     reached: Mapping[str, int] | None = None,
     from_first: bool = False,
 ) -> Shipped:
-    """Read a shipped topic and account for every source in it.
+    """Reads a topic of shipped logs and counts records, duplicates and gaps of every source.
 
     Args:
         spark: a session that was configured for the cluster.
+        cluster: the cluster of the topic.
+        topic: its name.
         reached, from_first: see `reconcile.accounts`.
 
     Raises:
-        IncompleteError: the topic could not be read to its end; nothing is said about a part of it.
+        IncompleteError: the topic could not be read to its end; there is no result for a part of it.
     """
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
@@ -82,7 +84,7 @@ def reconcile_topic(
 
 
 def read_topics(spark: SparkSession, cluster: Cluster, *topics: str) -> DataFrame:
-    """The records that are there now, with their headers."""
+    """The current records of the topics, with their headers."""
     own = {
         "subscribe": ",".join(topics),
         "startingOffsets": "earliest",

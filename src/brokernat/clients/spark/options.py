@@ -1,8 +1,8 @@
 """The options of Spark's Kafka source and sink for one cluster.
 
-Spark hands every option `kafka.NAME` to the Kafka client as `NAME`, on the driver and on the executors. Three
-layers, the later wins: defaults for lines that are long, the loader of the agent, the cluster's own properties. Some
-properties that are right for a plain client make Spark refuse the query
+Spark passes every option `kafka.NAME` to the Kafka client as `NAME`, on the driver and on the executors. There are
+three layers, of which the later wins: defaults for connections with a high latency, the loader of the agent, the
+cluster's own properties. Spark refuses some properties of a plain client
 (`KafkaSourceProvider.validateGeneralOptions`): they are left out, with a log line.
 """
 
@@ -19,12 +19,11 @@ from brokernat.config import Cluster
 
 log = logging.getLogger(__name__)
 
-
 MAP_PROPERTY = "brokernat.map"
 
 
 class Role(enum.StrEnum):
-    """Which end of a query the options are for."""
+    """The end of a query that the options are for."""
 
     SOURCE = "source"
     SINK = "sink"
@@ -71,21 +70,25 @@ KAFKA_DEFAULT_REPORTERS = "org.apache.kafka.common.metrics.JmxReporter"
 
 
 def kafka_options(cluster: Cluster, *, role: Role | None = None, loader: Loader | None = None) -> dict[str, str]:
-    """The options for `.format("kafka").options(**...)`, reading or writing.
+    """The options for `.format("kafka").options(**...)` of a source or a sink.
 
     Args:
         cluster: the cluster, from the file or made in the program.
-        role: adds the defaults of that end and leaves out what Spark refuses there; None is safe for both.
-        loader: what brings the agent in; by default what the running session was configured with.
+        role: adds the defaults of that end and leaves out the properties that Spark refuses there. None works for
+            both ends.
+        loader: what loads the agent; by default the loader of the running session.
 
     Returns:
-        `kafka.`-prefixed options. The values hold the credentials: pass them on, do not print them.
+        Options with the prefix `kafka.`. They hold revealed secrets: never log them.
+
+    Raises:
+        ConfigError: of kind `needs-node-id`: the map holds a rule that a client cannot apply.
     """
     return {f"kafka.{name}": value for name, value in client_properties(cluster, role=role, loader=loader).items()}
 
 
 def client_properties(cluster: Cluster, *, role: Role | None = None, loader: Loader | None = None) -> dict[str, str]:
-    """`kafka_options` in Kafka's own names: what the query's clients are made from."""
+    """The same as `kafka_options` without the prefix: the properties of the query's Kafka clients."""
     own = dict(cluster.kafka_properties())
     refused = REFUSED_BY_SPARK[role] if role else REFUSED_BY_SPARK[Role.SOURCE] | REFUSED_BY_SPARK[Role.SINK]
     for name in sorted(refused & own.keys()):
@@ -100,10 +103,10 @@ def client_properties(cluster: Cluster, *, role: Role | None = None, loader: Loa
 
 
 def session_loader() -> Loader | None:
-    """What `configure` chose for the running session; None where no session runs or it was not configured by us.
+    """The loader of the running session; None without a session, or if `configure` did not configure it.
 
-    The reporter does no harm where the agent is there already, and its absence leaves a map that nobody applies: so
-    not knowing means REPORTER to the caller.
+    The caller treats None as REPORTER: a reporter beside a loaded agent has no effect, but without both nothing would
+    apply the map.
     """
     sql: Any = sys.modules.get("pyspark.sql")
     session = sql.SparkSession.getActiveSession() if sql else None

@@ -1,8 +1,7 @@
-"""What the proof found, as data: one row per executor, cluster and node, and the judgement.
+"""The result of a proof, as data: one row per executor, cluster and node, and the verdict.
 
-Nothing here talks to Spark. A proof holds only when every JVM that was registered has answered and every row is
-good; silence is never taken for consent. Not being allowed to ask a node for its identity is not a fault, but it is
-said.
+This module does not use Spark. A proof holds only if every registered JVM has answered and every row is good; a JVM
+without an answer fails it. If the user may not read a node's id, the proof still holds and the report names it.
 
 `rows_of` makes rows from the agent's JSON, whose forms are those of `io.brokernat.agent.proof.Proof` and
 `ProofFunction`; the texts were cleaned of secrets there. It compares the answers of one JVM with what this side knows:
@@ -21,20 +20,24 @@ from brokernat.plurals import counted
 
 
 class Outcome(enum.StrEnum):
-    """What one JVM found out about one node, or about a cluster as a whole."""
+    """The result of one JVM for one node, or for a cluster as a whole."""
 
     PROVED = "proved"
+    """The JVM has the map, and the right node answered."""
     NOT_PROVABLE = "not provable"
-    """Reached, but no ACL allows the question who it is."""
+    """A node answered, but no ACL allows this user to read its id."""
     OTHER_NODE = "other node"
     """Another node answered: two rules are swapped, or a port leads elsewhere."""
     UNMAPPED = "unmapped"
+    """The map has no rule for the advertised endpoint."""
     UNREACHABLE = "unreachable"
+    """No connection to the node."""
     NO_AGENT = "no agent"
-    """A map is given and nothing applies it."""
+    """There is a map but no agent that applies it."""
     OTHER_MAP = "other map"
-    """The JVM holds a map with another fingerprint, or an agent of another version."""
+    """The JVM has a map with another fingerprint, or an agent of another version."""
     FAILED = "failed"
+    """Another error; `cause` has its text."""
 
 
 GOOD = frozenset({Outcome.PROVED, Outcome.NOT_PROVABLE})
@@ -42,28 +45,28 @@ GOOD = frozenset({Outcome.PROVED, Outcome.NOT_PROVABLE})
 
 @dataclass(frozen=True)
 class ProofRow:
-    """One line of the table."""
+    """One line of the table: one JVM and one node. Endpoints are `host:port`."""
 
     executor: str
     """`driver` or Spark's executor id."""
     host: str
     cluster: str
     node_id: int | None
-    """None where the row is about the cluster as a whole."""
+    """None in a row about the cluster as a whole."""
     advertised: str
     dialled: str
     outcome: Outcome
     cause: str = ""
     answered_by: int | None = None
-    """The node that answered, where it is another one."""
+    """The node that answered, if it is not `node_id`."""
     agent: str | None = None
-    """The version of the agent that runs in this JVM."""
+    """The version of the agent in this JVM."""
     fingerprint: str | None = None
-    """Of the map that this JVM has for the cluster."""
+    """The fingerprint of the map that this JVM has for the cluster."""
 
     @property
     def ok(self) -> bool:
-        """Whether a query may start as far as this row goes."""
+        """Whether this row allows a query to start."""
         return self.outcome in GOOD
 
 
@@ -72,44 +75,44 @@ HEADINGS = ("executor", "host", "cluster", "node", "advertised", "dialled", "out
 
 @dataclass(frozen=True)
 class Proof:
-    """All rows, the executors that did not answer, and what is worth saying although it is no fault."""
+    """All rows, the executors that did not answer, and notes that are not faults."""
 
     rows: tuple[ProofRow, ...]
     missing: tuple[str, ...] = ()
-    """Registered executors without an answer when the time was over."""
+    """The ids of registered executors that did not answer in time."""
     notes: tuple[str, ...] = ()
     unregistered: int = 0
-    """How many executors were waited for and did not register."""
+    """The number of expected executors that did not register in time."""
 
     @property
     def complete(self) -> bool:
-        """Every executor that was waited for has registered and answered, whatever it answered."""
+        """Whether every expected executor registered and answered, with any outcome."""
         return bool(self.rows) and not self.missing and not self.unregistered
 
     @property
     def ok(self) -> bool:
-        """Every registered JVM answered, and every row is good."""
+        """Whether every expected executor answered and every row is good."""
         return self.complete and all(row.ok for row in self.rows)
 
     @property
     def failures(self) -> tuple[ProofRow, ...]:
-        """The rows that forbid a start."""
+        """The rows that do not allow a query to start."""
         return tuple(row for row in self.rows if not row.ok)
 
     @property
     def executors(self) -> frozenset[str]:
-        """Who has answered."""
+        """The ids of all JVMs that answered: `driver` and Spark's executor ids."""
         return frozenset(row.executor for row in self.rows)
 
     def table(self) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-        """Headings and lines, for a terminal or for JSON."""
+        """The headings, and the cells of each line."""
         return HEADINGS, tuple(map(_cells, self.rows))
 
     def raise_for_failures(self) -> None:
-        """Do nothing when the proof holds.
+        """Does nothing if the proof holds.
 
         Raises:
-            ProofFailedError: with a table of what failed, and corrected rules where they follow from the answers.
+            ProofFailedError: with a table of the failures, and corrected rules if they follow from the answers.
         """
         if self.ok:
             return
@@ -120,7 +123,7 @@ class Proof:
 
     @property
     def verdict(self) -> str:
-        """One line: that it holds, or all that it does not hold for."""
+        """One line: `proved`, or `not proved` with all reasons."""
         if self.ok:
             return "proved"
         reasons = []
@@ -140,7 +143,7 @@ class Proof:
 
     @property
     def hint(self) -> str | None:
-        """What to do about it, and the notes; None where there is nothing to say."""
+        """The fixes and the notes; None if there are none."""
         failed = {row.outcome for row in self.failures}
         hints = [hint for outcome, hint in _HINTS.items() if outcome in failed]
         if rules := corrected_rules(self.rows):
@@ -153,7 +156,7 @@ class Proof:
 
 
 def corrected_rules(rows: Iterable[ProofRow]) -> tuple[str, ...]:
-    """The rules that send each node's advertised endpoint to where that node has answered."""
+    """Rules that lead each advertised endpoint to the endpoint at which its node answered."""
     rows = tuple(rows)
     advertised = {(row.cluster, row.node_id): row.advertised for row in rows if row.node_id is not None}
     found = {
