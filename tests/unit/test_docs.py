@@ -1,6 +1,9 @@
 """Every link, heading and path that the documents name exists, and the documents keep the house's form."""
 
+import importlib
+import inspect
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -102,3 +105,36 @@ def test_a_paragraph_has_at_most_four_sentences(page: Path) -> None:
     label = re.compile(r"^\*\*[^*]*\.\*\* ")
     plain = {block: label.sub("", re.sub(r"`[^`]*`", "X", block)) for block in paragraphs(page)}
     assert [block[:80] for block, text in plain.items() if len(ends.findall(text.strip())) > 3] == []
+
+
+def documented() -> Iterator[tuple[str, object]]:
+    """Every name that the API reference shows, with what it names."""
+    pages = sorted((ROOT / "docs" / "reference" / "api").glob("*.rst"))
+    for module_name, names in re.findall(
+        r"automodule:: (\S+)\n   :members:(.*)", "".join(page.read_text("utf-8") for page in pages)
+    ):
+        module = importlib.import_module(module_name)
+        own = [name for name, value in vars(module).items() if getattr(value, "__module__", None) == module_name]
+        public = [name for name in own if not name.startswith("_")]
+        for name in re.findall(r"\w+", names) or getattr(module, "__all__", public):
+            yield f"{module_name}.{name}", getattr(module, name)
+
+
+def methods(value: type) -> Iterator[tuple[str, object]]:
+    """The public methods and properties that a class itself defines."""
+    for name, member in vars(value).items():
+        function = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
+        if not name.startswith("_") and inspect.isfunction(function):
+            yield name, function
+
+
+def test_every_name_of_the_api_reference_has_a_docstring() -> None:
+    found = {name: value for name, value in documented() if inspect.isclass(value) or inspect.isfunction(value)}
+    assert len(found) > 60
+    parts = {
+        f"{name}.{part}": function
+        for name, value in found.items()
+        if inspect.isclass(value)
+        for part, function in methods(value)
+    }
+    assert [name for name, value in (found | parts).items() if not value.__doc__] == []

@@ -25,9 +25,11 @@ class HostPortRule:
 
     @property
     def pattern(self) -> Pattern:
+        """The advertised endpoints that the rule matches."""
         return Pattern(OneHost(self.advertised.host), self.advertised.port)
 
     def translate(self, endpoint: Endpoint, node_id: int | None = None) -> Endpoint:  # noqa: ARG002
+        """The endpoint to dial for one that the pattern matches; `node_id` has no effect."""
         return self.reachable
 
     def __str__(self) -> str:
@@ -44,9 +46,11 @@ class HostRule:
 
     @property
     def pattern(self) -> Pattern:
+        """The advertised endpoints that the rule matches."""
         return Pattern(OneHost(self.advertised))
 
     def translate(self, endpoint: Endpoint, node_id: int | None = None) -> Endpoint:  # noqa: ARG002
+        """The endpoint to dial for one that the pattern matches; `node_id` has no effect."""
         return Endpoint(self.reachable, endpoint.port)
 
     def __str__(self) -> str:
@@ -63,9 +67,11 @@ class CidrRule:
 
     @property
     def pattern(self) -> Pattern:
+        """The advertised endpoints that the rule matches."""
         return Pattern(Network(self.advertised))
 
     def translate(self, endpoint: Endpoint, node_id: int | None = None) -> Endpoint:  # noqa: ARG002
+        """The endpoint to dial for one that the pattern matches; `node_id` has no effect."""
         address = as_ip(endpoint.host)
         assert address is not None, "a network matches addresses only"  # noqa: S101
         host_bits = int(address) & int(self.advertised.hostmask)
@@ -87,9 +93,11 @@ class WildcardRule:
 
     @property
     def pattern(self) -> Pattern:
+        """The advertised endpoints that the rule matches."""
         return Pattern(Subdomains(self.domain), self.port)
 
     def translate(self, endpoint: Endpoint, node_id: int | None = None) -> Endpoint:  # noqa: ARG002
+        """The endpoint to dial for one that the pattern matches; `node_id` has no effect."""
         return Endpoint(self.reachable_host, self.reachable_port or endpoint.port)
 
     def __str__(self) -> str:

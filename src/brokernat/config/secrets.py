@@ -35,6 +35,7 @@ class Secret:
         self._text = text
 
     def reveal(self) -> str:
+        """The text itself: pass it on, never log it."""
         return self._text
 
     def __repr__(self) -> str:
