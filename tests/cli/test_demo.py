@@ -4,7 +4,7 @@ import pytest
 from rich.console import Console
 
 from brokernat.cli.demo import _drawn
-from brokernat.demo.scene import Table
+from brokernat.demo.events import Table
 
 CAUSES = Table(
     ("records", "cause", "for example"),

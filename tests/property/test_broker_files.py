@@ -17,8 +17,7 @@ from brokernat.doctor.runner import diagnose
 from brokernat.errors import ConfigError
 from brokernat.render.compose import compose
 from brokernat.render.listeners import listeners
-from brokernat.render.listeners_plan import ListenersPlan, Quorum
-from brokernat.render.listeners_wanted import PROTOCOLS, Wanted, plan_listeners
+from brokernat.render.listeners_plan import PROTOCOLS, ListenersPlan, Quorum, Wanted, plan_listeners
 
 pytestmark = pytest.mark.property
 

@@ -1,6 +1,6 @@
-"""`brokernat demo`: the story, told on a terminal.
+"""`brokernat demo`: its events on a terminal.
 
-The story goes to stdout as it happens; what is being waited for goes to stderr, as a moving line on a terminal and as a
+What happens goes to stdout; what is being waited for goes to stderr, as a moving line on a terminal and as a
 plain one elsewhere.
 """
 
@@ -15,7 +15,7 @@ from rich.status import Status
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from brokernat.demo.scene import Heading, Quote, Say, Table, Working
+from brokernat.demo.events import Heading, Quote, Say, Table, Working
 
 _WIDTH = 110
 _MARGIN = "  "
@@ -25,31 +25,31 @@ _MARGIN = "  "
 @click.option("--orders", default=5_000, show_default=True, type=click.IntRange(1), help="Number of valid orders.")
 def demo(orders: int) -> None:
     """Run a demonstration with real brokers and Spark. It needs no root and leaves nothing behind."""
-    from brokernat.demo.story import tell
+    from brokernat.demo.script import run_demo
 
     output, waiting = Console(highlight=False, soft_wrap=True), Console(stderr=True, highlight=False)
     if not output.is_terminal:
         output.width = _WIDTH
-    with closing(tell(good_orders=orders)) as scenes, waiting.status("starting") as status:
-        for scene in scenes:
-            if isinstance(scene, Working):
-                _wait(scene, waiting, status)
+    with closing(run_demo(good_orders=orders)) as events, waiting.status("starting") as status:
+        for event in events:
+            if isinstance(event, Working):
+                _wait(event, waiting, status)
             else:
                 status.stop()
-                output.print(_drawn(scene, output))
+                output.print(_drawn(event, output))
 
 
-def _wait(scene: Working, waiting: Console, status: Status) -> None:
+def _wait(event: Working, waiting: Console, status: Status) -> None:
     if waiting.is_terminal:
-        status.update(Text(f"{scene.text} …"))
+        status.update(Text(f"{event.text} …"))
         status.start()
     else:
-        waiting.print(f"  … {scene.text}", markup=False, soft_wrap=True)
+        waiting.print(f"  … {event.text}", markup=False, soft_wrap=True)
 
 
-def _drawn(scene: Heading | Say | Quote | Table, output: Console) -> Text:
+def _drawn(event: Heading | Say | Quote | Table, output: Console) -> Text:
     width = min(output.width, _WIDTH)
-    match scene:
+    match event:
         case Heading(text):
             return Text(f"\n{text}\n", style="bold")
         case Say(text):

@@ -172,8 +172,7 @@ def listeners(
 ) -> None:
     """Write the listener lines of each broker's server.properties."""
     from brokernat.render.listeners import listeners as text
-    from brokernat.render.listeners_behind_nat import forwards_to_make
-    from brokernat.render.listeners_plan import filled
+    from brokernat.render.listeners_plan import filled, forwards_to_make
 
     if said["advertised"] and (cluster or seen):
         raise click.UsageError("`--listener` cannot be combined with `--cluster` and `--from`")
@@ -229,8 +228,7 @@ def wanted_plan(
     Raises:
         ConfigError: with every reason why there is no such plan.
     """
-    from brokernat.render.listeners_plan import Quorum
-    from brokernat.render.listeners_wanted import Wanted, named, plan_listeners
+    from brokernat.render.listeners_plan import Quorum, Wanted, named, plan_listeners
 
     wanted = Wanted(
         named(advertised, "--listener"),
@@ -245,8 +243,7 @@ def wanted_plan(
 
 def _plan_of_map(config_file: Path, name: str | None, seen: Path | None, said: dict[str, Any]) -> ListenersPlan:
     from brokernat.render import forwards
-    from brokernat.render.listeners_behind_nat import plan_behind_nat
-    from brokernat.render.listeners_plan import Quorum
+    from brokernat.render.listeners_plan import Quorum, plan_behind_nat
 
     if said["bound"] or said["protocols"] or said["inter_broker"]:
         raise click.UsageError("`--bind`, `--protocol` and `--inter-broker` need `--listener`")

@@ -1,7 +1,7 @@
 """Orders and customers that the demo works on, made anew at each run from a seed, so that every count is known before.
 
 Most orders become tags. Each kind of broken record stands for one that a real stream brings: cut short on the way, a
-field of the wrong type, a customer that the reference does not know, no customer at all. The story compares what
+field of the wrong type, a customer that the reference does not know, no customer at all. The script compares what
 the pipeline counted with `Orders.expected_tags` and `Orders.expected_dead_letters`.
 """
 

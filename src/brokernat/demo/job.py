@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from brokernat.clients.spark.proof import Proof
 from brokernat.demo.data import Orders
+from brokernat.demo.events import Event, Heading, Quote, Say, Table, Working
 from brokernat.demo.files import ORDERS
-from brokernat.demo.scene import Heading, Quote, Say, Scene, Table, Working
 from brokernat.errors import IncompleteError
 from brokernat.pipelines.accounting import Counts
 from brokernat.pipelines.batch import BatchReport
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _PATIENCE = (3, 15, 60)
 
 
-def without_map(spark: SparkSession, prepared: Prepared, log: Path) -> Iterator[Scene]:
+def without_map(spark: SparkSession, prepared: Prepared, log: Path) -> Iterator[Event]:
     """The failure as users see it, in the words of Spark's `log`.
 
     Raises:
@@ -72,7 +72,7 @@ def _refusals(log: Path) -> tuple[str, ...]:
     return tuple(sorted(set(lines)))[:3]
 
 
-def with_map(spark: SparkSession, prepared: Prepared, file: Path, orders: Orders) -> Iterator[Scene]:
+def with_map(spark: SparkSession, prepared: Prepared, file: Path, orders: Orders) -> Iterator[Event]:
     """The map of `file`, its proof, and the pipeline over all orders.
 
     Raises:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from brokernat.demo.events import Event, Quote, Say, Table
 from brokernat.demo.files import DEAD_LETTERS, TAGS
-from brokernat.demo.scene import Quote, Say, Scene, Table
 from brokernat.plurals import counted
 from brokernat.testbed import LoopbackWorld, Record
 
@@ -16,7 +16,7 @@ _CAUSE = "__connect.errors.exception.class.name"
 _MESSAGE = "__connect.errors.exception.message"
 
 
-def outcome(world: LoopbackWorld) -> Iterator[Scene]:
+def outcome(world: LoopbackWorld) -> Iterator[Event]:
     """Some tags, and every cause of a dead letter."""
     tags, dead = world.local.read(TAGS), world.local.read(DEAD_LETTERS)
     yield Say(f"Topic `{TAGS}` of the local Kafka holds {counted(len(tags), 'record')}; some of them:")

@@ -1,18 +1,36 @@
-"""The comment at the head of every rendered file: what it can, what it cannot, where it came from, how to use it.
+"""What rendered files share: the subject they are made from, the comment at their top, and names for their tables.
 
-A file outlives the shell that made it and lies on hosts that have no brokernat, so it has to say all of this itself.
-Every target's syntax takes `#` for a comment. There is no date in it: the same map gives the same file, and a changed
-map shows in the fingerprint.
+A file outlives the shell that made it and lies on hosts without brokernat, so its header explains what it can do, its
+limits, how to check and apply it, and the command that makes it again. Every target's syntax takes `#` for a comment.
+There is no date in it: the same map gives the same file, and a changed map shows in the fingerprint. Names of tables,
+chains and sections are made from a cluster's name, so one cluster's file never replaces another's.
 """
 
 from __future__ import annotations
 
+import hashlib
+import re
 import textwrap
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from brokernat.address import canonical_text, fingerprint
-from brokernat.render.subject import Subject
+from brokernat.address import AddressMap, Endpoint, canonical_text, fingerprint
+from brokernat.config import Secret
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One cluster with a map. `client` holds references that were not looked up (`load(resolve_secrets=False)`)."""
+
+    cluster: str
+    bootstrap_servers: tuple[Endpoint, ...]
+    address_map: AddressMap
+    client: Mapping[str, str | Secret] = field(default_factory=dict)
+    file: str = "brokernat.yaml"
+    """The configuration, as the user named it."""
+    command: str = "brokernat render"
+    """The command line that makes the text again."""
+
 
 _WIDTH = 118
 _LABEL = 9
@@ -73,3 +91,19 @@ def _wrapped(sentence: str) -> list[str]:
 def _listed(label: str, lines: Sequence[str]) -> list[str]:
     labels = [label, *[""] * (len(lines) - 1)]
     return [f"{label:<{_LABEL}}{line}" for label, line in zip(labels, lines, strict=False)]
+
+
+_LIMIT = 28
+"""The longest name of an iptables chain; the others take more."""
+_PREFIX = "brokernat_"
+_DIGEST = 4
+
+
+def identifier(cluster: str) -> str:
+    """`brokernat_` and the cluster's name in letters, digits and `_`; a digest tells apart what that makes equal."""
+    plain = re.sub(r"[^A-Za-z0-9_]", "_", cluster)
+    room = _LIMIT - len(_PREFIX)
+    if plain != cluster or len(plain) > room:
+        digest = hashlib.sha256(cluster.encode()).hexdigest()[:_DIGEST]
+        plain = f"{plain[: room - _DIGEST - 1]}_{digest}"
+    return f"{_PREFIX}{plain}"

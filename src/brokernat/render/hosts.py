@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from brokernat.address import AddressMap, HostPortRule, HostRule, Rule
 from brokernat.render.expressible import Means, refuse, require_expressible
-from brokernat.render.header import Header
-from brokernat.render.subject import Subject
+from brokernat.render.header import Header, Subject
 
 _HEADER = Header(
     title="Kafka by /etc/hosts: the names that brokers advertise lead to addresses that can be dialled from here",

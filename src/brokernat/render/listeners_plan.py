@@ -1,14 +1,30 @@
-"""The listeners of all brokers, checked: no broker refuses them, and no client takes one broker for another; pure."""
+"""The listeners of all brokers as a checked plan: no broker refuses them, and no client confuses two brokers; pure.
+
+A plan comes from listeners as a user writes them, with `{id}` where brokers differ:
+
+    INTERNAL=kafka-{id}:19092         what brokers of INTERNAL advertise
+    EXTERNAL=gateway.example:{9092+id}
+
+A listener binds the port that it advertises, on every address, unless a binding differs: what is published and
+forwarded keeps its port. Whatever a broker would refuse, or a client could not tell apart, is reported at once.
+
+Or it comes from an address map, inverted: INTERNAL keeps what brokers advertise today, so nothing changes inside.
+EXTERNAL advertises the reachable side of each rule and binds the gateway's port, which the gateway forwards. Then
+clients need no map.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from brokernat.address import Endpoint
+from brokernat.address.endpoint import parse_port
+from brokernat.address.host import as_ip, bracketed
 from brokernat.errors import ConfigError, Problem
+from brokernat.render.gateways import Forward
 
 CONTROLLER = "CONTROLLER"
 
@@ -121,3 +137,160 @@ def _with_controller(
             message = f"the controllers' port {controller.port} of node {broker.node_id} is that of a listener"
             raise ConfigError(Problem("port-twice", message, "give another one: `--controller HOST:PORT`"))
     return replace(broker, controller=controller)
+
+
+PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+
+_NAME = re.compile(r"[A-Z0-9][A-Z0-9_.-]*")
+_BINDING = re.compile(r"(?:(.*):)?([^:]+)")
+_HINT = "write `NAME=HOST:PORT`, such as `EXTERNAL=gateway.example:{9092+id}`"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What was asked for: `{name: template}` of what is advertised, bound, and spoken."""
+
+    advertised: Mapping[str, str]
+    bound: Mapping[str, str]
+    protocols: Mapping[str, str]
+    inter_broker: str | None = None
+    controller: str | None = None
+    quorum: Quorum = Quorum.COMBINED
+
+
+def named(texts: Iterable[str], option: str) -> dict[str, str]:
+    """`NAME=TEXT` of an option that may be repeated; names in upper case, as Kafka has them.
+
+    Raises:
+        ConfigError: with each that is none, or that is there twice.
+    """
+    found: dict[str, str] = {}
+    problems = []
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        name = name.upper()
+        if not (equals and value and _NAME.fullmatch(name)):
+            problems.append(Problem("listener-name", f"{option} `{text}` is not NAME=...", _HINT))
+        elif found.setdefault(name, value) != value:
+            problems.append(Problem("listener-twice", f"{option} names {name} twice", "give each listener once"))
+    if problems:
+        raise ConfigError(*problems)
+    return found
+
+
+def plan_listeners(wanted: Wanted, node_ids: Sequence[int]) -> ListenersPlan:
+    """The plan, which no broker refuses.
+
+    Raises:
+        ConfigError: with every reason why there is none.
+    """
+    problems = list(_problems_of_names(wanted))
+    brokers = [_wanted_broker(wanted, node_id, problems) for node_id in node_ids]
+    inter_broker = wanted.inter_broker or next(iter(wanted.advertised), "")
+    return checked(brokers, inter_broker, wanted.quorum, wanted.controller, problems)
+
+
+def _problems_of_names(wanted: Wanted) -> Iterator[Problem]:
+    names = tuple(wanted.advertised)
+    if not names:
+        yield Problem("no-listener", "no listener is given", "say `--listener NAME=HOST:PORT`, once for each")
+    if CONTROLLER in names:
+        hint = "say `--controller HOST:PORT` for where controllers find each other"
+        yield Problem("controller", f"{CONTROLLER} is the quorum's own listener, and never advertised to clients", hint)
+    given = {"--bind": wanted.bound, "--protocol": wanted.protocols, "--inter-broker": (wanted.inter_broker or "",)}
+    for option, mentioned in given.items():
+        for name in filter(None, mentioned):
+            if name not in names:
+                message = f"{option} names {name}, which no `--listener` defines"
+                yield Problem("unknown-listener", message, f"there is: {', '.join(names)}")
+    for name, protocol in wanted.protocols.items():
+        if protocol.upper() not in PROTOCOLS:
+            message = f"{name} cannot speak `{protocol}`"
+            yield Problem("unknown-protocol", message, f"there is: {', '.join(PROTOCOLS)}")
+
+
+def _wanted_broker(wanted: Wanted, node_id: int, problems: list[Problem]) -> PlannedBroker:
+    listeners = []
+    for name, template in wanted.advertised.items():
+        text = filled(template, node_id)
+        try:
+            advertised = Endpoint.parse(text)
+            host, port = _bound(filled(wanted.bound.get(name, str(advertised.port)), node_id), name)
+        except ConfigError as error:
+            problems += error.problems
+            continue
+        if (place := as_ip(advertised.host)) is not None and place.is_unspecified:
+            hint = "advertise a name or an address that clients can dial; `--bind` says what is bound"
+            problems.append(Problem("wildcard", f"{name} would advertise {advertised}, which nobody can dial", hint))
+        protocol = wanted.protocols.get(name, "PLAINTEXT").upper()
+        listeners.append(PlannedListener(name, protocol, f"{host}:{port}", port, advertised))
+    return PlannedBroker(node_id, tuple(listeners), None)
+
+
+def _bound(text: str, name: str) -> tuple[str, int]:
+    """`PORT` or `HOST:PORT`."""
+    parts = _BINDING.fullmatch(text)
+    try:
+        port = parse_port(parts[2] if parts else "")
+    except ConfigError:
+        hint = "write `NAME=PORT` or `NAME=HOST:PORT`"
+        raise ConfigError(Problem("binding", f"--bind {name}={text} has no port", hint)) from None
+    return (bracketed(Endpoint.parse(text).host) if parts and parts[1] else ""), port
+
+
+INTERNAL, EXTERNAL = "INTERNAL", "EXTERNAL"
+_ANOTHER_PORT = 10000
+
+
+def plan_behind_nat(
+    forwards: Sequence[Forward],
+    node_ids: Mapping[Endpoint, int] | None = None,
+    *,
+    first_id: int = 1,
+    protocol: str = "PLAINTEXT",
+    quorum: Quorum = Quorum.COMBINED,
+    controller: str | None = None,
+) -> ListenersPlan:
+    """Two listeners for each broker that the gateway leads to.
+
+    Args:
+        forwards: what the gateway does, in the order of the rules.
+        node_ids: who advertises what, where it was seen; else nodes are counted from `first_id` on.
+        protocol: what clients speak, on both listeners.
+
+    Raises:
+        ConfigError: an advertised endpoint belongs to no node that was seen.
+    """
+    brokers = []
+    problems = []
+    for number, forward in enumerate(forwards, start=first_id):
+        node_id = number if node_ids is None else node_ids.get(forward.upstream)
+        if node_id is None:
+            message = f"nobody was seen to advertise {forward.upstream}, so its node id is not known"
+            problems.append(Problem("unknown-node", message, "take the rule out, or give evidence that has the node"))
+        else:
+            brokers.append(_broker_behind_nat(node_id, forward, protocol))
+    return replace(checked(brokers, INTERNAL, quorum, controller, problems), exists=True)
+
+
+def forwards_to_make(plan: ListenersPlan) -> tuple[str, ...]:
+    """What the gateway has to do then, as lines for people."""
+    lines = []
+    for broker in plan.brokers:
+        inside, outside = broker.listeners
+        lines.append(f"{outside.advertised} -> {inside.advertised.host}:{outside.bound_port}")
+    return tuple(lines)
+
+
+def _broker_behind_nat(node_id: int, forward: Forward, protocol: str) -> PlannedBroker:
+    inside, outside = forward.upstream, forward.listen
+    # A NAT that keeps ports would have both listeners on one.
+    port = outside.port if outside.port != inside.port else (outside.port + _ANOTHER_PORT) % 2**16
+    return PlannedBroker(
+        node_id,
+        (
+            PlannedListener(INTERNAL, protocol, f":{inside.port}", inside.port, inside),
+            PlannedListener(EXTERNAL, protocol, f":{port}", port, outside),
+        ),
+        None,
+    )

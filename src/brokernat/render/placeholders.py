@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from brokernat.config import Secret
 from brokernat.config.kafka_names import is_secret
 from brokernat.errors import ConfigError, Problem
-from brokernat.render.subject import Subject
+from brokernat.render.header import Subject
 
 _REFERENCE = re.compile(r"\$\{(env|file):([^}]*)\}")
 

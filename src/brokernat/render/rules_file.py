@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from brokernat.address import Unmapped
 from brokernat.render.expressible import Means, require_expressible
-from brokernat.render.header import Header
-from brokernat.render.subject import Subject
+from brokernat.render.header import Header, Subject
 
 
 def rules_file(subject: Subject) -> str:

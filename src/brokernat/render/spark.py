@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from brokernat.address import canonical_text
 from brokernat.render.expressible import Means, require_expressible
-from brokernat.render.header import Header, map_lines
-from brokernat.render.subject import Subject
+from brokernat.render.header import Header, Subject, map_lines
 
 _SETTINGS = ("spark.driver.defaultJavaOptions", "spark.executor.defaultJavaOptions")
 

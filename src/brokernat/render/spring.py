@@ -13,9 +13,8 @@ from enum import StrEnum
 
 from brokernat.config.kafka_properties import kafka_properties
 from brokernat.render.expressible import Means, require_expressible
-from brokernat.render.header import Header
+from brokernat.render.header import Header, Subject
 from brokernat.render.placeholders import Placeholders, placeholders
-from brokernat.render.subject import Subject
 
 _PLAIN_KEY = re.compile(r"[a-zA-Z0-9.-]+", re.ASCII)
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]")

@@ -27,9 +27,7 @@ from brokernat.errors import ConfigError
 from brokernat.jvm import find_java
 from brokernat.render import Forward
 from brokernat.render.listeners import listeners
-from brokernat.render.listeners_behind_nat import plan_behind_nat
-from brokernat.render.listeners_plan import Quorum
-from brokernat.render.listeners_wanted import Wanted, plan_listeners
+from brokernat.render.listeners_plan import Quorum, Wanted, plan_behind_nat, plan_listeners
 from brokernat.testbed.broker import BrokerVersion
 
 pytestmark = pytest.mark.integration

@@ -16,7 +16,7 @@ from brokernat.doctor.broker_files.java_properties import parse_properties
 from brokernat.doctor.broker_files.settings import about_listeners
 from brokernat.jvm import find_java
 from brokernat.render.compose import compose
-from brokernat.render.listeners_wanted import Wanted, plan_listeners
+from brokernat.render.listeners_plan import Wanted, plan_listeners
 from brokernat.testbed.broker import BrokerVersion
 from brokernat.testbed.topology import DEFAULT_VERSION
 

@@ -20,8 +20,7 @@ from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import Finding, Severity
 from brokernat.doctor.runner import diagnose
 from brokernat.render import Forward, forwards
-from brokernat.render.listeners_behind_nat import forwards_to_make, plan_behind_nat
-from brokernat.render.listeners_wanted import Wanted, plan_listeners
+from brokernat.render.listeners_plan import Wanted, forwards_to_make, plan_behind_nat, plan_listeners
 from brokernat.testbed import LoopbackWorld
 from brokernat.testbed.gateways import ForwarderGateway
 from brokernat.testbed.place import Here

@@ -8,8 +8,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from brokernat.errors import ConfigError
 from brokernat.render.compose import compose
-from brokernat.render.listeners_plan import Quorum
-from brokernat.render.listeners_wanted import Wanted, plan_listeners
+from brokernat.render.listeners_plan import Quorum, Wanted, plan_listeners
 
 BOB_FRED_ALICE = {
     "BOB": "kafka{id}:29092",

@@ -6,7 +6,7 @@ from brokernat.address import AddressMap, Endpoint
 from brokernat.errors import ConfigError
 from brokernat.render import Forward, forwards
 from brokernat.render.listeners import broker_properties
-from brokernat.render.listeners_behind_nat import forwards_to_make, plan_behind_nat
+from brokernat.render.listeners_plan import forwards_to_make, plan_behind_nat
 
 SITUATION_1 = forwards(
     AddressMap.parse("192.168.1.23:9092 = 172.10.1.40:9093, 192.168.1.24:9092 = 172.10.1.40:9094"), ()

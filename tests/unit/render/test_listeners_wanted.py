@@ -7,8 +7,7 @@ import pytest
 
 from brokernat.address import Endpoint
 from brokernat.errors import ConfigError
-from brokernat.render.listeners_plan import ListenersPlan, Quorum, filled
-from brokernat.render.listeners_wanted import Wanted, named, plan_listeners
+from brokernat.render.listeners_plan import ListenersPlan, Quorum, Wanted, filled, named, plan_listeners
 
 IN_AND_OUT = {"INTERNAL": "kafka-{id}:19092", "EXTERNAL": "gateway.example:{9092+id}"}
 

@@ -1,4 +1,4 @@
-"""What the story tells, as plain records: the command line decides how they look."""
+"""What the demo shows, as plain records: the command line decides how they look."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Working:
-    """Something begins that takes a while; `text` says what, until the next scene."""
+    """Something begins that takes a while; `text` says what, until the next event."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A new part of the story."""
+    """A new part of the demo."""
 
     text: str
 
@@ -42,4 +42,4 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
 
 
-Scene = Working | Heading | Say | Quote | Table
+Event = Working | Heading | Say | Quote | Table

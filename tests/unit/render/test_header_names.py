@@ -2,7 +2,7 @@
 
 import pytest
 
-from brokernat.render.naming import identifier
+from brokernat.render.header import identifier
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The story: brokers that cannot be reached, the failure as users see it, the same job through the map.
+"""The script of the demo: brokers that cannot be reached, the failure as users see it, the same job through the map.
 
 Every part is the product's own: the testbed's brokers, the pipeline and its file as a user writes it, Spark's own log.
 What the pipeline counted is held against what `data.py` knows must come of the orders; a difference is an error, so the
@@ -15,10 +15,10 @@ from pathlib import Path
 from brokernat.address import Endpoint
 from brokernat.config import load
 from brokernat.demo.data import Orders, make_orders
+from brokernat.demo.events import Event, Heading, Quote, Say, Table, Working
 from brokernat.demo.files import DEAD_LETTERS, ORDERS, PIPELINE, TAGS, write_files
 from brokernat.demo.job import end_spark, with_map, without_map
 from brokernat.demo.outcome import outcome
-from brokernat.demo.scene import Heading, Quote, Say, Scene, Table, Working
 from brokernat.jvm import find_java
 from brokernat.pipelines.session import require_spark
 from brokernat.testbed import LoopbackWorld, Record, Topic
@@ -35,8 +35,8 @@ _SPARK = {
 }
 
 
-def tell(*, good_orders: int = _GOOD_ORDERS) -> Generator[Scene]:
-    """Run the demo, scene by scene; closing the iterator early ends everything that was started.
+def run_demo(*, good_orders: int = _GOOD_ORDERS) -> Generator[Event]:
+    """Run the demo, event by event; closing the iterator early ends everything that was started.
 
     Args:
         good_orders: how many orders become tags; some broken ones are added.
@@ -66,7 +66,7 @@ def tell(*, good_orders: int = _GOOD_ORDERS) -> Generator[Scene]:
     yield from _what_next()
 
 
-def _with_spark(folder: Path, file: Path, orders: Orders, world: LoopbackWorld) -> Iterator[Scene]:
+def _with_spark(folder: Path, file: Path, orders: Orders, world: LoopbackWorld) -> Iterator[Event]:
     from brokernat.pipelines.prepared import Prepared
     from brokernat.pipelines.session import SPARK_LOG, start_session
 
@@ -98,7 +98,7 @@ def _try(world: LoopbackWorld, endpoint: Endpoint) -> str:
     return "connected"
 
 
-def _what_next() -> Sequence[Scene]:
+def _what_next() -> Sequence[Event]:
     return (
         Heading("Your own cluster"),
         Say(

@@ -1,0 +1,175 @@
+"""Files of a gateway in both networks: nginx `stream` and HAProxy in `mode tcp`, one listening port for each broker.
+
+The address map is inverted into forwards: a gateway listens at what clients dial and connects to what the broker
+advertises. A rule that keeps the port names none, so its ports are those that the bootstrap servers have behind it; a
+rule without a bootstrap server is refused, because nothing else names its port. One port cannot serve several brokers:
+the gateway sees bytes, and a client that means node 2 must not land on node 1.
+
+nginx: the text is a whole `stream` block for the top level of nginx.conf (inside `http` nginx refuses it).
+
+HAProxy: every setting stands in its own `listen` section and none in `defaults`, because the file is loaded beside the
+host's haproxy.cfg and a `defaults` section would apply to all that is read after it. `retries 0`: HAProxy would try the
+same broker three times more, 8 s each, while the client has other brokers and gives up after 10 s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from brokernat.address import AddressMap, CidrRule, Endpoint, HostPortRule, HostRule, Rule
+from brokernat.address.host import as_ip
+from brokernat.render.expressible import Means, refuse, require_expressible
+from brokernat.render.header import Header, Subject, identifier, map_lines
+
+
+@dataclass(frozen=True, slots=True)
+class Forward:
+    """What is accepted at `listen` goes to `upstream`."""
+
+    listen: Endpoint
+    upstream: Endpoint
+
+
+def forwards(address_map: AddressMap, bootstrap_servers: Iterable[Endpoint]) -> tuple[Forward, ...]:
+    """A forward for each broker, in the order of the rules; two names of one broker are one forward, to the first.
+
+    Raises:
+        NotExpressibleError: a rule names no broker, or a port that nobody knows.
+    """
+    require_expressible(address_map, Means.GATEWAY)
+    bootstrap = tuple(bootstrap_servers)
+    brokers = {rule: tuple(_advertised(rule, bootstrap)) for rule in address_map.rules}
+    because = "it keeps the port, and no bootstrap server says which port: add one behind it, or `:PORT` on both sides"
+    refuse(Means.GATEWAY, ((rule, because) for rule, advertised in brokers.items() if not advertised))
+    found: dict[Endpoint, Forward] = {}
+    for rule, advertised in brokers.items():
+        for upstream in advertised:
+            listen = rule.translate(upstream)
+            # Another rule may come first, and a broker that is dialled as it is would have the gateway dial itself.
+            if address_map.find(upstream) == rule and listen != upstream:
+                found.setdefault(listen, Forward(listen, upstream))
+    return tuple(found.values())
+
+
+def _advertised(rule: Rule, bootstrap: tuple[Endpoint, ...]) -> Iterable[Endpoint]:
+    """The advertised endpoints that a rule is about."""
+    match rule:
+        case HostPortRule():
+            return [rule.advertised]
+        case HostRule():
+            return [Endpoint(rule.advertised, dialled.port) for dialled in bootstrap if dialled.host == rule.reachable]
+        case CidrRule():
+            backwards = CidrRule(rule.reachable, rule.advertised)
+            return [backwards.translate(dialled) for dialled in bootstrap if backwards.pattern.matches(dialled)]
+        case _:
+            raise AssertionError(f"{rule} is refused before")
+
+
+CAN = ("Carry any protocol of Kafka: login and TLS stay between client and broker.",)
+CANNOT = (
+    "Change what brokers advertise: a client still asks the brokers who they are and dials what they answer, so each "
+    "client needs the map as well.",
+    "Follow the cluster: a broker added later needs one more port here and one more rule in the map.",
+)
+_NAMES = (
+    "Start while a broker's name cannot be looked up, or notice that its address has changed: names are looked up when "
+    "the file is loaded, so reload then."
+)
+
+
+def gateway_header(header: Header, subject: Subject, forwards: Iterable[Forward]) -> str:
+    """The header of a gateway's file, with the limits of gateways and the map that its clients need."""
+    named = any(as_ip(forward.upstream.host) is None for forward in forwards)
+    limits = (*CANNOT, *([_NAMES] if named else []), *header.cannot)
+    extra = ("For each client, with brokernat's agent or plug-in:", *(f"  {line}" for line in map_lines(subject)))
+    return replace(header, can=(*CAN, *header.can), cannot=limits).text(subject, extra)
+
+
+_NGINX_HEADER = Header(
+    title="Kafka through nginx: one port of this host for each broker",
+    can=(),
+    cannot=("Stand in `http`: nginx takes one `stream` block, at the top level of nginx.conf.",),
+    check=("nginx -t",),
+    apply=(
+        "apt-get install nginx libnginx-mod-stream      (Debian, Ubuntu)",
+        "include /etc/nginx/FILE;                       in nginx.conf, beside `http`",
+        "nginx -s reload                                connections that are open stay",
+    ),
+)
+
+
+def nginx(subject: Subject) -> str:
+    """The file for a cluster.
+
+    Raises:
+        NotExpressibleError: a rule names no broker, or a port that nobody knows.
+    """
+    found = forwards(subject.address_map, subject.bootstrap_servers)
+    return f"{gateway_header(_NGINX_HEADER, subject, found)}\n{nginx_stream(found)}"
+
+
+def nginx_stream(forwards: Iterable[Forward]) -> str:
+    """The `stream` block.
+
+    A connect is given up after 8 s, before Kafka's clients do (`socket.connection.setup.timeout.ms`, 10 s): they see
+    a closed connection and take the next broker. An idle connection lives 24 h: Kafka's own end of it comes first
+    (`connections.max.idle.ms`, 9 or 10 minutes), while nginx's default of 10 minutes would race with that. Keep-alive
+    finds the broker that went without a word, for which 24 h would be long.
+    """
+    servers = "".join(
+        f"""
+    server {{
+        listen {forward.listen};
+        proxy_pass {forward.upstream};
+    }}
+"""
+        for forward in forwards
+    )
+    return f"""\
+stream {{
+    proxy_connect_timeout 8s;
+    proxy_timeout 24h;
+    proxy_socket_keepalive on;
+{servers}}}
+"""
+
+
+_HAPROXY_HEADER = Header(
+    title="Kafka through HAProxy: one port of this host for each broker",
+    can=(),
+    cannot=("Share a port between brokers: HAProxy sees bytes and cannot tell which broker a client means.",),
+    check=("haproxy -c -f /etc/haproxy/haproxy.cfg -f FILE",),
+    apply=(
+        'EXTRAOPTS="-S /run/haproxy-master.sock -f FILE"      in /etc/default/haproxy (Debian, Ubuntu)',
+        "systemctl restart haproxy                            later changes: reload, open connections stay",
+    ),
+)
+
+
+def haproxy(subject: Subject) -> str:
+    """The file for a cluster.
+
+    Raises:
+        NotExpressibleError: a rule names no broker, or a port that nobody knows.
+    """
+    found = forwards(subject.address_map, subject.bootstrap_servers)
+    return f"{gateway_header(_HAPROXY_HEADER, subject, found)}\n{_sections(identifier(subject.cluster), found)}"
+
+
+def _sections(name: str, forwards: Iterable[Forward]) -> str:
+    return "\n".join(
+        f"""\
+listen {name}_{number}
+    bind {forward.listen}
+    mode tcp
+    option tcplog
+    option tcpka
+    timeout connect 8s
+    timeout client 24h
+    timeout server 24h
+    retries 0
+    server broker {forward.upstream}
+"""
+        for number, forward in enumerate(forwards, start=1)
+    )
