@@ -10,7 +10,7 @@ import java.util.Map;
 /**
  * Start of the agent, once in a JVM, and its state. Always this class as the system class loader has it: an agent's jar is
  * on the system class path, both for {@code -javaagent} and for attach. A copy in another class loader has no state and must ask
- * through {@link ClassLoader#getSystemClassLoader()}; whether an agent runs is told by the system property {@link #VERSION}.
+ * through {@link ClassLoader#getSystemClassLoader()}; whether an agent runs is read from the system property {@link #VERSION}.
  */
 public final class Agent {
     /** System property: the version of the running agent. */

@@ -10,12 +10,12 @@ import java.util.function.Supplier;
  */
 final class Log {
     private static final String NAME = "io.brokernat.agent";
-    // A wildcard or a network can make very many distinct translations; the first thousands tell the story.
+    // A wildcard or a network can make very many distinct translations; the first thousands are enough.
     private static final int MAX_LINES = 4096;
 
     private final Set<Object> seen = ConcurrentHashMap.newKeySet();
 
-    /** @param event equal for events of which only the first is told; the line is not even built for the others */
+    /** @param event equal for events of which only the first is logged; the line is not even built for the others */
     void infoOnce(Object kafkaObject, Object event, Supplier<String> line) {
         once("info", kafkaObject, event, line);
     }

@@ -49,7 +49,7 @@ final class MapText {
         }
     }
 
-    /** A map without rules is what a file that was cut short leaves; who wants no map says so by an empty text. */
+    /** A map without rules is what a file that was cut short leaves; an empty text means no map. */
     private static AddressMap withRules(AddressMap map, String otherwise) throws MapException {
         if (map.uses().isEmpty()) {
             throw new MapException(otherwise + "; write `advertised = reachable`, or leave brokernat.map empty to use no map");

@@ -24,7 +24,7 @@ final class BootstrapHook extends HookPoint {
             public void visitMethodInsn(int opcode, String owner, String method, String type, boolean isInterface) {
                 super.visitMethodInsn(opcode, owner, method, type, isInterface);
                 if (owner.equals(ADDRESS) && method.equals("<init>") && type.equals("(Ljava/lang/String;I)V")) {
-                    Emit.replaceTop(mv, Hook.BOOTSTRAP, ADDRESS);
+                    HookCall.replaceTop(mv, Hook.BOOTSTRAP, ADDRESS);
                     found();
                 }
             }

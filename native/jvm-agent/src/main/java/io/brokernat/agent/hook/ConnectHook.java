@@ -51,7 +51,7 @@ final class ConnectHook extends HookPoint {
             public void visitCode() {
                 super.visitCode();
                 mv.visitVarInsn(Opcodes.ALOAD, ADDRESS_VARIABLE);
-                Emit.replaceTop(mv, Hook.CONNECT, ADDRESS, ConnectHook.this::pushChannelBuilder, ConnectHook::pushConnectionId);
+                HookCall.replaceTop(mv, Hook.CONNECT, ADDRESS, ConnectHook.this::pushChannelBuilder, ConnectHook::pushConnectionId);
                 mv.visitVarInsn(Opcodes.ASTORE, ADDRESS_VARIABLE);
                 found();
             }

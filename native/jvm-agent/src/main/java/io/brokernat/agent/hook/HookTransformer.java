@@ -74,9 +74,9 @@ public final class HookTransformer implements ClassFileTransformer {
                 case HOST_RESOLVER:
                     return new ResolveHook(next, found);
                 case CLIENT_UTILS:
-                    return new AdoptHook(new BootstrapHook(new ResolveHook(next, others), others), found);
+                    return new ChannelBuilderHook(new BootstrapHook(new ResolveHook(next, others), others), found);
                 default:
-                    return new LearnHook(next, found);
+                    return new ConfigHook(next, found);
             }
         }
     }

@@ -25,7 +25,7 @@ final class ResolveHook extends HookPoint {
             public void visitMethodInsn(int opcode, String owner, String method, String type, boolean isInterface) {
                 boolean look = owner.equals(INET_ADDRESS) && method.equals("getAllByName") && type.equals("(Ljava/lang/String;)" + ARRAY);
                 if (look) {
-                    Emit.replaceTop(mv, Hook.RESOLVE, ARRAY);
+                    HookCall.replaceTop(mv, Hook.RESOLVE, ARRAY);
                     found();
                 } else {
                     super.visitMethodInsn(opcode, owner, method, type, isInterface);

@@ -6,12 +6,12 @@ import java.util.Map;
 import java.util.function.Function;
 
 /**
- * Finds the questions where Kafka is. From {@code -javaagent} alone this package sits in the system class loader and Kafka in a
+ * Finds the queries where Kafka is. From {@code -javaagent} alone this package sits in the system class loader and Kafka in a
  * child of it ({@code spark.jars}), so a plain link fails: then the one class that links Kafka is defined once more, from its
  * bytes, below the context class loader.
  */
 final class KafkaLoader extends ClassLoader {
-    private static final String QUESTIONS = "io.brokernat.agent.proof.KafkaQuestions";
+    private static final String QUERIES = "io.brokernat.agent.proof.KafkaQueries";
     private static final String KAFKA = "org.apache.kafka.clients.admin.AdminClient";
 
     private KafkaLoader(ClassLoader parent) {
@@ -26,11 +26,11 @@ final class KafkaLoader extends ClassLoader {
 
     /** @throws ClassNotFoundException where there is no kafka-clients at all */
     @SuppressWarnings("unchecked")
-    static Function<Map<String, Object>, Map<String, Object>> questions() throws ReflectiveOperationException, IOException {
+    static Function<Map<String, Object>, Map<String, Object>> queries() throws ReflectiveOperationException, IOException {
         Class<?> kafka = Class.forName(KAFKA, false, context());
         ClassLoader own = KafkaLoader.class.getClassLoader();
-        Class<?> questions = kafka == seenFrom(own) ? Class.forName(QUESTIONS, true, own) : new KafkaLoader(context()).define();
-        return (Function<Map<String, Object>, Map<String, Object>>) questions.getDeclaredConstructor().newInstance();
+        Class<?> queries = kafka == seenFrom(own) ? Class.forName(QUERIES, true, own) : new KafkaLoader(context()).define();
+        return (Function<Map<String, Object>, Map<String, Object>>) queries.getDeclaredConstructor().newInstance();
     }
 
     private static Class<?> seenFrom(ClassLoader loader) {
@@ -42,10 +42,10 @@ final class KafkaLoader extends ClassLoader {
     }
 
     private Class<?> define() throws IOException {
-        String path = QUESTIONS.replace('.', '/') + ".class";
+        String path = QUERIES.replace('.', '/') + ".class";
         try (InputStream in = KafkaLoader.class.getClassLoader().getResourceAsStream(path)) {
             byte[] bytes = in.readAllBytes();
-            return defineClass(QUESTIONS, bytes, 0, bytes.length);
+            return defineClass(QUERIES, bytes, 0, bytes.length);
         }
     }
 }

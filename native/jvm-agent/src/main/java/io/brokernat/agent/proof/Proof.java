@@ -32,8 +32,8 @@ public final class Proof {
         Map<String, Object> found = new LinkedHashMap<>();
         try {
             loadAgent(properties);
-            found.putAll(Surroundings.agent());
-            found.putAll(KafkaLoader.questions().apply(Map.of("properties", properties, "topics", split(topics))));
+            found.putAll(JvmFacts.agent());
+            found.putAll(KafkaLoader.queries().apply(Map.of("properties", properties, "topics", split(topics))));
         } catch (Exception | LinkageError e) {
             putCause(found, e);
         }
@@ -56,9 +56,9 @@ public final class Proof {
         Redaction redaction = new Redaction(properties);
         Map<String, Object> row = new LinkedHashMap<>();
         try {
-            row.putAll(Surroundings.describe());
+            row.putAll(JvmFacts.describe());
             loadAgent(properties);
-            row.putAll(Surroundings.agent());
+            row.putAll(JvmFacts.agent());
             List<Map<String, Object>> results = nodes(row, properties, nodes, partitions);
             results.forEach(redaction::cleanWords);
             row.put("nodes", results);
@@ -75,7 +75,7 @@ public final class Proof {
             throws ReflectiveOperationException, IOException {
         Map<?, ?> reachable = Map.of();
         if (row.get("agent") != null) {
-            Map<?, ?> inspection = Surroundings.inspect(properties, new ArrayList<>(nodes.values()));
+            Map<?, ?> inspection = JvmFacts.inspect(properties, new ArrayList<>(nodes.values()));
             row.put("fingerprint", inspection.get("fingerprint"));
             row.put("unmapped", inspection.get("unmapped"));
             row.put("problem", inspection.get("problem"));
@@ -115,7 +115,7 @@ public final class Proof {
         List<Integer> asked = nodes;
         for (int attempt = 1; attempt <= 2 && !asked.isEmpty(); attempt++) {
             Map<String, Object> answers =
-                    KafkaLoader.questions().apply(Map.of("properties", properties, "nodes", asked, "partitions", partitions));
+                    KafkaLoader.queries().apply(Map.of("properties", properties, "nodes", asked, "partitions", partitions));
             List<Integer> again = new ArrayList<>();
             for (int id : asked) {
                 Map<String, Object> result = results.get(id);
@@ -149,7 +149,7 @@ public final class Proof {
         if (System.getProperty(Agent.VERSION) == null) {
             return TcpProbe.probe(server);
         }
-        Object reachable = ((Map<?, ?>) Surroundings.inspect(properties, List.of(server)).get("reachable")).get(server);
+        Object reachable = ((Map<?, ?>) JvmFacts.inspect(properties, List.of(server)).get("reachable")).get(server);
         return "".equals(reachable) ? "refused by the address map" : TcpProbe.probe((String) reachable);
     }
 

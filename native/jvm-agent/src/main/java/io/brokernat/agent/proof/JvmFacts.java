@@ -17,10 +17,10 @@ import java.util.Map;
 import java.util.Properties;
 
 /** Which JVM this is, which agent runs in it, which Kafka it has. */
-final class Surroundings {
+final class JvmFacts {
     private static final String KAFKA_VERSION = "kafka/kafka-version.properties";
 
-    private Surroundings() {}
+    private JvmFacts() {}
 
     static Map<String, Object> describe() {
         Map<String, Object> facts = new LinkedHashMap<>();

@@ -11,8 +11,8 @@ import org.objectweb.asm.Type;
  * Each return of {@code ClientUtils.createChannelBuilder(AbstractConfig, ...)}: ties the client's own map to its ChannelBuilder,
  * which {@code Selector} holds. Brokers make theirs elsewhere, so their connections are never touched.
  */
-final class AdoptHook extends HookPoint {
-    AdoptHook(ClassVisitor next, AtomicInteger found) {
+final class ChannelBuilderHook extends HookPoint {
+    ChannelBuilderHook(ClassVisitor next, AtomicInteger found) {
         super(next, found);
     }
 
@@ -26,7 +26,7 @@ final class AdoptHook extends HookPoint {
             @Override
             public void visitInsn(int opcode) {
                 if (opcode == Opcodes.ARETURN) {
-                    Emit.replaceTop(mv, Hook.ADOPT, builder, target -> target.visitVarInsn(Opcodes.ALOAD, 0));
+                    HookCall.replaceTop(mv, Hook.ADOPT, builder, target -> target.visitVarInsn(Opcodes.ALOAD, 0));
                     found();
                 }
                 super.visitInsn(opcode);

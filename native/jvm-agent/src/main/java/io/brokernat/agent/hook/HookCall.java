@@ -25,12 +25,12 @@ import org.objectweb.asm.MethodVisitor;
  * Straight-line code without locals of its own: no stack map frame has to be computed anew, and classes that are loaded already
  * can be changed as well.
  */
-final class Emit {
+final class HookCall {
     private static final String HOOK = "io.brokernat.agent.Hook";
     private static final String OBJECT = "java/lang/Object";
     private static final String FUNCTION = "java/util/function/Function";
 
-    private Emit() {}
+    private HookCall() {}
 
     /** Pushes one reference. */
     interface Push {

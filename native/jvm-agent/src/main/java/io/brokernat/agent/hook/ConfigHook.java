@@ -14,13 +14,13 @@ import org.objectweb.asm.Opcodes;
  * so its own map is read here, early enough for names that do not resolve. The fields are read, not the methods: those can be
  * overridden, and the object is not complete yet.
  */
-final class LearnHook extends HookPoint {
+final class ConfigHook extends HookPoint {
     private static final String MAP = "java/util/Map";
 
     private final Set<String> fields = new HashSet<>();
     private String owner;
 
-    LearnHook(ClassVisitor next, AtomicInteger found) {
+    ConfigHook(ClassVisitor next, AtomicInteger found) {
         super(next, found);
     }
 
@@ -48,7 +48,7 @@ final class LearnHook extends HookPoint {
             public void visitInsn(int opcode) {
                 if (opcode == Opcodes.RETURN) {
                     pushField(mv, "originals");
-                    Emit.replaceTop(mv, Hook.LEARN, MAP, target -> pushField(target, "values"));
+                    HookCall.replaceTop(mv, Hook.LEARN, MAP, target -> pushField(target, "values"));
                     mv.visitInsn(Opcodes.POP);
                     found();
                 }

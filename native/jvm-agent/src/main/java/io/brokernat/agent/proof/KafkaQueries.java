@@ -34,14 +34,14 @@ import org.apache.kafka.common.errors.InvalidRequestException;
 import org.apache.kafka.common.errors.TimeoutException;
 
 /**
- * What is asked of the brokers, with the real client and the query's own properties. The only class of the proof that links Kafka:
+ * Requests to the brokers, with the real client and the query's own properties. The only class of the proof that links Kafka:
  * it may have to be defined in another class loader ({@link KafkaLoader}), so JDK types alone cross its border.
  *
  * <p>{@code DescribeConfigs} of the broker resource {@code n} is answered by broker {@code n} only: success proves address, TLS,
  * SASL and identity in one stroke. Any other broker says {@code Unexpected broker id, expected M or empty string, but received
  * n}, where {@code M} is who answered.
  */
-public final class KafkaQuestions implements Function<Map<String, Object>, Map<String, Object>> {
+public final class KafkaQueries implements Function<Map<String, Object>, Map<String, Object>> {
     private static final Pattern WRONG_NODE = Pattern.compile("expected (\\d+)\\D.*received (\\d+)");
     // A silent node shall cost less than five seconds, and its answer must not be lost for the others.
     private static final int TOTAL_MS = 4500;
