@@ -81,10 +81,10 @@ test-agent: setup ## the agent alone, by Maven
 	@$(BIN)/python tools/agent_jar.py verify
 
 test-netns: class-data ## network namespaces, nginx, nftables (root)
-	$(PYTEST) -n $(JOBS) -m netns $(PYTEST_ARGS)
+	$(PYTEST) -n $(JOBS) -m "netns and not soak" $(PYTEST_ARGS)
 
 soak: class-data ## kills, full matrices, fuzz: SOAK_SECONDS and SEED bound and repeat a run
-	$(PYTEST) -m soak --soak-seconds=$(SOAK_SECONDS) --seed=$(SEED) $(PYTEST_ARGS)
+	$(PYTEST) -m "soak$(if $(filter-out 0,$(shell id -u)), and not netns)" --soak-seconds=$(SOAK_SECONDS) --seed=$(SEED) $(PYTEST_ARGS)
 
 bench: setup ## paired timings, as ratios
 	$(BIN)/python -m bench

@@ -10,6 +10,8 @@ _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 BROKERS: tuple[str, ...] = tuple(_TABLE["brokers"])
 KAFKA_CLIENTS: tuple[str, ...] = tuple(_TABLE["kafka-clients"]["versions"])
 JAVAS: tuple[int, ...] = tuple(_TABLE["kafka-clients"]["java"])
+GATE_CLIENTS = (KAFKA_CLIENTS[0], "3.4.1", KAFKA_CLIENTS[-1])
+"""Oldest, middle and newest run in `make test`; all of them in `make soak`."""
 PYTHON_CLIENTS: dict[str, list[str]] = _TABLE["python"]
 
 

@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Iterator
 
 import pytest
+from tests.support.warm_cli import WarmCli
 
 from brokernat.doctor import collecting
 from brokernat.doctor.discovering import sweeping
@@ -22,6 +23,13 @@ def loopback_world() -> Iterator[LoopbackWorld]:
     """Three brokers without TLS or login behind a gateway, and one that is reachable as it is."""
     with LoopbackWorld() as world:
         yield world
+
+
+@pytest.fixture(scope="session")
+def warm_cli() -> Iterator[WarmCli]:
+    """Commands that share one JVM of Spark's."""
+    with WarmCli() as running:
+        yield running
 
 
 @pytest.fixture

@@ -9,14 +9,17 @@ from tests.matrix.conftest import HOPELESS, Clients
 from tests.matrix.expectations import RECORDS, ROLES, assert_dialled, assert_healthy
 from tests.matrix.javas import java_binary
 from tests.matrix.programs import Loader, Outcome, Programs, kafka_streams, run
-from tests.versions import KAFKA_CLIENTS
+from tests.versions import GATE_CLIENTS, KAFKA_CLIENTS
 
 from brokernat.testbed import LoopbackWorld, Record, Topic
 
 pytestmark = pytest.mark.integration
 
 
-@pytest.mark.parametrize("version", KAFKA_CLIENTS)
+@pytest.mark.parametrize(
+    "version",
+    [pytest.param(each, marks=() if each in GATE_CLIENTS else pytest.mark.soak) for each in KAFKA_CLIENTS],
+)
 def test_every_role_with_the_map_of_the_jvm(
     version: str, plain: LoopbackWorld, programs: Programs, client_of: Clients
 ) -> None:
@@ -28,7 +31,7 @@ def test_every_role_with_the_map_of_the_jvm(
 @pytest.mark.parametrize(
     ("version", "loader"),
     [
-        ("2.4.1", Loader.CLIENT_MAP),
+        pytest.param("2.4.1", Loader.CLIENT_MAP, marks=pytest.mark.soak),
         pytest.param("4.4.0", Loader.CLIENT_MAP, marks=pytest.mark.soak),
         pytest.param("2.4.1", Loader.REPORTER, marks=pytest.mark.soak),
         ("3.9.2", Loader.REPORTER),
@@ -142,7 +145,7 @@ def test_kafka_streams(
     assert Counter(record.key for record in plain.hq.read(sink)) == {b"key": len(orders)}
 
 
-@pytest.mark.parametrize("java", [11, 25])
+@pytest.mark.parametrize("java", [pytest.param(11, marks=pytest.mark.soak), 25])
 def test_self_attach_on_other_javas(java: int, plain: LoopbackWorld, programs: Programs, client_of: Clients) -> None:
     outcome = programs.exercise("3.9.2", client_of(plain.hq), loader=Loader.REPORTER, java=java_binary(java))
     assert_healthy(outcome, plain.hq)

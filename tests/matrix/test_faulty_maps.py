@@ -23,7 +23,9 @@ def text(rules: Mapping[str, str]) -> str:
     return ",".join(f"{advertised}={reachable}" for advertised, reachable in rules.items())
 
 
-@pytest.mark.parametrize("version", ["2.4.1", pytest.param("3.9.2", marks=pytest.mark.soak), "4.4.0"])
+@pytest.mark.parametrize(
+    "version", [pytest.param("2.4.1", marks=pytest.mark.soak), pytest.param("3.9.2", marks=pytest.mark.soak), "4.4.0"]
+)
 def test_an_unmapped_broker_is_refused_with_the_rule_to_add(
     version: str, plain: LoopbackWorld, programs: Programs, client_of: Clients
 ) -> None:
@@ -81,7 +83,7 @@ def test_brokers_that_no_rule_names_and_that_are_reachable(
         assert set(refusals(outcome.log)) <= set(others)
 
 
-@pytest.mark.parametrize("version", ["3.9.2", "4.4.0"])
+@pytest.mark.parametrize("version", ["3.9.2", pytest.param("4.4.0", marks=pytest.mark.soak)])
 def test_two_swapped_lines(
     version: str, plain: LoopbackWorld, programs: Programs, client_of: Clients, well: Callable[[str], Outcome]
 ) -> None:
@@ -104,7 +106,7 @@ def test_two_swapped_lines(
 
 @pytest.mark.parametrize(
     ("version", "loader"),
-    [("2.4.1", Loader.CLIENT_MAP), ("4.4.0", Loader.REPORTER)],
+    [pytest.param("2.4.1", Loader.CLIENT_MAP, marks=pytest.mark.soak), ("4.4.0", Loader.REPORTER)],
 )
 def test_ipv6(version: str, loader: Loader, strict: LoopbackWorld, programs: Programs, client_of: Clients) -> None:
     broken = client_of(strict.hq, ("admin",), changes=HOPELESS)
@@ -119,6 +121,7 @@ def test_ipv6(version: str, loader: Loader, strict: LoopbackWorld, programs: Pro
     assert SILENT_BROKER not in outcome.log
 
 
+@pytest.mark.soak
 def test_an_unmapped_ipv6_broker_is_refused_with_a_rule_in_brackets(
     strict: LoopbackWorld, programs: Programs, client_of: Clients
 ) -> None:

@@ -19,7 +19,7 @@ SUBJECT_REMOVED = "getSubject is not supported"
     [
         # All others are in the full matrix.
         ("2.4.1", Loader.CLIENT_MAP),
-        ("3.9.2", Loader.JVM_MAP),
+        pytest.param("3.9.2", Loader.JVM_MAP, marks=pytest.mark.soak),
         ("4.4.0", Loader.CLIENT_MAP),
     ],
 )
@@ -31,7 +31,7 @@ def test_tls_verifies_the_original_name(
     assert_dialled(outcome, strict.hq2)
 
 
-@pytest.mark.parametrize("loader", [Loader.JVM_MAP, Loader.CLIENT_MAP])
+@pytest.mark.parametrize("loader", [pytest.param(Loader.JVM_MAP, marks=pytest.mark.soak), Loader.CLIENT_MAP])
 def test_tls_by_the_gateways_address_is_refused(
     loader: Loader, strict: LoopbackWorld, programs: Programs, client_of: Clients
 ) -> None:
@@ -63,10 +63,11 @@ def test_a_name_that_does_not_resolve(strict: LoopbackWorld, programs: Programs,
 @pytest.mark.parametrize(
     ("version", "loader", "java"),
     [
-        ("4.4.0", Loader.REPORTER, None),
+        # The reporter without a login and the newest on Java 17 are in test_clients.py.
+        pytest.param("4.4.0", Loader.REPORTER, None, marks=pytest.mark.soak),
         # The ends of Java as well; what lies between is in the full matrix.
         ("2.4.1", Loader.JVM_MAP, 11),
-        ("3.9.2", Loader.CLIENT_MAP, 25),
+        pytest.param("3.9.2", Loader.CLIENT_MAP, 25, marks=pytest.mark.soak),
         ("4.4.0", Loader.JVM_MAP, 25),
     ],
 )
@@ -87,7 +88,9 @@ def test_sasl_with_a_wrong_password_is_refused(plain: LoopbackWorld, programs: P
     assert "SaslAuthenticationException" in failed["error"]
 
 
-@pytest.mark.parametrize(("version", "loader"), [("3.4.1", Loader.CLIENT_MAP), ("3.4.1", Loader.NONE)])
+@pytest.mark.parametrize(
+    ("version", "loader"), [("3.4.1", Loader.CLIENT_MAP), pytest.param("3.4.1", Loader.NONE, marks=pytest.mark.soak)]
+)
 def test_sasl_on_java_25_needs_a_client_from_3_9_2_on(
     version: str, loader: Loader, plain: LoopbackWorld, programs: Programs, client_of: Clients
 ) -> None:

@@ -1,5 +1,6 @@
 """The notation on random rules and endpoints."""
 
+from collections.abc import Iterator
 from ipaddress import IPv4Network, IPv6Network
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from brokernat.address import AddressMap, Endpoint, Rule, Unmapped, canonical_text, parse_rule
 from brokernat.address.faults import HINTS
+from brokernat.address.pattern import Pattern
 from brokernat.errors import ConfigError, UnmappedEndpointError
 
 pytestmark = pytest.mark.property
@@ -82,13 +84,41 @@ def test_translation_is_total(texts: list[str], endpoint: Endpoint) -> None:
         assert Endpoint.parse(str(found.endpoint)) == found.endpoint
 
 
-@given(st.lists(rule_texts, min_size=2, max_size=4), endpoints)
-def test_a_rule_that_contains_another_matches_all_of_it(texts: list[str], endpoint: Endpoint) -> None:
-    patterns = [parse_rule(text).pattern for text in texts]
-    for outer in patterns:
-        for inner in patterns:
-            if outer.contains(inner) and inner.matches(endpoint):
-                assert outer.matches(endpoint)
+# Patterns of every kind that lie in each other, and endpoints that tell each two of them apart.
+NESTED = [
+    *("hq", "b.hq", "c.b.hq", "10.0.0.1", "10.1.0.0", "[fd00::1]", "*.hq", "*.b.hq", "*.c.b.hq"),
+    *("0.0.0.0/0", "10.0.0.0/8", "10.0.0.0/16", "10.0.0.0/24", "10.0.0.0/31", "10.0.0.1/32", "10.1.0.0/16"),
+    *("::/0", "fd00::/16", "fd00::/127", "fd00::1/128"),
+]
+WITNESSES = [
+    Endpoint(host, port)
+    for host in (
+        *("hq", "a.hq", "b.hq", "a.b.hq", "c.b.hq", "a.c.b.hq", "10.0.0.0", "10.0.0.1", "10.0.0.2", "10.0.1.1"),
+        *("10.1.0.0", "10.1.0.1", "10.2.0.0", "11.0.0.0", "fd00::", "fd00::1", "fd00::2", "fe00::1"),
+    )
+    for port in (1, 9092, 9093)
+]
+
+
+def nested_patterns() -> Iterator[Pattern]:
+    for text in NESTED:
+        if "/" in text:
+            yield parse_rule(f"{text}={text}").pattern
+            continue
+        for port in ("", ":1", ":9092"):
+            yield parse_rule(f"{text}{port}=target{port}").pattern
+
+
+def test_a_rule_contains_another_where_it_matches_all_of_it_and_only_there() -> None:
+    patterns = [(pattern, frozenset(filter(pattern.matches, WITNESSES))) for pattern in nested_patterns()]
+    wrong = [
+        f"{outer} contains {inner}: {outer.contains(inner)}"
+        for outer, by_outer in patterns
+        for inner, by_inner in patterns
+        if outer.contains(inner) != (by_inner <= by_outer)
+    ]
+    assert wrong == []
+    assert sum(outer.contains(inner) for outer, _ in patterns for inner, _ in patterns) > 2 * len(patterns)
 
 
 def kinds_of(text: str) -> list[str]:

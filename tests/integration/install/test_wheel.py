@@ -91,6 +91,7 @@ with LoopbackWorld(hq=ClusterOptions(brokers=1), local=None) as world:
 
 
 @pytest.mark.spark
+@pytest.mark.soak
 def test_the_agent_attaches_itself_on_that_java(installed: Installation) -> None:
     done = replace(installed, environment={**installed.environment, "SPARK_LOCAL_IP": "127.0.0.1"}).run(
         "python", "-c", SELF_ATTACH, json.dumps(SMALL)

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from tests.integration.spark.standalone import SMALL, StandaloneCluster, standalone_cluster
+from tests.support.warm_cli import WarmCli
 
 from brokernat.config import Cluster, Secret
 from brokernat.testbed import LoopbackWorld, Record
@@ -23,6 +24,7 @@ from brokernat.testbed.place import wait_until
 CUSTOMERS = "customer_id,name,segment\n" + "".join(f"c{n},Name {n},retail\n" for n in range(10))
 ORDERS_PER_WRITE = 200
 TIMEOUT = 420
+PROGRAM = (sys.executable, "-m", "brokernat.cli.app")
 
 
 def order(number: int, **more: object) -> bytes:
@@ -47,9 +49,12 @@ class Workplace:
     world: LoopbackWorld
     folder: Path
     topic: str
+    warm_cli: WarmCli
     pipeline: dict[str, Any] = field(default_factory=dict)
     client: dict[str, dict[str, str]] = field(default_factory=dict)
     """More properties of Kafka's client, by cluster."""
+    rules: dict[str, list[str]] = field(default_factory=dict)
+    """An address map in place of the right one, by cluster."""
 
     def __post_init__(self) -> None:
         self.pipeline = {
@@ -119,14 +124,22 @@ class Workplace:
         clusters = {name: cluster_section(c.cluster) for name, c in self.world.clusters.items()}
         for name, properties in self.client.items():
             clusters[name]["client"] |= properties
+        for name, rules in self.rules.items():
+            clusters[name]["address_map"] = rules
         file = self.folder / "brokernat.yaml"
         file.write_text(json.dumps({"clusters": clusters, "pipelines": {"tags": self.pipeline}}))
-        program = [sys.executable, "-m", "brokernat.cli.app", "pipeline", command, "tags", "--config", str(file)]
         small = ["--master", "local[2,4]", *(word for item in SMALL.items() for word in ("--conf", "=".join(item)))]
-        return [*program, *small, *more]
+        return ["pipeline", command, "tags", "--config", str(file), *small, *more]
 
     def run(self, command: str, *more: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-        words = self.words(command, *more)
+        """A command on the JVM that all tests share."""
+        ended = self.warm_cli.run(self.words(command, *more))
+        assert ended.returncode == code, ended.stdout + ended.stderr
+        return ended
+
+    def run_alone(self, command: str, *more: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+        """A command in a process of its own."""
+        words = [*PROGRAM, *self.words(command, *more)]
         ended = subprocess.run(words, capture_output=True, text=True, timeout=TIMEOUT, check=False)
         assert ended.returncode == code, ended.stdout + ended.stderr
         return ended
@@ -142,7 +155,7 @@ class Workplace:
         log = self.folder / "run.log"
         with log.open("ab") as output:
             process = subprocess.Popen(
-                self.words("run", *more),
+                [*PROGRAM, *self.words("run", *more)],
                 stdout=output,
                 stderr=output,
                 start_new_session=True,
@@ -194,7 +207,7 @@ def standalone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandaloneC
 
 
 @pytest.fixture
-def workplace(loopback_world: LoopbackWorld, tmp_path: Path, topic_name: str) -> Workplace:
-    place = Workplace(loopback_world, tmp_path, topic_name)
+def workplace(loopback_world: LoopbackWorld, tmp_path: Path, topic_name: str, warm_cli: WarmCli) -> Workplace:
+    place = Workplace(loopback_world, tmp_path, topic_name, warm_cli)
     place.create_topics()
     return place

@@ -125,6 +125,17 @@ def test_a_tag_that_is_too_large_stops_the_run_and_is_named(workplace: Workplace
     assert sum(batch["tags"] for batch in workplace.drain()) == 6
 
 
+def test_a_pipeline_with_swapped_lines_does_not_start(workplace: Workplace) -> None:
+    one, other, third = workplace.world.hq.plan.brokers
+    leads = ((one, other), (other, one), (third, third))
+    workplace.rules["hq"] = [f"{told.advertised} = {dialled.reachable}" for told, dialled in leads]
+    workplace.write([order(1)])
+    ended = workplace.run("run", "--once", code=5)
+    assert "the rule for node 1 leads to node 2" in ended.stderr
+    assert workplace.offsets() == (-1, -1)
+    assert workplace.read_tags() == []
+
+
 def test_check_reports_everything_at_once(workplace: Workplace) -> None:
     workplace.pipeline["sink"] |= {"topic": "not-there", "dead_letters": "not-there-either"}
     workplace.customers(CUSTOMERS + "c3,Again,retail\n")

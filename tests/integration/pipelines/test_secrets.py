@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from tests.integration.pipelines.conftest import Workplace, order
 from tests.integration.spark.standalone import StandaloneCluster
+from tests.support.warm_cli import WarmCli
 
 from brokernat.testbed import ClusterOptions, LoopbackWorld, Protocol
 
@@ -26,10 +27,10 @@ PAGES = ("environment", "jobs", "stages", "allexecutors", "sql?details=true&leng
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[Workplace]:
+def place(tmp_path: Path, warm_cli: WarmCli) -> Iterator[Workplace]:
     options = ClusterOptions(brokers=1, protocol=Protocol.SASL_PLAINTEXT, password=CANARY)
     with LoopbackWorld(hq=options, local=options) as world:
-        place = Workplace(world, tmp_path, "orders")
+        place = Workplace(world, tmp_path, "orders", warm_cli)
         place.create_topics()
         yield place
 
@@ -71,7 +72,7 @@ def test_a_password_is_nowhere_but_in_its_file(
         assert run.process.wait(60) == 143, run.log.read_text()
     # An error on the way shows no secret either.
     place.customers("customer_id,name\nc1,a\nc1,b\n")
-    failed = place.run("run", "--once", code=2)
+    failed = place.run_alone("run", "--once", code=2)
 
     folders = (place.folder, standalone.directory)
     read = [path for folder in folders for path in folder.rglob("*") if path.is_file() and path != secret]

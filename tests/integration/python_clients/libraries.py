@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.matrix.traffic import Traffic
 
 from brokernat.jvm.cache import create_directory, locked
@@ -91,6 +92,13 @@ KAFKA_PYTHON_2 = Library("kafka-python 2", "kafka-python", LOCK)
 KAFKA_PYTHON_3 = Library("kafka-python 3", "kafka-python")
 AIOKAFKA = Library("aiokafka", "aiokafka")
 LIBRARIES = (KAFKA_PYTHON_2, KAFKA_PYTHON_3, AIOKAFKA)
+NEWEST_IN_THE_GATE = pytest.mark.parametrize(
+    "library",
+    [pytest.param(KAFKA_PYTHON_2, marks=pytest.mark.soak), KAFKA_PYTHON_3, AIOKAFKA],
+    indirect=True,
+    ids=lambda library: library.name.replace(" ", "-"),
+)
+"""For what the maps' own code decides, which all versions of a library share."""
 
 
 def installed(lock: Path) -> Path:

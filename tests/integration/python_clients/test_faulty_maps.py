@@ -2,11 +2,11 @@
 
 import pytest
 from tests.integration.python_clients.conftest import Orders
-from tests.integration.python_clients.libraries import Library
+from tests.integration.python_clients.libraries import NEWEST_IN_THE_GATE, Library
 
 from brokernat.testbed import LoopbackWorld
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, NEWEST_IN_THE_GATE]
 
 
 def _elsewhere(order: Orders, world: LoopbackWorld, unmapped: str, **conf: object) -> dict[str, object]:

@@ -3,7 +3,7 @@
 import pytest
 from tests.integration.python_clients.conftest import Orders
 from tests.integration.python_clients.expectations import ROLES, assert_dialled, assert_healthy, bootstrap_by_name
-from tests.integration.python_clients.libraries import KAFKA_PYTHON_2, Library
+from tests.integration.python_clients.libraries import KAFKA_PYTHON_2, NEWEST_IN_THE_GATE, Library
 
 from brokernat.testbed import LoopbackWorld
 
@@ -33,6 +33,7 @@ def test_tls_verifies_the_original_name(library: Library, strict: LoopbackWorld,
     assert_dialled(outcome, strict.hq)
 
 
+@NEWEST_IN_THE_GATE
 def test_tls_by_the_gateways_address_is_refused(library: Library, strict: LoopbackWorld, order: Orders) -> None:
     """The control: verification is on, so a bootstrap address that is not in the certificate must fail."""
     conf = {"request_timeout_ms": 4000} | ({"bootstrap_timeout_ms": 4000} if library.name == "kafka-python 3" else {})

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.integration.pipelines.conftest import Workplace, order
 from tests.support.cluster_admin import delete_topics
+from tests.support.warm_cli import WarmCli
 
 from brokernat.testbed import LoopbackWorld
 
@@ -22,10 +23,14 @@ def tag(records):
 
 @pytest.fixture
 def workplace(
-    loopback_world: LoopbackWorld, tmp_path: Path, topic_name: str, monkeypatch: pytest.MonkeyPatch
+    loopback_world: LoopbackWorld,
+    tmp_path: Path,
+    topic_name: str,
+    warm_cli: WarmCli,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Workplace:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    place = Workplace(loopback_world, tmp_path, topic_name)
+    place = Workplace(loopback_world, tmp_path, topic_name, warm_cli)
     place.create_topics()
     return place
 

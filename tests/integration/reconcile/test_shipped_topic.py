@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from tests.integration.pipelines.conftest import cluster_section
 from tests.integration.spark.standalone import defaults_in
+from tests.support.warm_cli import WarmCli
 
 from brokernat.testbed import LoopbackWorld, Record
 
@@ -21,17 +21,18 @@ def shipped(source: str, *numbers: int) -> list[Record]:
     return [Record(b"line", headers=(("brokernat-seq", f"{source}/{number}".encode()),)) for number in numbers]
 
 
-def reconcile(world: LoopbackWorld, folder: Path, topic: str, *more: str) -> subprocess.CompletedProcess[str]:
+def reconcile(
+    cli: WarmCli, world: LoopbackWorld, folder: Path, topic: str, *more: str
+) -> subprocess.CompletedProcess[str]:
     file = folder / "brokernat.yaml"
     file.write_text(json.dumps({"clusters": {"hq": cluster_section(world.hq.cluster)}}))
     words = ["pipeline", "reconcile", "--cluster", "hq", "--topic", topic, "--config", str(file)]
-    program = [sys.executable, "-m", "brokernat.cli.app", *words, "--master", "local[2]", *more]
     environ = {**os.environ, "XDG_STATE_HOME": str(folder), **defaults_in(folder / "conf")}
-    return subprocess.run(program, env=environ, capture_output=True, text=True, timeout=240, check=False)
+    return cli.run([*words, "--master", "local[2]", *more], environ)
 
 
 def test_gaps_duplicates_and_strangers_are_told_by_source(
-    loopback_world: LoopbackWorld, tmp_path: Path, topic_name: str
+    loopback_world: LoopbackWorld, tmp_path: Path, topic_name: str, warm_cli: WarmCli
 ) -> None:
     loopback_world.hq.create_topic(topic_name)
     whole = shipped("web-1", *range(1, 41))
@@ -39,7 +40,7 @@ def test_gaps_duplicates_and_strangers_are_told_by_source(
     strangers = [Record(b"no header"), Record(b"a broken one", headers=(("brokernat-seq", b"web-1"),))]
     loopback_world.hq.write(topic_name, [*whole, *torn, *strangers])
 
-    done = reconcile(loopback_world, tmp_path, topic_name, "--format", "json", "--reached", "web-2/10")
+    done = reconcile(warm_cli, loopback_world, tmp_path, topic_name, "--format", "json", "--reached", "web-2/10")
 
     assert done.returncode == 6, done.stderr
     found = json.loads(done.stdout)

@@ -30,7 +30,7 @@ def with_spark_submit() -> str:
     return str(command)
 
 
-@pytest.mark.parametrize("command", [with_python, with_spark_submit])
+@pytest.mark.parametrize("command", [pytest.param(with_python, marks=pytest.mark.soak), with_spark_submit])
 def test_the_existing_job_reads_headquarters_and_writes_locally(
     command: Callable[[], str], loopback_world: LoopbackWorld, topic_name: str, tmp_path: Path
 ) -> None:

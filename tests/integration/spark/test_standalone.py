@@ -55,6 +55,7 @@ def test_each_executor_shows_the_map_and_the_job_runs(
     assert written(f"{orders}-stream") == VALUES
 
 
+@pytest.mark.soak
 def test_an_executor_that_cannot_attach_is_named(
     cluster: StandaloneCluster, driver: Driver, loopback_world: LoopbackWorld
 ) -> None:

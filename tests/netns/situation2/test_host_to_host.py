@@ -52,6 +52,7 @@ def test_without_the_agent_the_same_program_dials_what_hq_advertises(world: Netn
     assert re.search(r"Error connecting to node 192\.168\.1\.2[345]:9092", outcome.log), outcome.log[-4000:]
 
 
+@pytest.mark.soak
 def test_the_spark_job_reads_brokers_of_2_4_1_by_a_rule_for_each_host(
     world: NetnsWorld, spark: SparkPlace, tmp_path: Path
 ) -> None:

@@ -10,7 +10,7 @@ from tests.netns.spark.spark_place import SparkPlace, refused_to_second_worker
 
 from brokernat.testbed import NetnsWorld
 
-pytestmark = pytest.mark.netns
+pytestmark = [pytest.mark.netns, pytest.mark.soak]
 
 FINDINGS = 5
 

@@ -11,7 +11,7 @@ from tests.support.faults import Faults
 
 from brokernat.testbed import NetnsWorld
 
-pytestmark = pytest.mark.netns
+pytestmark = [pytest.mark.netns, pytest.mark.soak]
 
 PERCENT = 5
 

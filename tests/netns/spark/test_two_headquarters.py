@@ -8,7 +8,7 @@ from tests.netns.spark.two_headquarters import assert_no_record_crosses_over
 
 from brokernat.testbed import NetnsWorld
 
-pytestmark = pytest.mark.netns
+pytestmark = [pytest.mark.netns, pytest.mark.soak]
 
 
 def test_one_application_reads_both_and_no_record_crosses_over(

@@ -54,6 +54,7 @@ def test_executor_leader_and_gateway_die_in_one_run_with_hq_as_source_and_sink(s
     played.assert_duplicates_are_of_open_batches(delivery)
 
 
+@pytest.mark.soak
 def test_the_driver_dies_between_offset_log_and_commit_log(stage: Stage) -> None:
     played = new_round(stage, random.Random(1))
 

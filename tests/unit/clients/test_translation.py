@@ -91,6 +91,14 @@ def test_a_secret_is_in_no_message() -> None:
     assert "hidden" not in repr(caught.value.problems)
 
 
+def test_a_property_that_is_secret_by_its_name_is_in_no_message() -> None:
+    """As in a cluster that a program makes, or a file that holds the password itself."""
+    table = Table("library 1", {"sasl.username": As("user"), "sasl.password": As("secret", integer)})
+    with pytest.raises(ConfigError, match=r"`sasl\.password` must be a whole number") as caught:
+        translated(cluster(sasl_username="app", sasl_password="hidden"), table)
+    assert "hidden" not in caught.value.report()
+
+
 def test_logins_and_stores_are_taken_apart_first() -> None:
     assert kinds(cluster(sasl_jaas_config="nothing", ssl_keystore_location="k.jks")) == ["login-module", "store-format"]
 

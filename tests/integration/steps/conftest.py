@@ -1,4 +1,4 @@
-"""One small Spark without Kafka, and records made by hand."""
+"""The steps of a pipeline on one small Spark without Kafka, and records made by hand."""
 
 from __future__ import annotations
 
