@@ -19,6 +19,7 @@ from pathlib import Path
 from brokernat.errors import ConfigError, Problem
 
 _DENIED = {errno.EACCES, errno.EPERM, errno.EROFS}
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _TEMPORARY = "TMPDIR"
 CACHE_VARIABLE, STATE_VARIABLE = "XDG_CACHE_HOME", "XDG_STATE_HOME"
 
@@ -56,6 +57,28 @@ def writing(path: str | os.PathLike[str], purpose: str = "", *, moved_by: str | 
     except OSError as error:
         hint = _hint(error, "write there", moved_by)
         raise _refused("unwritable", path, purpose, _reason(error, path), hint) from None
+
+
+def expanded_home(name: str) -> Path:
+    """A path with its `~` replaced.
+
+    Raises:
+        ConfigError: this user has no home, or there is no such user.
+    """
+    try:
+        return Path(name).expanduser()
+    except RuntimeError:
+        message = f"`{name}` begins with a home that this machine does not know"
+        raise ConfigError(Problem("home-unknown", message, "set HOME, or write the whole path")) from None
+
+
+def refused_path(error: OSError) -> ConfigError | None:
+    """For the end of a program: what to say of an OSError that nobody took for one of a path; None for a bug."""
+    if error.errno not in _DENIED | _NO_ROOM or not isinstance(error.filename, str):
+        return None
+    hint = _hint(error, "use it", None)
+    message = f"`{error.filename}` cannot be used: {_reason(error, error.filename)}"
+    return ConfigError(Problem("path-unusable", message, hint))
 
 
 def cache_dir() -> Path:

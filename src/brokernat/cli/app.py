@@ -22,6 +22,7 @@ from brokernat.cli.error_reports import internal_report, usage_report
 from brokernat.cli.examples import with_examples
 from brokernat.cli.options import Group
 from brokernat.errors import BrokernatError
+from brokernat.paths import refused_path
 
 _ENDPOINTS = re.compile(r"[^\s=/]+:\d+(?:,[^\s=/]+:\d+)*")
 _COMPLETION = """\b
@@ -113,6 +114,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return exit_codes.INTERRUPTED
     except console.ReaderGoneError:
         return exit_codes.READER_GONE
+    except OSError as error:
+        refusal = refused_path(error)
+        console.report(internal_report(error) if refusal is None else refusal.report())
+        return exit_codes.INTERNAL if refusal is None else refusal.exit_code
     except Exception as error:  # noqa: BLE001 - the last resort of the program
         console.report(internal_report(error))
         return exit_codes.INTERNAL

@@ -7,12 +7,12 @@ from pathlib import Path
 import click
 
 from brokernat.cli import console
-from brokernat.cli.options import format_option
+from brokernat.cli.options import PATH, format_option
 from brokernat.plurals import counted
 
 
 @click.command()
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, readable=False))
+@click.argument("folder", metavar="DIR", type=PATH)
 @click.option("--extra", "extras", multiple=True, metavar="NAME", help="Include this extra; default: all that are "
               "installed here. Repeatable.")  # fmt: skip
 @click.option("--verify", "only_verify", is_flag=True, help="Compare the files of DIR with its SHA256SUMS.")

@@ -7,7 +7,8 @@ command that only needs a map does not resolve the secrets of the file, because 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
@@ -18,7 +19,7 @@ from click.core import ParameterSource
 
 from brokernat.address import AddressMap
 from brokernat.cli.error_reports import HintedUsageError
-from brokernat.cli.options import CONFIG_VARIABLE, DEFAULT_FILE, config_option
+from brokernat.cli.options import CONFIG_VARIABLE, DEFAULT_FILE, PATH, config_option
 from brokernat.config import Cluster, Config
 from brokernat.errors import ConfigError, Location, Problem
 from brokernat.render import Subject
@@ -82,8 +83,15 @@ def load_config(config_file: Path, *, resolve_secrets: bool = True) -> Config:
     """
     from brokernat.config import load
 
-    try:
+    with config_origin_named(config_file):
         return load(config_file, resolve_secrets=resolve_secrets)
+
+
+@contextmanager
+def config_origin_named(config_file: Path) -> Iterator[None]:
+    """An error about the file itself names where its name came from."""
+    try:
+        yield
     except ConfigError as error:
         named = f"`{config_file}`"
         message = f"{named} ({config_origin()})"
@@ -181,9 +189,7 @@ def map_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @config_option
     @click.option("--cluster", metavar="NAME", help="Use the map of this cluster of the file.")
     @click.option("--rule", "rules", metavar="RULE", multiple=True, help="A rule `advertised = reachable`; repeatable.")
-    @click.option(
-        "--file", metavar="FILE", type=click.Path(path_type=Path), help="A rules file with one rule per line."
-    )
+    @click.option("--file", metavar="FILE", type=PATH, help="A rules file with one rule per line.")
     @wraps(command)
     def with_source(
         config_file: Path, cluster: str | None, rules: tuple[str, ...], file: Path | None, **others: Any

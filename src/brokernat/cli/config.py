@@ -9,10 +9,11 @@ from typing import Any
 import click
 
 from brokernat.cli import console, exit_codes
-from brokernat.cli.clusters import config_origin, load_config
+from brokernat.cli.clusters import config_origin_named, load_config
 from brokernat.cli.options import Group, config_option, fail_on_option, format_option
 from brokernat.config import Config
 from brokernat.errors import ConfigError, Problem
+from brokernat.paths import writing
 from brokernat.plurals import counted
 
 
@@ -21,17 +22,13 @@ from brokernat.plurals import counted
 def init(config_file: Path) -> None:
     """Write a commented brokernat.yaml, never over an existing one."""
     text = files("brokernat.config").joinpath("starter.yaml").read_text("utf-8")
-    try:
-        with config_file.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        hint = "name another file with `--config FILE`, or move this one away"
-        raise ConfigError(
-            Problem("file-exists", f"`{config_file}` ({config_origin()}) exists and is not overwritten", hint)
-        ) from None
-    except OSError as error:
-        message = f"`{config_file}` ({config_origin()}) cannot be written: {error.strerror}"
-        raise ConfigError(Problem("file-unwritable", message)) from None
+    with config_origin_named(config_file), writing(config_file, moved_by="`--config FILE`"):
+        try:
+            with config_file.open("x", encoding="utf-8") as file:
+                file.write(text)
+        except FileExistsError:
+            hint = "name another file with `--config FILE`, or move this one away"
+            raise ConfigError(Problem("file-exists", f"`{config_file}` exists and is not overwritten", hint)) from None
     console.data(str(config_file))
     console.note("edit it, then run `brokernat config check`")
 

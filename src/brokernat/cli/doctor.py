@@ -24,13 +24,14 @@ from brokernat.cli import console, exit_codes
 from brokernat.cli.clusters import chosen_cluster, cluster_options
 from brokernat.cli.error_reports import require_extra
 from brokernat.cli.files import is_regular_or_new, require_writable_place, write_atomically
-from brokernat.cli.options import SECONDS, fail_on_option, format_option, token_command_option
+from brokernat.cli.options import PATH, SECONDS, fail_on_option, format_option, token_command_option
 from brokernat.cli.spark import executor_options, with_executors, with_spark
 from brokernat.config import Cluster
 from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.runner import Diagnosis
 from brokernat.doctor.suppressing import Suppression
 from brokernat.errors import ConfigError, NothingReachableError, Problem
+from brokernat.paths import reading
 
 _LONGEST_NAME = 2**15 - 1
 _PAGE_BEGINS = re.compile(rb"(?s).{0,900}<meta name=\"generator\" content=\"brokernat ")
@@ -72,11 +73,8 @@ def _replaceable(file: Path | None, begins: re.Pattern[bytes], what: str) -> Pat
         return None
     require_writable_place(file)
     if is_regular_or_new(file) and file.exists():
-        try:
-            with file.open("rb") as opened:
-                beginning = opened.read(_HEAD_SIZE)
-        except OSError as error:
-            raise ConfigError(Problem("file-unreadable", f"`{file}` cannot be read: {error.strerror}")) from None
+        with reading(file), file.open("rb") as opened:
+            beginning = opened.read(_HEAD_SIZE)
         if beginning.strip() and not begins.match(beginning):
             message = f"`{file}` exists, is not {what}, and is not overwritten"
             raise ConfigError(Problem("file-exists", message, "name another file"))
@@ -113,14 +111,14 @@ def _report_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--html",
             metavar="FILE",
-            type=click.Path(path_type=Path),
+            type=PATH,
             callback=_html_file,
             help="Also write the report as one HTML page.",
         ),
         click.option(
             "--save",
             metavar="FILE",
-            type=click.Path(path_type=Path),
+            type=PATH,
             callback=_evidence_file,
             help="Write the evidence to a file, without secrets.",
         ),
@@ -133,15 +131,13 @@ def _report_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @cluster_options
 @click.option("--map", "rules", metavar="RULES", help="Address map for the bootstrap servers, or `file:/path`.")
 @click.option("--timeout", type=SECONDS, default=15, show_default=True, help="Seconds for all probes.")
-@click.option(
-    "--from", "source", metavar="FILE", type=click.Path(path_type=Path), help="Report on evidence that --save wrote."
-)
+@click.option("--from", "source", metavar="FILE", type=PATH, help="Report on evidence that --save wrote.")
 @click.option(
     "--server-properties",
     "broker_files",
     metavar="FILE",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="A broker's server.properties or a compose file; repeatable. Without a cluster nothing is probed.",
 )
 @click.option(
@@ -302,15 +298,11 @@ def read_evidence(file: Path) -> Evidence:
     """
     from brokernat.doctor.evidence import from_json
 
-    try:
-        with file.open("rb") as opened:
-            data = opened.read(_LARGEST_EVIDENCE + 1)
+    with reading(file), file.open("rb") as opened:
+        data = opened.read(_LARGEST_EVIDENCE + 1)
         if len(data) > _LARGEST_EVIDENCE:
             raise ConfigError(Problem("file-unreadable", f"`{file}` is larger than 256 MiB, which evidence never is"))
         text = data.decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise ConfigError(Problem("file-unreadable", f"`{file}` cannot be read: {reason}")) from None
     return from_json(text, str(file))
 
 

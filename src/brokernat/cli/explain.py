@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import io
 import sys
+import zlib
 from pathlib import Path
 from typing import IO, cast
 
@@ -18,6 +19,7 @@ from brokernat.cli import console, exit_codes
 from brokernat.cli.options import format_option
 from brokernat.doctor.explaining.log import Account
 from brokernat.errors import ConfigError, Problem
+from brokernat.paths import reading
 from brokernat.plurals import counted
 
 _STDIN = "-"
@@ -72,12 +74,12 @@ def _told(found: Account, output: str) -> int:
 
 
 def _read(file: Path) -> Account:
-    try:
-        with _opened(file) as binary:
-            return _account(binary)
-    except (OSError, EOFError) as error:
-        reason = getattr(error, "strerror", None) or "it is damaged"
-        raise ConfigError(Problem("file-unreadable", f"`{file}` cannot be read: {reason}")) from None
+    with reading(file):
+        try:
+            with _opened(file) as binary:
+                return _account(binary)
+        except (EOFError, gzip.BadGzipFile, zlib.error):
+            raise ConfigError(Problem("file-unreadable", f"`{file}` cannot be read: it is damaged")) from None
 
 
 def _opened(file: Path) -> IO[bytes]:

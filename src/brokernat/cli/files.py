@@ -23,7 +23,9 @@ import click
 
 from brokernat import durable
 from brokernat.cli import console
+from brokernat.cli.options import PATH
 from brokernat.errors import ConfigError, Problem
+from brokernat.paths import reading
 
 _BOM = "\ufeff"
 _DEVICES = ("/dev/", "/proc/")
@@ -138,15 +140,13 @@ def read_text(file: Path) -> str | None:
     Raises:
         ConfigError: it cannot be read.
     """
-    try:
+    with reading(file):
         if not is_regular_or_new(file):
             raise ConfigError(Problem("file-unreadable", f"`{file}` is not a regular file and cannot be updated"))
-        return file.read_bytes().decode("utf-8")
-    except FileNotFoundError:
-        return None
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise ConfigError(Problem("file-unreadable", f"`{file}` cannot be read: {reason}")) from None
+        try:
+            return file.read_bytes().decode("utf-8")
+        except FileNotFoundError:
+            return None
 
 
 def edit_file(file: Path, edit: Callable[[str | None], str], *, yes: bool) -> None:
@@ -201,7 +201,7 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
         "--output",
         "file",
         metavar="FILE",
-        type=click.Path(path_type=Path),
+        type=PATH,
         callback=_none_for_stdout,
         help="Write to this file instead of stdout (`-`).",
     )(command)

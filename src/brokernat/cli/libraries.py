@@ -9,13 +9,13 @@ import click
 
 from brokernat import durable
 from brokernat.cli import console
-from brokernat.cli.options import format_option
-from brokernat.errors import ConfigError, Problem
+from brokernat.cli.options import PATH, format_option
+from brokernat.paths import writing
 
 
 @click.command()
 @click.option("--path", "show_path", is_flag=True, help="Print the jar's path (the default).")
-@click.option("--copy-to", metavar="DIR", type=click.Path(path_type=Path), help="Copy the jar into a folder.")
+@click.option("--copy-to", metavar="DIR", type=PATH, help="Copy the jar into a folder.")
 @format_option
 def agent(show_path: bool, copy_to: Path | None, output: str) -> None:
     """Print the path of the Java agent, or copy it.
@@ -37,7 +37,7 @@ def agent(show_path: bool, copy_to: Path | None, output: str) -> None:
 
 @click.command()
 @click.option("--path", "show_path", is_flag=True, help="Print the library's path (the default).")
-@click.option("--copy-to", metavar="DIR", type=click.Path(path_type=Path), help="Copy the library into a folder.")
+@click.option("--copy-to", metavar="DIR", type=PATH, help="Copy the library into a folder.")
 @click.option("--preload", is_flag=True, help="Use the library for LD_PRELOAD instead of the plug-in.")
 @format_option
 def plugin(show_path: bool, copy_to: Path | None, preload: bool, output: str) -> None:
@@ -91,10 +91,8 @@ def copy_into(folder: Path, file: Path) -> Path:
     """
     target = folder / file.name
     partial = target.with_name(f"{file.name}.partial")
-    try:
+    with writing(target, moved_by="`--copy-to DIR`"):
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, partial)
         durable.exchange(partial, target)
-    except OSError as error:
-        raise ConfigError(Problem("file-unwritable", f"`{target}` cannot be written: {error.strerror}")) from None
     return target

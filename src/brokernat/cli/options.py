@@ -20,6 +20,9 @@ class _Seconds(click.FloatRange):
         return self.fail(f"`{value}` is not a number of seconds", param, ctx) if math.isnan(seconds) else seconds
 
 
+PATH: Final = click.Path(path_type=Path, readable=False)
+"""Any path: whoever opens it says what is wrong with it."""
+
 DEFAULT_FILE: Final = "brokernat.yaml"
 SECONDS: Final = _Seconds(1, 600)
 """For options that bound the time of probes."""
@@ -30,7 +33,7 @@ config_option = click.option(
     "--config",
     "config_file",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=PATH,
     default=DEFAULT_FILE,
     envvar=CONFIG_VARIABLE,
     show_default=True,

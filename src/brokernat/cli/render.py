@@ -19,7 +19,7 @@ from brokernat.address import Endpoint
 from brokernat.cli import console
 from brokernat.cli.clusters import cluster_option, mapped_cluster, render_subject
 from brokernat.cli.files import output_options, write_output
-from brokernat.cli.options import DEFAULT_FILE, Group, config_option
+from brokernat.cli.options import DEFAULT_FILE, PATH, Group, config_option
 from brokernat.render.listeners_plan import ListenersPlan
 
 _agent_path_option = click.option(
@@ -155,7 +155,7 @@ def plan_options(command: Callable[..., Any]) -> Callable[..., Any]:
     "--from",
     "seen",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Take node ids from the evidence of doctor --save.",
 )
 @click.option("--node", "node_id", type=int, metavar="ID", help="Write only this node.")

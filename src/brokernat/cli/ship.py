@@ -16,7 +16,7 @@ from click.core import ParameterSource
 
 from brokernat.cli import console, exit_codes
 from brokernat.cli.clusters import load_config
-from brokernat.cli.options import config_option, format_option
+from brokernat.cli.options import PATH, config_option, format_option
 from brokernat.cli.signals import stop_at_signals
 from brokernat.config.sizes import size_in_bytes
 from brokernat.shipping.shipment import Shipment
@@ -38,7 +38,6 @@ class _Size(click.ParamType[int]):
 
 
 # Whether it can be read is the spool's to report.
-_FOLDER = click.Path(path_type=Path, readable=False)
 _REDIRECT = click.option("--redirect", is_flag=True, help="Send what the spool holds to this topic, although it was "
                          "taken for another.")  # fmt: skip
 
@@ -54,7 +53,7 @@ class _ShipGroup(click.Group):
 @config_option
 @click.option("--cluster", "cluster_name", metavar="NAME", help="The cluster to ship to.")
 @click.option("--topic", help="The topic to ship to.")
-@click.option("--spool", metavar="DIR", type=_FOLDER, help="The folder on a local disk where records wait.")
+@click.option("--spool", metavar="DIR", type=PATH, help="The folder on a local disk where records wait.")
 @click.option("--max-spool", type=_Size(), default="1G", show_default=True, help="The largest size of the spool.")
 @click.option("--file", "files", metavar="PATTERN", multiple=True, help="A file, a folder or a pattern; repeatable.")
 @click.option("--stdin", is_flag=True, help="Send the lines of standard input.")
@@ -125,7 +124,7 @@ def _file_of_group(group: click.Context) -> Path | None:
 
 
 @ship.command()
-@click.option("--spool", metavar="DIR", type=_FOLDER, required=True, help="The spool's folder.")
+@click.option("--spool", metavar="DIR", type=PATH, required=True, help="The spool's folder.")
 @format_option
 def status(spool: Path, output: str) -> None:
     """Print what a spool has accepted, what waits in it, and why.

@@ -17,6 +17,7 @@ from brokernat.address.rules import needs_node_id
 from brokernat.config.problems import Fault, faults
 from brokernat.config.sizes import size_in_bytes
 from brokernat.errors import ConfigError, Problem
+from brokernat.paths import expanded_home
 
 _TOPIC = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}", re.ASCII)  # org.apache.kafka.common.internals.Topic
 _FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
@@ -77,7 +78,7 @@ def _rule(value: object) -> Rule:
 def _located(value: str, info: ValidationInfo) -> str:
     """A path without a scheme is relative to the folder of the file."""
     folder: Path | None = (info.context or {}).get("folder")
-    return value if folder is None or "://" in value else str(folder / Path(value).expanduser())
+    return value if folder is None or "://" in value else str(folder / expanded_home(value))
 
 
 def _size(value: object) -> object:

@@ -23,6 +23,7 @@ from brokernat.config.model import ClusterSection, ConfigFile, Pipeline, Shippin
 from brokernat.config.problems import did_you_mean, translate
 from brokernat.config.secrets import References
 from brokernat.errors import ConfigError, Location, Problem
+from brokernat.paths import reading
 
 DEFAULT_FILE = "brokernat.yaml"
 
@@ -90,15 +91,16 @@ def read_document(path: str | Path) -> Document:
         ConfigError: the file is missing, unreadable, not UTF-8, or not YAML.
     """
     source = str(path)
+    with reading(source, moved_by="`--config FILE` or BROKERNAT_CONFIG"):
+        try:
+            data = Path(path).read_bytes()
+        except FileNotFoundError:
+            hint = "write one with `brokernat init`, or name another with `--config FILE` or BROKERNAT_CONFIG"
+            raise ConfigError(Problem("file-missing", f"there is no file `{source}`", hint)) from None
     try:
-        text = Path(path).read_bytes().decode("utf-8-sig")
-    except FileNotFoundError:
-        hint = "write one with `brokernat init`, or name another with `--config FILE` or BROKERNAT_CONFIG"
-        raise ConfigError(Problem("file-missing", f"there is no file `{source}`", hint)) from None
-    except OSError as error:
-        raise ConfigError(Problem("file-unreadable", f"`{source}` cannot be read: {error.strerror}")) from None
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = Path(path).read_bytes().count(b"\n", 0, error.start) + 1
+        line = data.count(b"\n", 0, error.start) + 1
         problem = Problem("not-utf8", "the file is not UTF-8 text", "save it as UTF-8", Location(source, line))
         raise ConfigError(problem) from None
     return parse_document(text, source)

@@ -18,6 +18,7 @@ from typing import NoReturn
 
 from brokernat.config.problems import did_you_mean
 from brokernat.errors import ConfigError, Problem
+from brokernat.paths import expanded_home, reading
 
 _REFERENCE = re.compile(r"\$\$\{|\$\{([^}]*)\}|\$\{")
 _SOURCES = ("env", "file")
@@ -167,12 +168,11 @@ class References:
             raise _problem("env-missing", f"the environment variable `{name}` is not set", hint) from None
 
     def _from_file(self, name: str) -> str:
-        path = self.folder / Path(name).expanduser()
+        path = self.folder / expanded_home(name)
+        with reading(path, "the file"):
+            data = path.read_bytes()
         try:
-            return path.read_bytes().decode("utf-8-sig").removesuffix("\n").removesuffix("\r")
-        except OSError as error:
-            reason = error.strerror or type(error).__name__
-            raise _problem("file-unreadable", f"the file `{path}` cannot be read: {reason}", None) from None
+            return data.decode("utf-8-sig").removesuffix("\n").removesuffix("\r")
         except UnicodeDecodeError:
             raise _problem("file-not-text", f"the file `{path}` is not UTF-8 text", None) from None
 

@@ -24,6 +24,7 @@ from brokernat.clients.spark.releases import numbers
 from brokernat.config import Cluster
 from brokernat.errors import ConfigError, MissingToolError, Problem
 from brokernat.pipelines.root_cause import root_cause
+from brokernat.pipelines.state import log_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -104,11 +105,12 @@ def start_session(
     environment.installed_spark()
     from pyspark.sql import SparkSession
 
-    folder.mkdir(parents=True, exist_ok=True)
     # PySpark prints a JSON object for each refused plan, before the exception that says the same.
     logging.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL + 1)
     log4j = folder / LOG4J
-    log4j.write_text(_LOG4J.format(folder=folder, file=SPARK_LOG))
+    with log_folder(folder):
+        log4j.write_text(_LOG4J.format(folder=folder, file=SPARK_LOG))
+        (folder / LAUNCH_LOG).touch()
     builder = SparkSession.builder.appName(f"brokernat {name}")
     present = environment.launch_settings(environment.builder_options(builder), os.environ, environment.spark_home())
     if master or "spark.master" not in present:

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from brokernat.errors import ConfigError, Problem
+from brokernat.paths import STATE_VARIABLE, state_dir, writing
 from brokernat.pipelines.files import Files, is_local, local_path
 
 FOLDER = "_brokernat"
@@ -80,10 +80,7 @@ class State:
 
 def user_folder(name: str) -> Path:
     """Where logs go that have no local folder: in `$XDG_STATE_HOME/brokernat`, or `~/.local/state/brokernat`."""
-    base = os.environ.get("XDG_STATE_HOME")
-    # The base directory specification: a relative path is to be ignored.
-    root = Path(base) if base and Path(base).is_absolute() else Path.home() / ".local" / "state"
-    return root / "brokernat" / name
+    return state_dir() / name
 
 
 def foreign(found: Owner | None, owner: Owner) -> tuple[Problem, ...]:
@@ -110,14 +107,27 @@ def foreign(found: Owner | None, owner: Owner) -> tuple[Problem, ...]:
 
 
 @contextmanager
+def log_folder(folder: Path) -> Iterator[None]:
+    """The folder of a pipeline's lock and logs, made where it is missing; for whoever writes into it.
+
+    Raises:
+        ConfigError: it cannot be made or written.
+    """
+    with writing(folder, "the folder for logs", moved_by=f"`checkpoint` or {STATE_VARIABLE}"):
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
+
+
+@contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Holds the folder for this process: two runs of one pipeline would write each batch twice.
 
     Raises:
         ConfigError: another process holds it.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as file:
+    with log_folder(folder):
+        file = (folder / "lock").open("w")
+    with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -15,13 +15,12 @@ import os
 import shutil
 import socket
 import subprocess
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from brokernat.errors import WorldError
+from brokernat.paths import private_temporary_dir
 from brokernat.testbed import keeper
 from brokernat.testbed.place import script
 from brokernat.testbed.topology import WorldPlan
@@ -53,11 +52,7 @@ class Summary:
 
 def root() -> Path:
     """The directory of all worlds of this user, private to them."""
-    path = Path(tempfile.gettempdir()) / f"brokernat-testbed-{os.getuid()}"
-    path.mkdir(mode=0o700, exist_ok=True)
-    if path.is_symlink() or path.stat().st_uid != os.getuid():
-        raise WorldError(f"{path} belongs to somebody else", hint="set TMPDIR to a directory of your own")
-    return path
+    return private_temporary_dir("testbed")
 
 
 def claim(name: str) -> socket.socket | None:

@@ -24,6 +24,7 @@ import os
 import re
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
@@ -179,7 +180,9 @@ class _Memory:
         until = time.time() + seconds
         self._until |= dict.fromkeys(combinations, until)
         rows = [[*astuple(one), until] for one, until in sorted(self._until.items())]
-        self._file.parent.mkdir(parents=True, exist_ok=True)
         work = self._file.with_suffix(f".{os.getpid()}")
-        work.write_text(json.dumps(rows))
-        durable.exchange(work, self._file)
+        # In a cache that may only be read nothing is remembered, and the repository is asked again.
+        with suppress(OSError):
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            work.write_text(json.dumps(rows))
+            durable.exchange(work, self._file)

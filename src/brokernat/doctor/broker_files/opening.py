@@ -12,6 +12,7 @@ from brokernat.doctor.broker_files.java_properties import parse_properties
 from brokernat.doctor.broker_files.settings import about_listeners
 from brokernat.doctor.evidence import BrokerFile, Evidence
 from brokernat.errors import ConfigError, Problem
+from brokernat.paths import reading
 
 _COMPOSE = (".yml", ".yaml")
 _LARGEST = 2**20
@@ -70,12 +71,8 @@ def _read(file: Path) -> tuple[BrokerFile, ...]:
 
 
 def _bytes(file: Path) -> bytes:
-    try:
-        with file.open("rb") as opened:
-            data = opened.read(_LARGEST + 1)
-    except OSError as error:
-        message = f"`{file}` cannot be read: {error.strerror}"
-        raise ConfigError(Problem("file-unreadable", message)) from None
+    with reading(file, moved_by="`--server-properties FILE`"), file.open("rb") as opened:
+        data = opened.read(_LARGEST + 1)
     if len(data) > _LARGEST:
         raise ConfigError(Problem("file-unreadable", f"`{file}` is larger than a broker's file ever is"))
     return data
