@@ -37,7 +37,6 @@ class _Size(click.ParamType[int]):
         return size
 
 
-# Whether it can be read is the spool's to report.
 _REDIRECT = click.option("--redirect", is_flag=True, help="Send what the spool holds to this topic, although it was "
                          "taken for another.")  # fmt: skip
 
