@@ -45,6 +45,7 @@ myst_heading_anchors = 4
 highlight_language = "text"
 default_role = "code"
 autodoc_member_order = "bysource"
+autoclass_content = "both"
 autodoc_default_options = {"undoc-members": True}
 autodoc_typehints_format = "short"
 python_use_unqualified_type_names = True

@@ -113,7 +113,7 @@ class KafkaHandler(logging.Handler):
         threads.register(self)
 
     def handle(self, record: logging.LogRecord) -> Any:
-        """As every handler, without holding the handler's lock while an audit call waits for the disk."""
+        """Like `logging.Handler.handle`, but an audit call that waits for the disk does not hold the handler's lock."""
         kept: Any = self.filter(record)
         if kept:
             self.emit(kept if isinstance(kept, logging.LogRecord) else record)
@@ -145,7 +145,7 @@ class KafkaHandler(logging.Handler):
             receipt.result()
 
     def flush(self, timeout: float | None = None) -> bool:  # type: ignore[override] # says more than its base
-        """Everything logged so far into the spool; with `timeout` (seconds) wait for the brokers' answers too.
+        """Writes everything logged so far into the spool; with `timeout` also waits for the brokers, in seconds.
 
         Returns:
             Whether nothing is left that has no answer.
@@ -160,7 +160,7 @@ class KafkaHandler(logging.Handler):
         return stored and not parts.spool.pending
 
     def status(self) -> Status:
-        """What this process's spool has done and holds."""
+        """The counts of this process's spool."""
         parts = self._parts or self._reopen()
         spool = parts.spool
         account = spool.totals()
@@ -182,7 +182,7 @@ class KafkaHandler(logging.Handler):
         )
 
     def close(self) -> None:
-        """Into the spool, then to the brokers for up to `close_timeout` seconds; the rest is sent by the next start."""
+        """Writes the queue into the spool and sends for up to `close_timeout` seconds; a next start sends the rest."""
         with self._opening:
             parts, was_closed = self._parts, self._closed
             self._closed = True
@@ -195,7 +195,7 @@ class KafkaHandler(logging.Handler):
         super().close()
 
     def after_fork(self) -> None:
-        """The child begins with nothing of the parent's."""
+        """Gives up the parent's queue, spool and sender in a forked child."""
         if self._parts is not None:
             threads.keep_alive(*self._parts.spool.abandon(), self._parts.sender.abandon())
         self._opening = threading.RLock()

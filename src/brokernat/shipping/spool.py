@@ -73,7 +73,7 @@ SMALLEST_LIMIT: Final = 1 << 20
 
 
 class Spool:
-    """One folder, one source, one process at a time."""
+    """A spool on the disk: one folder and one source, used by one process at a time."""
 
     def __init__(
         self,
@@ -150,17 +150,17 @@ class Spool:
 
     @property
     def held(self) -> int:
-        """Bytes of records that are in the spool."""
+        """Bytes of records in the spool."""
         return self._stored - self._freed
 
     @property
     def room(self) -> int:
-        """Bytes of records that still go in."""
+        """Bytes of records for which the spool still has room."""
         return self.limit - self.held
 
     @property
     def largest(self) -> int:
-        """Bytes of the largest record that an empty spool takes, without its stamp."""
+        """Bytes of the largest record that fits into an empty spool, without its sequence number."""
         return self.limit - Block.stamped(0, self.source, 1 << 62, [b""]).size
 
     def append(
@@ -202,7 +202,7 @@ class Spool:
         return block
 
     def settle(self, *, refused: int = 0) -> None:
-        """Write down what became of blocks, what the sender met, and records refused before they came here.
+        """Stores the results of blocks, the errors of the sender, and the number of records refused before the spool.
 
         Raises:
             SpoolFullError: it cannot be written now; outcomes are kept for the next time.
@@ -212,11 +212,11 @@ class Spool:
                 counts["refused"] += refused
 
     def positions(self) -> list[FilePosition]:
-        """All places in files."""
+        """The stored positions in files."""
         return self._file.positions()
 
     def close(self) -> None:
-        """Settle, and note that nothing is missing. The folder is free afterwards."""
+        """Stores all results, notes a clean end and frees the folder."""
         try:
             with self._transaction():
                 self._file.note(closed=1)
@@ -227,14 +227,14 @@ class Spool:
             self._folder.release()
 
     def abandon(self) -> tuple[object, ...]:
-        """In a forked child: the parent has it. Gives what must be kept from ever being closed here."""
+        """For a forked child, because the parent keeps the spool. Returns objects that the child must never close."""
         self._folder.release()
         return self._file.abandon()
 
     # By the thread that sends
 
     def blocks_after(self, block_id: int, size: int) -> list[Block]:
-        """The blocks that follow one, up to `size` bytes of them but at least one; from memory where they are there."""
+        """The blocks after `block_id`: at least one, else up to `size` bytes; from memory if they are there."""
         found: list[Block] = []
         while size > 0 and block_id + 1 < self._next_block:
             block = self._cache.take(block_id + 1) or self._file.block_after(block_id)
@@ -246,23 +246,23 @@ class Spool:
         return found
 
     def settled(self, block: Block, rejections: Sequence[Rejection] = ()) -> None:
-        """Every record of the block is acknowledged, but for those rejected."""
+        """Notes that every record of the block is acknowledged, except the rejected ones."""
         self._settled_blocks.settled(block, rejections)
 
     # By any
 
     @property
     def counts(self) -> dict[str, int]:
-        """Records by what became of them, as written down."""
+        """Records by their result, as stored."""
         return self._settled_blocks.counts
 
     def totals(self) -> Totals:
-        """What has become of all records, as far as it is known, written down or not."""
+        """The results of all records so far, stored or not."""
         return self._settled_blocks.totals()
 
     @property
     def pending(self) -> int:
-        """Records that are in the spool and have no answer."""
+        """The number of records in the spool without an answer."""
         return self.totals().pending
 
     @contextmanager

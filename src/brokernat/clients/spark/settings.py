@@ -41,11 +41,14 @@ ALLOW_ATTACH = "-XX:+EnableDynamicAgentLoading"
 
 
 class Loader(enum.StrEnum):
-    """What brings the agent into a JVM."""
+    """How a JVM gets the agent."""
 
     AUTO = "auto"
+    """`configure` chooses and logs why."""
     JAVAAGENT = "javaagent"
+    """The JVM option `-javaagent`."""
     REPORTER = "reporter"
+    """A metrics reporter of Kafka's client, which attaches the agent to the running JVM."""
 
 
 @dataclass(frozen=True)
