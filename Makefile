@@ -17,7 +17,7 @@ SOAK_SECONDS ?= 3600
 SEED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup agent plugin class-data check format lock demo test test-agent test-netns soak bench docs wheel clean
+.PHONY: help setup agent plugin class-data check format lock demo test test-agent test-netns soak bench docs wheel release clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -100,6 +100,10 @@ $(DOCS)/.done: requirements/docs.lock | $(VENV)/.done
 
 wheel: setup ## dist/*.whl with the agent and the plug-in in it
 	$(BIN)/uv build --quiet --no-build-isolation --out-dir dist .
+
+release: setup ## dist/: what is published (source distribution, wheels, SHA-256 sums), its metadata checked
+	@rm -rf dist
+	@$(BIN)/python tools/release.py dist
 
 clean: ## what the other targets made in this folder
 	rm -rf $(VENV) dist build native/jvm-agent/target src/brokernat/jvm/_native src/brokernat/clients/librdkafka/_native .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

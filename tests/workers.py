@@ -23,6 +23,7 @@ SECONDS: Mapping[str, int] = {
     "tests/integration/exec/test_kafka_tools.py": 30,
     "tests/integration/exec/test_python.py": 30,
     "tests/integration/exec/test_spark.py": 70,
+    "tests/integration/install/test_release.py": 60,
     "tests/integration/install/test_sdist.py": 30,
     "tests/integration/install/test_wheel.py": 55,
     "tests/integration/librdkafka": 90,

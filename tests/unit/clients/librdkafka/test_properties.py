@@ -91,9 +91,21 @@ def test_a_rule_that_a_client_cannot_decide_is_refused() -> None:
 
 
 @pytest.mark.parametrize("find", [library.plugin_library, library.preload_library])
-def test_what_was_not_built_is_named(plugin: Path, find: Any) -> None:
+@pytest.mark.parametrize(
+    ("system", "sources", "hint"),
+    [
+        ("linux", True, "make plugin"),
+        ("linux", False, "pip install --force-reinstall --no-deps --no-binary brokernat brokernat"),
+        ("darwin", False, "the plug-in is for Linux; on other systems use a Java client, kafka-python or aiokafka"),
+    ],
+)
+def test_an_installation_without_the_plugin(
+    plugin: Path, find: Any, system: str, sources: bool, hint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     plugin.unlink()
+    monkeypatch.setattr("sys.platform", system)
+    monkeypatch.setattr(library, "_SOURCES", tmp_path if sources else tmp_path / "none")
     with pytest.raises(MissingToolError) as raised:
         find()
-    assert "is not built: no /" in str(raised.value)
-    assert "make plugin" in str(raised.value.hint)
+    assert "this installation has no librdkafka plug-in: no /" in str(raised.value)
+    assert hint in str(raised.value.hint)
