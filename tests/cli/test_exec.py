@@ -16,7 +16,7 @@ LIBRARY = Path("/opt/brokernat/libbrokernat-preload.so")
 def _surroundings(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Programs of a few bytes on the PATH, our own files at known places, and an environment of our own."""
     monkeypatch.setattr("brokernat.jvm.agent.agent_jar", lambda: JAR)
-    monkeypatch.setattr("brokernat.clients.launch.spark_additions.agent_jar", lambda: JAR)
+    monkeypatch.setattr("brokernat.clients.launch.spark_executors.agent_jar", lambda: JAR)
     monkeypatch.setattr("brokernat.clients.librdkafka.preload_library", lambda: LIBRARY)
     monkeypatch.setattr("brokernat.clients.launch.environment.HOOK_FOLDER", Path("/opt/brokernat/_python"))
     for name in (
@@ -66,6 +66,44 @@ def test_what_the_user_has_is_kept_and_not_shown(
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Djavax.net.ssl.trustStorePassword=canary")
     monkeypatch.setenv("LD_PRELOAD", "/usr/lib/libbrokernat-preload.so")
     assert run("exec", "--cluster", "hq", "--dry-run", "--", "java", "-version") == snapshot
+
+
+def test_no_value_of_the_user_is_in_the_json(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of each variable that gets our part the user has a value of their own."""
+    submit = "--master yarn --conf spark.driver.extraJavaOptions=-Dpassword=canary pyspark-shell"
+    users = {"JAVA_TOOL_OPTIONS": "-Dpassword=canary", "LD_PRELOAD": "/canary.so", "PYTHONPATH": "/canary"}
+    for name, value in {**users, "PYSPARK_SUBMIT_ARGS": submit, "BROKERNAT_MAP": "canary=canary"}.items():
+        monkeypatch.setenv(name, value)
+    text = run("exec", "--cluster", "hq", "--dry-run", "--format", "json", "--", "python3", "job.py")
+    assert text.startswith("exit 0")
+    assert all(name in text for name in users)
+    assert "canary" not in text
+
+
+@pytest.mark.parametrize("tool", ["kafka-topics.sh", "kcat"])
+@pytest.mark.parametrize("output", ["text", "json"])
+@pytest.mark.parametrize(
+    "login",
+    ["sasl.jaas.config: ${file:/nowhere/jaas}", "sasl.username: app\n      sasl.password: ${file:/nowhere/password}"],
+)
+def test_a_dry_run_looks_up_no_secret(run: Run, folder: Path, tool: str, output: str, login: str) -> None:
+    """It shows names, so it runs where the login is not, such as in a review."""
+    (folder / "kcat").write_text("#!/bin/sh\n")
+    (folder / "kcat").chmod(0o755)
+    file = folder / "brokernat.yaml"
+    file.write_text(
+        "clusters:\n  hq:\n    bootstrap_servers: gateway:9092\n    address_map: ['kafka-1:9092 = gateway:9092']\n"
+        "    client:\n      security.protocol: SASL_PLAINTEXT\n      sasl.mechanism: PLAIN\n"
+        "      linger.ms: ${env:NOWHERE_LINGER}\n      buffer.memory: ${env:NOWHERE_SIZE}\n"
+        f"      {login}\n"
+    )
+    words = ["exec", "--cluster", "hq", "--with-client-properties", "--dry-run", "--format", output, "--", tool]
+    text = run(*words)
+    assert text.startswith("exit 0"), text
+    assert "sasl." in text
+    assert "nowhere" not in text.lower()
+    words.remove("--dry-run")
+    assert "NOWHERE_LINGER" in run(*(word for word in words if word not in ("--format", output)))
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ def exec_(
 
     if output == "json" and not dry_run:
         raise click.UsageError("`--format json` needs `--dry-run`: stdout belongs to the program")
-    clusters = _clusters(config_file, names, secrets=with_client_properties)
+    clusters = _clusters(config_file, names, secrets=with_client_properties and not dry_run)
     launch = plan(
         command,
         clusters,

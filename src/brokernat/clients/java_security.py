@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
 
 from brokernat.config.client_properties import LOGIN_MODULES
+from brokernat.config.kafka_names import LOGIN_NAMES
 from brokernat.errors import Problem
 
 _TOKEN = re.compile(
@@ -45,6 +46,8 @@ class Part:
     text: str = field(repr=False)
     written: str
     secret: bool = False
+    known: bool = True
+    """False for references that were not looked up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +66,11 @@ def login_parts(properties: MutableMapping[str, Part]) -> Iterator[Part | Proble
     line = properties.pop("sasl.jaas.config", None)
     if line is None:
         return
-    for name in ("sasl.username", "sasl.password"):
+    for name in LOGIN_NAMES:
         properties.pop(name, None)
+    if not line.known:
+        yield from (Part(name, line.text, line.written, secret=True, known=False) for name in sorted(LOGIN_NAMES))
+        return
     try:
         login = parse_jaas(line.text)
     except ValueError:

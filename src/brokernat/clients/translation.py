@@ -27,7 +27,7 @@ from brokernat.clients.java_security import Part, login_parts, store_parts
 from brokernat.config import Cluster
 from brokernat.config.kafka_names import LOGIN_NAMES, NAMES, is_secret
 from brokernat.config.problems import did_you_mean
-from brokernat.config.secrets import Secret
+from brokernat.config.secrets import Secret, Unresolved
 from brokernat.errors import ConfigError, Location, Problem
 
 
@@ -94,7 +94,7 @@ def _parts(cluster: Cluster, table: Table) -> Iterator[Part | Problem]:
             continue
         secret = isinstance(value, Secret) or is_secret(name)
         text = value.reveal() if isinstance(value, Secret) else value
-        properties[name] = Part(name, text, written=name, secret=secret)
+        properties[name] = Part(name, text, written=name, secret=secret, known=not isinstance(value, Unresolved))
     yield from login_parts(properties)
     yield from store_parts(properties, pkcs12="ssl.keystore.location" in table.entries)
     yield from properties.values()
@@ -104,7 +104,7 @@ def _translate(part: Part, table: Table, given: Container[str]) -> dict[str, Any
     match table.entries.get(part.name):
         case As(name, convert):
             try:
-                return {name: convert(part.text)}
+                return {name: convert(part.text) if part.known else part.text}
             except ValueError as expected:
                 seen = "" if part.secret else f", not `{part.text}`"
                 return Problem("bad-value", f"`{part.written}` must be {expected}{seen}")

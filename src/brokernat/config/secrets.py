@@ -64,6 +64,12 @@ class Secret:
         raise TypeError("a Secret is not pickled: reveal it where it is used")
 
 
+class Unresolved(Secret):
+    """A text with references that were not looked up: what it stands for is not known."""
+
+    __slots__ = ()
+
+
 def masked(text: str, *secrets: str) -> str:
     """A text of somebody else's, such as a broker's error, with `***` where it quotes one of the secrets.
 
@@ -115,8 +121,8 @@ def _in_base64(secret: str) -> re.Pattern[str]:
 class References:
     """Where references are looked up.
 
-    Paths are relative to `folder`. With `resolve=False` references stay as they are written, as Secrets, for commands
-    that open no connection.
+    Paths are relative to `folder`. With `resolve=False` references stay as they are written, as Unresolved, for
+    commands that open no connection.
     """
 
     folder: Path = field(default_factory=Path)
@@ -146,7 +152,9 @@ class References:
         expanded = _REFERENCE.sub(replacement, text)
         if problems:
             raise ConfigError(*problems)
-        return Secret(expanded) if used else expanded
+        if not used:
+            return expanded
+        return Secret(expanded) if self.resolve else Unresolved(expanded)
 
     def _look_up(self, reference: str | None) -> str:
         source, _, name = (reference or "").partition(":")

@@ -1,11 +1,17 @@
-"""The environment variables that carry the map, and how each is written beside what the user has in it; pure.
+"""The map of the child's process and the environment variables that carry it; pure.
 
-Nothing of the user's is lost: ours is added to lists, and what an outer `exec` had added is taken out first, known by
-the names of our own files. So a nested `exec` replaces and never stacks, without a variable that says so.
+A map belongs to a cluster, but from outside a program's clients cannot be told apart. So the rules of all named
+clusters are put behind each other. That is refused where the result would mean something else than each map alone: two
+clusters that advertise one address need clients with a map of their own. An address without a rule is refused as the
+clusters' maps say, unless one of the named clusters has no map, or an empty one, or lets it pass: its brokers are
+dialled as they advertise themselves.
+
+Nothing of the user's is lost: our part is added to lists, and what an outer `exec` had added is taken out first,
+recognised by the names of our own files. So a nested `exec` replaces and never stacks, and no variable marks it.
 
 | variable | read by | holds |
 |---|---|---|
-| `JAVA_TOOL_OPTIONS` | every JVM, whoever starts it | `-javaagent:JAR=RULES;unmapped=...` |
+| `JAVA_TOOL_OPTIONS` | every JVM, whatever starts it | `-javaagent:JAR=RULES;unmapped=...` |
 | `LD_PRELOAD` | the dynamic loader | the library that finds librdkafka |
 | `PYTHONPATH` | Python, unless `-I` or `-E` | the folder with our `sitecustomize` |
 | `BROKERNAT_MAP`, `BROKERNAT_UNMAPPED` | that library and that module | rules, canonical; `fail` or `pass` |
@@ -18,12 +24,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from brokernat.address import AddressMap, canonical_text
+from brokernat.address import AddressMap, Unmapped, canonical_text, lint
+from brokernat.config import Cluster
 from brokernat.errors import ConfigError, MissingToolError, Problem
 
 JAVA_TOOL_OPTIONS: Final = "JAVA_TOOL_OPTIONS"
@@ -132,3 +139,43 @@ def _other_paths(value: str) -> str:
 
 def _joined(present: str, addition: str, separator: str) -> str:
     return f"{present}{separator}{addition}" if present.strip() else addition
+
+
+# What makes a rule of one cluster decide about another cluster's addresses.
+_HIDING = frozenset({"contradicting-rule", "shadowed-rule"})
+
+
+def map_of_process(clusters: Sequence[Cluster], unmapped: Unmapped | None = None) -> AddressMap | None:
+    """The map of a process that talks to `clusters`; None where none of them has a rule.
+
+    Args:
+        clusters: those that the program talks to.
+        unmapped: instead of what the maps say.
+
+    Raises:
+        ConfigError: kind `shared-addresses`, two maps exclude each other; kind `needs-node-id`, a client cannot
+            decide one of the rules.
+    """
+    given = ((cluster.name, cluster.address_map) for cluster in clusters)
+    maps = {name: address_map for name, address_map in given if address_map is not None and address_map.rules}
+    if not maps:
+        return None
+    owners = [name for name, address_map in maps.items() for _ in address_map.rules]
+    rules = tuple(rule for address_map in maps.values() for rule in address_map.rules)
+    strict = len(maps) == len(clusters) and all(one.unmapped is Unmapped.FAIL for one in maps.values())
+    merged = AddressMap(rules, unmapped or (Unmapped.FAIL if strict else Unmapped.PASS))
+    canonical_text(merged)
+    for finding in lint(merged):
+        first, second = finding.rules[0], finding.rules[-1]
+        if finding.code in _HIDING and owners[first] != owners[second]:
+            raise _shared(owners[first], str(rules[first]), owners[second], str(rules[second]))
+    return merged
+
+
+def _shared(first: str, rule: str, second: str, other: str) -> ConfigError:
+    message = (
+        f"the clusters {first} and {second} advertise the same addresses (`{rule}` and `{other}`), and a program's "
+        "clients cannot be told apart from outside"
+    )
+    hint = "give each client its own map in the program, by the property `brokernat.map`, and leave `exec` out"
+    return ConfigError(Problem("shared-addresses", message, hint))

@@ -1,29 +1,39 @@
-"""`plan`: from a command and clusters to everything that is injected, said before it is done.
+"""`plan`: from a command and clusters to everything that is injected. `replace_process`: the command is started.
 
-Files are looked at (the program, its first line, how it was linked), nothing is started and nothing written, so
+`plan` looks at files (the program, its first line, how it was linked), starts nothing and writes nothing, so
 `--dry-run` shows what would run. The child's environment is ours with a few variables more, so what it starts has the
-map as well; whatever an outer `exec` had put there is taken out first.
+map as well. What can keep an injection from working is a warning, because the program may not need it; a Java that
+does not start with the agent is refused, because its own message would not name the cause.
+
+The child takes this process's place by `execve(2)`, so the terminal, job control, every signal and the exit code are
+the child's by the kernel's doing. Python's own changes to signals are taken back first: it ignores SIGPIPE and SIGXFSZ,
+and what is ignored stays so across `execve`: behind `| head` the child would not end in silence, but complain.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import errno
+import fcntl
+import os
+import re
+import signal
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
+from typing import NoReturn
 
 from brokernat.address import AddressMap, Unmapped
 from brokernat.clients.launch import environment as env
 from brokernat.clients.launch import spark_executors
-from brokernat.clients.launch.doubts import doubts
-from brokernat.clients.launch.environment import Change
-from brokernat.clients.launch.kinds import WAYS, Kind, Recognised, Way, recognise
-from brokernat.clients.launch.one_map import one_map
-from brokernat.clients.launch.program import find_program
+from brokernat.clients.launch.console_tools import PropertyFile, with_properties
+from brokernat.clients.launch.environment import Change, map_of_process
+from brokernat.clients.launch.program import WAYS, Kind, Program, Recognised, Way, find_program, recognise
 from brokernat.clients.launch.spark_executors import SUBMIT_ARGS, with_executors
-from brokernat.clients.launch.tools import PropertyFile, with_properties
 from brokernat.config import Cluster
-from brokernat.errors import ConfigError, MissingToolError, Problem
+from brokernat.errors import ConfigError, MissingToolError, NotExecutableError, Problem
 from brokernat.jvm import javaagent_option
+from brokernat.jvm.java import feature_of
 
 _WHO = {
     Way.JVM: "JVMs",
@@ -85,7 +95,7 @@ def plan(
     base = spark_executors.without_ours(env.without_ours(environ))
     program = find_program(command[0], base)
     recognised = recognise(program)
-    address_map = one_map(clusters, unmapped)
+    address_map = map_of_process(clusters, unmapped)
     if address_map is None and not with_client_properties:
         names = ", ".join(cluster.name for cluster in clusters)
         message = f"no address map to bring in: {names} has none"
@@ -96,7 +106,7 @@ def plan(
         injected, said = _injected(recognised, base, address_map)
         changes += injected
         notes += said
-        notes += [Note(text, warning=True) for text in doubts(program, recognised, words)]
+        notes += [Note(text, warning=True) for text in warnings(program, recognised, words)]
         words, injected, said = _for_executors(recognised.kind, program.path, words, base, address_map, agent_path)
         changes += injected
         notes += said
@@ -164,3 +174,110 @@ def _change(way: Way, base: Mapping[str, str], address_map: AddressMap) -> Chang
     from brokernat.clients import librdkafka
 
     return env.for_librdkafka(base, librdkafka.preload_library())
+
+
+_OLDEST_JAVA = 11
+_JAVA_VERSION = re.compile(r'^JAVA_VERSION="?([^"\n]+)"?', re.MULTILINE)
+_JAVA_MODULES = re.compile(r'^MODULES="([^"\n]+)"', re.MULTILINE)
+_FOR_AGENTS = "java.instrument"
+# Options of Python that take the next word.
+_WITH_VALUE = frozenset({"-W", "-X", "--check-hash-based-pycs"})
+_BLIND = re.compile(r"-[a-zA-Z]*[IES][a-zA-Z]*")
+# Programs that start another one with an environment of its own choice.
+_STRIPPERS = frozenset({"sudo", "su", "doas", "pkexec", "systemd-run", "ssh", "docker", "podman", "nerdctl", "kubectl"})
+_ENV_EMPTY = re.compile(r"-|-[0v]*i.*|--ignore-environment")
+
+
+def warnings(program: Program, recognised: Recognised, command: Sequence[str]) -> Iterator[str]:
+    """What may keep the map out, each as a sentence.
+
+    Raises:
+        ConfigError: of kind `java-too-old` or `java-without-agents`, this Java does not start with the agent.
+    """
+    if recognised.kind is Kind.JAVA:
+        _refuse_java(program)
+    if recognised.kind is Kind.PYTHON:
+        words = [*program.interpreter, *command] if program.interpreter else [*command]
+        if flag := _blind_flag(words[1:]):
+            yield (
+                f"Python with {flag} reads no sitecustomize from PYTHONPATH: kafka-python and aiokafka are not served, "
+                "clients on librdkafka and PySpark are"
+            )
+    name = program.path.name
+    if name in _STRIPPERS:
+        yield f"{name} starts programs with another environment: put `brokernat exec` behind it, not in front"
+    if name == "env" and any(map(_ENV_EMPTY.fullmatch, _options(command))):
+        yield "env takes all variables away, the map among them: put `brokernat exec` behind it, not in front"
+    elf = recognised.elf
+    if recognised.kind is Kind.OTHER and elf is not None and elf.mentions_rdkafka:
+        yield "librdkafka is named in it and not linked to it: where it is built in, no map can be brought into it"
+
+
+def _blind_flag(words: Sequence[str]) -> str | None:
+    """Python's own option that keeps our hook out; its options end at the script, `-c` or `-m`."""
+    left = iter(words)
+    for word in left:
+        if not word.startswith("-") or word in ("-", "--", "-c", "-m"):
+            return None
+        if word in _WITH_VALUE:
+            next(left, None)
+        elif _BLIND.fullmatch(word):
+            return word
+    return None
+
+
+def _options(command: Sequence[str]) -> Iterator[str]:
+    """Of `env`: what stands in front of the first variable or program."""
+    return takewhile(lambda word: word.startswith("-"), command[1:])
+
+
+def _refuse_java(program: Program) -> None:
+    """Told by the `release` file beside the launcher; without one the Java is taken as it is."""
+    try:
+        release = (program.path.resolve().parent.parent / "release").read_text("utf-8")
+    except OSError:
+        return
+    version, modules = _JAVA_VERSION.search(release), _JAVA_MODULES.search(release)
+    if version and feature_of(version[1]) < _OLDEST_JAVA:
+        message = f"`{program.path}` is Java {version[1]}, and the agent needs {_OLDEST_JAVA}"
+        hint = f"run the program with a Java {_OLDEST_JAVA} or newer; Kafka clients of every version run there"
+        raise ConfigError(Problem("java-too-old", message, hint))
+    if modules and _FOR_AGENTS not in modules[1].split():
+        message = f"`{program.path}` was made without the module {_FOR_AGENTS}, and does not start with any agent"
+        hint = f"make it anew with `jlink --add-modules ...,{_FOR_AGENTS}`, or run the program with a whole Java"
+        raise ConfigError(Problem("java-without-agents", message, hint))
+
+
+_SHELL = "/bin/sh"
+
+
+def replace_process(launch: Launch) -> NoReturn:
+    """Become the child.
+
+    Raises:
+        NotExecutableError: the kernel does not start the program.
+        ConfigError: of kind `descriptor-taken`, the descriptor for a file is in use.
+    """
+    for file in launch.files:
+        _hand_over(file)
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)
+    path = str(launch.program)
+    try:
+        os.execve(path, launch.command, launch.environment)  # noqa: S606
+    except OSError as error:
+        if error.errno != errno.ENOEXEC:
+            raise NotExecutableError(f"`{path}` cannot be started: {error.strerror}") from None
+    # A script without a first line that says who reads it: the shell's, as for execvp(3).
+    os.execve(_SHELL, [_SHELL, path, *launch.command[1:]], launch.environment)  # noqa: S606
+
+
+def _hand_over(file: PropertyFile) -> None:
+    """In memory, readable by nobody else, gone with the last process that has it open."""
+    anonymous = os.memfd_create("brokernat-client-properties", os.MFD_CLOEXEC)
+    os.fchmod(anonymous, 0o600)
+    os.write(anonymous, file.text.encode())
+    # The lowest free one from there on, kept open across execve.
+    if (got := fcntl.fcntl(anonymous, fcntl.F_DUPFD, file.descriptor)) != file.descriptor:
+        os.close(got)
+        raise ConfigError(Problem("descriptor-taken", f"file descriptor {file.descriptor} is in use already"))

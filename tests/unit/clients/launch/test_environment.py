@@ -1,11 +1,13 @@
-"""Ours beside the user's, and taken out again."""
+"""The map of several clusters in one process; ours beside the user's, and taken out again."""
 
 from pathlib import Path
 
 import pytest
+from tests.unit.clients.launch.conftest import cluster
 
-from brokernat.address import AddressMap
+from brokernat.address import AddressMap, Unmapped
 from brokernat.clients.launch import environment as env
+from brokernat.clients.launch.environment import map_of_process
 from brokernat.errors import ConfigError, MissingToolError
 
 LIBRARY = Path("/opt/libbrokernat-preload.so")
@@ -70,3 +72,48 @@ def test_a_map_that_the_kernel_would_not_pass_on_is_refused_with_another_way() -
     with pytest.raises(ConfigError, match=r"BROKERNAT_MAP would have \d+ bytes, and the kernel takes 131072") as caught:
         env.check_lengths(env.for_rules(AddressMap.parse(long)))
     assert "file:/path" in str(caught.value.hint)
+
+
+HQ = cluster("hq", "192.168.1.23:9092=172.10.1.40:9093")
+
+
+def test_one_cluster_keeps_its_map() -> None:
+    assert map_of_process([HQ]) == HQ.address_map
+
+
+def test_no_map_at_all() -> None:
+    assert map_of_process([cluster("local", None)]) is None
+    assert map_of_process([cluster("opted-out", "")], Unmapped.FAIL) is None
+
+
+@pytest.mark.parametrize(
+    ("other", "unmapped"),
+    [
+        (cluster("audit", "10.0.0.1:9092=172.10.1.40:9193"), Unmapped.FAIL),
+        (cluster("audit", "10.0.0.1:9092=172.10.1.40:9193", Unmapped.PASS), Unmapped.PASS),
+        (cluster("local", None), Unmapped.PASS),
+        (cluster("opted-out", ""), Unmapped.PASS),
+    ],
+)
+def test_what_no_rule_names_is_refused_only_where_every_cluster_has_a_map_that_says_so(
+    other: object, unmapped: Unmapped
+) -> None:
+    found = map_of_process([HQ, other])  # type: ignore[list-item]
+    assert found is not None
+    assert found.unmapped is unmapped
+    assert map_of_process([HQ, other], Unmapped.FAIL).unmapped is Unmapped.FAIL  # type: ignore[list-item, union-attr]
+
+
+@pytest.mark.parametrize("rules", ["192.168.1.23:9092=172.10.1.41:9093", "192.168.1.0/24=10.0.0.0/24,*.hq=gateway"])
+def test_clusters_that_advertise_one_address_are_refused(rules: str) -> None:
+    with pytest.raises(ConfigError, match=r"(hq2 and hq|hq and hq2) advertise the same addresses"):
+        map_of_process([cluster("hq2", rules), HQ])
+
+
+def test_the_same_rule_twice_is_one_meaning() -> None:
+    assert map_of_process([HQ, cluster("again", "192.168.1.23:9092=172.10.1.40:9093")]) is not None
+
+
+def test_a_rule_that_no_client_decides() -> None:
+    with pytest.raises(ConfigError, match="node id"):
+        map_of_process([cluster("hq", "*.hq:9092=gateway:{9092+id}")])

@@ -1,5 +1,12 @@
-"""The whole plan: what is injected for a kind, what is missing, what is said."""
+"""The whole plan: what is injected for a kind, what is missing, what is reported; the file without a name.
 
+Becoming the child is tested with processes, in tests/integration/exec/test_signals.py.
+"""
+
+import os
+import signal
+import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,8 +15,11 @@ from tests.unit.clients.launch.conftest import MakeProgram, cluster, elf
 from brokernat.address import Unmapped
 from brokernat.clients import librdkafka
 from brokernat.clients.launch import Launch, plan
+from brokernat.clients.launch.console_tools import PropertyFile
+from brokernat.clients.launch.planning import replace_process, warnings
+from brokernat.clients.launch.program import Kind, find_program, recognise
 from brokernat.config import Cluster
-from brokernat.errors import ConfigError, MissingToolError
+from brokernat.errors import ConfigError, MissingToolError, NotExecutableError
 
 AGENT = Path("/opt/brokernat-agent.jar")
 
@@ -85,3 +95,97 @@ def test_no_secret_in_words_or_environment(program: MakeProgram, hq: Cluster) ->
 def test_a_path_for_executors_that_nobody_takes(program: MakeProgram, hq: Cluster) -> None:
     launch = plan([str(program("nightly", "#!/bin/sh\n"))], [hq], {}, agent_path="/agents/a.jar")
     assert "warning: --agent-path is not used" in said(launch)
+
+
+def warned(path: object, *words: str) -> list[str]:
+    found = find_program(str(path), {})
+    return list(warnings(found, recognise(found), [str(path), *words]))
+
+
+@pytest.mark.parametrize("words", ["-I a.py", "-uE a.py", "-W error -S a.py", "-Es -c 0"])
+def test_a_python_that_reads_no_hook(program: MakeProgram, words: str) -> None:
+    (text,) = warned(program("python3", b"\0"), *words.split())
+    assert "kafka-python and aiokafka are not served" in text
+
+
+@pytest.mark.parametrize(
+    "words", ["a.py -I", "-u a.py -E", "-c -S", "-m pkg -I", "-X importtime a.py", "-W -I a.py", ""]
+)
+def test_options_of_the_script_are_not_pythons(program: MakeProgram, words: str) -> None:
+    assert warned(program("python3", b"\0"), *words.split()) == []
+
+
+def test_the_first_line_of_a_script_counts(program: MakeProgram) -> None:
+    assert "Python with -I" in warned(program("tool", "#!/usr/bin/python3 -I\n"), "x")[0]
+
+
+def test_programs_with_an_environment_of_their_own(program: MakeProgram) -> None:
+    assert "put `brokernat exec` behind it" in warned(program("sudo", elf(needed=["libc.so.6"])))[0]
+
+
+@pytest.mark.parametrize("words", ["-i kcat", "- kcat", "-i A=b java x", "--ignore-environment kcat", "-vi kcat"])
+def test_an_env_that_takes_everything_away(program: MakeProgram, words: str) -> None:
+    (text,) = warned(program("env", elf(needed=["libc.so.6"])), *words.split())
+    assert "put `brokernat exec` behind it" in text
+
+
+@pytest.mark.parametrize("words", ["A=b kcat -i", "-u A kcat", "-C /tmp kcat", "kcat - -i", "-v kcat"])
+def test_an_env_that_hands_on_what_it_has(program: MakeProgram, words: str) -> None:
+    assert warned(program("env", elf(needed=["libc.so.6"])), *words.split()) == []
+
+
+def test_librdkafka_that_may_be_built_in(program: MakeProgram) -> None:
+    assert "built in" in warned(program("app", elf(needed=["libc.so.6"], extra=b"rd_kafka_new\0")))[0]
+    assert warned(program("kcat", elf(needed=["librdkafka.so.1"], extra=b"rd_kafka_new\0"))) == []
+
+
+@pytest.mark.parametrize(("version", "refused"), [("1.8.0_412", True), ("10.0.2", True), ("11.0.1", False)])
+def test_java_by_its_release_file(program: MakeProgram, version: str, refused: bool) -> None:
+    java = program("jdk/bin/java", elf(needed=["libjli.so"]))
+    (java.parent.parent / "release").write_text(f'IMPLEMENTOR="Somebody"\nJAVA_VERSION="{version}"\n')
+    if not refused:
+        assert warned(java) == []
+        return
+    with pytest.raises(ConfigError, match=f"Java {version}, and the agent needs 11"):
+        warned(java)
+
+
+@pytest.mark.parametrize(
+    ("modules", "refused"), [("java.base java.logging", True), ("java.base java.instrument", False)]
+)
+def test_java_of_an_image_that_has_no_agents(program: MakeProgram, modules: str, refused: bool) -> None:
+    java = program("image/bin/java", elf(needed=["libjli.so"]))
+    (java.parent.parent / "release").write_text(f'JAVA_VERSION="17.0.9"\nMODULES="{modules}"\n')
+    if not refused:
+        assert warned(java) == []
+        return
+    with pytest.raises(ConfigError, match=r"without the module java\.instrument"):
+        warned(java)
+
+
+# A number that nothing else of a long test run has reached.
+FILE = PropertyFile(700, "about", "a=canary\n")
+
+
+@pytest.fixture(autouse=True)
+def _signals_of_this_process() -> Iterator[None]:
+    kept = {number: signal.getsignal(number) for number in (signal.SIGPIPE, signal.SIGXFSZ)}
+    yield
+    for number, handler in kept.items():
+        signal.signal(number, handler)
+
+
+def test_a_login_is_in_memory_readable_by_its_owner_and_inherited(tmp_path: Path) -> None:
+    # A directory is found by nobody's PATH and started by no kernel: everything before the last step is done.
+    launch = Launch(tmp_path, ("x",), Kind.OTHER, {}, (), (FILE,), ())
+    try:
+        with pytest.raises(NotExecutableError, match="Permission denied"):
+            replace_process(launch)
+        assert Path(FILE.path).read_text() == FILE.text
+        assert stat.S_IMODE(Path(FILE.path).stat().st_mode) == 0o600
+        assert os.get_inheritable(FILE.descriptor)
+        assert str(Path(FILE.path).readlink()).startswith("/memfd:")
+        with pytest.raises(ConfigError, match="descriptor 700 is in use"):
+            replace_process(launch)
+    finally:
+        os.close(FILE.descriptor)

@@ -1,12 +1,12 @@
-"""Found as execvp would find it, and told apart from what cannot be started."""
+"""Found as execvp would find it; each kind by what it is known by; what nothing reaches is refused."""
 
 from pathlib import Path
 
 import pytest
-from tests.unit.clients.launch.conftest import MakeProgram
+from tests.unit.clients.launch.conftest import MakeProgram, elf
 
-from brokernat.clients.launch.program import find_program
-from brokernat.errors import NotExecutableError, ProgramNotFoundError
+from brokernat.clients.launch.program import Kind, find_program, recognise
+from brokernat.errors import ConfigError, NotExecutableError, ProgramNotFoundError
 
 
 def test_the_path_of_the_child_decides(program: MakeProgram) -> None:
@@ -46,3 +46,58 @@ def test_not_executable(program: MakeProgram, tmp_path: Path) -> None:
 
 def test_a_broken_first_line_is_words_all_the_same(program: MakeProgram) -> None:
     assert find_program(str(program("tool", "#!/bin/sh 'x\n")), {}).interpreter == ("/bin/sh", "'x")
+
+
+SCRIPTS = {
+    "kafka-topics.sh": ('#!/bin/bash\nexec $(dirname $0)/kafka-run-class.sh x.TopicCommand "$@"\n', Kind.KAFKA_TOOL),
+    "kafka-run-class.sh": ("#!/bin/bash\nexec java\n", Kind.KAFKA_TOOL),
+    "start.sh": ("#!/bin/sh\nkcat -L &\npython3 job.py\n", Kind.SHELL),
+    "without-a-line": ("kcat -L\n", Kind.SHELL),
+    "job.py": ("#!/usr/bin/env python3\n", Kind.PYTHON),
+    "unbuffered": ("#!/usr/bin/env -S PYTHONPATH=x python3.12 -u\n", Kind.PYTHON),
+    "entry-point": ("#!/opt/venv/bin/python\nimport app\n", Kind.PYTHON),
+    "entry-point-with-a-long-path": ("#!/bin/sh\n'''exec' /opt/a/b/python3 \"$0\" \"$@\"\n' '''\n", Kind.PYTHON),
+    "spark-submit": ("#!/usr/bin/env bash\n", Kind.SPARK),
+    "pyspark": ("#!/usr/bin/env bash\n", Kind.SPARK),
+    "java": ("#!/bin/sh\nexec /opt/java/bin/java\n", Kind.JAVA),
+    "app.rb": ("#!/usr/bin/env ruby\n", Kind.OTHER),
+}
+BINARIES = {
+    "kcat": (elf(needed=["librdkafka.so.1", "libc.so.6"]), Kind.LIBRDKAFKA),
+    "jshell": (elf(needed=["libjli.so", "libc.so.6"]), Kind.JAVA),
+    "java": (elf(needed=["libc.so.6"]), Kind.JAVA),
+    "python3.12": (elf(needed=["libc.so.6"]), Kind.PYTHON),
+    "busybox": (elf(interpreter=None), Kind.SHELL),
+    "timeout": (elf(needed=["libc.so.6"]), Kind.OTHER),
+    "tini-static": (elf(interpreter=None), Kind.OTHER),
+    "gosu": (elf(interpreter=None, extra=b"\xff Go buildinf:"), Kind.OTHER),
+    "uv": (elf(interpreter=None), Kind.OTHER),
+    "unknown": (b"\x7fELF\x02\x01", Kind.OTHER),
+}
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_scripts(program: MakeProgram, name: str) -> None:
+    content, kind = SCRIPTS[name]
+    assert recognise(find_program(str(program(name, content)), {})).kind is kind
+
+
+@pytest.mark.parametrize("name", BINARIES)
+def test_binaries(program: MakeProgram, name: str) -> None:
+    content, kind = BINARIES[name]
+    assert recognise(find_program(str(program(name, content)), {})).kind is kind
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (elf(interpreter=None), "is statically linked"),
+        (elf(interpreter=None, extra=b"\xff Go buildinf:"), "is a Go program, with a Kafka client of its own"),
+        (elf(needed=["libc.so.6"], extra=b"\xff Go buildinf: rd_kafka_new"), "a Go program, with librdkafka built in"),
+    ],
+)
+def test_out_of_reach(program: MakeProgram, content: bytes, what: str) -> None:
+    with pytest.raises(ConfigError, match=what) as caught:
+        recognise(find_program(str(program("tool", content)), {}))
+    assert caught.value.problems[0].kind == "out-of-reach"
+    assert "nftables" in str(caught.value.hint)

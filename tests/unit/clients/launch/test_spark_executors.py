@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from brokernat.address import AddressMap
-from brokernat.clients.launch import spark_additions
-from brokernat.clients.launch.kinds import Kind
+from brokernat.clients.launch import spark_executors
+from brokernat.clients.launch.program import Kind
 from brokernat.clients.launch.spark_executors import with_executors, without_ours
 from brokernat.errors import ConfigError
 
@@ -23,7 +23,7 @@ PLUGIN = "io.brokernat.agent.spark.MapPlugin"
 def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The jar of an installation."""
     jar = tmp_path / "brokernat-agent.jar"
-    monkeypatch.setattr(spark_additions, "agent_jar", lambda: jar)
+    monkeypatch.setattr(spark_executors, "agent_jar", lambda: jar)
     return jar
 
 

@@ -3,7 +3,7 @@
 import pytest
 from tests.unit.clients.launch.conftest import cluster
 
-from brokernat.clients.launch.tools import Names, properties_text, with_properties
+from brokernat.clients.launch.console_tools import Names, properties_text, with_properties
 from brokernat.config import Cluster
 from brokernat.errors import ConfigError
 
@@ -48,6 +48,12 @@ def test_a_program_that_is_not_known(hq: Cluster, command: str) -> None:
 def test_a_file_of_their_own(hq: Cluster, command: str) -> None:
     with pytest.raises(ConfigError, match="a file of its own"):
         with_properties(command.split(), hq)
+
+
+def test_a_system_without_files_in_memory(hq: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.platform", "darwin")
+    with pytest.raises(ConfigError, match="a file of client properties in memory needs Linux"):
+        with_properties(["kafka-topics"], hq)
 
 
 def test_javas_escapes() -> None:

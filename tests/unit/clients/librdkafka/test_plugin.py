@@ -4,7 +4,8 @@ from typing import Any
 import pytest
 
 from brokernat.address import AddressMap, Endpoint, Unmapped
-from brokernat.clients.librdkafka import library, properties
+from brokernat.clients.librdkafka import plugin as plugin_module
+from brokernat.clients.librdkafka import plugin_library, preload_library, properties
 from brokernat.config import Cluster, Secret
 from brokernat.errors import ConfigError, MissingToolError
 
@@ -90,7 +91,7 @@ def test_a_rule_that_a_client_cannot_decide_is_refused() -> None:
         properties(hq(address_map=AddressMap.parse("*.hq:9092 = gateway:{9092+id}")))
 
 
-@pytest.mark.parametrize("find", [library.plugin_library, library.preload_library])
+@pytest.mark.parametrize("find", [plugin_library, preload_library])
 @pytest.mark.parametrize(
     ("system", "sources", "hint"),
     [
@@ -104,7 +105,7 @@ def test_an_installation_without_the_plugin(
 ) -> None:
     plugin.unlink()
     monkeypatch.setattr("sys.platform", system)
-    monkeypatch.setattr(library, "_SOURCES", tmp_path if sources else tmp_path / "none")
+    monkeypatch.setattr(plugin_module, "_SOURCES", tmp_path if sources else tmp_path / "none")
     with pytest.raises(MissingToolError) as raised:
         find()
     assert "this installation has no librdkafka plug-in: no /" in str(raised.value)

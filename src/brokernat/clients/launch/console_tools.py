@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -80,9 +81,12 @@ def with_properties(command: Sequence[str], cluster: Cluster) -> tuple[tuple[str
     """The command with the cluster's bootstrap servers and client properties, and the file that it names.
 
     Raises:
-        ConfigError: a program that is not in the table, or the user's own file beside ours; kinds `no-file-option`,
-            `two-files`.
+        ConfigError: a program that is not in the table, the user's own file beside ours, or a system without such
+            files; kinds `no-file-option`, `two-files`, `no-memory-file`.
     """
+    if not sys.platform.startswith("linux"):
+        message = "a file of client properties in memory needs Linux"
+        raise _refused("no-memory-file", message, "write a file of client properties and name it in the command")
     name = command[0].rpartition("/")[2].removesuffix(".sh")
     tool = TOOLS.get(name)
     if tool is None:
