@@ -24,6 +24,7 @@ Every error can be pickled and copied, because Spark and multiprocessing pass er
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Any, ClassVar
 
 
@@ -47,6 +48,16 @@ class BrokernatError(Exception):
     def report(self) -> str:
         """`error: …`, a blank line, `hint: …`; without a line end."""
         return _block(self.message, self.hint)
+
+
+class Severity(StrEnum):
+    """The one scale of everything that is found: in a file, in a map, by the doctor."""
+
+    ERROR = "error"
+    """It cannot work as written, or stops clients."""
+    WARNING = "warning"
+    """It may be intended, or may stop clients."""
+    INFO = "info"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ import pytest
 from rich.console import Console
 
 from brokernat.cli.demo import _drawn
-from brokernat.demo.events import Table
+from brokernat.demo.events import EventTable
 
-CAUSES = Table(
+CAUSES = EventTable(
     ("records", "cause", "for example"),
     (("3", "brokernat.MissingReference", "reference `customers` has no `customer_id` C9999, and so on and so on"),),
 )

@@ -13,12 +13,14 @@ from brokernat.cli import reconcile
 from brokernat.clients.spark.proof import Outcome, Proof, ProofRow
 from brokernat.pipelines import delivered, shipped
 from brokernat.pipelines.delivered import Delivered
-from brokernat.pipelines.reconcile import Account, Span
+from brokernat.pipelines.reconcile import SourceAccount, Span
 from brokernat.pipelines.shipped import Shipped
 
-WHOLE = Account("web-1", 1, 40, 41, 1, 0, ())
-TORN = Account("web-2", 2, 30, 7, 0, 23, (Span(1, 1), Span(5, 6), Span(8, 8), Span(10, 10), Span(12, 12), Span(14, 30)))
-ABSENT = Account("web-3", None, None, 0, 0, 5, (Span(1, 5),))
+WHOLE = SourceAccount("web-1", 1, 40, 41, 1, 0, ())
+TORN = SourceAccount(
+    "web-2", 2, 30, 7, 0, 23, (Span(1, 1), Span(5, 6), Span(8, 8), Span(10, 10), Span(12, 12), Span(14, 30))
+)
+ABSENT = SourceAccount("web-3", None, None, 0, 0, 5, (Span(1, 5),))
 PIPELINE = """
 pipelines:
   tags:
@@ -50,7 +52,7 @@ def test_a_shipped_topic(
     snapshot: SnapshotAssertion,
     monkeypatch: pytest.MonkeyPatch,
     line: str,
-    sources: tuple[Account, ...],
+    sources: tuple[SourceAccount, ...],
 ) -> None:
     monkeypatch.setattr(reconcile, "_session", lambda *_: nullcontext())
     monkeypatch.setattr(shipped, "reconcile_topic", lambda *_, **__: Shipped(sources, len(sources) - 1, 0))

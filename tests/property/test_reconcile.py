@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brokernat.pipelines.reconcile import Account, Run, Span, accounts
+from brokernat.pipelines.reconcile import SequenceRun, SourceAccount, Span, accounts
 
 pytestmark = pytest.mark.property
 
@@ -15,16 +15,16 @@ received = st.lists(st.integers(1, 60), min_size=1, max_size=120)
 cuts = st.sets(st.integers(1, 60))
 
 
-def runs_of(source: str, numbers: list[int], cut_before: set[int]) -> list[Run]:
+def runs_of(source: str, numbers: list[int], cut_before: set[int]) -> list[SequenceRun]:
     """Consecutive numbers as runs, cut also where Spark's blocks might end."""
     copies = Counter(numbers)
-    found: list[Run] = []
+    found: list[SequenceRun] = []
     for number in sorted(copies):
         if found and found[-1].last == number - 1 and number not in cut_before:
             last = found.pop()
-            found.append(Run(source, last.first, number, last.records + copies[number]))
+            found.append(SequenceRun(source, last.first, number, last.records + copies[number]))
         else:
-            found.append(Run(source, number, number, copies[number]))
+            found.append(SequenceRun(source, number, number, copies[number]))
     return found
 
 
@@ -59,7 +59,7 @@ def test_from_first_is_the_same_without_the_head(numbers: list[int], cut: set[in
     assert expand(rest.missing_ranges) == [n for n in expand(whole.missing_ranges) if n > min(numbers)]
 
 
-def assert_apart(account: Account) -> None:
+def assert_apart(account: SourceAccount) -> None:
     """Ranges are in order, and a number that is there stands between any two."""
     spans = account.missing_ranges
     assert all(one.last + 1 < other.first for one, other in pairwise(spans))

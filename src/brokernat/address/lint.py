@@ -16,19 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 
 from brokernat.address.address_map import AddressMap
 from brokernat.address.endpoint import Endpoint
 from brokernat.address.pattern import Network, OneHost, Pattern
 from brokernat.address.rules import CidrRule, HostPortRule, HostRule, NodeIdRule, Rule, WildcardRule
-
-
-class Severity(StrEnum):
-    """An error cannot work as written; a warning may be intended."""
-
-    ERROR = "error"
-    WARNING = "warning"
+from brokernat.errors import Severity
 
 
 @dataclass(frozen=True, slots=True)

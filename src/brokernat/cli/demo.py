@@ -15,7 +15,7 @@ from rich.status import Status
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from brokernat.demo.events import Heading, Quote, Say, Table, Working
+from brokernat.demo.events import EventTable, Heading, Quote, Say, Working
 
 _WIDTH = 110
 _MARGIN = "  "
@@ -47,7 +47,7 @@ def _wait(event: Working, waiting: Console, status: Status) -> None:
         waiting.print(f"  … {event.text}", markup=False, soft_wrap=True)
 
 
-def _drawn(event: Heading | Say | Quote | Table, output: Console) -> Text:
+def _drawn(event: Heading | Say | Quote | EventTable, output: Console) -> Text:
     width = min(output.width, _WIDTH)
     match event:
         case Heading(text):
@@ -58,7 +58,7 @@ def _drawn(event: Heading | Say | Quote | Table, output: Console) -> Text:
             # On a terminal a long line goes on below itself; elsewhere it stays whole, for grep.
             whole = [line for each in lines for line in (_folded(each, width) if output.is_terminal else [each])]
             return Text("\n".join((f"  {origin}:", *(f"  | {line}" for line in whole), "")))
-        case Table(columns, rows):
+        case EventTable(columns, rows):
             table = RichTable(*columns, box=None, pad_edge=False, header_style="dim")
             for row in rows:
                 table.add_row(*map(Text, row))

@@ -17,7 +17,7 @@ from brokernat.cli.spark import SparkOptions, user_session, with_spark
 from brokernat.config import Cluster
 from brokernat.errors import IncompleteError
 from brokernat.pipelines.delivered import Delivered
-from brokernat.pipelines.reconcile import Account
+from brokernat.pipelines.reconcile import SourceAccount
 from brokernat.pipelines.shipped import Shipped
 from brokernat.plurals import counted
 
@@ -151,7 +151,7 @@ def _reached(text: str) -> tuple[str, int]:
     return source, int(sequence)
 
 
-def _shipped_line(account: Account) -> tuple[object, ...]:
+def _shipped_line(account: SourceAccount) -> tuple[object, ...]:
     first, last = _known(account.first), _known(account.last)
     counts = (account.records, account.duplicates, account.missing)
     return (account.source, first, last, *counts, _ranges(account))
@@ -166,13 +166,13 @@ def _known(number: int | None) -> object:
     return "-" if number is None else number
 
 
-def _ranges(one: Account | Delivered) -> str:
+def _ranges(one: SourceAccount | Delivered) -> str:
     shown = one.missing_ranges[:_RANGES_IN_TEXT]
     more = ["…"] if sum(map(len, shown)) < one.missing else []
     return " ".join([*map(str, shown), *more])
 
 
-def _pairs(one: Account | Delivered) -> list[list[int]]:
+def _pairs(one: SourceAccount | Delivered) -> list[list[int]]:
     return [[span.first, span.last] for span in one.missing_ranges]
 
 

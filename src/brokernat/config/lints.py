@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from brokernat.address import AddressMap
-from brokernat.address.lint import Severity, lint
+from brokernat.address import AddressMap, Severity, lint
 from brokernat.config.document import Document
 from brokernat.config.kafka_names import LOGIN_NAMES, NAMES, is_secret
 from brokernat.config.load import Config

@@ -35,11 +35,11 @@ class Quote:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class EventTable:
     """Columns and rows."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
 
-Event = Working | Heading | Say | Quote | Table
+Event = Working | Heading | Say | Quote | EventTable

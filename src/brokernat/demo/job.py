@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from brokernat.clients.spark.proof import Proof
 from brokernat.demo.data import Orders
-from brokernat.demo.events import Event, Heading, Quote, Say, Table, Working
+from brokernat.demo.events import Event, EventTable, Heading, Quote, Say, Working
 from brokernat.demo.files import ORDERS
 from brokernat.errors import IncompleteError
 from brokernat.pipelines.accounting import Counts
@@ -100,9 +100,9 @@ def _map_lines(file: Path) -> tuple[str, ...]:
     return tuple(lines[: lines.index("  local:")])
 
 
-def _proved(proof: Proof) -> Table:
+def _proved(proof: Proof) -> EventTable:
     rows = tuple((row.cluster, str(row.node_id), row.advertised, row.dialled, row.outcome.value) for row in proof.rows)
-    return Table(("cluster", "broker", "advertised", "dialled", "who answered"), rows)
+    return EventTable(("cluster", "broker", "advertised", "dialled", "who answered"), rows)
 
 
 def _drain(spark: SparkSession, prepared: Prepared) -> Counts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from brokernat.demo.events import Event, Quote, Say, Table
+from brokernat.demo.events import Event, EventTable, Quote, Say
 from brokernat.demo.files import DEAD_LETTERS, TAGS
 from brokernat.plurals import counted
 from brokernat.testbed import LoopbackWorld, Record
@@ -27,11 +27,11 @@ def outcome(world: LoopbackWorld) -> Iterator[Event]:
         yield Say(f"Each record names its source: brokernat-src: {_header(tags[0], 'brokernat-src')}")
 
 
-def _causes(dead: Sequence[Record]) -> Table:
+def _causes(dead: Sequence[Record]) -> EventTable:
     causes = Counter(_header(record, _CAUSE) for record in dead)
     example = {_header(record, _CAUSE): _header(record, _MESSAGE) for record in dead}
     rows = tuple((str(causes[cause]), cause, _cut(example[cause])) for cause in sorted(causes))
-    return Table(("records", "cause", "for example"), rows)
+    return EventTable(("records", "cause", "for example"), rows)
 
 
 def _cut(text: str) -> str:

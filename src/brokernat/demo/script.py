@@ -15,7 +15,7 @@ from pathlib import Path
 from brokernat.address import Endpoint
 from brokernat.config import load
 from brokernat.demo.data import Orders, make_orders
-from brokernat.demo.events import Event, Heading, Quote, Say, Table, Working
+from brokernat.demo.events import Event, EventTable, Heading, Quote, Say, Working
 from brokernat.demo.files import DEAD_LETTERS, ORDERS, PIPELINE, TAGS, write_files
 from brokernat.demo.job import end_spark, with_map, without_map
 from brokernat.demo.outcome import outcome
@@ -82,12 +82,12 @@ def _with_spark(folder: Path, file: Path, orders: Orders, world: LoopbackWorld) 
         end_spark(spark)
 
 
-def _brokers(world: LoopbackWorld) -> Table:
+def _brokers(world: LoopbackWorld) -> EventTable:
     rows = tuple(
         (str(node), str(advertised), _try(world, advertised), str(world.hq.reachable[node]))
         for node, advertised in world.hq.advertised.items()
     )
-    return Table(("broker", "advertises", "tried from here", "reachable at (gateway)"), rows)
+    return EventTable(("broker", "advertises", "tried from here", "reachable at (gateway)"), rows)
 
 
 def _try(world: LoopbackWorld, endpoint: Endpoint) -> str:

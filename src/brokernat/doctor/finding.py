@@ -7,14 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from brokernat.doctor.evidence import Evidence
-
-
-class Severity(StrEnum):
-    """An error stops clients; a warning may; info is worth knowing."""
-
-    ERROR = "error"
-    WARNING = "warning"
-    INFO = "info"
+from brokernat.errors import Severity as Severity
 
 
 class Confidence(StrEnum):

@@ -22,7 +22,7 @@ from brokernat.pipelines.envelope import COORDINATES, SOURCE_HEADER, envelop
 from brokernat.pipelines.files import Files
 from brokernat.pipelines.kafka_admin import open_admin
 from brokernat.pipelines.prepared import Prepared
-from brokernat.pipelines.reconcile import SHOWN_RANGES, Run, Span, joined
+from brokernat.pipelines.reconcile import SHOWN_RANGES, SequenceRun, Span, joined
 from brokernat.pipelines.root_cause import root_cause
 from brokernat.pipelines.shipped import header_values, read_topics, runs
 from brokernat.pipelines.source import DEFAULTS
@@ -175,7 +175,7 @@ def _ranges(lost: DataFrame) -> dict[str, tuple[int, tuple[Span, ...]]]:
     rows = runs(lost.select(F.col("place").alias("source"), F.col("offset").alias("sequence")))
     found = {}
     for place, own in groupby(rows.orderBy("source", "first").toLocalIterator(), lambda row: str(row["source"])):
-        stretches = [Run(*row) for row in own]
+        stretches = [SequenceRun(*row) for row in own]
         spans = tuple(islice(joined(stretches), SHOWN_RANGES))
         found[place] = (sum(run.records for run in stretches), spans)
     return found

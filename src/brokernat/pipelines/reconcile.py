@@ -17,7 +17,7 @@ SHOWN_RANGES = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class SequenceRun:
     """Consecutive numbers of one source, `first` and `last` included. `records` also counts duplicates."""
 
     source: str
@@ -40,7 +40,7 @@ class Span:
         return str(self.first) if self.first == self.last else f"{self.first}-{self.last}"
 
 
-def joined(runs: Iterable[Run]) -> Iterator[Span]:
+def joined(runs: Iterable[SequenceRun]) -> Iterator[Span]:
     """The runs of one source as spans; adjacent runs become one span."""
     open_: Span | None = None
     for run in runs:
@@ -55,7 +55,7 @@ def joined(runs: Iterable[Run]) -> Iterator[Span]:
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class SourceAccount:
     """The counts of one source. `first` and `last` are None if the source was expected and has no record."""
 
     source: str
@@ -69,8 +69,8 @@ class Account:
 
 
 def accounts(
-    runs: Iterable[Run], *, reached: Mapping[str, int] | None = None, from_first: bool = False
-) -> Iterator[Account]:
+    runs: Iterable[SequenceRun], *, reached: Mapping[str, int] | None = None, from_first: bool = False
+) -> Iterator[SourceAccount]:
     """An account for each source; sources without a record come last.
 
     Args:
@@ -78,7 +78,7 @@ def accounts(
         reached: the last number of each source, if known; numbers after the topic's last one are missing.
         from_first: start at the first existing number, because retention removed the earlier ones.
 
-    >>> (account,) = accounts([Run("web", 1, 4, 5), Run("web", 7, 9, 3)])
+    >>> (account,) = accounts([SequenceRun("web", 1, 4, 5), SequenceRun("web", 7, 9, 3)])
     >>> account.records, account.duplicates, [str(span) for span in account.missing_ranges]
     (8, 1, ['5-6'])
     """
@@ -87,10 +87,10 @@ def accounts(
         yield _account(source, own, expected.pop(source, 0), from_first=from_first)
     for source, last in expected.items():
         spans = (Span(1, last),) if last else ()
-        yield Account(source, None, None, 0, 0, last, spans)
+        yield SourceAccount(source, None, None, 0, 0, last, spans)
 
 
-def _account(source: str, runs: Iterable[Run], reached: int, *, from_first: bool) -> Account:
+def _account(source: str, runs: Iterable[SequenceRun], reached: int, *, from_first: bool) -> SourceAccount:
     first = last = None
     records = numbers = missing = 0
     shown: list[Span] = []
@@ -111,4 +111,4 @@ def _account(source: str, runs: Iterable[Run], reached: int, *, from_first: bool
         numbers += run.last - run.first + 1
     assert last is not None  # noqa: S101 - a group has one run at least
     miss(last + 1, reached)
-    return Account(source, first, last, records, records - numbers, missing, tuple(shown))
+    return SourceAccount(source, first, last, records, records - numbers, missing, tuple(shown))

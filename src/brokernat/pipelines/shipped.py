@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from brokernat.clients.spark import Role, kafka_options
 from brokernat.config import Cluster
 from brokernat.errors import IncompleteError
-from brokernat.pipelines.reconcile import Account, Run, accounts
+from brokernat.pipelines.reconcile import SequenceRun, SourceAccount, accounts
 from brokernat.pipelines.root_cause import root_cause
 from brokernat.shipping import SEQUENCE_HEADER
 
@@ -33,7 +33,7 @@ _UNREADABLE = 0
 class Shipped:
     """The content of a topic, from its first offset to the last one at the time of reading."""
 
-    sources: tuple[Account, ...]
+    sources: tuple[SourceAccount, ...]
     without_header: int
     unreadable: int
     """Records whose `brokernat-seq` is not `<source>/<sequence>`."""
@@ -69,12 +69,12 @@ def reconcile_topic(
     rows = runs(numbers(read_topics(spark, cluster, topic))).orderBy("source", "first")
     counted = {None: 0, _UNREADABLE: 0}
 
-    def with_source(found: Iterator[Row]) -> Iterator[Run]:
+    def with_source(found: Iterator[Row]) -> Iterator[SequenceRun]:
         for row in found:
             if row["source"] is None:
                 counted[row["first"]] = row["records"]
             else:
-                yield Run(row["source"], row["first"], row["last"], row["records"])
+                yield SequenceRun(row["source"], row["first"], row["last"], row["records"])
 
     try:
         sources = tuple(accounts(with_source(rows.toLocalIterator()), reached=reached, from_first=from_first))

@@ -10,7 +10,7 @@ import pytest
 from brokernat.config import Cluster
 from brokernat.errors import IncompleteError
 from brokernat.pipelines import shipped
-from brokernat.pipelines.reconcile import Run, accounts
+from brokernat.pipelines.reconcile import SequenceRun, accounts
 from brokernat.pipelines.shipped import numbers, reconcile_topic, runs
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def test_runs_of_random_numbers_say_the_same_as_the_numbers(spark: SparkSession)
     # Nulls come first, as Spark sorts them, and in them what has no header.
     assert [(row["first"], row["records"]) for row in found if row["source"] is None] == [(None, 3), (0, 2)]
     by_source = {
-        account.source: account for account in accounts(Run(*row) for row in found if row["source"] is not None)
+        account.source: account for account in accounts(SequenceRun(*row) for row in found if row["source"] is not None)
     }
     for source, account in by_source.items():
         own = [number for name, number in sent if name == source]
