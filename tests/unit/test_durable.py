@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from brokernat import durable
-from brokernat.bundle import collecting
+from brokernat.bundle import contents
 from brokernat.cli.files import write_atomically
 from brokernat.cli.libraries import copy_into
 from brokernat.clients.spark import connector
@@ -57,8 +57,8 @@ def _rename_folder(target: Path) -> None:
 
 def _collect(target: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(collecting, "_fill", lambda work, _extras: _fill_files(work))
-        collecting.collect(target, ())
+        patch.setattr(contents, "_fill", lambda work, _extras: _fill_files(work))
+        contents.collect(target, ())
 
 
 def _fill_files(folder: Path) -> None:

@@ -1,7 +1,6 @@
 """Everything that a network without registries needs, in one folder: collect it here, verify and install it there."""
 
-from brokernat.bundle.collecting import Collected, collect
-from brokernat.bundle.installing import Installed, install
+from brokernat.bundle.contents import Collected, Installed, collect, install
 from brokernat.bundle.manifest import verify
 
 __all__ = ["Collected", "Installed", "collect", "install", "verify"]

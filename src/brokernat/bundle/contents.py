@@ -1,12 +1,16 @@
-"""A bundle: wheels of what is installed here, the jars that Spark needs for Kafka, agent and plug-in, and sums of all.
+"""What is in a bundle, how it is made here and installed there.
 
     wheels/       for `pip install --no-index --find-links`
-    artifacts/    as the cache of jars has them (jvm/artifacts.py): `brokernat bundle --install` puts them there
+    artifacts/    as the cache of jars has them (jvm/artifacts.py)
     native/       the agent and the librdkafka plug-in, for programs that are wired by hand
     bundle.json   what it was made for
     SHA256SUMS    everything above
 
 It is made beside its place and renamed, so a folder of that name is a whole bundle.
+
+pip installs the wheels. `install` puts the jars into the cache, where every part of brokernat looks before it asks a
+repository, and not behind a setting: the bundle may be a medium that is taken out again, and what starts Spark next
+week will not have the setting.
 """
 
 from __future__ import annotations
@@ -19,18 +23,21 @@ import sysconfig
 import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, astuple, dataclass
+from functools import partial
 from pathlib import Path
 
 import brokernat
 from brokernat import durable
 from brokernat.bundle import manifest
-from brokernat.bundle.closure import closure, installed_extras
+from brokernat.bundle.packages import installed_extras, required_distributions
 from brokernat.bundle.wheels import make_wheel
 from brokernat.clients.librdkafka import plugin_library, preload_library
-from brokernat.clients.spark.connector import connector_jars
+from brokernat.clients.spark.connector import candidates, connector_jars, never_ask_for
+from brokernat.clients.spark.releases import Combination, release_of
 from brokernat.errors import ConfigError, Problem
 from brokernat.jvm import agent_jar
-from brokernat.paths import writing
+from brokernat.jvm.cache import create_directory
+from brokernat.paths import cache_dir, writing
 
 DESCRIPTION = "bundle.json"
 _ON_LIBRDKAFKA = frozenset({"confluent", "shipping"})
@@ -104,7 +111,7 @@ def collect(folder: Path, extras: Sequence[str] | None = None) -> Collected:
 
 
 def _fill(work: Path, extras: tuple[str, ...]) -> Description:
-    distributions = closure(extras)
+    distributions = required_distributions(extras)
     for name in ("wheels", "artifacts", "native"):
         (work / name).mkdir()
     plugin = (plugin_library, preload_library) if _ON_LIBRDKAFKA & set(extras) else ()
@@ -125,3 +132,37 @@ def _artifacts(folder: Path, pyspark: str) -> tuple[str, ...]:
     for directory in sorted({jar.parent for jar in chosen.jars}):
         shutil.copytree(directory, folder / directory.name)
     return astuple(chosen.combination)
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """Where the jars are now, by the names of their folders."""
+
+    cache: Path
+    artifacts: tuple[str, ...]
+
+
+def install(folder: Path) -> Installed:
+    """Verify a bundle and put its jars into this user's cache; what is there already stays.
+
+    Raises:
+        ConfigError: it is no bundle of this version.
+        DamagedBundleError: it is not as it was collected.
+    """
+    manifest.verify(folder)
+    made = Description.read(folder)
+    target = cache_dir() / "artifacts"
+    # A bundle without Spark has none, and an empty folder may get lost on the way.
+    names = sorted(directory.name for directory in (folder / "artifacts").glob("*"))
+    for name in names:
+        if not (target / name).is_dir():
+            create_directory(target / name, partial(_copy, folder / "artifacts" / name))
+    if made.pyspark and made.connector:
+        known = candidates(release_of(made.pyspark))
+        # Or the first start would ask a repository that is not there for what even its maker could not get.
+        never_ask_for(known[: known.index(Combination(*made.connector))])
+    return Installed(target, tuple(names))
+
+
+def _copy(source: Path, work: Path) -> None:
+    shutil.copytree(source, work, dirs_exist_ok=True)

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from brokernat.bundle import manifest
-from brokernat.bundle.collecting import DESCRIPTION, Description
-from brokernat.bundle.installing import install
+from brokernat.bundle.contents import DESCRIPTION, Description, install
 from brokernat.clients.spark.connector import candidates
 from brokernat.clients.spark.releases import release_of
 from brokernat.errors import ConfigError, DamagedBundleError
