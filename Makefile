@@ -4,8 +4,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-AGENT := src/brokernat/jvm/_native/brokernat-agent.jar
-AGENT_SOURCES := native/jvm-agent/pom.xml $(shell find native/jvm-agent/src/main -type f)
+JARS := src/brokernat/jvm/_native/brokernat-agent.jar
+JAR_SOURCES := $(wildcard native/*/pom.xml) $(shell find native/jvm-agent/src/main native/spark-functions/src/main -type f)
 PLUGIN := src/brokernat/clients/librdkafka/_native/libbrokernat-rdkafka.so
 PLUGIN_SOURCES := $(wildcard native/librdkafka-plugin/src/*)
 # Random inputs are the same in each run of a target, and the order of sets in each of its processes, or they would
@@ -35,12 +35,12 @@ $(VENV)/.done: requirements/dev.lock requirements/uv.lock pyproject.toml | $(BIN
 	@$(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-agent: $(AGENT) ## the JVM agent's jar
+agent: $(JARS) ## the jars: the JVM agent, and the functions that Spark loads
 
-$(AGENT): $(AGENT_SOURCES) tools/agent_jar.py | $(VENV)/.done
+$(JARS): $(JAR_SOURCES) tools/jars.py | $(VENV)/.done
 	@command -v javac >/dev/null || { echo "error: no javac on PATH; on Debian and Ubuntu install openjdk-17-jdk"; exit 2; }
-	@echo "building the JVM agent"
-	@$(BIN)/python tools/agent_jar.py
+	@echo "building the jars"
+	@$(BIN)/python tools/jars.py
 	@touch $@
 
 plugin: $(PLUGIN) ## the librdkafka plug-in
@@ -78,7 +78,7 @@ test: class-data test-agent ## everything that needs no root: real brokers on lo
 	$(PYTEST) -n $(JOBS) -m "not netns and not soak" $(PYTEST_ARGS)
 
 test-agent: setup ## the agent alone, by Maven
-	@$(BIN)/python tools/agent_jar.py verify
+	@$(BIN)/python tools/jars.py verify
 
 test-netns: class-data ## network namespaces, nginx, nftables (root)
 	$(PYTEST) -n $(JOBS) -m "netns and not soak" $(PYTEST_ARGS)
@@ -106,4 +106,4 @@ release: setup ## dist/: what is published (source distribution, wheels, SHA-256
 	@$(BIN)/python tools/release.py dist
 
 clean: ## what the other targets made in this folder
-	rm -rf $(VENV) dist build native/jvm-agent/target src/brokernat/jvm/_native src/brokernat/clients/librdkafka/_native .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) dist build native/*/target src/brokernat/jvm/_native src/brokernat/clients/librdkafka/_native .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

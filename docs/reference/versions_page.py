@@ -54,7 +54,7 @@ and a Java that it runs on: JAVA_HOME, the PATH or the `java` extra, in this ord
 |---|---|---|
 {lines}
 Spark 3.5 runs on Java 8 as well; the agent does not. Pipelines, `demo` and `pipeline reconcile` need PySpark 4.0 or
-newer: they decode by VARIANT.
+newer.
 
 ## Spark as tested
 

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from brokernat.cli.pipeline import WAITING, display, summary
-from brokernat.pipelines.accounting import Counts
 from brokernat.pipelines.batch import BatchReport
+from brokernat.pipelines.counting import Counts
 from brokernat.pipelines.progress import Progress
 
 REPORT = BatchReport(4, Counts(10, 8, 1, 1), 2.0, {"customers": "abc"})

@@ -15,8 +15,8 @@ from brokernat.demo.data import Orders
 from brokernat.demo.events import Event, EventTable, Heading, Quote, Say, Working
 from brokernat.demo.files import ORDERS
 from brokernat.errors import IncompleteError
-from brokernat.pipelines.accounting import Counts
 from brokernat.pipelines.batch import BatchReport
+from brokernat.pipelines.counting import Counts
 from brokernat.pipelines.prepared import Prepared
 
 if TYPE_CHECKING:

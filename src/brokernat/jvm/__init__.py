@@ -1,6 +1,6 @@
 """What every JVM user of this package needs: a Java, Maven artifacts, and the agent jar with its options."""
 
-from brokernat.jvm.agent import agent_argument, agent_jar, javaagent_option, require_absolute
+from brokernat.jvm.agent import agent_argument, agent_jar, javaagent_option, require_absolute, spark_functions_jar
 from brokernat.jvm.artifacts import resolve
 from brokernat.jvm.java import Java, find_java, spark_java_home
 
@@ -12,5 +12,6 @@ __all__ = [
     "javaagent_option",
     "require_absolute",
     "resolve",
+    "spark_functions_jar",
     "spark_java_home",
 ]

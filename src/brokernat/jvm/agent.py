@@ -17,9 +17,22 @@ def agent_jar() -> Path:
     Raises:
         MissingToolError: this is a source tree in which the agent was not built yet.
     """
-    jar = Path(str(importlib.resources.files("brokernat.jvm") / "_native" / JAR))
+    return _packaged(JAR)
+
+
+def spark_functions_jar() -> Path:
+    """The absolute path of the jar with the functions that Spark loads, such as the decoder.
+
+    Raises:
+        MissingToolError: this is a source tree in which it was not built yet.
+    """
+    return _packaged("brokernat-spark.jar")
+
+
+def _packaged(name: str) -> Path:
+    jar = Path(str(importlib.resources.files("brokernat.jvm") / "_native" / name))
     if not jar.is_file():
-        raise MissingToolError(f"the agent is not built: no {jar}", hint="in the source tree: make agent")
+        raise MissingToolError(f"{name} is not built: no {jar}", hint="in the source tree: make agent")
     return jar.absolute()
 
 

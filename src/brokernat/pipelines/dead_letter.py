@@ -14,13 +14,13 @@ from brokernat.pipelines.envelope import COORDINATES, FAULT, VALUE, coordinate_h
 from brokernat.pipelines.fault import ORIGINS
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column
 
 CONNECT_PREFIX = "__connect.errors."
 
 
-def dead_letters(faulty: DataFrame, *, pipeline: str, topic: str) -> DataFrame:
-    """Records with a fault as rows for Spark's Kafka sink: topic, key, value, headers.
+def dead_letter(*, pipeline: str, topic: str) -> dict[str, Column]:
+    """The columns of a record with a fault for Spark's Kafka sink: topic, key, value, headers.
 
     Args:
         pipeline: its name, which stands where Connect names the connector.
@@ -41,12 +41,12 @@ def dead_letters(faulty: DataFrame, *, pipeline: str, topic: str) -> DataFrame:
         "exception.message": F.col(FAULT)["message"],
     }
     cause = F.array(*(header(CONNECT_PREFIX + name, text) for name, text in texts.items()))
-    return faulty.select(
-        F.lit(topic).alias("topic"),
-        source["key"].alias("key"),
-        F.col(VALUE).alias("value"),
-        F.concat(kept_headers(without_prefix=CONNECT_PREFIX), coordinate_headers(), cause).alias("headers"),
-    )
+    return {
+        "topic": F.lit(topic),
+        "key": source["key"],
+        "value": F.col(VALUE),
+        "headers": F.concat(kept_headers(without_prefix=CONNECT_PREFIX), coordinate_headers(), cause),
+    }
 
 
 def _of_kind(kind: Column, table: dict[str, str]) -> Column:

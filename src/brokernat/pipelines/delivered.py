@@ -21,12 +21,12 @@ from brokernat.pipelines.committed import Committed, as_option, read_committed
 from brokernat.pipelines.envelope import COORDINATES, SOURCE_HEADER, envelop
 from brokernat.pipelines.files import Files
 from brokernat.pipelines.kafka_admin import open_admin
+from brokernat.pipelines.plan import faulty
 from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.reconcile import SHOWN_RANGES, SequenceRun, Span, joined
 from brokernat.pipelines.root_cause import root_cause
 from brokernat.pipelines.shipped import header_values, read_topics, runs
 from brokernat.pipelines.source import DEFAULTS
-from brokernat.pipelines.split import faulty
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Row, SparkSession
@@ -161,9 +161,9 @@ def _not_filtered(spark: SparkSession, prepared: Prepared, records: DataFrame, c
     from pyspark.sql import functions as F  # noqa: N812
 
     plan, envelope = prepared.plan(), envelop(records, cluster_id)
-    joins, _ = current_joins(plan, prepared.references(), spark, envelope)
-    sorted_ = plan.sort(envelope, joins)
-    kept = plan.transformed(sorted_).select(COORDINATES).unionByName(faulty(sorted_).select(COORDINATES))
+    joins, _ = current_joins(plan, prepared.references(), spark)
+    decoded = plan.decode_and_enrich(envelope, joins)
+    kept = plan.transformed(decoded).select(COORDINATES).unionByName(faulty(decoded).select(COORDINATES))
     source = F.col(COORDINATES)
     return kept.select(_place(source["topic"], source["partition"]).alias("place"), source["offset"].alias("offset"))
 

@@ -1,4 +1,4 @@
-"""What every batch of a pipeline has in common, and the frames of one batch: pure DataFrame -> DataFrame.
+"""The steps of a pipeline as frames: pure DataFrame -> DataFrame.
 
 The same frames serve the running query, the check before it (with no rows) and the tests (with rows made by hand).
 """
@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from brokernat.config.model import Sink
-from brokernat.pipelines.dead_letter import dead_letters
+from brokernat.pipelines.dead_letter import dead_letter
 from brokernat.pipelines.decode import decode
 from brokernat.pipelines.enrich import check_columns, enrich
-from brokernat.pipelines.sink import tags
-from brokernat.pipelines.split import faulty, well
+from brokernat.pipelines.envelope import FAULT, VALUE
+from brokernat.pipelines.sink import tag
 from brokernat.pipelines.transform import Transform
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Plan:
     sink: Sink
     transform: Transform | None = None
 
-    def sort(self, envelope: DataFrame, joins: Sequence[Join]) -> DataFrame:
+    def decode_and_enrich(self, envelope: DataFrame, joins: Sequence[Join]) -> DataFrame:
         """Decoded and enriched records, each with its fault or null.
 
         Raises:
@@ -54,11 +54,43 @@ class Plan:
         return records
 
     def transformed(self, records: DataFrame) -> DataFrame:
-        """What is well, through the user's transform."""
+        """The records without a fault, through the user's transform where there is one."""
         good = well(records)
         return self.transform(good) if self.transform else good
 
-    def rows(self, records: DataFrame, transformed: DataFrame) -> DataFrame:
-        """Everything that leaves: tags and dead letters, the topic per row."""
-        good = tags(transformed, topic=self.sink.topic, key=self.sink.key)
-        return good.unionByName(dead_letters(faulty(records), pipeline=self.name, topic=self.sink.dead_letters))
+    def outgoing(self, records: DataFrame) -> DataFrame:
+        """Tags and dead letters of a pipeline without a transform, in one pass: a row for each record.
+
+        Returns:
+            Rows for Spark's Kafka sink: topic, key, value, headers.
+        """
+        from pyspark.sql import functions as F  # noqa: N812
+
+        good = tag(well(records).columns, topic=self.sink.topic, key=self.sink.key)
+        dead = dead_letter(pipeline=self.name, topic=self.sink.dead_letters)
+        is_well = F.col(FAULT).isNull()
+        return records.select(*(F.when(is_well, good[name]).otherwise(dead[name]).alias(name) for name in good))
+
+    def tags(self, transformed: DataFrame) -> DataFrame:
+        """What a transform returned, as rows for Spark's Kafka sink."""
+        columns = tag(transformed.columns, topic=self.sink.topic, key=self.sink.key)
+        return transformed.select(*(column.alias(name) for name, column in columns.items()))
+
+    def dead_letters(self, records: DataFrame) -> DataFrame:
+        """The records with a fault, as rows for Spark's Kafka sink."""
+        columns = dead_letter(pipeline=self.name, topic=self.sink.dead_letters)
+        return faulty(records).select(*(column.alias(name) for name, column in columns.items()))
+
+
+def well(records: DataFrame) -> DataFrame:
+    """The records without a fault: `brokernat_src` and the decoded and added columns, what a transform gets."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return records.where(F.col(FAULT).isNull()).drop(FAULT, VALUE)
+
+
+def faulty(records: DataFrame) -> DataFrame:
+    """The records with a fault: what becomes dead letters."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return records.where(F.col(FAULT).isNotNull())

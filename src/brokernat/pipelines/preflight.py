@@ -119,9 +119,9 @@ def try_steps(spark: SparkSession, prepared: Prepared) -> Iterator[CheckResult]:
     envelope = envelop(spark.createDataFrame([], _RECORDS), "check")
     try:
         plan = prepared.plan()
-        joins, versions = current_joins(plan, prepared.references(), spark, envelope)
-        records = plan.sort(envelope, joins)
-        plan.rows(records, plan.transformed(records))
+        joins, versions = current_joins(plan, prepared.references(), spark)
+        records = plan.decode_and_enrich(envelope, joins)
+        plan.tags(plan.transformed(records)).unionByName(plan.dead_letters(records))
     except BrokernatError as error:
         yield from_error("steps", error)
         return

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from brokernat.pipelines.accounting import Counts
 from brokernat.pipelines.batch import BatchReport
+from brokernat.pipelines.counting import Counts
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ SETTINGS: Mapping[str, str] = {
 
 
 OLDEST_SPARK = "4.0"
-"""The first with VARIANT, by which values are decoded, and `try_cast`."""
+"""The first that tells when counts of a batch are complete (`Observation`), and the first with `try_cast`."""
 
 
 def require_spark() -> None:

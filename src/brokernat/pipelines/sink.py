@@ -10,7 +10,7 @@ with may be too large for that topic as well, and a limit is raised once, by who
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from brokernat.errors import ConfigError, IncompleteError, Problem
@@ -18,7 +18,7 @@ from brokernat.pipelines.envelope import COORDINATES, SOURCE_HEADER, coordinate_
 from brokernat.pipelines.root_cause import root_cause
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 # Nulls are written: a reader sees that the field exists. Six digits: to_json would cut microseconds off.
 _JSON = {"ignoreNullFields": "false", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss[.SSSSSS]XXX"}
@@ -33,10 +33,11 @@ REQUIRED: Mapping[str, str] = {"kafka.acks": "all"}
 _TOO_LARGE = "RecordTooLargeException"
 
 
-def tags(transformed: DataFrame, *, topic: str, key: str | None) -> DataFrame:
-    """Tags as rows for Spark's Kafka sink: topic, key, value (JSON of every column but `brokernat_src`), headers.
+def tag(columns: Sequence[str], *, topic: str, key: str | None) -> dict[str, Column]:
+    """The columns of a tag for Spark's Kafka sink: topic, key, value (JSON of all but `brokernat_src`), headers.
 
     Args:
+        columns: of the frame that holds the tags.
         key: the column whose text is the key; None keeps the key of the source record, byte for byte.
 
     Raises:
@@ -44,18 +45,17 @@ def tags(transformed: DataFrame, *, topic: str, key: str | None) -> DataFrame:
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    columns = [column for column in transformed.columns if column != COORDINATES]
-    if key is not None and key not in columns:
+    own = [column for column in columns if column != COORDINATES]
+    if key is not None and key not in own:
         raise ConfigError(
-            Problem("no-such-column", f"sink.key: tags have no column `{key}`", f"they have: {', '.join(columns)}")
+            Problem("no-such-column", f"sink.key: tags have no column `{key}`", f"they have: {', '.join(own)}")
         )
-    value = F.to_json(F.struct(*(F.col(quoted(column)) for column in columns)), _JSON).cast("binary")
-    return transformed.select(
-        F.lit(topic).alias("topic"),
-        (F.col(f"{COORDINATES}.key") if key is None else F.col(quoted(key)).cast("string").cast("binary")).alias("key"),
-        value.alias("value"),
-        F.concat(kept_headers(), coordinate_headers()).alias("headers"),
-    )
+    return {
+        "topic": F.lit(topic),
+        "key": F.col(f"{COORDINATES}.key") if key is None else F.col(quoted(key)).cast("string").cast("binary"),
+        "value": F.to_json(F.struct(*(F.col(quoted(column)) for column in own)), _JSON).cast("binary"),
+        "headers": F.concat(kept_headers(), coordinate_headers()),
+    }
 
 
 def producer_options(given: Mapping[str, str]) -> dict[str, str]:

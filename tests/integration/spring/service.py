@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from tools.agent_jar import maven
+from tools.jars import maven
 
 from brokernat.jvm import agent_jar, find_java
 from brokernat.testbed import RunningCluster

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.integration.spark.standalone import C1
 
-from brokernat.jvm import find_java, spark_java_home
+from brokernat.jvm import find_java, spark_functions_jar, spark_java_home
 from brokernat.pipelines.envelope import envelop
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def spark() -> Iterator[SparkSession]:
             .config("spark.sql.shuffle.partitions", "2")
             .config("spark.sql.session.timeZone", "UTC")
             .config("spark.driver.extraJavaOptions", C1)
+            .config("spark.jars", str(spark_functions_jar()))
             .getOrCreate()
         )
         session.sparkContext.setLogLevel("ERROR")

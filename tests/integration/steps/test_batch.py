@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,10 +13,12 @@ import pytest
 from brokernat.config.model import Reference, Sink
 from brokernat.errors import IncompleteError
 from brokernat.pipelines import batch as module
-from brokernat.pipelines.accounting import Counts
+from brokernat.pipelines import counting
 from brokernat.pipelines.batch import Batches, BatchReport
+from brokernat.pipelines.counting import Counts
 from brokernat.pipelines.plan import Plan
 from brokernat.pipelines.reference import ReferenceTable
+from brokernat.pipelines.transform import Transform
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -43,7 +46,7 @@ def large_references(spark: SparkSession, request: pytest.FixtureRequest) -> Ite
     spark.conf.set(name, str(before))
 
 
-def run(spark: SparkSession, folder: Path, records: DataFrame) -> Counts:
+def run(spark: SparkSession, folder: Path, records: DataFrame, transform: Transform | None = None) -> Counts:
     """What the report of the batch says; nothing is sent."""
     from pyspark.sql.types import StructType
 
@@ -52,7 +55,7 @@ def run(spark: SparkSession, folder: Path, records: DataFrame) -> Counts:
     table = ReferenceTable("names", section, key="id", columns=None, folder=str(folder / "state"))
     schema = StructType.fromDDL("id STRING")
     assert isinstance(schema, StructType)
-    plan = Plan("tags", schema, Sink(cluster="local", topic="tags", dead_letters="dead"))
+    plan = Plan("tags", schema, Sink(cluster="local", topic="tags", dead_letters="dead"), transform)
     reports: list[BatchReport] = []
     Batches(plan, "cid", [table], {}, threading.Event(), reports.append)(records, 7)
     (report,) = reports
@@ -60,27 +63,44 @@ def run(spark: SparkSession, folder: Path, records: DataFrame) -> Counts:
     return report.counts
 
 
+TRANSFORMS = {
+    "no transform": None,
+    "row by row": Transform("m:f", lambda records: records.where("id <> '2'")),
+    "counted": Transform("m:f", lambda records: records.where("id <> '2'").union(records.where("false"))),
+}
+
+
 @pytest.mark.usefixtures("large_references")
+@pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS)
 @pytest.mark.parametrize(
     ("records", "expected"),
     [(0, Counts()), (1, Counts(1, 0, 1, 0)), (4, Counts(4, 2, 2, 0))],
 )
 def test_a_batch_is_counted_also_when_its_offsets_hold_no_record(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, records: int, expected: Counts
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    records: int,
+    expected: Counts,
+    transform: Transform | None,
 ) -> None:
     """As those of an aborted transaction do: Spark hands over a batch, and there is nothing in it."""
     monkeypatch.setattr(module, "write", lambda rows, options: rows.count())
     frame = spark.range(10).where(f"id < {records}").selectExpr(*COLUMNS)
-    assert run(spark, tmp_path, frame) == expected
+    if transform and expected.tags:
+        expected = replace(expected, tags=1, filtered=1)
+    assert run(spark, tmp_path, frame, transform) == expected
 
 
-def test_steps_that_lose_a_whole_batch_are_found_out(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("rows", ["rand() > 2", "false", "brokernat_src.offset > 0"])
+@pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS)
+def test_steps_that_lose_records_are_found_out(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, transform: Transform | None, rows: str
 ) -> None:
     """Nothing that came out is no proof that nothing came in."""
-    written: list[object] = []
-    monkeypatch.setattr(module, "write", lambda rows, options: written.append(rows))
-    monkeypatch.setattr(module, "_keep", lambda frame, kept: frame.limit(0))
-    with pytest.raises(IncompleteError, match="4 records came in, 0 came out"):
-        run(spark, tmp_path, spark.range(4).selectExpr(*COLUMNS))
-    assert written == []
+    steps = Plan.decode_and_enrich
+    monkeypatch.setattr(Plan, "decode_and_enrich", lambda *given: steps(*given).where(rows))
+    monkeypatch.setattr(counting, "_REPORT_SECONDS", 1)
+    monkeypatch.setattr(module, "write", lambda rows, options: rows.count())
+    with pytest.raises(IncompleteError, match=r"4 records came in, [03] came out"):
+        run(spark, tmp_path, spark.range(4).selectExpr(*COLUMNS), transform)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from brokernat.clients.spark import check_schema
 from brokernat.errors import ConfigError
-from brokernat.pipelines.decode import check_schema, decode
+from brokernat.pipelines.decode import decode
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -1,5 +1,5 @@
-from brokernat.pipelines.accounting import Counts
 from brokernat.pipelines.batch import BatchReport
+from brokernat.pipelines.counting import Counts
 from brokernat.pipelines.progress import Progress, lag
 
 

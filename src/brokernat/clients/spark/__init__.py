@@ -5,6 +5,7 @@ Three calls: `configure` before the session, `kafka_options` for each source and
 """
 
 from brokernat.clients.spark.configuring import configure
+from brokernat.clients.spark.decoding import check_schema, decode
 from brokernat.clients.spark.options import Role, client_properties, kafka_options
 from brokernat.clients.spark.proof import Outcome, Proof, ProofRow
 from brokernat.clients.spark.proving import prove, watch
@@ -16,8 +17,10 @@ __all__ = [
     "Proof",
     "ProofRow",
     "Role",
+    "check_schema",
     "client_properties",
     "configure",
+    "decode",
     "kafka_options",
     "prove",
     "watch",

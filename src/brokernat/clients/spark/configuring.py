@@ -18,7 +18,7 @@ from brokernat.clients.spark.session import class_visible
 from brokernat.clients.spark.settings import AGENT_CLASS, LOADER_KEY, Loader, LoaderChoice, choose_loader, settings
 from brokernat.config import Cluster
 from brokernat.errors import ConfigError, Problem
-from brokernat.jvm import agent_jar
+from brokernat.jvm import agent_jar, spark_functions_jar
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -75,7 +75,7 @@ def configure(
         present = {**present, **environment.submitted_settings(jvm), **options}
     choice = choose_loader(present.get("spark.master", "local[*]"), loader, agent_jar(), agent_path)
     jars = () if brings_connector(present) else connector_jars(release, connector_version).jars
-    needed = settings(present, choice, jars)
+    needed = settings(present, choice, (*jars, spark_functions_jar()))
     environment.refuse_overridden(needed, os.environ)
     if jvm is None:
         environment.prepare_java(release)

@@ -14,8 +14,8 @@ from pyspark.sql import SparkSession
 from brokernat.clients.spark import Loader, configure, prove
 from brokernat.config import load
 from brokernat.jvm import agent_jar
-from brokernat.pipelines.accounting import Counts
 from brokernat.pipelines.batch import BatchReport
+from brokernat.pipelines.counting import Counts
 from brokernat.pipelines.pipeline import start
 from brokernat.pipelines.prepared import Prepared
 

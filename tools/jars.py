@@ -1,7 +1,7 @@
-"""Builds the JVM agent and puts its jar where the package looks for it: `python tools/agent_jar.py [MAVEN_GOAL]`.
+"""Builds the jars and puts them where the package looks for them: `python tools/jars.py [MAVEN_GOAL]`.
 
 Maven is taken from PATH; a machine without it gets one resolved as an artifact by the Ivy inside PySpark and checked
-against the digest below. The jar is only replaced when the build succeeded, so a broken build never leaves half a jar.
+against the digest below. A jar is only replaced when its build succeeded, so a broken build never leaves half a jar.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PROJECT = ROOT / "native" / "jvm-agent"
-PACKAGED = ROOT / "src" / "brokernat" / "jvm" / "_native" / "brokernat-agent.jar"
+PACKAGED = ROOT / "src" / "brokernat" / "jvm" / "_native"
+JARS = {"jvm-agent": "brokernat-agent.jar", "spark-functions": "brokernat-spark.jar"}
+"""By project below native/."""
+
 MAVEN_VERSION = "3.9.11"
 MAVEN_SHA256 = "0d7125e8c91097b36edb990ea5934e6c68b4440eef4ea96510a0f6815e7eeadb"
 
@@ -78,23 +80,28 @@ def resolve_maven(directory: Path) -> Path:
     return archive
 
 
-def main() -> None:
-    goal = sys.argv[1] if len(sys.argv) > 1 else "package"
+def build(project: Path, jar: str, goal: str) -> None:
+    """Run a goal of Maven in a project and take its jar over."""
     skip_tests = ["-DskipTests", "-Dmaven.test.skip=true"] if goal == "package" else []
     command = [maven(), "--batch-mode", "--no-transfer-progress", "-Dstyle.color=never", *skip_tests, goal]
     done = subprocess.run(
-        command, cwd=PROJECT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        command, cwd=project, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
     )
     if done.returncode:
         print(done.stdout)
-        sys.exit(f"error: the JVM agent did not build: `mvn {goal}` in {PROJECT.relative_to(ROOT)}")
+        sys.exit(f"error: {jar} did not build: `mvn {goal}` in {project.relative_to(ROOT)}")
     # Surefire and failsafe close each suite with a line of its own.
     for total in re.findall(r"^.*(Tests run: .*Skipped: \d+)$", done.stdout, re.MULTILINE):
         print(total)
-    PACKAGED.parent.mkdir(parents=True, exist_ok=True)
-    partial = PACKAGED.with_suffix(".partial")
-    shutil.copyfile(PROJECT / "target" / "brokernat-agent.jar", partial)
-    partial.replace(PACKAGED)
+    PACKAGED.mkdir(parents=True, exist_ok=True)
+    partial = PACKAGED / f"{jar}.partial"
+    shutil.copyfile(project / "target" / jar, partial)
+    partial.replace(PACKAGED / jar)
+
+
+def main() -> None:
+    for project, jar in JARS.items():
+        build(ROOT / "native" / project, jar, sys.argv[1] if len(sys.argv) > 1 else "package")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,46 @@
+package io.brokernat.spark;
+
+import java.time.ZoneId;
+import org.apache.spark.sql.catalyst.analysis.NoSuchFunctionException;
+import org.apache.spark.sql.connector.catalog.FunctionCatalog;
+import org.apache.spark.sql.connector.catalog.Identifier;
+import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+
+/**
+ * The catalog of functions that {@code spark.sql.catalog.brokernat} names.
+ *
+ * <p>A function of a catalog (SPARK-27658) takes and returns Spark's own row format, so that no value is converted on
+ * the way, and PySpark reaches it by name alone. Its name carries its settings, because Spark binds a function to the
+ * types of its arguments and not to their values: {@code brokernat.decode.`Europe/Berlin`.`{"type":"struct", …}`}.
+ */
+public final class BrokernatFunctions implements FunctionCatalog {
+    private String name;
+
+    @Override
+    public void initialize(String name, CaseInsensitiveStringMap options) {
+        this.name = name;
+    }
+
+    @Override
+    public String name() {
+        return name;
+    }
+
+    @Override
+    public Identifier[] listFunctions(String[] namespace) {
+        return new Identifier[0];
+    }
+
+    @Override
+    public UnboundFunction loadFunction(Identifier function) throws NoSuchFunctionException {
+        String[] namespace = function.namespace();
+        if (namespace.length == 2 && namespace[0].equals("decode")) {
+            StructType schema = (StructType) DataType.fromJson(function.name());
+            return new DecodeFunction(schema, ZoneId.of(namespace[1]));
+        }
+        throw new NoSuchFunctionException(function);
+    }
+}

@@ -1,0 +1,81 @@
+package io.brokernat.spark;
+
+import java.time.ZoneId;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.connector.catalog.functions.BoundFunction;
+import org.apache.spark.sql.connector.catalog.functions.ScalarFunction;
+import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
+import org.apache.spark.sql.types.BinaryType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+
+/** {@link JsonDecoder} as Spark calls it: BINARY to a struct of {@code fault} and one field per field of the schema. */
+public final class DecodeFunction implements UnboundFunction, ScalarFunction<InternalRow> {
+    private static final long serialVersionUID = 1;
+    private static final String FAULT = "brokernat_fault";
+
+    private final StructType schema;
+    private final ZoneId zone;
+    private transient JsonDecoder decoder;
+
+    DecodeFunction(StructType schema, ZoneId zone) {
+        this.schema = schema;
+        this.zone = zone;
+    }
+
+    /** Spark looks for this name (ScalarFunction.MAGIC_METHOD_NAME) and calls it without a row around the argument. */
+    public InternalRow invoke(byte[] value) {
+        // A task has a copy of its own, but the driver's is shared: a decoder too many does no harm.
+        JsonDecoder ready = decoder;
+        if (ready == null) {
+            decoder = ready = new JsonDecoder(schema, zone);
+        }
+        return ready.decode(value);
+    }
+
+    @Override
+    public BoundFunction bind(StructType arguments) {
+        if (arguments.length() != 1 || !(arguments.fields()[0].dataType() instanceof BinaryType)) {
+            throw new UnsupportedOperationException("decode takes one BINARY column, not " + arguments.simpleString());
+        }
+        return this;
+    }
+
+    @Override
+    public DataType[] inputTypes() {
+        return new DataType[] {DataTypes.BinaryType};
+    }
+
+    @Override
+    public DataType resultType() {
+        StructType fault = new StructType().add("kind", DataTypes.StringType).add("message", DataTypes.StringType);
+        StructType result = new StructType().add(FAULT, fault);
+        for (StructField field : schema.fields()) {
+            // Of a record with a fault every field is null, also one that is NOT NULL.
+            result = result.add(field.name(), field.dataType(), true);
+        }
+        return result;
+    }
+
+    @Override
+    public boolean isResultNullable() {
+        return false;
+    }
+
+    @Override
+    public String name() {
+        return "decode";
+    }
+
+    @Override
+    public String canonicalName() {
+        return "brokernat.decode(" + schema.json() + "," + zone + ")";
+    }
+
+    @Override
+    public String description() {
+        return "decode(BINARY): JSON to columns, strictly; what does not have its type is a fault";
+    }
+}

@@ -1,0 +1,92 @@
+package io.brokernat.spark;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
+import com.fasterxml.jackson.core.StreamReadConstraints;
+import com.fasterxml.jackson.core.StreamReadFeature;
+import java.io.IOException;
+import java.time.ZoneId;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/**
+ * One JSON object to one row, strictly and in one pass: what does not have the declared type is a fault, never a null.
+ *
+ * <p>The row holds the fault (kind, message), null where there is none, and a field per field of the schema; all of
+ * them are null beside a fault. Syntax comes before types: a value that breaks off behind a wrong field is not JSON.
+ * Of several wrong fields the first one of the schema is named. A record that is faulty for its types is read a
+ * second time, to show what was found; so a value costs at most twice its size, whatever it holds.
+ */
+final class JsonDecoder {
+    private static final int SHOWN = 80;
+
+    private static final JsonFactory JSON = JsonFactory.builder()
+            .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+            // Names come from records: kept for ever, or refused for how they hash, they would be somebody's weapon.
+            .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
+            .disable(JsonFactory.Feature.FAIL_ON_SYMBOL_HASH_OVERFLOW)
+            // A string is bounded by the record that it is in. Depth and digits of a number keep Jackson's limits (1,000).
+            .streamReadConstraints(StreamReadConstraints.builder().maxStringLength(Integer.MAX_VALUE).build())
+            .build();
+
+    private final String[] names;
+    private final StructReader object;
+
+    JsonDecoder(StructType schema, ZoneId zone) {
+        names = schema.fieldNames();
+        object = new StructReader(schema, "", true, zone);
+    }
+
+    InternalRow decode(byte[] value) {
+        if (value == null) {
+            return fault("Tombstone", "the record has no value (a tombstone)");
+        }
+        if (Utf8.isBlank(value)) {
+            return fault("MalformedValue", "the value is empty");
+        }
+        if (!Utf8.isValid(value)) {
+            return fault("MalformedValue", "the value is not UTF-8");
+        }
+        // Jackson takes a byte order mark away and would read UTF-16 by its zeros; JSON in UTF-8 begins with neither.
+        if (value[0] == 0 || value[0] == (byte) 0xEF || value.length > 1 && value[1] == 0) {
+            return notJson(value);
+        }
+        try (JsonParser in = JSON.createParser(value)) {
+            JsonToken first = in.nextToken();
+            if (first != JsonToken.START_OBJECT) {
+                String found = Found.kind(in);
+                in.skipChildren();
+                return in.nextToken() == null ? fault("WrongType", "the value is not a JSON object but " + found) : notJson(value);
+            }
+            Object[] row = new Object[object.size() + 1];
+            Mismatch mismatch = new Mismatch();
+            object.readInto(row, 1, in, mismatch);
+            if (in.nextToken() != null) {
+                return notJson(value);
+            }
+            return mismatch.sentence == null ? new GenericInternalRow(row) : wrongType(value, mismatch);
+        } catch (IOException error) {
+            return notJson(value);
+        }
+    }
+
+    private InternalRow wrongType(byte[] value, Mismatch mismatch) throws IOException {
+        try (JsonParser in = JSON.createParser(value)) {
+            String found = Found.inField(in, names[mismatch.field], value, SHOWN);
+            return fault("WrongType", mismatch.sentence + ", found " + found);
+        }
+    }
+
+    private InternalRow notJson(byte[] value) {
+        return fault("MalformedValue", "the value is not JSON: " + Utf8.beginning(value, 0, value.length, SHOWN));
+    }
+
+    private InternalRow fault(String kind, String message) {
+        Object[] row = new Object[object.size() + 1];
+        row[0] = new GenericInternalRow(new Object[] {UTF8String.fromString(kind), UTF8String.fromString(message)});
+        return new GenericInternalRow(row);
+    }
+}

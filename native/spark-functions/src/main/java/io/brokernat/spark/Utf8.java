@@ -1,0 +1,77 @@
+package io.brokernat.spark;
+
+import com.fasterxml.jackson.core.JsonParser;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.CharBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/** Bytes and text. */
+final class Utf8 {
+    private Utf8() {}
+
+    /** Whether there is nothing but JSON's blanks. */
+    static boolean isBlank(byte[] bytes) {
+        for (byte b : bytes) {
+            if (b != ' ' && b != '\t' && b != '\n' && b != '\r') {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Whether bytes are UTF-8, surrogates and over-long forms refused: Jackson looks at neither. */
+    static boolean isValid(byte[] bytes) {
+        for (byte b : bytes) {
+            if (b < 0) {
+                return decodes(bytes);
+            }
+        }
+        return true;
+    }
+
+    private static boolean decodes(byte[] bytes) {
+        try {
+            StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes));
+            return true;
+        } catch (CharacterCodingException error) {
+            return false;
+        }
+    }
+
+    /** The string at the parser's token; null where an escape left half of a surrogate pair, which no UTF-8 can hold. */
+    static UTF8String text(JsonParser in) throws IOException {
+        char[] characters = in.getTextCharacters();
+        int from = in.getTextOffset();
+        int length = in.getTextLength();
+        byte[] bytes = new byte[length];
+        for (int i = 0; i < length; i++) {
+            char c = characters[from + i];
+            if (c >= 0x80) {
+                return encoded(characters, from, length);
+            }
+            bytes[i] = (byte) c;
+        }
+        return UTF8String.fromBytes(bytes);
+    }
+
+    private static UTF8String encoded(char[] characters, int from, int length) {
+        try {
+            ByteBuffer encoded = StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(characters, from, length));
+            return UTF8String.fromBytes(encoded.array(), encoded.position(), encoded.remaining());
+        } catch (CharacterCodingException error) {
+            return null;
+        }
+    }
+
+    /** At most so many characters of a text; what is not UTF-8 shows as U+FFFD. */
+    static String beginning(byte[] bytes, int from, int to, int characters) {
+        // No character has more than four bytes.
+        int end = Math.min(to, from + 4 * characters);
+        String text = new String(bytes, from, end - from, StandardCharsets.UTF_8);
+        int shown = Math.min(characters, text.codePointCount(0, text.length()));
+        return text.substring(0, text.offsetByCodePoints(0, shown));
+    }
+}
