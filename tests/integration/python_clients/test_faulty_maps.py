@@ -35,7 +35,7 @@ def test_fail_names_the_rule_to_add(library: Library, plain: LoopbackWorld, orde
     outcome = library.exercise([hopeless], "producer")
     assert isinstance(outcome.answer["producer"], str)
     for endpoint in refused:
-        line = f"no rule of the address map names the advertised endpoint {endpoint}; add a rule"
+        line = f"no rule of the address map names the advertised endpoint {endpoint}; hint: add a rule"
         assert line in outcome.log
         assert f"`{endpoint} = HOST:PORT`" in outcome.log
         # Ours stands there once for each client; the library repeats it at each attempt.
