@@ -89,7 +89,7 @@ def cache_dir() -> Path:
 def cached(*parts: str) -> Path:
     """A part of the cache: where it is already, also in a home that may only be read, else where it is to be made."""
     home = _below_home(".cache")
-    if not _given(CACHE_VARIABLE) and home is not None and home.joinpath(*parts).exists():
+    if not _given(CACHE_VARIABLE) and home is not None and _is_trusted(home) and home.joinpath(*parts).exists():
         return home.joinpath(*parts)
     return cache_dir().joinpath(*parts)
 
@@ -146,8 +146,19 @@ def _can_be_made(folder: Path) -> bool:
             continue
         except OSError:
             return False
-        return place.is_dir() and os.access(place, os.W_OK | os.X_OK)
+        return place.is_dir() and os.access(place, os.W_OK | os.X_OK) and _is_trusted(place)
     return False
+
+
+def _is_trusted(folder: Path) -> bool:
+    """Whether programs of a folder may be run: nobody may write there whom this user does not trust anyway."""
+    try:
+        found = folder.stat()
+    except OSError:
+        return False
+    # A root that has kept the HOME of the user who called it would run what that user has put there.
+    somebody_elses = os.geteuid() == 0 and found.st_uid != 0
+    return not somebody_elses and not found.st_mode & 0o002
 
 
 def _refused(how: str, path: str | os.PathLike[str], purpose: str, reason: str, hint: str | None) -> ConfigError:

@@ -94,3 +94,19 @@ def test_a_temporary_folder_of_somebody_else_is_refused(home: Path) -> None:
     theirs.chmod(0o777)
     with pytest.raises(ConfigError, match="not a folder of this user alone"):
         private_temporary_dir("cache")
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root trusts nobody else's home")
+def test_root_runs_nothing_out_of_the_home_of_somebody_else(home: Path) -> None:
+    """As after `sudo -E`: Java homes and jars of the cache are run."""
+    (home / ".cache/brokernat/artifacts").mkdir(parents=True)
+    for folder in (home, home / ".cache", home / ".cache/brokernat"):
+        os.chown(folder, 12345, 12345)
+    assert not cache_dir().is_relative_to(home)
+    assert not cached("artifacts").is_relative_to(home)
+
+
+def test_a_home_that_anybody_may_write_is_not_used(home: Path) -> None:
+    home.mkdir(exist_ok=True)
+    home.chmod(0o777)
+    assert not cache_dir().is_relative_to(home)

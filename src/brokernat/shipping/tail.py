@@ -18,6 +18,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Final, Self
 
@@ -146,8 +147,12 @@ class Tail:
                 _LOG.warning("%s: there is no such file yet", pattern)
         paths = {file_id(path): path for path in self._found(self._patterns)}
         for key, position in list(self._known.items()):
-            if position != STARTED:
+            if position == STARTED:
+                continue
+            if key in paths or self._is_named(position.path):
                 self._find_again(position, paths.get(key))
+            else:
+                _LOG.warning("%s is not followed any more: nothing names it; its position is kept", position.path)
         self.scan()
         self._from_beginning = True
         self._notes.positions.extend([STARTED, *(one.position for one in self._open.values())])
@@ -252,6 +257,11 @@ class Tail:
                 continue
             found += map(Path, sorted(glob.glob(pattern, recursive=True)))  # noqa: PTH207
         return found
+
+    def _is_named(self, path: str) -> bool:
+        """Whether the patterns name a file that may have been renamed since."""
+        folder = str(Path(path).parent)
+        return any(fnmatch(path, pattern) or folder == str(Path(pattern)) for pattern in self._patterns)
 
     def _go_on(self, path: Path, known: FilePosition) -> None:
         if has_content_of(path, known):

@@ -261,12 +261,15 @@ def test_an_empty_spool_may_go_to_another_topic(tmp_path: Path) -> None:
     again.close()
 
 
-def test_a_spool_of_a_version_that_noted_no_topic_gets_the_first_one(tmp_path: Path) -> None:
+def test_a_spool_of_a_version_that_noted_no_topic_gets_the_first_one_and_it_is_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     spool = Spool(tmp_path / "spool")
     spool.append(bodies("a"))
     spool.close()
     adopted = Spool(tmp_path / "spool", destination=AUDIT)
     assert (adopted.source, adopted.pending, adopted.destination) == (spool.source, 1, AUDIT)
+    wait_until(lambda: "written by a version that noted no destination" in caplog.text, "the warning", timeout=60)
     adopted.close()
     with pytest.raises(OtherDestinationError):
         Spool(tmp_path / "spool", destination=NOSUCH)

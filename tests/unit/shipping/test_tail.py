@@ -305,3 +305,20 @@ def test_nothing_is_lost_or_repeated_whatever_happens_to_the_files(tmp_path: Pat
     reader.read()
     in_order = sorted(reader.lines, key=lambda line: int(line.split()[1]))
     assert in_order == [f"line {number}" for number in range(1, written + 1)]
+
+
+def test_a_file_that_no_pattern_names_any_more_is_left_alone_and_its_position_kept(tmp_path: Path) -> None:
+    """A spool that is empty may go to another topic, with other files: those of before are not meant for it."""
+    (one := tmp_path / "one.log").touch()
+    (two := tmp_path / "two.log").touch()
+    reader = Reader(one)
+    add(one, "1")
+    assert reader.read() == ["1"]
+    reader.patterns = [str(two)]
+    reader.restart()
+    add(one, "2")
+    add(two, "a")
+    assert reader.read() == ["a"]
+    reader.patterns = [str(one)]
+    reader.restart()
+    assert reader.read() == ["2"]

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -141,3 +142,30 @@ def test_texts_of_a_map(row: dict[str, Any], tmp_path: Path, library: Path) -> N
         assert len(refusals) == 3
         assert set(refusals) == {refusals[0]}
         text.assert_told(refusals[0])
+
+
+def test_modules_of_one_archive_are_told_apart(library: Path, tmp_path: Path) -> None:
+    """One zipimporter loads them all."""
+    archive = tmp_path / "deps.zip"
+    with zipfile.ZipFile(archive, "w") as content:
+        for file in (library / "kafka").iterdir():
+            content.write(file, f"kafka/{file.name}")
+        content.writestr("application.py", "NAME = 'mine'\n")
+    done = python(f"{SHOW}; import application; print(application.NAME)", archive)
+    assert "host='a', port=1" in done.stdout, done.stderr
+    assert done.stdout.endswith("mine\n"), done.stderr
+
+
+def test_a_folder_called_brokernat_beside_the_program_is_not_taken_for_the_package(library: Path) -> None:
+    (library / "brokernat").mkdir()
+    done = python(SHOW, library)
+    assert "host='a', port=1" in done.stdout, done.stderr
+
+
+def test_a_library_that_was_imported_before_the_hook_gets_the_map_too(library: Path) -> None:
+    """As a `.pth` file of the environment may do it."""
+    hook = f"import runpy; runpy.run_path({str(HOOK_FOLDER / 'sitecustomize.py')!r})"
+    code = f"import sys; sys.path.insert(0, {str(library)!r}); import kafka; {hook}; {SHOW}"
+    environ = {**os.environ, "BROKERNAT_MAP": "a:1=b:2", "BROKERNAT_UNMAPPED": "pass"}
+    done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=False)
+    assert "host='a', port=1" in done.stdout, done.stderr

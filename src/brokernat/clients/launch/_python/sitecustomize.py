@@ -49,9 +49,10 @@ def _extend(spec: ModuleSpec) -> None:
 
     def exec_module(module):
         run(module)
-        _bring_map(module)
+        # A zipimporter loads every module of its archive.
+        if module.__name__ in _MODULES:
+            _bring_map(module)
 
-    # A loader belongs to one spec; everything else of it stays as it is.
     loader.exec_module = exec_module  # type: ignore[union-attr, method-assign]
 
 
@@ -119,7 +120,9 @@ def _refuse_to_connect(client, words):
 
 
 def _make_importable() -> None:
-    if importlib.util.find_spec("brokernat") is not None:
+    found = importlib.util.find_spec("brokernat")
+    # Any folder of that name, such as a clone beside the program, is a package without an origin.
+    if found is not None and found.origin is not None:
         return
     initial = os.path.join(_PACKAGE, "__init__.py")
     spec = importlib.util.spec_from_file_location("brokernat", initial, submodule_search_locations=[_PACKAGE])
@@ -143,4 +146,8 @@ def _run_the_next_one() -> None:
 _rules = os.environ.get("BROKERNAT_MAP")
 if _rules is not None and (_rules.strip() or os.environ.get("BROKERNAT_UNMAPPED") == "fail"):
     sys.meta_path.insert(0, _AtImport)
+    # A `.pth` file of the environment may have imported one before us.
+    for _name in sorted(_MODULES):
+        if _name in sys.modules:
+            _bring_map(sys.modules[_name])
 _run_the_next_one()
