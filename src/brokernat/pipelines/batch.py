@@ -1,12 +1,11 @@
-"""One batch: decode, enrich, transform, write, and check the counts before Spark commits it.
+"""One batch: decode, enrich, count, transform, count again, and only then write.
 
 Spark calls this with each micro-batch and commits its offsets when it returns; whatever is raised leaves the batch
-uncommitted, and the next start runs it again with the same offsets. When nothing may begin any more, a batch that comes
-is refused before it reads a record: that is how a stop never cuts one in two.
+uncommitted, and the next start runs it again with the same offsets. The decoded records are kept (memory, then disk),
+so the source is read once and counts are of the very rows that are written. When nothing may begin any more, a batch
+that comes is refused before it reads a record: that is how a stop never cuts one in two.
 
-Without a transform one pass reads, writes and counts. With one, the decoded records are kept (memory, then disk),
-because tags and dead letters are two ways out of them. Where Spark's plan does not show that a transform makes at most
-one row of a record, its rows are kept and counted as well, before anything is written.
+Counts cannot ride along with the write: Spark's batch sink for Kafka runs a query of its own that reports none.
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ from brokernat.errors import BrokernatError, ConfigError, Problem
 from brokernat.pipelines.counting import (
     Counts,
     check_received,
-    count_faults,
     count_rows,
     count_transformed,
     faults,
@@ -36,7 +34,7 @@ from brokernat.pipelines.reference import ReferenceTable
 from brokernat.pipelines.sink import write
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, Observation, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 log = logging.getLogger(__name__)
 
@@ -86,39 +84,23 @@ class Batches:
         joins, versions = current_joins(self.plan, self.references, spark)
         entering = Observation()
         decoded = self.plan.decode_and_enrich(count_rows(envelope, entering), joins)
-        counts = (self._write_transformed if self.plan.transform else self._write)(decoded, entering, envelope.count)
-        self.on_batch(BatchReport(batch_id, counts, time.monotonic() - started, versions))
-
-    def _write(self, decoded: DataFrame, entering: Observation, recount: Callable[[], int]) -> Counts:
-        """Reads, writes and counts in one pass."""
-        from pyspark.sql import Observation
-
-        leaving = Observation()
-        write(self.plan.outgoing(count_faults(decoded, leaving)), self.sink_options)
-        found = observed(leaving) or {"rows": 0, "faulty": 0}
-        check_received(observed(entering), found["rows"], recount)
-        return Counts(found["rows"], found["rows"] - found["faulty"], found["faulty"])
-
-    def _write_transformed(self, decoded: DataFrame, entering: Observation, recount: Callable[[], int]) -> Counts:
-        """Reads and counts, then writes tags and dead letters."""
-        from pyspark.sql import Observation
-
-        assert self.plan.transform  # noqa: S101 - the caller has asked
         with ExitStack() as kept:
             records = _keep(decoded, kept)
             rows, faulty = faults(records)
-            check_received(observed(entering), rows, recount)
-            transformed, leaving = self.plan.transformed(records), Observation()
-            tags = None
-            if is_row_by_row(well(records), transformed):
-                transformed = count_rows(transformed, leaving)
+            check_received(observed(entering), rows, envelope.count)
+            if self.plan.transform is None:
+                tags, outgoing = rows - faulty, self.plan.outgoing(records)
             else:
-                transformed = _keep(transformed, kept)
-                tags = count_transformed(transformed, rows - faulty, transform=self.plan.transform.name)
-            write(self.plan.tags(transformed).unionByName(self.plan.dead_letters(records)), self.sink_options)
-            if tags is None:
-                tags = (observed(leaving) or {"rows": 0})["rows"]
-        return Counts(rows, tags, faulty, rows - faulty - tags)
+                transformed = self.plan.transformed(records)
+                if is_row_by_row(well(records), transformed):
+                    tags = transformed.count()
+                else:
+                    transformed = _keep(transformed, kept)
+                    tags = count_transformed(transformed, rows - faulty, transform=self.plan.transform.name)
+                outgoing = self.plan.tags(transformed).unionByName(self.plan.dead_letters(records))
+            write(outgoing, self.sink_options)
+        counts = Counts(rows, tags, faulty, rows - faulty - tags)
+        self.on_batch(BatchReport(batch_id, counts, time.monotonic() - started, versions))
 
 
 def current_joins(

@@ -1,9 +1,9 @@
-"""In = tags + dead letters + filtered, for every batch, before it is committed.
+"""In = tags + dead letters + filtered, for every batch, before anything of it is written.
 
 Records are counted where they enter and where they leave our own steps: a step that lost or multiplied one is found
 out. What a user's transform drops is `filtered`; what it duplicates or tears from its source is an error, because
-nobody could tell such tags from those of a batch that was run again. Counts ride along with the work (`observe`), and
-Spark counts a task of a shuffle twice when an executor died in between: so a difference is believed only after a
+nobody could tell such tags from those of a batch that was run again. The first count rides along with the work
+(`observe`), and Spark counts a task twice when an executor died in between: so a difference is believed only after a
 second, slow count.
 """
 
@@ -56,13 +56,6 @@ def count_rows(frame: DataFrame, observation: Observation) -> DataFrame:
     return frame.observe(observation, F.count(F.lit(1)).alias("rows"))
 
 
-def count_faults(records: DataFrame, observation: Observation) -> DataFrame:
-    """The frame, with `rows` and those that are `faulty` counted in passing."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    return records.observe(observation, F.count(F.lit(1)).alias("rows"), F.count(FAULT).alias("faulty"))
-
-
 def faults(records: DataFrame) -> tuple[int, int]:
     """How many rows there are, and how many of them are faulty, in a pass of its own."""
     from pyspark.sql import functions as F  # noqa: N812
@@ -106,7 +99,7 @@ def check_received(entering: Mapping[str, int] | None, left: int, recount: Calla
     if (received := recount()) != left:
         raise IncompleteError(
             f"{counted(received, 'record')} came in, {left} came out",
-            hint="the batch is not committed, and the next start runs it again; please report this",
+            hint="nothing of this batch was written; please report this",
         )
 
 

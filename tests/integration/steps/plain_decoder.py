@@ -109,7 +109,7 @@ def _typed(value: Any, declared: DataType, label: str) -> Any:
         case ArrayType():
             return [_read(v, declared.elementType, f"{label}[]") for v in value] if _is_list(value) else None
         case MapType():
-            if not isinstance(value, dict):
+            if not isinstance(value, dict) or not all(map(_is_unicode, value)):
                 return None
             return {key: _read(v, declared.valueType, f"{label}[]") for key, v in value.items()}
         case DecimalType():

@@ -101,6 +101,8 @@ def test_steps_that_lose_records_are_found_out(
     steps = Plan.decode_and_enrich
     monkeypatch.setattr(Plan, "decode_and_enrich", lambda *given: steps(*given).where(rows))
     monkeypatch.setattr(counting, "_REPORT_SECONDS", 1)
-    monkeypatch.setattr(module, "write", lambda rows, options: rows.count())
+    written: list[object] = []
+    monkeypatch.setattr(module, "write", lambda rows, options: written.append(rows))
     with pytest.raises(IncompleteError, match=r"4 records came in, [03] came out"):
         run(spark, tmp_path, spark.range(4).selectExpr(*COLUMNS), transform)
+    assert written == []

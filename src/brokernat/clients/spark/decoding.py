@@ -21,8 +21,8 @@ RESERVED_PREFIX = "brokernat_"
 
 _CATALOG = "brokernat"
 _CATALOG_CLASS = "io.brokernat.spark.BrokernatFunctions"
-_SCALARS = {"boolean", "byte", "date", "double", "float", "integer", "long", "short", "string", "timestamp"}
-_SCALARS |= {"decimal", "timestamp_ntz", "variant"}
+_SCALARS = {"bigint", "boolean", "date", "decimal", "double", "float", "int", "smallint", "string", "timestamp"}
+_SCALARS |= {"timestamp_ntz", "tinyint", "variant"}
 
 
 def decode(value: Column, schema: StructType) -> Column:
@@ -82,7 +82,9 @@ def _unreadable(declared: DataType) -> str | None:
             return _unreadable(declared.elementType)
         case MapType() if isinstance(declared.keyType, StringType):
             return _unreadable(declared.valueType)
-    return None if declared.typeName() in _SCALARS else declared.simpleString().partition("<")[0].upper()
+    # A STRING with a collation has a name of its own here.
+    name = declared.simpleString().partition("<")[0]
+    return None if name.partition("(")[0] in _SCALARS else name.upper()
 
 
 def _quoted(name: str) -> str:

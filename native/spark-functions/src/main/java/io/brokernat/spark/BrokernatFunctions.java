@@ -1,7 +1,7 @@
 package io.brokernat.spark;
 
-import java.time.ZoneId;
 import org.apache.spark.sql.catalyst.analysis.NoSuchFunctionException;
+import org.apache.spark.sql.catalyst.util.DateTimeUtils;
 import org.apache.spark.sql.connector.catalog.FunctionCatalog;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
@@ -39,7 +39,7 @@ public final class BrokernatFunctions implements FunctionCatalog {
         String[] namespace = function.namespace();
         if (namespace.length == 2 && namespace[0].equals("decode")) {
             StructType schema = (StructType) DataType.fromJson(function.name());
-            return new DecodeFunction(schema, ZoneId.of(namespace[1]));
+            return new DecodeFunction(schema, DateTimeUtils.getZoneId(namespace[1]));
         }
         throw new NoSuchFunctionException(function);
     }

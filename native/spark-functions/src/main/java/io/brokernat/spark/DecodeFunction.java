@@ -40,6 +40,8 @@ public final class DecodeFunction implements UnboundFunction, ScalarFunction<Int
         if (arguments.length() != 1 || !(arguments.fields()[0].dataType() instanceof BinaryType)) {
             throw new UnsupportedOperationException("decode takes one BINARY column, not " + arguments.simpleString());
         }
+        // A type that JSON cannot be read as is refused while the query is analysed, and not by its tasks.
+        decoder = new JsonDecoder(schema, zone);
         return this;
     }
 

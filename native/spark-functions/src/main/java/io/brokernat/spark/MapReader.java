@@ -29,7 +29,11 @@ final class MapReader extends ValueReader {
         List<Object> values = new ArrayList<>();
         for (String name = in.nextFieldName(); name != null; name = in.nextFieldName()) {
             in.nextToken();
-            keys.add(UTF8String.fromString(name));
+            UTF8String key = Utf8.encoded(name);
+            if (key == null) {
+                mismatch.first(expected);
+            }
+            keys.add(key);
             values.add(element.read(in, mismatch));
         }
         return new ArrayBasedMapData(new GenericArrayData(keys.toArray()), new GenericArrayData(values.toArray()));

@@ -81,10 +81,11 @@ final class ScalarReaders {
             if (!in.currentToken().isNumeric()) {
                 return null;
             }
-            double value = in.getDoubleValue();
             if (isFloat) {
-                return Float.isInfinite((float) value) ? null : (Object) (float) value;
+                float value = Float.parseFloat(in.getText());
+                return Float.isInfinite(value) ? null : (Object) value;
             }
+            double value = in.getDoubleValue();
             return Double.isInfinite(value) ? null : (Object) value;
         }
     }
@@ -108,7 +109,7 @@ final class ScalarReaders {
             BigDecimal exact;
             try {
                 exact = new BigDecimal(in.getTextCharacters(), in.getTextOffset(), in.getTextLength()).stripTrailingZeros();
-            } catch (NumberFormatException exponent) {
+            } catch (NumberFormatException | ArithmeticException exponent) {
                 return null;
             }
             // Compared before the scale is set: 1e999999999 is a few bytes until then.

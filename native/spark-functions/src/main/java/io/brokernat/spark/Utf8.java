@@ -58,8 +58,13 @@ final class Utf8 {
     }
 
     private static UTF8String encoded(char[] characters, int from, int length) {
+        return encoded(CharBuffer.wrap(characters, from, length));
+    }
+
+    /** A text; null where it has half of a surrogate pair. */
+    static UTF8String encoded(CharSequence text) {
         try {
-            ByteBuffer encoded = StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(characters, from, length));
+            ByteBuffer encoded = StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(text));
             return UTF8String.fromBytes(encoded.array(), encoded.position(), encoded.remaining());
         } catch (CharacterCodingException error) {
             return null;
