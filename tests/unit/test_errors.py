@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kio.schema.errors import ErrorCode
 
 import brokernat
 from brokernat.errors import (
@@ -25,6 +26,7 @@ from brokernat.errors import (
     UnmappedEndpointError,
     WorldError,
 )
+from brokernat.shipping.block import Destination
 
 
 @pytest.mark.parametrize(
@@ -102,6 +104,10 @@ def test_the_rule_to_add_is_in_the_hint() -> None:
     assert "`10.0.0.9:9092 = HOST:PORT`" in error.hint
 
 
+_KINDS = {"ErrorCode": ErrorCode.not_controller, "Destination": Destination("hq", "audit")}
+"""By annotation, what a constructor takes that is no text."""
+
+
 def every_kind_of_error() -> Iterator[BrokernatError]:
     """One of each class of the package, whatever its constructor takes."""
     package = Path(brokernat.__file__).parent
@@ -116,7 +122,7 @@ def every_kind_of_error() -> Iterator[BrokernatError]:
         if issubclass(kind, ConfigError):
             yield kind(Problem("a", "first", "hint a", Location("f", 3)), Problem("b", "second"))
         else:
-            yield kind(*(f"value of {each.name}" for each in wanted))
+            yield kind(*(_KINDS.get(each.annotation, f"value of {each.name}") for each in wanted))
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))])

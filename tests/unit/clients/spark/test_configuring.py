@@ -12,6 +12,7 @@ from brokernat.clients.spark.environment import builder_options
 from brokernat.clients.spark.releases import Combination, SparkRelease
 from brokernat.config import Cluster
 from brokernat.errors import ConfigError
+from brokernat.jvm import spark_functions_jar
 
 HQ = Cluster("hq", (Endpoint.parse("172.10.1.40:9093"),), AddressMap.parse("192.168.1.23:9092 = 172.10.1.40:9093"))
 
@@ -39,7 +40,7 @@ def test_the_same_builder_comes_back_with_connector_and_agent() -> None:
     given = builder()
     assert configure(given, [HQ], connector_version="4.2.0") is given
     options = builder_options(given)
-    assert options["spark.jars"] == "/cache/connector-4.2.0.jar"
+    assert options["spark.jars"] == f"/cache/connector-4.2.0.jar,{spark_functions_jar()}"
     assert options["spark.driver.defaultJavaOptions"] == "-javaagent:/opt/brokernat-agent.jar"
     assert options["spark.brokernat.loader"] == "javaagent"
 
