@@ -23,7 +23,7 @@ def decode(envelope: DataFrame, schema: StructType) -> DataFrame:
     from pyspark.sql import functions as F  # noqa: N812
 
     # A step of its own: an expression that stands in several columns would be computed for each of them.
-    taken = envelope.withColumn(_DECODED, decoded(F.col(VALUE), schema))
+    taken = envelope.withColumn(_DECODED, decoded(F.col(VALUE), schema, envelope.sparkSession))
     return taken.select(
         COORDINATES,
         VALUE,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from brokernat.errors import ConfigError, Problem
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column
+    from pyspark.sql import Column, SparkSession
     from pyspark.sql.types import DataType, StructType
 
 FAULT = "brokernat_fault"
@@ -25,7 +25,7 @@ _SCALARS = {"bigint", "boolean", "date", "decimal", "double", "float", "int", "s
 _SCALARS |= {"timestamp_ntz", "tinyint", "variant"}
 
 
-def decode(value: Column, schema: StructType) -> Column:
+def decode(value: Column, schema: StructType, spark: SparkSession | None = None) -> Column:
     """Decode the JSON in a BINARY column.
 
     A field may be missing or null unless the schema says NOT NULL; names that the schema does not know are ignored. A
@@ -34,6 +34,7 @@ def decode(value: Column, schema: StructType) -> Column:
     Args:
         value: BINARY, one JSON object in UTF-8 per row, such as the `value` of Spark's Kafka source.
         schema: a field per column. All of Spark's types but BINARY, intervals and maps whose keys are no STRING.
+        spark: the session of the frame; the active one by default.
 
     Returns:
         A struct of `brokernat_fault` (struct<kind: STRING, message: STRING>, null where the record is well) and the
@@ -47,7 +48,7 @@ def decode(value: Column, schema: StructType) -> Column:
     from pyspark.sql import functions as F  # noqa: N812
 
     check_schema(schema)
-    spark = SparkSession.active()
+    spark = spark or SparkSession.active()
     # Spark loads a catalog when a function of it is called for the first time.
     spark.conf.set(f"spark.sql.catalog.{_CATALOG}", _CATALOG_CLASS)
     zone = spark.conf.get("spark.sql.session.timeZone")
