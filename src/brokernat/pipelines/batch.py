@@ -22,9 +22,9 @@ from brokernat.errors import BrokernatError, ConfigError, Problem
 from brokernat.pipelines.counting import (
     Counts,
     check_received,
+    count_faults,
     count_rows,
     count_transformed,
-    faults,
     is_row_by_row,
     observed,
 )
@@ -86,16 +86,16 @@ class Batches:
         decoded = self.plan.decode_and_enrich(count_rows(envelope, entering), joins)
         with ExitStack() as kept:
             records = _keep(decoded, kept)
-            rows, faulty = faults(records)
+            rows, faulty = count_faults(records)
             check_received(observed(entering), rows, envelope.count)
             if self.plan.transform is None:
                 tags, outgoing = rows - faulty, self.plan.outgoing(records)
             else:
-                transformed = self.plan.transformed(records)
+                # Kept, because a transform may cost (Python) and need not give the same rows twice (a clock, chance).
+                transformed = _keep(self.plan.transformed(records), kept)
                 if is_row_by_row(well(records), transformed):
                     tags = transformed.count()
                 else:
-                    transformed = _keep(transformed, kept)
                     tags = count_transformed(transformed, rows - faulty, transform=self.plan.transform.name)
                 outgoing = self.plan.tags(transformed).unionByName(self.plan.dead_letters(records))
             write(outgoing, self.sink_options)

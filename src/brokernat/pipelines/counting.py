@@ -56,7 +56,7 @@ def count_rows(frame: DataFrame, observation: Observation) -> DataFrame:
     return frame.observe(observation, F.count(F.lit(1)).alias("rows"))
 
 
-def faults(records: DataFrame) -> tuple[int, int]:
+def count_faults(records: DataFrame) -> tuple[int, int]:
     """How many rows there are, and how many of them are faulty, in a pass of its own."""
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -107,7 +107,7 @@ def is_row_by_row(before: DataFrame, after: DataFrame) -> bool:
     """Whether Spark's own plan shows that each row of `after` is made of one row of `before`, and none of two.
 
     It does where nothing but projections and filters lie between them and `brokernat_src` is the same column. Joins,
-    unions, generators and whatever Python returns as a frame may do anything: there, rows are counted.
+    unions, generators and whatever Python returns as a frame may do anything: there, duplicates are looked for.
     """
     first, last = _analyzed(before), _analyzed(after)
     if _identity(first) != _identity(last):

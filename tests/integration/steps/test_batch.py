@@ -106,3 +106,25 @@ def test_steps_that_lose_records_are_found_out(
     with pytest.raises(IncompleteError, match=r"4 records came in, [03] came out"):
         run(spark, tmp_path, spark.range(4).selectExpr(*COLUMNS), transform)
     assert written == []
+
+
+def test_what_is_counted_is_what_is_written_where_a_transform_leaves_it_to_chance(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    calls: list[int] = []
+
+    def write(rows: DataFrame, options: object) -> None:
+        calls.append(rows.where("topic = 'tags'").count())
+
+    @F.udf("boolean", useArrow=False)
+    def another_answer_each_time(identifier: str) -> bool:
+        import time
+
+        return time.time_ns() // 1_000 % 2 == 0
+
+    monkeypatch.setattr(module, "write", write)
+    chance = Transform("m:f", lambda records: records.where(another_answer_each_time.asNondeterministic()("id")))
+    records = spark.range(1, 3).crossJoin(spark.range(500).selectExpr("id AS copy")).selectExpr(*COLUMNS)
+    assert run(spark, tmp_path, records, chance).tags == calls[0]
