@@ -1,6 +1,7 @@
 """An existing Spark job, not one line of it changed: in one JVM and on executors that a worker starts."""
 
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from pathlib import Path
 import pyspark
 import pytest
 from tests.integration.exec.conftest import PROGRAMS, VALUES, Done, Exec, bootstrap
-from tests.integration.spark.standalone import C1, StandaloneCluster, standalone_cluster
+from tests.integration.spark.standalone import C1, StandaloneCluster, standalone_cluster, wait_for
 
 from brokernat.clients.spark.connector import connector_jars
 from brokernat.jvm import agent_jar, find_java, spark_java_home
@@ -127,3 +128,22 @@ def test_on_two_workers(job: Job, cluster: StandaloneCluster, starter: str, opti
     assert len(logs) == 2
     assert any("translated" in log for log in logs.values()), logs
     assert all('"-Downer=executor"' in log for log in logs.values()), "what the owner set is still there"
+
+
+def test_an_executor_that_lets_no_agent_in_gets_no_task(job: Job, cluster: StandaloneCluster, tmp_path: Path) -> None:
+    """Its tasks would dial, and log in at, what the brokers advertise."""
+    with (tmp_path / "spark-conf" / "spark-defaults.conf").open("a") as defaults:
+        defaults.write("\nspark.executor.extraJavaOptions -XX:+DisableAttachMechanism\n")
+    command, environ = job.words("spark-submit", cluster.url)
+    log = tmp_path / "driver.log"
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            job.run.words(command), cwd=job.run.folder, env={**job.run.environ, **environ}, stdout=output, stderr=output
+        )
+    try:
+        wait_for(lambda: "this executor is refused" in log.read_text() or process.poll() is not None, "a refusal", log)
+    finally:
+        process.terminate()
+        process.wait()
+    assert "its map cannot be applied: the brokernat agent cannot be loaded into this running JVM" in log.read_text()
+    assert job.written() == []

@@ -58,7 +58,7 @@ public final class Agent {
      *     {@code reachable}: endpoint to endpoint, "" where the map refuses it
      */
     public static Map<String, Object> inspect(Map<String, ?> properties, List<String> endpoints) {
-        MapInForce map = services.maps.learn(properties);
+        MapInForce map = services.maps.read(properties);
         Client client = new Client(properties, map);
         Map<String, String> reachable = new LinkedHashMap<>();
         endpoints.forEach(endpoint -> reachable.put(endpoint, services.dialler.plan(client, endpoint)));

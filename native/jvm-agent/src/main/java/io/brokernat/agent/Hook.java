@@ -13,8 +13,8 @@ import java.util.function.Function;
  * operation needs; the answer takes the original's place.
  *
  * <p>Kafka's classes are met by reflection only. The only exceptions that leave are those that refuse a connection and those
- * of a plain name look-up. Anything else is a fault of ours: then Kafka gets its original value, and a client whose map says
- * {@code fail} is refused.
+ * of a plain name look-up. Anything else is a fault of ours: then Kafka gets its original value, a connect under a map that says
+ * {@code fail} is refused, and so is every connection of a client whose map could not be found out.
  */
 public final class Hook implements Function<Object[], Object> {
     public static final String CONNECT = "connect";
@@ -23,23 +23,40 @@ public final class Hook implements Function<Object[], Object> {
     public static final String ADOPT = "adopt";
     public static final String LEARN = "learn";
 
+    private final Services services;
+
+    public Hook() {
+        this(Agent.services());
+    }
+
+    Hook(Services services) {
+        this.services = services;
+    }
+
     @Override
     public Object apply(Object[] call) {
         try {
-            return answer(Agent.services(), call);
+            return answer(call);
         } catch (IOException refusal) {
             throw Hook.<RuntimeException>unchecked(refusal);
         } catch (Throwable fault) { // a guest must not break its host
-            boolean decides = call[0].equals(CONNECT) || call[0].equals(ADOPT);
-            if (decides && Agent.services().maps.failsFor(call[0].equals(CONNECT) ? call[2] : call[1])) {
-                throw Hook.<RuntimeException>unchecked(new ConnectException("refused: fault of the brokernat agent in " + call[0] + ": " + fault));
-            }
-            Agent.services().log.warnOnce(call[1], call[0], () -> "fault in " + call[0] + ", the client goes on without: " + fault);
-            return original(call);
+            return afterFault(call, "fault of the brokernat agent in " + call[0] + ": " + fault);
         }
     }
 
-    private static Object answer(Services services, Object[] call) throws IOException, ReflectiveOperationException {
+    private Object afterFault(Object[] call, String fault) {
+        if (call[0].equals(CONNECT) && services.maps.failsFor(call[2])) {
+            throw Hook.<RuntimeException>unchecked(new ConnectException("refused: " + fault));
+        }
+        if (call[0].equals(LEARN)) {
+            services.maps.learnFailed();
+        }
+        boolean refused = call[0].equals(ADOPT) && services.maps.adoptFailed(call[1], fault);
+        services.log.warnOnce(call[1], call[0], () -> fault + (refused ? "; the client is refused" : "; the client goes on without"));
+        return original(call);
+    }
+
+    private Object answer(Object[] call) throws IOException, ReflectiveOperationException {
         switch ((String) call[0]) {
             case CONNECT:
                 return services.dialler.dial((InetSocketAddress) call[1], call[2], (String) call[3]);

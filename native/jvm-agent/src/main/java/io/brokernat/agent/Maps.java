@@ -25,6 +25,7 @@ final class Maps {
     private static final int MAX_LEARNED = 256;
 
     private final MapInForce global;
+    private volatile boolean learnFailed;
     private final Map<Object, Client> clients = Collections.synchronizedMap(new WeakHashMap<>());
     private final Map<String, MapInForce> learned = Collections.synchronizedMap(new LinkedHashMap<>(16, 0.75f, true) {
         private static final long serialVersionUID = 1L;
@@ -39,20 +40,27 @@ final class Maps {
         this.global = global;
     }
 
-    /** Reads a client's map before its bootstrap names are looked up. */
-    MapInForce learn(Map<?, ?> properties) {
+    /** What a client with these properties dials by; null where nothing is changed for it. */
+    MapInForce read(Map<?, ?> properties) {
         Object text = properties.get(MAP);
         Object unmapped = properties.get(UNMAPPED);
         if (text == null) {
             return withoutOwn(unmapped);
         }
-        if (text.toString().isBlank()) {
-            return null;
+        return text.toString().isBlank() ? null : own(text.toString(), unmapped == null ? Unmapped.FAIL.toString() : unmapped.toString());
+    }
+
+    /** Reads a client's map before its bootstrap names are looked up. */
+    MapInForce learn(Map<?, ?> properties) {
+        MapInForce own = read(properties);
+        if (own == null || properties.get(MAP) == null) {
+            return own;
         }
-        MapInForce own = own(text.toString(), unmapped == null ? Unmapped.FAIL.toString() : unmapped.toString());
-        // Equal maps are one map, so that use counts add up and the cache stays small.
-        String key = own.problem == null ? own.unmapped + " " + own.map : own.problem;
         synchronized (learned) {
+            // The text of a file can become usable; until its client is adopted it counts as it was read last.
+            learned.remove(unusable(properties));
+            // Equal maps are one map, so that use counts add up and the cache stays small.
+            String key = own.problem == null ? own.unmapped + " " + own.map : unusable(properties);
             MapInForce known = learned.get(key);
             if (known == null) {
                 learned.put(key, own);
@@ -77,8 +85,33 @@ final class Maps {
         }
     }
 
+    private static String unusable(Map<?, ?> properties) {
+        return "unusable " + properties.get(UNMAPPED) + " " + properties.get(MAP);
+    }
+
+    /** From now on the client holds its map. */
     void adopt(Map<?, ?> properties, Object channelBuilder) {
         clients.put(channelBuilder, new Client(properties, learn(properties)));
+        // Else one client's mistake would be held against the bootstrap names of all others, for ever.
+        learned.remove(unusable(properties));
+    }
+
+    /** A client's properties could not be read, so from now on nobody knows which clients have a map of their own. */
+    void learnFailed() {
+        learnFailed = true;
+    }
+
+    /**
+     * A client that could not be adopted may be one whose map this JVM has learned: unadopted it would dial without it.
+     *
+     * @return whether its connections are refused from now on
+     */
+    boolean adoptFailed(Object channelBuilder, String fault) {
+        if (clientOf(channelBuilder) != null || !learnFailed && all().isEmpty()) {
+            return false;
+        }
+        clients.put(channelBuilder, new Client(Map.of(), MapInForce.unusable(fault)));
+        return true;
     }
 
     /** Null: the channel belongs to no client, but to a broker that runs in this JVM. */

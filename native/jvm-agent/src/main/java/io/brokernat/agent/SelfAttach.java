@@ -1,5 +1,6 @@
 package io.brokernat.agent;
 
+import io.brokernat.agent.address.MapException;
 import java.io.File;
 import java.io.IOException;
 import java.net.URISyntaxException;
@@ -24,16 +25,31 @@ public final class SelfAttach {
     }
 
     /**
-     * @param argument as for {@code -javaagent}; not used where an agent runs already
-     * @throws IllegalStateException where this JVM lets nobody attach; says what to do instead
+     * @param argument as for {@code -javaagent}; empty accepts whatever agent runs already
+     * @throws IllegalStateException where this JVM lets nobody attach, or an agent with another map runs in it; says what to do instead
      */
     public static void ensureRunning(String argument) {
         // One lock for all copies of this class: strings are interned per JVM.
         synchronized ("io.brokernat.agent.SelfAttach".intern()) {
             if (System.getProperty(Agent.VERSION) == null) {
                 attach(argument);
+            } else if (!argument.isEmpty()) {
+                requireMap(argument);
             }
         }
+    }
+
+    private static void requireMap(String argument) {
+        String problem = "with another map";
+        try {
+            MapInForce asked = AgentArgument.parse(argument);
+            if (asked == null || asked.map.fingerprint().equals(System.getProperty(Agent.MAP))) {
+                return;
+            }
+        } catch (MapException e) {
+            problem = "and the map asked for cannot be used (" + e.getMessage() + ")";
+        }
+        throw new IllegalStateException("a brokernat agent runs in this JVM already, " + problem + "; remove its -javaagent or give it the same map");
     }
 
     private static void attach(String argument) {

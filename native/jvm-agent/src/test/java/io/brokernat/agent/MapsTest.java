@@ -1,14 +1,18 @@
 package io.brokernat.agent;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.brokernat.agent.address.Host;
 import java.lang.ref.WeakReference;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 class MapsTest {
     private final Maps maps = new Maps(null);
@@ -43,6 +47,25 @@ class MapsTest {
         assertTrue(maps.status().size() <= 257, () -> maps.status().size() + " maps are kept");
         assertTrue(maps.anyKnows(Host.of("first")));
         assertEquals("a client without client.id", maps.clientOf(builder).name);
+    }
+
+    @Test
+    void aMapThatCannotBeUsedIsForgottenWithItsClientOrOnceItCanBe(@TempDir Path folder) throws Exception {
+        Path file = folder.resolve("hq.rules");
+        Map<String, String> properties = Map.of("brokernat.map", "file:" + file);
+        maps.read(properties);
+        assertFalse(maps.anyUnusable());
+        maps.learn(properties);
+        assertTrue(maps.anyUnusable(), "its bootstrap names are looked up next");
+        Files.writeString(file, "a:1 = b:1\n");
+        maps.learn(properties);
+        assertFalse(maps.anyUnusable());
+
+        Object builder = new Object();
+        maps.adopt(Map.of("brokernat.map", "a:1"), builder);
+        assertTrue(maps.anyUnusable());
+        maps.adopt(Map.of("brokernat.map", "a:1=b:1"), builder);
+        assertFalse(maps.anyUnusable());
     }
 
     private MapInForce learn(String text) {

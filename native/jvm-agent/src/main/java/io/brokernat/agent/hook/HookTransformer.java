@@ -21,6 +21,8 @@ import org.objectweb.asm.ClassWriter;
  */
 public final class HookTransformer implements ClassFileTransformer {
     private static final String KNOWN = "known are kafka-clients 2.0 to 4.4";
+    private static final String OPEN = "so its clients are NOT translated and NOT refused";
+    private static final String BECAUSE_CLOSED = ", because the agent's argument wants addresses refused";
     // Read as a class, it is an error (JVMS 4.8): nothing can be done with it.
     private static final byte[] NO_CLASS = {};
     private static final Target[] TARGETS = Target.values();
@@ -81,7 +83,7 @@ public final class HookTransformer implements ClassFileTransformer {
         }
     }
 
-    /** @param closed whether the JVM's map wants endpoints refused: then a Kafka that cannot be hooked is kept from loading */
+    /** @param closed whether the JVM's map wants endpoints refused: then a Kafka that cannot be hooked cannot be used */
     public HookTransformer(boolean closed) {
         this.closed = closed;
     }
@@ -96,11 +98,11 @@ public final class HookTransformer implements ClassFileTransformer {
         }
     }
 
-    private static void retransform(Instrumentation instrumentation, Class<?> loaded) {
+    private void retransform(Instrumentation instrumentation, Class<?> loaded) {
         try {
             instrumentation.retransformClasses(loaded);
         } catch (UnmodifiableClassException | LinkageError e) {
-            System.err.println("[brokernat] " + loaded.getName() + " cannot be changed: " + e);
+            report(loaded.getName(), "was loaded before the agent and cannot be changed (" + e + "), " + OPEN + "; start the JVM with -javaagent");
         }
     }
 
@@ -123,9 +125,9 @@ public final class HookTransformer implements ClassFileTransformer {
         }
         try {
             byte[] hooked = hook(name, target, bytes);
-            return hooked == null ? unknown(name, "the instructions to hook are not found") : hooked;
+            return hooked == null ? unknown(name, redefined != null, bytes, "the instructions to hook are not found") : hooked;
         } catch (Throwable fault) { // the JVM would swallow it, and nobody would know why nothing is translated
-            return unknown(name, fault.toString());
+            return unknown(name, redefined != null, bytes, fault.toString());
         }
     }
 
@@ -139,17 +141,37 @@ public final class HookTransformer implements ClassFileTransformer {
         return found.get() == 0 ? null : writer.toByteArray();
     }
 
-    private byte[] unknown(String name, String reason) {
-        String outcome = closed
-                ? "so it is not loaded, because the agent's argument wants addresses refused"
-                : "so its clients are NOT translated and NOT refused";
+    private byte[] unknown(String name, boolean loaded, byte[] bytes, String reason) {
+        byte[] instead = null;
+        String outcome = OPEN;
+        if (closed && !loaded) {
+            instead = NO_CLASS;
+            outcome = "so it is not loaded" + BECAUSE_CLOSED;
+        } else if (closed) {
+            instead = refusing(name, bytes);
+            outcome = instead == null ? OPEN + ", because it was loaded before the agent; start the JVM with -javaagent"
+                    : "so each call of it fails" + BECAUSE_CLOSED;
+        }
         report(name, "is Kafka's in a form that this agent does not know (" + reason + "), " + outcome + "; " + KNOWN);
-        return closed ? NO_CLASS : null;
+        return instead;
     }
 
-    private void report(String name, String words) {
+    /** A class that is loaded already stays; null where it cannot even be read. */
+    private static byte[] refusing(String name, byte[] bytes) {
+        try {
+            ClassReader reader = new ClassReader(bytes);
+            ClassWriter writer = new ClassWriter(reader, ClassWriter.COMPUTE_MAXS);
+            reader.accept(new Refusal(writer, "refused: the brokernat agent does not know this form of " + name.replace('/', '.')), 0);
+            return writer.toByteArray();
+        } catch (RuntimeException e) {
+            return null;
+        }
+    }
+
+    private void report(String className, String words) {
+        String name = className.replace('/', '.');
         if (reported.add(name)) {
-            System.err.println("[brokernat] " + name.replace('/', '.') + " " + words);
+            System.err.println("[brokernat] " + name + " " + words);
         }
     }
 }

@@ -11,10 +11,14 @@ import org.apache.spark.api.plugin.SparkPlugin;
  * Loads the agent into each executor of a job that knows nothing of it, with the map in the executor's environment (set by
  * {@code spark.executorEnv}). Spark makes its plugins before the first task, from the jars that it has shipped. The driver is started
  * by {@code brokernat exec} with the agent already.
+ *
+ * <p>Where the map cannot be applied and refuses what it does not name, the executor does not start: its tasks would send their login
+ * to the advertised addresses. Spark's driver logs the reason and gives the executor no task.
  */
 public final class MapPlugin implements SparkPlugin {
     static final String MAP = "BROKERNAT_MAP";
     static final String UNMAPPED = "BROKERNAT_UNMAPPED";
+    private static final String PASS = "pass";
 
     @Override
     public DriverPlugin driverPlugin() {
@@ -37,7 +41,9 @@ public final class MapPlugin implements SparkPlugin {
             try {
                 SelfAttach.ensureRunning(unmapped == null ? map : map + ";unmapped=" + unmapped);
             } catch (IllegalStateException e) {
-                // An executor whose plugin throws dies at its start and is started again, for ever.
+                if (unmapped != null && !unmapped.equals(PASS)) {
+                    throw new IllegalStateException("[brokernat] this executor is refused, because its map cannot be applied: " + e.getMessage(), e);
+                }
                 System.err.println("[brokernat] nothing is translated in this executor: " + e.getMessage());
             }
         }

@@ -1,12 +1,18 @@
 package io.brokernat.agent.hook;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
+import java.lang.instrument.Instrumentation;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
@@ -14,11 +20,13 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import net.bytebuddy.agent.ByteBuddyAgent;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.objectweb.asm.ClassWriter;
+import org.objectweb.asm.MethodVisitor;
 import org.objectweb.asm.Opcodes;
 
 /** The hooks in the class files of real clients, relocated ones too. */
@@ -118,6 +126,67 @@ class HookTransformerTest {
             HookTransformer closed = new HookTransformer(true);
             assertTrue(stderrOf(() -> assertEquals(0, closed.transform(null, name, null, null, bytes).length)).contains("so it is not loaded"));
         }
+    }
+
+    /** The agent comes late: the class is there, perhaps with connections. */
+    @Test
+    void aKafkaThatIsLoadedAlreadyAndCannotBeHookedFailsAtEachCallWhereAddressesAreRefused() throws Exception {
+        Class<?> loaded = unknownSelector();
+        Instrumentation jvm = ByteBuddyAgent.install();
+        HookTransformer open = new HookTransformer(false);
+        HookTransformer closed = new HookTransformer(true);
+        try {
+            String reported = stderrOf(() -> open.install(withOnly(jvm, loaded)));
+            assertTrue(reported.contains("so its clients are NOT translated and NOT refused; known are"), reported);
+            assertEquals("dialled", loaded.getMethod("dial").invoke(null));
+            jvm.removeTransformer(open);
+
+            String refused = stderrOf(() -> closed.install(withOnly(jvm, loaded)));
+            assertEquals(1, refused.lines().count(), refused);
+            assertTrue(refused.contains("so each call of it fails, because the agent's argument wants addresses refused"), refused);
+            InvocationTargetException failed = assertThrows(InvocationTargetException.class, () -> loaded.getMethod("dial").invoke(null));
+            assertInstanceOf(ConnectException.class, failed.getCause());
+        } finally {
+            jvm.removeTransformer(open);
+            jvm.removeTransformer(closed);
+        }
+    }
+
+    /** What the agent cannot even read, it cannot make fail: then it must not claim so. */
+    @Test
+    void aKafkaThatIsLoadedAlreadyAndCannotBeReadIsReportedAsItIs() {
+        String name = "hidden/common/network/Selector";
+        byte[] unreadable = classFile(name, "dial", "()Lhidden/common/network/Selectable;");
+        unreadable[7] = 127; // the class file's version
+        String reported = stderrOf(() -> assertNull(new HookTransformer(true).transform(null, name, String.class, null, unreadable)));
+        assertTrue(reported.contains("so its clients are NOT translated and NOT refused, because it was loaded before the agent"), reported);
+    }
+
+    /** A class as a Kafka of no known release might have it, initialized. */
+    private static Class<?> unknownSelector() throws ClassNotFoundException {
+        String name = "hidden.common.network.Selector";
+        ClassWriter writer = new ClassWriter(ClassWriter.COMPUTE_MAXS);
+        writer.visit(Opcodes.V11, Opcodes.ACC_PUBLIC, name.replace('.', '/'), null, "java/lang/Object", null);
+        MethodVisitor code = writer.visitMethod(Opcodes.ACC_PUBLIC | Opcodes.ACC_STATIC, "dial", "()Ljava/lang/String;", null, null);
+        code.visitCode();
+        code.visitLdcInsn("dialled");
+        code.visitInsn(Opcodes.ARETURN);
+        code.visitMaxs(0, 0);
+        code.visitEnd();
+        writer.newConst("hidden/common/network/Selectable");
+        byte[] bytes = writer.toByteArray();
+        return Class.forName(name, true, new ClassLoader() {
+            @Override
+            protected Class<?> findClass(String wanted) {
+                return defineClass(wanted, bytes, 0, bytes.length);
+            }
+        });
+    }
+
+    /** This JVM, in which nothing but `loaded` is there yet: other tests have hooked their Kafka already. */
+    private static Instrumentation withOnly(Instrumentation jvm, Class<?> loaded) {
+        return (Instrumentation) Proxy.newProxyInstance(HookTransformerTest.class.getClassLoader(), new Class<?>[] {Instrumentation.class},
+                (proxy, method, arguments) -> method.getName().equals("getAllLoadedClasses") ? new Class<?>[] {loaded} : method.invoke(jvm, arguments));
     }
 
     private static byte[] classFile(String name, String method, String descriptor) {

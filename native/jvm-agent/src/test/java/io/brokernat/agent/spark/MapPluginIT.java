@@ -1,5 +1,6 @@
 package io.brokernat.agent.spark;
 
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.File;
@@ -32,8 +33,21 @@ class MapPluginIT {
     }
 
     @Test
-    void whereNobodyMayAttachTheExecutorGoesOnAndItsLogSaysWhy() throws Exception {
-        String output = executor(RULES, "-XX:+DisableAttachMechanism");
+    void whereTheMapCannotBeAppliedTheExecutorIsRefused() throws Exception {
+        String attach = executor(RULES, "-XX:+DisableAttachMechanism");
+        assertTrue(attach.contains("[brokernat] this executor is refused, because its map cannot be applied: the brokernat agent cannot be loaded"), attach);
+        assertFalse(attach.contains("driver's part"), attach);
+        String other = executor(RULES, "-javaagent:" + JAR + "=192.168.1.23:9092=172.10.1.40:1");
+        assertTrue(other.contains("this executor is refused, because its map cannot be applied: a brokernat agent runs in this JVM already, with another map"), other);
+        assertFalse(other.contains("driver's part"), other);
+        String same = executor(RULES, "-javaagent:" + JAR + "=" + RULES.get(MapPlugin.MAP) + ";unmapped=fail");
+        assertTrue(same.matches("(?s).*agent [0-9.]+, map " + FINGERPRINT + "\\R"), same);
+    }
+
+    @Test
+    void aMapThatPassesWhatItDoesNotNameLetsTheExecutorGoOnWithAWarning() throws Exception {
+        Map<String, String> passes = Map.of(MapPlugin.MAP, RULES.get(MapPlugin.MAP), MapPlugin.UNMAPPED, "pass");
+        String output = executor(passes, "-XX:+DisableAttachMechanism");
         assertTrue(output.contains("[brokernat] nothing is translated in this executor: the brokernat agent cannot be loaded"), output);
         assertTrue(output.contains("agent null, map null"), output);
     }
