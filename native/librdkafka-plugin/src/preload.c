@@ -39,16 +39,23 @@ static bool names_the_plugin(const rd_kafka_conf_t *conf, const struct rdkafka *
            strstr(paths, "libbrokernat-rdkafka");
 }
 
+/* What a client is made of. */
+struct making {
+    struct rdkafka rdkafka;
+    rd_kafka_conf_t *conf;
+    bool ours; /* the program gave none */
+};
+
 /* False with the reason in words: no client may be made. */
-static bool add_map(rd_kafka_conf_t *conf, const void *real, char *words, size_t size) {
+static bool add_map(struct making *making, const void *real, char *words, size_t size) {
     const char *map = getenv("BROKERNAT_MAP");
     const char *unmapped = getenv("BROKERNAT_UNMAPPED");
-    struct rdkafka rdkafka;
+    const struct rdkafka *rdkafka = &making->rdkafka;
     char problem[512];
     if (!unmapped || !*unmapped) {
         unmapped = "pass";
     }
-    if (!conf || !map) {
+    if (!map) {
         return true;
     }
     if (map_text_blank(map)) {
@@ -56,7 +63,7 @@ static bool add_map(rd_kafka_conf_t *conf, const void *real, char *words, size_t
         return strcmp(unmapped, "fail") != 0;
     }
     void *library = library_of(real);
-    bool found = rdkafka_find(library, &rdkafka, problem, sizeof problem);
+    bool found = rdkafka_find(library, &making->rdkafka, problem, sizeof problem);
     if (library) {
         dlclose(library);
     }
@@ -64,42 +71,52 @@ static bool add_map(rd_kafka_conf_t *conf, const void *real, char *words, size_t
         snprintf(words, size, "brokernat: BROKERNAT_MAP cannot be applied: %s", problem);
         return false;
     }
-    if (names_the_plugin(conf, &rdkafka)) {
+    if (!making->conf) {
+        making->conf = rdkafka->conf_new();
+        making->ours = true;
+    }
+    if (names_the_plugin(making->conf, rdkafka)) {
         return true;
     }
     /* A conflict: it was installed before, in an object of which no client came or in the one that this is a copy of. */
-    rd_kafka_resp_err_t error = plugin_install(conf, &rdkafka);
+    rd_kafka_resp_err_t error = plugin_install(making->conf, rdkafka);
     if (error && error != RD_KAFKA_RESP_ERR__CONFLICT) {
         snprintf(words, size, "brokernat: BROKERNAT_MAP cannot be applied: librdkafka's error %d", error);
         return false;
     }
-    if (rdkafka.conf_set(conf, "brokernat.map", map, problem, sizeof problem) ||
-        rdkafka.conf_set(conf, "brokernat.unmapped", unmapped, problem, sizeof problem)) {
+    if (rdkafka->conf_set(making->conf, "brokernat.map", map, problem, sizeof problem) ||
+        rdkafka->conf_set(making->conf, "brokernat.unmapped", unmapped, problem, sizeof problem)) {
         fprintf(stderr, "[brokernat] BROKERNAT_MAP cannot be used, no connection is made: %s\n", problem);
     }
     return true;
 }
 
+/* A client takes its configuration over; where there is none, ours is still ours. */
+static void *made(const struct making *making, void *client) {
+    if (!client && making->ours) {
+        making->rdkafka.conf_destroy(making->conf);
+    }
+    return client;
+}
+
 EXPORTED rd_kafka_t *rd_kafka_new(int type, rd_kafka_conf_t *conf, char *errstr, size_t errstr_size) {
     void *found = next("rd_kafka_new", (void *)rd_kafka_new, __builtin_return_address(0));
+    struct making making = {.conf = conf};
     if (!found) {
         snprintf(errstr, errstr_size, "brokernat: librdkafka's rd_kafka_new is not found; run without LD_PRELOAD");
         return NULL;
     }
-    if (!add_map(conf, found, errstr, errstr_size)) {
-        return NULL;
-    }
-    return ((new_t *)found)(type, conf, errstr, errstr_size);
+    bool may = add_map(&making, found, errstr, errstr_size);
+    return made(&making, may ? ((new_t *)found)(type, making.conf, errstr, errstr_size) : NULL);
 }
 
 EXPORTED void *rd_kafka_share_consumer_new(rd_kafka_conf_t *conf, char *errstr, size_t errstr_size) {
     void *found = next("rd_kafka_share_consumer_new", (void *)rd_kafka_share_consumer_new, __builtin_return_address(0));
+    struct making making = {.conf = conf};
     if (!found) {
         snprintf(errstr, errstr_size, "brokernat: this librdkafka has no share consumer");
         return NULL;
     }
-    if (!add_map(conf, found, errstr, errstr_size)) {
-        return NULL;
-    }
-    return ((share_new_t *)found)(conf, errstr, errstr_size);
+    bool may = add_map(&making, found, errstr, errstr_size);
+    return made(&making, may ? ((share_new_t *)found)(making.conf, errstr, errstr_size) : NULL);
 }

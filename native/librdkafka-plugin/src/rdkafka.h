@@ -39,6 +39,8 @@ typedef rd_kafka_resp_err_t on_new_t(
 
 /* result, name without its prefix, parameters */
 #define RDKAFKA_FUNCTIONS(X)                                                                                           \
+    X(rd_kafka_conf_t *, conf_new, (void))                                                                             \
+    X(void, conf_destroy, (rd_kafka_conf_t *))                                                                         \
     X(rd_kafka_conf_res_t, conf_get, (const rd_kafka_conf_t *, const char *name, char *value, size_t *size))           \
     X(rd_kafka_conf_res_t, conf_set, (rd_kafka_conf_t *, const char *name, const char *value, char *errstr, size_t))   \
     X(void, conf_set_resolve_cb, (rd_kafka_conf_t *, resolve_cb *))                                                    \

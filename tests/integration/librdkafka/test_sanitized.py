@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 from tests.integration.librdkafka.rdkafka import LIBRARY
@@ -90,6 +92,33 @@ def test_clients_of_several_threads(tmp_path: Path) -> None:
     # The interpreter leaks by design.
     run(sys.executable, "-c", MANY_CLIENTS, plugin, tmp_path / "hq.rules",
         LD_PRELOAD=runtime("address,undefined"), ASAN_OPTIONS="detect_leaks=0")  # fmt: skip
+
+
+@pytest.mark.parametrize("sanitizer", ["", "address,undefined", "thread"])
+def test_a_client_without_a_configuration_has_the_map_of_a_preloaded_library(sanitizer: str, tmp_path: Path) -> None:
+    library, program, preload = preload_library(), tmp_path / "bare", ""
+    flags = [f"-fsanitize={sanitizer}"] if sanitizer else []
+    sources = [NATIVE / "tests" / "bare.c"]
+    if sanitizer:
+        library, preload = tmp_path / library.name, runtime(sanitizer)
+        build_library(library, *flags)
+    if sanitizer == "thread":
+        sources.append(NATIVE / "tests" / "c11_threads.c")
+    build(*flags, "-o", program, *sources, LIBRARY, f"-Wl,-rpath,{LIBRARY.parent}")
+    with socket.create_server(("127.0.0.1", 0)) as broker:
+        broker.settimeout(60)
+        variables = {
+            "LD_PRELOAD": f"{preload} {library}".strip(),
+            "BROKERNAT_MAP": f"kafka-1.invalid:9092=127.0.0.1:{broker.getsockname()[1]}",
+        }
+        bare = subprocess.Popen(
+            [program, "kafka-1.invalid:9092"], env=os.environ | variables, stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True
+        )
+        try:
+            broker.accept()[0].close()
+        finally:
+            stdout, stderr = bare.communicate()
+    assert (bare.returncode, stdout) == (0, "done\n"), stderr[-5000:]
 
 
 @pytest.mark.parametrize("name", LEFT_OUT)
