@@ -111,8 +111,9 @@ def test_a_client_without_a_configuration_has_the_map_of_a_preloaded_library(san
             "LD_PRELOAD": f"{preload} {library}".strip(),
             "BROKERNAT_MAP": f"kafka-1.invalid:9092=127.0.0.1:{broker.getsockname()[1]}",
         }
+        environ = os.environ | variables
         bare = subprocess.Popen(
-            [program, "kafka-1.invalid:9092"], env=os.environ | variables, stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True
+            [program, "kafka-1.invalid:9092"], env=environ, stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True
         )
         try:
             broker.accept()[0].close()
