@@ -18,8 +18,8 @@ from tests.unit.doctor.conftest import BROKERS, GATEWAY, WITHOUT_MAP, reached, r
 from brokernat.address import Endpoint
 from brokernat.cli.app import main
 from brokernat.config import load
-from brokernat.doctor.discovering import sweeping
-from brokernat.doctor.discovering.sweeping import Swept
+from brokernat.doctor.discovery import sweep as sweeping
+from brokernat.doctor.discovery.sweep import Swept
 from brokernat.doctor.evidence import Look
 
 if TYPE_CHECKING:
@@ -319,3 +319,55 @@ def test_a_login_by_token_takes_a_command(run: Run, folder: Path) -> None:
     said = run("discover", "--config", "token.yaml", "--token-command", "false")
     assert said.startswith("exit 2\n")
     assert "`--token-command` ended with status 1" in said
+
+
+def test_the_first_file_is_written_where_there_is_none(
+    run: Run, folder: Path, seeing: Seeing, snapshot: SnapshotAssertion
+) -> None:
+    seeing(RIGHT)
+    (folder / "brokernat.yaml").unlink()
+    words = ("discover", "-b", "172.10.1.40:9093", "--candidates", "172.10.1.40:9093-9095", "--write")
+    assert run(*words) == snapshot
+    assert (folder / "brokernat.yaml").read_text() == snapshot
+    assert run("config", "check", "--fail-on", "warning").startswith("exit 0\n")
+    said = run(*words)
+    assert said.startswith("exit 2\n")
+    assert "`brokernat.yaml` exists" in said
+
+
+def test_the_first_file_has_the_login_of_kafkas_own_file_without_its_secrets(
+    run: Run, folder: Path, seeing: Seeing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seeing(RIGHT)
+    (folder / "brokernat.yaml").unlink()
+    (folder / "client.properties").write_text(
+        "bootstrap.servers=172.10.1.40:9093\nsecurity.protocol=sasl_ssl\nsasl.mechanism=PLAIN\n"
+        "sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required \\\n"
+        ' username="me" password="canary";\nssl.truststore.location=/etc/trust.pem\nssl.truststore.password=canary\n'
+    )
+    said = run("discover", "--command-config", "client.properties", "--write")
+    assert said.startswith("exit 0\n")
+    assert "set HQ_SSL_TRUSTSTORE_PASSWORD, HQ_PASSWORD in the environment" in said
+    assert "canary" not in (folder / "brokernat.yaml").read_text()
+    monkeypatch.setenv("HQ_PASSWORD", "canary")
+    monkeypatch.setenv("HQ_SSL_TRUSTSTORE_PASSWORD", "other")
+    hq = load(folder / "brokernat.yaml").cluster("hq")
+    assert hq.client["security.protocol"] == "SASL_SSL"
+    assert 'username="me" password="canary"' in hq.kafka_properties()["sasl.jaas.config"]
+
+
+def test_mixed_bootstrap_servers_of_the_file_are_not_given_a_map_that_fits_one(
+    run: Run, folder: Path, seeing: Seeing
+) -> None:
+    before = (folder / "brokernat.yaml").read_bytes()
+    other = replace(RIGHT[1], brokers=tuple(replace(each, port=9094) for each in BROKERS))
+    seeing(RIGHT, [RIGHT[0], other])
+    said = run("discover", "--cluster", "hq", "--write", "--yes")
+    assert said.startswith("exit 5\n")
+    assert f"hint: write `bootstrap_servers: {RIGHT[0].endpoint}`" in said
+    assert (folder / "brokernat.yaml").read_bytes() == before
+    (folder / "brokernat.yaml").unlink()
+    said = run("discover", "172.10.1.40:9093", "172.10.1.40:9094", "--write")
+    assert said.startswith("exit 5\n")
+    assert f"    bootstrap_servers: {RIGHT[0].endpoint}\n" in said
+    assert load(folder / "brokernat.yaml").cluster("hq").bootstrap_servers == (Endpoint("172.10.1.40", 9093),)

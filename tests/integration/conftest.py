@@ -14,7 +14,7 @@ import pytest
 from tests.support.warm_cli import WarmCli
 
 from brokernat.doctor import collecting
-from brokernat.doctor.discovering import sweeping
+from brokernat.doctor.discovery import sweep as sweeping
 from brokernat.testbed import LoopbackWorld
 
 

@@ -6,18 +6,19 @@ import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
+from brokernat.config.java_properties import parse_properties
+from brokernat.config.kafka_names import PROTOCOLS
 from brokernat.doctor.broker_files.compose import parse_compose
-from brokernat.doctor.broker_files.java_properties import parse_properties
 from brokernat.doctor.broker_files.listeners import broker_listeners
 from brokernat.doctor.broker_files.opening import without_network
-from brokernat.doctor.broker_files.settings import about_listeners
+from brokernat.doctor.broker_files.settings import parse_server_properties
 from brokernat.doctor.evidence import BrokerFile
 from brokernat.doctor.finding import Severity
 from brokernat.doctor.runner import diagnose
 from brokernat.errors import ConfigError
 from brokernat.render.compose import compose
 from brokernat.render.listeners import listeners
-from brokernat.render.listeners_plan import PROTOCOLS, ListenersPlan, Quorum, Wanted, plan_listeners
+from brokernat.render.listeners_plan import ListenersPlan, Quorum, Wanted, plan_listeners
 
 pytestmark = pytest.mark.property
 
@@ -63,9 +64,7 @@ def right(files: tuple[BrokerFile, ...], plan: ListenersPlan) -> None:
 @given(plans())
 def test_server_properties(plan: ListenersPlan) -> None:
     texts = [listeners(plan, "x", broker.node_id) for broker in plan.brokers]
-    right(
-        tuple(BrokerFile(f"f{n}", about_listeners(parse_properties(each, "f"))) for n, each in enumerate(texts)), plan
-    )
+    right(tuple(BrokerFile(f"f{n}", parse_server_properties(each, "f")) for n, each in enumerate(texts)), plan)
 
 
 @given(plans((Quorum.COMBINED,)))
@@ -88,4 +87,4 @@ def test_any_text_is_read_or_refused_in_words(text: str) -> None:
 @given(st.lists(st.sampled_from("ab=: \t\\\n\r#!u0041é"), max_size=40).map("".join))
 def test_a_name_without_escapes_comes_back(text: str) -> None:
     escaped = "".join(f"\\u{ord(letter):04x}" for letter in text)
-    assert parse_properties(f"{escaped}={escaped}", "f") == ((text, text),)
+    assert parse_properties(f"{escaped}={escaped}", "f") == ((text, text, 1),)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brokernat.address import Endpoint
-from brokernat.doctor.discovering.candidates import MOST, parse_candidates, parse_scan
+from brokernat.doctor.discovery.candidates import MOST, parse_candidates, parse_scan
 from brokernat.errors import ConfigError
 
 PIECES = st.sampled_from(

@@ -1,7 +1,7 @@
 """Which cluster or address map a command works on, from its options and brokernat.yaml.
 
-A cluster given by `--bootstrap-server` has no login: credentials belong in the file, where they can be references. A
-command that only needs a map does not resolve the secrets of the file, because it connects to nothing.
+A cluster given by `--bootstrap-server` has the login of `--command-config`, which is the file that Kafka's own tools
+take. A command that only needs a map does not resolve the secrets of the file, because it connects to nothing.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import click
 from click.core import ParameterSource
 
 from brokernat.address import AddressMap
+from brokernat.cli import console
 from brokernat.cli.error_reports import HintedUsageError
 from brokernat.cli.options import CONFIG_VARIABLE, DEFAULT_FILE, PATH, config_option
 from brokernat.config import Cluster, Config
@@ -27,52 +28,106 @@ from brokernat.render import Subject
 GIVEN = "cluster"
 
 
+@dataclass(frozen=True, slots=True)
+class ClusterSource:
+    """The values of `cluster_options`."""
+
+    config_file: Path
+    name: str | None
+    servers: tuple[str, ...]
+    command_config: Path | None
+
+    @property
+    def given(self) -> bool:
+        """Whether the command line describes the cluster, and not `brokernat.yaml`."""
+        return bool(self.servers) or self.command_config is not None
+
+    @property
+    def chosen(self) -> bool:
+        """Whether any option chooses a cluster."""
+        return self.given or self.name is not None
+
+    def cluster(self, rules: str | None = None) -> Cluster:
+        """The cluster, with the rules of `--map`.
+
+        Raises:
+            ConfigError: every problem of the file, or of what was given instead.
+        """
+        if self.given:
+            if self.name:
+                raise click.UsageError("`--cluster` cannot be combined with bootstrap servers and `--command-config`")
+            return self._given(rules)
+        if rules:
+            raise click.UsageError("`--map` needs bootstrap servers: a cluster of the file has its own map")
+        config = _load_or_hint(self.config_file)
+        if self.name:
+            return config.cluster(self.name)
+        if len(config.clusters) > 1:
+            raise click.UsageError(
+                f"the file has several clusters, choose one with `--cluster`: {', '.join(config.clusters)}"
+            )
+        return next(iter(config.clusters.values()))
+
+    def _given(self, rules: str | None) -> Cluster:
+        from brokernat.address import Endpoint
+        from brokernat.config import Cluster
+        from brokernat.map_text import map_from_property
+
+        endpoints = tuple(Endpoint.parse(each) for text in self.servers for each in text.split(","))
+        address_map = map_from_property(rules) if rules else None
+        if self.command_config is None:
+            return Cluster(GIVEN, endpoints, address_map)
+        from brokernat.clients.command_config import read_command_config
+
+        found = read_command_config(self.command_config)
+        if not endpoints and not found.bootstrap_servers:
+            hint = "give HOST:PORT on the command line, or add `bootstrap.servers` to the file"
+            message = f"`{self.command_config}` has no `bootstrap.servers`"
+            raise ConfigError(Problem("missing", message, hint))
+        for problem in found.unknown:
+            console.note(problem.report("warning"))
+        return Cluster(GIVEN, endpoints or found.bootstrap_servers, address_map, found.client)
+
+
 def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """`--config`, `--cluster`, and bootstrap servers as arguments or options: `servers` for the command."""
+    """`--config`, `--cluster`, `--bootstrap-server` or arguments, `--command-config`: the command's `source`."""
 
     @config_option
     @click.option("--cluster", metavar="NAME", help="A cluster of the file; required when the file has several.")
     @click.option(
+        "-b",
         "--bootstrap-server",
         "servers",
         metavar="HOST:PORT",
         multiple=True,
         help="A bootstrap server, like the argument; repeatable.",
     )
+    @click.option(
+        "--command-config",
+        metavar="FILE",
+        type=PATH,
+        help="The client properties that Kafka's own tools take, instead of a cluster of the file.",
+    )
     @click.argument("endpoints", metavar="[HOST:PORT]...", nargs=-1)
     @wraps(command)
-    def with_servers(servers: tuple[str, ...], endpoints: tuple[str, ...], **others: Any) -> Any:
+    def with_source(
+        config_file: Path,
+        cluster: str | None,
+        servers: tuple[str, ...],
+        command_config: Path | None,
+        endpoints: tuple[str, ...],
+        **others: Any,
+    ) -> Any:
         for word in endpoints:
             if ":" not in word:
                 path = click.get_current_context().command_path
                 hint = f"write `{path} --cluster {word}` for a cluster of the file, `{path} {word}:9092` for a broker"
                 raise HintedUsageError(f"`{word}` is not a HOST:PORT", hint=hint)
-        return command(servers=(*endpoints, *servers), **others)
-
-    return with_servers
-
-
-def chosen_cluster(config_file: Path, name: str | None, servers: tuple[str, ...], rules: str | None = None) -> Cluster:
-    """The cluster that `--config`, `--cluster`, `--bootstrap-server` and `--map` select together."""
-    from brokernat.address import Endpoint
-    from brokernat.config import Cluster
-    from brokernat.map_text import map_from_property
-
-    if servers:
-        if name:
-            raise click.UsageError("`--cluster` cannot be combined with bootstrap servers")
-        endpoints = tuple(Endpoint.parse(each) for text in servers for each in text.split(","))
-        return Cluster(GIVEN, endpoints, map_from_property(rules) if rules else None)
-    if rules:
-        raise click.UsageError("`--map` needs bootstrap servers: a cluster of the file has its own map")
-    config = _load_or_hint(config_file)
-    if name:
-        return config.cluster(name)
-    if len(config.clusters) > 1:
-        raise click.UsageError(
-            f"the file has several clusters, choose one with `--cluster`: {', '.join(config.clusters)}"
+        return command(
+            cluster_source=ClusterSource(config_file, cluster, (*endpoints, *servers), command_config), **others
         )
-    return next(iter(config.clusters.values()))
+
+    return with_source
 
 
 def load_config(config_file: Path, *, resolve_secrets: bool = True) -> Config:

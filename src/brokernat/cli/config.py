@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +20,12 @@ from brokernat.plurals import counted
 @config_option
 def init(config_file: Path) -> None:
     """Write a commented brokernat.yaml, never over an existing one."""
-    text = files("brokernat.config").joinpath("starter.yaml").read_text("utf-8")
+    from brokernat.config.starter import starter_file
+
     with config_origin_named(config_file), writing(config_file, moved_by="`--config FILE`"):
         try:
             with config_file.open("x", encoding="utf-8") as file:
-                file.write(text)
+                file.write(starter_file())
         except FileExistsError:
             hint = "name another file with `--config FILE`, or move this one away"
             raise ConfigError(Problem("file-exists", f"`{config_file}` exists and is not overwritten", hint)) from None

@@ -15,15 +15,19 @@ import click
 
 from brokernat.address import AddressMap, Endpoint
 from brokernat.cli import console, exit_codes
-from brokernat.cli.clusters import chosen_cluster, cluster_options
+from brokernat.cli.clusters import ClusterSource, cluster_options
 from brokernat.cli.error_reports import require_extra
 from brokernat.cli.files import can_ask, edit_file, require_writable_place
 from brokernat.cli.options import SECONDS, format_option, token_command_option
+from brokernat.clients.java_security import parse_jaas
 from brokernat.config import Cluster
+from brokernat.config.client_properties import LOGIN_MODULES
 from brokernat.config.editing import address_map_lines
 from brokernat.config.merging import ProvenRule
-from brokernat.doctor.discovering.matching import Discovery
-from brokernat.doctor.discovering.proposing import host_to_host, network_rule
+from brokernat.config.secrets import Secret
+from brokernat.config.starter import CLUSTER, first_file
+from brokernat.doctor.discovery.matching import Discovery
+from brokernat.doctor.discovery.rules import host_to_host, network_rule
 from brokernat.doctor.finding import Finding, Severity
 from brokernat.doctor.reports.folding import folded
 from brokernat.doctor.reports.json_v1 import finding_v1
@@ -62,9 +66,7 @@ _MOST_NAMED = 20
 @click.option("--partial", is_flag=True, help="Write the proven rules even if a node is missing.")
 @format_option
 def discover(
-    config_file: Path,
-    cluster: str | None,
-    servers: tuple[str, ...],
+    cluster_source: ClusterSource,
     candidates: tuple[str, ...],
     scans: tuple[str, ...],
     server_name: str | None,
@@ -83,21 +85,24 @@ def discover(
 
     HOST:PORT are bootstrap servers, separated by blanks or `,`. Without any, a cluster of the file is probed.
     """
-    from brokernat.doctor.discovering.candidates import parse_candidates, parse_scan
-    from brokernat.doctor.discovering.proposing import propose
+    from brokernat.doctor.discovery.candidates import parse_candidates, parse_scan
+    from brokernat.doctor.discovery.rules import propose
 
-    _require_sense(servers, file, output, write=write)
-    looked_at = chosen_cluster(config_file, cluster, servers)
+    config_file, given = cluster_source.config_file, cluster_source.given
+    _require_sense(config_file if given else None, file, output, write=write)
+    looked_at = cluster_source.cluster()
     _require_file(config_file if write else Path(file) if file and file != _STDOUT else None, yes=yes)
     scanned = (endpoint for text in scans for endpoint in parse_scan(text))
     endpoints = tuple(dict.fromkeys((*parse_candidates(candidates), *scanned)))
     found = _found(looked_at, endpoints, timeout, server_name, token_command, send_login=send_login)
     proven = () if found.direct else propose(found, hosts=not port_rules)
-    _show(found, proven, looked_at if servers else None, file, output)
+    _show(found, proven, file, output, given=given)
     if not found.answered:
         return NothingReachableError.exit_code
-    if proven and (write or file) and may_write(found, partial=partial):
-        if write:
+    if proven and (write or file) and may_write(found, given=given, partial=partial):
+        if write and given:
+            write_first_file(config_file, looked_at, found, proven)
+        elif write:
             write_config(config_file, looked_at, found, proven, yes=yes)
         elif file == _STDOUT:
             console.data(rules_text("", proven).removesuffix("\n"))
@@ -106,13 +111,23 @@ def discover(
     return 0 if found.whole else exit_codes.FINDINGS
 
 
-def _require_sense(servers: Sequence[str], file: str | None, output: str, *, write: bool) -> None:
-    if write and servers:
-        raise click.UsageError("`--write` is for a cluster of the file; with bootstrap servers use `--output FILE`")
+def _require_sense(first_file: Path | None, file: str | None, output: str, *, write: bool) -> None:
+    """`first_file` is None where the cluster is one of a file."""
     if write and file:
         raise click.UsageError("`--write` cannot be combined with `--output`")
     if file == _STDOUT and output == "json":
         raise click.UsageError("`--output -` and `--format json` both write to stdout")
+    if write and first_file is not None and first_file.exists():
+        raise _exists_error(first_file)
+
+
+def _exists_error(file: Path) -> ConfigError:
+    message = f"`{file}` exists, and `--write` with bootstrap servers writes a new file only"
+    hint = (
+        "`brokernat discover --cluster NAME --write` updates a cluster of it; else name another file with `--config`, "
+        "or write the rules alone with `--output`"
+    )
+    return ConfigError(Problem("file-exists", message, hint))
 
 
 def _require_file(file: Path | None, *, yes: bool) -> None:
@@ -134,8 +149,8 @@ def _found(
     send_login: bool,
 ) -> Discovery:
     require_extra("kio", "discover")
-    from brokernat.doctor.discovering.matching import match
-    from brokernat.doctor.discovering.sweeping import sweep
+    from brokernat.doctor.discovery.matching import match
+    from brokernat.doctor.discovery.sweep import sweep
 
     with console.progress_line("probing the bootstrap servers") as line:
 
@@ -176,14 +191,12 @@ def _agreed_to_login(cluster: Cluster, endpoints: Sequence[Endpoint]) -> bool:
     return click.confirm("send the login?", err=True)
 
 
-def _show(found: Discovery, proven: Sequence[ProvenRule], given: Cluster | None, file: str | None, output: str) -> None:
-    from brokernat.cli.discover import as_json, as_text
-
+def _show(found: Discovery, proven: Sequence[ProvenRule], file: str | None, output: str, *, given: bool) -> None:
     if output == "json":
         console.json_data(as_json(found, proven))
         return
     to_stdout = file != _STDOUT
-    text = as_text(found, proven, console.width(), given, with_rules=to_stdout)
+    text = as_text(found, proven, console.width(), given=given, with_rules=to_stdout)
     (console.data if to_stdout else console.note)(text)
 
 
@@ -193,15 +206,15 @@ _SECTION = "  "
 
 
 def as_text(
-    found: Discovery, proven: Sequence[ProvenRule], width: int, given: Cluster | None = None, *, with_rules: bool = True
+    found: Discovery, proven: Sequence[ProvenRule], width: int, *, given: bool = False, with_rules: bool = True
 ) -> str:
     """The whole report; no line end at its end.
 
     Args:
-        given: a cluster that no file has: the rules are shown as a section to start a file with.
+        given: no file has the cluster: the rules are shown as a section to start a file with.
         with_rules: False where they go elsewhere.
     """
-    lines = [*_seen(found, width), *(_outcome(found, proven, width, given) if with_rules else ())]
+    lines = [*_seen(found, width), *(_outcome(found, proven, width, given=given) if with_rules else ())]
     return "\n".join(lines).removesuffix("\n")
 
 
@@ -216,13 +229,13 @@ def as_json(found: Discovery, proven: Sequence[ProvenRule]) -> dict[str, Any]:
         "whole": found.whole,
         "entries": [
             {
-                "node_id": entry.node_id,
-                "advertised": entry.advertised,
-                "candidate": entry.candidate,
-                "method": entry.method,
-                "confidence": entry.confidence.value,
+                "node_id": each.node_id,
+                "advertised": each.advertised,
+                "candidate": each.candidate,
+                "method": each.method,
+                "confidence": each.confidence.value,
             }
-            for entry in found.entries
+            for each in found.matched
         ],
         "missing": [{"node_id": node.node_id, "advertised": node.endpoint} for node in found.missing],
         "rules": [{"rule": str(new.rule), "comment": new.comment} for new in proven],
@@ -249,11 +262,11 @@ def _seen(found: Discovery, width: int) -> Iterator[str]:
         yield ""
 
 
-def _outcome(found: Discovery, proven: Sequence[ProvenRule], width: int, given: Cluster | None) -> Iterator[str]:
+def _outcome(found: Discovery, proven: Sequence[ProvenRule], width: int, *, given: bool) -> Iterator[str]:
     if found.direct:
         yield "every broker can be dialled as it is advertised: no map is needed"
     elif proven:
-        yield from _rules(found, proven, width, given)
+        yield from _rules(found, proven, width, given=given)
     elif found.nodes:
         yield "no rule is proven"
 
@@ -272,13 +285,13 @@ def _table(found: Discovery, width: int) -> Iterator[str]:
 
 
 def _rows(found: Discovery) -> Iterator[tuple[object, ...]]:
-    entries = {entry.node_id: entry for entry in found.entries}
+    matched = {each.node_id: each for each in found.matched}
     for node in found.nodes:
-        entry = entries.get(node.node_id)
-        if entry is None:
+        match = matched.get(node.node_id)
+        if match is None:
             yield node.node_id, printable(node.endpoint), "-", "-", "not found"
         else:
-            yield node.node_id, printable(node.endpoint), entry.candidate, entry.method, entry.confidence
+            yield node.node_id, printable(node.endpoint), match.candidate, match.method, match.confidence
 
 
 def _finding(finding: Finding, width: int) -> Iterator[str]:
@@ -288,34 +301,84 @@ def _finding(finding: Finding, width: int) -> Iterator[str]:
         yield from folded(line, width, " " * (len(sign) + 2), " " * (len(sign) + 4))
 
 
-def _rules(found: Discovery, proven: Sequence[ProvenRule], width: int, given: Cluster | None) -> Iterator[str]:
-    if host_to_host(found.entries) and len(str(proven[0].rule).split(":")) == 1:
+def _rules(found: Discovery, proven: Sequence[ProvenRule], width: int, *, given: bool) -> Iterator[str]:
+    if host_to_host(found.matched) and len(str(proven[0].rule).split(":")) == 1:
         yield from folded(
             "every port stays the same, so the rules are for hosts; --port-rules adds the ports", width, "", "  "
         )
-        network = network_rule(found.entries)
+        network = network_rule(found.matched)
         if network is not None:
             words = f"`{network}` would cover these hosts, and others that were not probed"
             yield from folded(words, width, "", "  ")
         yield ""
-    if given is None:
+    if not given:
         yield "rules to copy"
         yield from address_map_lines(proven)
         return
-    yield "a brokernat.yaml to start with (`brokernat init` writes one with explanations)"
+    yield "a brokernat.yaml to start with (`--write` writes it, with explanations)"
     yield ""
     yield "clusters:"
-    yield f"{_SECTION}hq:"
-    yield f"{_SECTION * 2}bootstrap_servers: {','.join(map(str, given.bootstrap_servers))}"
+    yield f"{_SECTION}{CLUSTER}:"
+    yield f"{_SECTION * 2}bootstrap_servers: {','.join(found.bootstrap_servers)}"
     yield from address_map_lines(proven, _SECTION * 2)
 
 
-def may_write(found: Discovery, *, partial: bool) -> bool:
-    """Whether all is proven, or part of it is enough; says so where not."""
-    if found.whole or partial:
+def may_write(found: Discovery, *, given: bool, partial: bool) -> bool:
+    """Whether the rules may be written; the reason goes to stderr where not.
+
+    A new file (`given`) gets the bootstrap servers that the rules fit; those of an existing one stay as they are.
+    """
+    if found.whole or partial or (given and found.complete):
         return True
+    if found.complete:
+        servers = ",".join(found.bootstrap_servers)
+        console.report(
+            "nothing is written: the bootstrap servers belong to several listeners, and the map fits one of them\n\n"
+            f"hint: write `bootstrap_servers: {servers}`, then run this again"
+        )
+        return False
     console.report("nothing is written: some nodes are not proven\n\nhint: add `--partial` to write the proven rules")
     return False
+
+
+def write_first_file(file: Path, looked_at: Cluster, found: Discovery, proven: Sequence[ProvenRule]) -> None:
+    """Write a `brokernat.yaml` with this cluster, where there is none. Secrets are not copied into it.
+
+    Raises:
+        ConfigError: there is one by now, or it cannot be written.
+    """
+    client, variables = _client_to_write(looked_at)
+    servers = tuple(map(Endpoint.parse, found.bootstrap_servers))
+
+    def edit(text: str | None) -> str:
+        if text is not None:
+            raise _exists_error(file)
+        return first_file(servers, client, proven)
+
+    edit_file(file, edit, yes=True)
+    if variables:
+        console.note(f"secrets are not written into it: set {', '.join(variables)} in the environment")
+
+
+def _client_to_write(cluster: Cluster) -> tuple[dict[str, str], list[str]]:
+    """The client properties with a variable for each secret, and these variables."""
+    properties = dict(cluster.client)
+    line = properties.get("sasl.jaas.config")
+    if isinstance(line, Secret) and properties.get("sasl.mechanism") in LOGIN_MODULES:
+        login = parse_jaas(line.reveal()).options
+        if login.keys() == {"username", "password"}:
+            del properties["sasl.jaas.config"]
+            properties |= {"sasl.username": login["username"], "sasl.password": Secret(login["password"])}
+    secrets = {name: _variable(name) for name, value in properties.items() if isinstance(value, Secret)}
+    written = {
+        name: f"${{env:{secrets[name]}}}" if name in secrets else str(value).replace("${", "$${")
+        for name, value in properties.items()
+    }
+    return written, list(secrets.values())
+
+
+def _variable(name: str) -> str:
+    return f"{CLUSTER}_{name.removeprefix('sasl.').replace('.', '_')}".upper()
 
 
 def write_config(file: Path, looked_at: Cluster, found: Discovery, proven: Sequence[ProvenRule], *, yes: bool) -> None:
@@ -362,7 +425,7 @@ def _note_unused(address_map: AddressMap | None, found: Discovery) -> None:
     """Rules stay that somebody wrote; those about brokers that are no more are told."""
     from brokernat.address import Endpoint
 
-    advertised = [Endpoint.parse(entry.advertised) for entry in found.entries]
+    advertised = [Endpoint.parse(each.advertised) for each in found.matched]
     for rule in address_map.rules if address_map and found.whole else ():
         if not any(map(rule.pattern.matches, advertised)):
             console.note(f"the rule `{rule}` names no broker of this cluster: remove it if it is old [BN606]")

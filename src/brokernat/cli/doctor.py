@@ -1,9 +1,9 @@
 """`brokernat doctor`: what is wrong between this machine and every broker.
 
-The cluster is one of the file, or given by `--bootstrap-server`. `--save` writes the evidence to a file, `--from` makes
-the report from it elsewhere, without a network; such a file may be damaged, edited or of another version, so every
-fault in it is reported with its place. A wrong option is reported before the network is probed, which takes a while,
-and the report is printed even where a file cannot be written.
+The cluster is one of the file, or given by `--bootstrap-server` and `--command-config`. `--save` writes the evidence
+to a file, `--from` makes the report from it elsewhere, without a network; such a file may be damaged, edited or of
+another version, so every fault in it is reported with its place. A wrong option is reported before the network is
+probed, which takes a while, and the report is printed even where a file cannot be written.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 import click
 
 from brokernat.cli import console, exit_codes
-from brokernat.cli.clusters import chosen_cluster, cluster_options
+from brokernat.cli.clusters import ClusterSource, cluster_options
 from brokernat.cli.error_reports import require_extra
 from brokernat.cli.files import is_regular_or_new, require_writable_place, write_atomically
 from brokernat.cli.options import PATH, SECONDS, fail_on_option, format_option, token_command_option
@@ -165,9 +165,7 @@ def _report_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @fail_on_option
 @format_option
 def doctor(
-    config_file: Path,
-    cluster: str | None,
-    servers: tuple[str, ...],
+    cluster_source: ClusterSource,
     rules: str | None,
     timeout: float,
     save: Path | None,
@@ -194,9 +192,10 @@ def doctor(
         return _list_checks(output)
     if save is not None and save == html:
         raise click.UsageError("`--save` and `--html` name the same file")
-    if source is not None and (cluster or servers or rules or on_executors):
+    if source is not None and (cluster_source.chosen or rules or on_executors):
         raise click.UsageError(
-            "`--from` cannot be combined with bootstrap servers, `--cluster`, `--map` and `--on-executors`"
+            "`--from` cannot be combined with bootstrap servers, `--cluster`, `--command-config`, `--map` and "
+            "`--on-executors`"
         )
     if source is not None and (groups or transactional_ids or token_command):
         raise click.UsageError("`--from` cannot be combined with `--group`, `--transactional-id` and `--token-command`")
@@ -204,10 +203,10 @@ def doctor(
     files = read_broker_files(broker_files)
     if source:
         evidence = read_evidence(source)
-    elif files and not (cluster or servers or rules or on_executors):
+    elif files and not (cluster_source.chosen or rules or on_executors):
         evidence = without_network(files)
     else:
-        looked_at = chosen_cluster(config_file, cluster, servers, rules)
+        looked_at = cluster_source.cluster(rules)
         coordinators = {"groups": groups, "transactional_ids": transactional_ids}
         evidence = _collected(looked_at, timeout, token_command=token_command, **coordinators)
         if wanted is not None:

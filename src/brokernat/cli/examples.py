@@ -21,6 +21,7 @@ brokernat map translate --cluster hq 192.168.1.24:9092
 brokernat map translate --rule '10.1.0.0/24 = 10.9.0.0/24' 10.1.0.7:9092
 brokernat map export --cluster hq --output hq.rules
 brokernat doctor 172.10.1.40:9093
+brokernat doctor -b 172.10.1.40:9093 --command-config client.properties
 brokernat doctor --cluster hq --html report.html
 brokernat doctor --cluster hq --save evidence.json
 brokernat doctor --from evidence.json
@@ -28,6 +29,7 @@ brokernat doctor --server-properties docker-compose.yml
 brokernat explain 'java.net.UnknownHostException: kafka2.hq.internal'
 brokernat explain app.log
 brokernat explain BN302
+brokernat discover -b 172.10.1.40:9093 --candidates 172.10.1.40:9090-9100 --write
 brokernat discover --cluster hq --candidates 172.10.1.40:9090-9100 --write
 brokernat discover --cluster hq --scan 172.10.1.40:1024-65535
 brokernat demo

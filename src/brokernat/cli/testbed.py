@@ -15,12 +15,11 @@ import click
 from brokernat.cli import console
 from brokernat.cli.files import output_options, require_output, write_output
 from brokernat.cli.options import Group, format_option
+from brokernat.config.kafka_names import PROTOCOLS
 from brokernat.errors import WorldError
 
 if TYPE_CHECKING:  # what needs the extra `testbed` is imported when a command needs it
     from brokernat.testbed.worlds import Summary
-
-_PROTOCOLS = ["PLAINTEXT", "SASL_PLAINTEXT", "SSL", "SASL_SSL"]
 
 
 @click.group(cls=Group)
@@ -46,7 +45,7 @@ def testbed() -> None:
 )
 @click.option(
     "--protocol",
-    type=click.Choice(_PROTOCOLS),
+    type=click.Choice(PROTOCOLS, case_sensitive=False),
     help="The protocol of `hq`.  [default: PLAINTEXT on loopback, SASL_PLAINTEXT in netns]",
 )
 @click.option("--broker-version", help="The Kafka version of `hq`, as on Maven Central.  [default: the newest tested]")

@@ -12,9 +12,9 @@ from typing import Annotated, Any
 
 from pydantic import PlainValidator, ValidationInfo, WithJsonSchema
 
-from brokernat.config.kafka_names import is_secret
-from brokernat.config.problems import Fault, faults
-from brokernat.config.secrets import References, Secret
+from brokernat.config.kafka_names import PROTOCOLS, is_secret
+from brokernat.config.problems import Fault, did_you_mean, faults
+from brokernat.config.secrets import References, Secret, Unresolved
 from brokernat.errors import ConfigError, Problem
 
 LOGIN_MODULES = {
@@ -30,6 +30,30 @@ _ELSEWHERE = {
 }
 
 
+def security_protocol(value: str | Secret) -> str | Secret:
+    """The value of `security.protocol` in upper case; Kafka ignores its case.
+
+    Raises:
+        ConfigError: Kafka has no such protocol. A value from a reference is not quoted.
+    """
+    if isinstance(value, Unresolved):
+        return value
+    text = value.reveal() if isinstance(value, Secret) else value
+    protocol = text.strip().upper()
+    if protocol not in PROTOCOLS:
+        shown = (
+            "a value that Kafka does not have" if isinstance(value, Secret) else f"`{text}`, which Kafka does not have"
+        )
+        hint = protocol_hint("" if isinstance(value, Secret) else text)
+        raise ConfigError(Problem("not-a-choice", f"`security.protocol` is {shown}", hint))
+    return Secret(protocol) if isinstance(value, Secret) else protocol
+
+
+def protocol_hint(unknown: str) -> str:
+    """The protocols that Kafka has, the one that was probably meant first."""
+    return " ".join(filter(None, (did_you_mean(unknown, PROTOCOLS), f"Kafka has {', '.join(PROTOCOLS)}")))
+
+
 def _client(value: object, info: ValidationInfo) -> dict[str, str | Secret]:
     value = {} if value is None else value
     if not isinstance(value, Mapping):
@@ -43,10 +67,11 @@ def _client(value: object, info: ValidationInfo) -> dict[str, str | Secret]:
             found.append(Fault(problem, (name,), key=True))
             continue
         try:
-            result[name] = _property(name, written, references)
+            read = _property(name, written, references)
+            result[name] = security_protocol(read) if name == "security.protocol" else read
         except ConfigError as error:
             found.extend(Fault(problem, (name,)) for problem in error.problems)
-    found.extend(_login_faults({name: value.get(name) for name in value}, result))
+    found.extend(login_faults(value, result))
     if found:
         raise faults(found)
     return result
@@ -73,8 +98,13 @@ def _property(name: str, written: object, references: References) -> str | Secre
             raise ConfigError(Problem("wrong-type", f"`{name}` is a list, not a value", hint))
 
 
-def _login_faults(written: Mapping[str, Any], read: Mapping[str, str | Secret]) -> Iterator[Fault]:
-    """What would silently become another login than the one that was meant."""
+def login_faults(written: Mapping[str, Any], read: Mapping[str, str | Secret]) -> Iterator[Fault]:
+    """What would silently become another login than the one that was meant.
+
+    Args:
+        written: the properties by name, as they were given.
+        read: those that could be read, with their values.
+    """
     given = [name for name in ("sasl.username", "sasl.password") if name in written]
     if not given or "sasl.jaas.config" in written:
         return

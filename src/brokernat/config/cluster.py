@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from brokernat.address import AddressMap, Endpoint
+from brokernat.config.client_properties import security_protocol
 from brokernat.config.kafka_properties import kafka_properties
 from brokernat.config.secrets import Secret
 
@@ -24,6 +25,17 @@ class Cluster:
     bootstrap_servers: tuple[Endpoint, ...]
     address_map: AddressMap | None = None
     client: Mapping[str, str | Secret] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __post_init__(self) -> None:
+        """Every client gets `security.protocol` in upper case, because the Python libraries accept nothing else.
+
+        Raises:
+            ConfigError: Kafka has no such protocol.
+        """
+        written = self.client.get("security.protocol")
+        if written is not None and (protocol := security_protocol(written)) != written:
+            client = MappingProxyType({**self.client, "security.protocol": protocol})
+            object.__setattr__(self, "client", client)
 
     def kafka_properties(self) -> dict[str, str]:
         """The properties of a Java client, in Kafka's own names. They hold revealed secrets: never log them.

@@ -58,6 +58,9 @@ NAMES = frozenset((
 ))
 # fmt: on
 
+PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+"""The values of `security.protocol` (Kafka's SecurityProtocol); Kafka compares them without regard to case."""
+
 # librdkafka's names for a login; the Java client gets a JAAS line made of them.
 LOGIN_NAMES = frozenset({"sasl.username", "sasl.password"})
 

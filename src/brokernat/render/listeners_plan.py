@@ -23,6 +23,8 @@ from enum import StrEnum
 from brokernat.address import Endpoint
 from brokernat.address.endpoint import parse_port
 from brokernat.address.host import as_ip, bracketed
+from brokernat.config.client_properties import protocol_hint
+from brokernat.config.kafka_names import PROTOCOLS
 from brokernat.errors import ConfigError, Problem
 from brokernat.render.gateways import Forward
 
@@ -139,8 +141,6 @@ def _with_controller(
     return replace(broker, controller=controller)
 
 
-PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-
 _NAME = re.compile(r"[A-Z0-9][A-Z0-9_.-]*")
 _BINDING = re.compile(r"(?:(.*):)?([^:]+)")
 _HINT = "write `NAME=HOST:PORT`, such as `EXTERNAL=gateway.example:{9092+id}`"
@@ -206,7 +206,7 @@ def _problems_of_names(wanted: Wanted) -> Iterator[Problem]:
     for name, protocol in wanted.protocols.items():
         if protocol.upper() not in PROTOCOLS:
             message = f"{name} cannot speak `{protocol}`"
-            yield Problem("unknown-protocol", message, f"there is: {', '.join(PROTOCOLS)}")
+            yield Problem("unknown-protocol", message, protocol_hint(protocol))
 
 
 def _wanted_broker(wanted: Wanted, node_id: int, problems: list[Problem]) -> PlannedBroker:

@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from brokernat.address import Endpoint
-from brokernat.doctor.broker_files.java_properties import parse_properties
+from brokernat.config.java_properties import parse_properties
 from brokernat.doctor.broker_files.listeners import broker_listeners
 from brokernat.doctor.broker_files.opening import without_network
-from brokernat.doctor.broker_files.settings import about_listeners
+from brokernat.doctor.broker_files.settings import parse_server_properties
 from brokernat.doctor.evidence import BrokerFile
 from brokernat.doctor.finding import Severity
 from brokernat.doctor.runner import diagnose
@@ -150,7 +150,7 @@ def test_java_reads_the_same_properties(tmp_path: Path) -> None:
         texts, ask("properties", [each.encode("latin-1") for each in texts], tmp_path / "x"), strict=True
     ):
         try:
-            found = dict(parse_properties(text, "x"))
+            found = {each.name: each.value for each in parse_properties(text, "x")}
         except ConfigError:
             assert answer.refused, repr(text)
         else:
@@ -163,7 +163,7 @@ def test_kafka_reads_the_same_listeners(version: str, tmp_path: Path) -> None:
     jars = ":".join(map(str, BrokerVersion(version).jars()))
     wrong = []
     for text, answer in zip(texts, ask("kafka", [each.encode() for each in texts], tmp_path / "x", jars), strict=True):
-        file = BrokerFile("f", about_listeners(parse_properties(text, "f")))
+        file = BrokerFile("f", parse_server_properties(text, "f"))
         errors = [each for each in diagnose(without_network((file,))).findings if each.severity is Severity.ERROR]
         stops = sorted({each.code for each in errors} & STOPS)
         told = [f"{each.name} {each.host or 'null'} {each.port}" for each in broker_listeners(file).advertised]

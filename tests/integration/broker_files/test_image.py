@@ -12,8 +12,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from brokernat.doctor.broker_files.compose import parse_compose
-from brokernat.doctor.broker_files.java_properties import parse_properties
-from brokernat.doctor.broker_files.settings import about_listeners
+from brokernat.doctor.broker_files.settings import parse_server_properties
 from brokernat.jvm import find_java
 from brokernat.render.compose import compose
 from brokernat.render.listeners_plan import Wanted, plan_listeners
@@ -47,6 +46,6 @@ def test_the_image_starts_with_what_was_rendered_and_read(tmp_path: Path) -> Non
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"cluster.id={environment['CLUSTER_ID']}" in (tmp_path / "data" / "meta.properties").read_text()
-    made = parse_properties((tmp_path / "final" / "server.properties").read_text(), "made")
+    made = parse_server_properties((tmp_path / "final" / "server.properties").read_text(), "made")
     (read,) = (file for file in parse_compose(text, "c") if file.name == "c kafka1")
-    assert dict(about_listeners(made)) == dict(read.settings)
+    assert dict(made) == dict(read.settings)

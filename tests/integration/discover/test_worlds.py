@@ -22,8 +22,8 @@ from brokernat.config import Cluster, load
 from brokernat.demo.data import make_orders
 from brokernat.demo.files import DEAD_LETTERS, ORDERS, PIPELINE, TAGS, write_files
 from brokernat.doctor.client_side import client_side
-from brokernat.doctor.discovering.matching import Discovery, match
-from brokernat.doctor.discovering.sweeping import sweep
+from brokernat.doctor.discovery.matching import Discovery, match
+from brokernat.doctor.discovery.sweep import sweep
 from brokernat.testbed import LoopbackWorld, Record, RunningCluster, Topic
 from brokernat.testbed.config_file import config_text
 
@@ -38,7 +38,7 @@ def discovered(cluster: Cluster, *candidates: Endpoint) -> Discovery:
 
 
 def led(found: Discovery) -> dict[int, str]:
-    return {entry.node_id: entry.candidate for entry in found.entries}
+    return {entry.node_id: entry.candidate for entry in found.matched}
 
 
 def right(hq: RunningCluster) -> dict[int, str]:
@@ -227,9 +227,9 @@ def test_without_the_right_to_ask_for_settings(kinds_world: LoopbackWorld) -> No
     """Not guessed, although there is but one broker; told as soon as there is something that only it can answer."""
     asked = kinds_world.local
     found = discovered(asked.cluster)
-    assert found.entries == ()
+    assert found.matched == ()
     assert codes(found) == ["BN605", "BN604"]
     asked.create_topic("seen", partitions=1, replicas=1)
     allow(asked, Allow(Operation.DESCRIBE))
     found = discovered(asked.cluster)
-    assert [(entry.method, entry.confidence) for entry in found.entries] == [("listoffsets", "likely")]
+    assert [(entry.method, entry.confidence) for entry in found.matched] == [("listoffsets", "likely")]

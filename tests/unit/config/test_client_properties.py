@@ -4,7 +4,11 @@ from collections.abc import Callable
 
 import pytest
 
-from brokernat.config import Config, Secret
+from brokernat.clients.spark.options import kafka_options
+from brokernat.clients.spark.settings import Loader
+from brokernat.clients.translation import PYTHON_NAMES, Table, translated
+from brokernat.config import Cluster, Config, Secret
+from brokernat.errors import ConfigError
 
 Load = Callable[..., Config]
 TEXT = "clusters: {{hq: {{bootstrap_servers: 'gw:1', client: {{{}}}}}}}"
@@ -22,10 +26,33 @@ TEXT = "clusters: {{hq: {{bootstrap_servers: 'gw:1', client: {{{}}}}}}}"
         ("client.id: ''", ""),
         ("client.id: '$${x}'", "${x}"),
         ("client.id: 'me-${env:HOST}'", Secret("me-h1")),
+        ("security.protocol: sasl_ssl", "SASL_SSL"),
+        ("security.protocol: ' Plaintext '", "PLAINTEXT"),
+        ("security.protocol: '${env:PROTOCOL}'", Secret("SSL")),
         ("ssl.key.password: plain", Secret("plain")),
         ("ssl.key.password: 7", "7"),
     ],
 )
 def test_values(load_text: Load, written: str, value: str | Secret) -> None:
-    client = load_text(TEXT.format(written), {"HOST": "h1"}).cluster("hq").client
+    client = load_text(TEXT.format(written), {"HOST": "h1", "PROTOCOL": "ssl"}).cluster("hq").client
     assert list(client.values()) == [value]
+
+
+def test_a_protocol_of_a_reference_is_not_quoted(load_text: Load) -> None:
+    with pytest.raises(ConfigError, match="a value that Kafka does not have") as caught:
+        load_text(TEXT.format("security.protocol: '${env:PROTOCOL}'"), {"PROTOCOL": "canary"})
+    assert "canary" not in str(caught.value)
+
+
+@pytest.mark.parametrize("protocol", ["sasl_ssl", Secret("Sasl_Ssl")])
+def test_a_cluster_made_in_a_program(protocol: str | Secret) -> None:
+    """Every client reads the cluster: Spark by its properties, Python libraries by the table of names."""
+    cluster = Cluster("hq", (), None, {"security.protocol": protocol})
+    assert cluster.kafka_properties()["security.protocol"] == "SASL_SSL"
+    assert kafka_options(cluster, loader=Loader.JAVAAGENT)["kafka.security.protocol"] == "SASL_SSL"
+    assert translated(cluster, Table("a library", PYTHON_NAMES)) == {"security_protocol": "SASL_SSL"}
+
+
+def test_a_cluster_made_in_a_program_with_a_protocol_that_kafka_does_not_have() -> None:
+    with pytest.raises(ConfigError, match="did you mean `SASL_SSL`"):
+        Cluster("hq", (), None, {"security.protocol": "SASL-SSL"})

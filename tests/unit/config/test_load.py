@@ -3,12 +3,12 @@
 import os
 import pickle
 from collections.abc import Callable
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
 from brokernat.config import Config, Secret, load
+from brokernat.config.starter import starter_file
 from brokernat.errors import ConfigError
 
 Load = Callable[..., Config]
@@ -41,7 +41,7 @@ def test_the_whole_file(load_text: Load, tmp_path: Path) -> None:
 
 
 def test_the_starter_file_is_in_order(load_text: Load) -> None:
-    text = files("brokernat.config").joinpath("starter.yaml").read_text("utf-8")
+    text = starter_file()
     assert set(load_text(text).clusters) == {"hq", "local"}
     uncommented = text.replace("  # tags:", "  tags:").replace("\n  #   ", "\n    ")
     config = load_text(uncommented.replace("[]", ""), resolve_secrets=False)

@@ -14,9 +14,9 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from brokernat.config.kafka_names import PROTOCOLS
 from brokernat.doctor.evidence import BrokerFile, Evidence
 
-PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 ROLES = frozenset({"broker", "controller"})
 DEFAULT_LISTENERS = "PLAINTEXT://:9092"
 

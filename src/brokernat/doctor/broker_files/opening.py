@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from brokernat.doctor.broker_files.compose import RESOLVE, parse_compose
-from brokernat.doctor.broker_files.java_properties import parse_properties
-from brokernat.doctor.broker_files.settings import about_listeners
+from brokernat.doctor.broker_files.settings import parse_server_properties
 from brokernat.doctor.evidence import BrokerFile, Evidence
 from brokernat.errors import ConfigError, Problem
 from brokernat.paths import reading
@@ -62,7 +61,7 @@ def _read(file: Path) -> tuple[BrokerFile, ...]:
         hint = RESOLVE
     else:
         # Kafka reads bytes, for which `Properties.load` says ISO 8859-1.
-        settings = about_listeners(parse_properties(data.decode("latin-1"), source))
+        settings = parse_server_properties(data.decode("latin-1"), source)
         brokers = (BrokerFile(source, settings),) if settings else ()
         hint = "give a broker's server.properties, or a compose file, whose name ends in .yml or .yaml"
     if not brokers:

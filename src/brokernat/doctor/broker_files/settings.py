@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from brokernat.config.java_properties import parse_properties
+
 LISTENER_SETTINGS = frozenset(
     {
         "listeners",
@@ -29,6 +31,15 @@ LISTENER_SETTINGS = frozenset(
 
 _PREFIXES = ("KAFKA_CFG_", "KAFKA_")
 _RUNS = {1: ".", 2: "_", 3: "-"}
+
+
+def parse_server_properties(text: str, source: str) -> tuple[tuple[str, str], ...]:
+    """The settings of a `server.properties` that are about listeners.
+
+    Raises:
+        ConfigError: Java refuses the file.
+    """
+    return about_listeners((each.name, each.value) for each in parse_properties(text, source))
 
 
 def about_listeners(settings: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from brokernat.doctor.broker_files.listeners import PROTOCOLS, all_listeners
+from brokernat.config.kafka_names import PROTOCOLS
+from brokernat.doctor.broker_files.listeners import all_listeners
 from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import Check, Finding, Need, Remedy, Severity
 

@@ -1,14 +1,13 @@
 """Evidence of files, from the lines that matter."""
 
-from brokernat.doctor.broker_files.java_properties import parse_properties
 from brokernat.doctor.broker_files.opening import without_network
-from brokernat.doctor.broker_files.settings import about_listeners
+from brokernat.doctor.broker_files.settings import parse_server_properties
 from brokernat.doctor.evidence import BrokerFile, Evidence
 
 
 def file(text: str, name: str = "f", published: tuple[tuple[int, int], ...] | None = None) -> BrokerFile:
     """A file of these lines."""
-    return BrokerFile(name, about_listeners(parse_properties(text, name)), published)
+    return BrokerFile(name, parse_server_properties(text, name), published)
 
 
 def files(*texts: str) -> Evidence:

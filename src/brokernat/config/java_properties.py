@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from brokernat.errors import ConfigError, Location, Problem
 
@@ -20,16 +21,33 @@ _ESCAPED = re.compile(r"\\(u[0-9a-fA-F]{4}|u|.)", re.DOTALL)
 _CONTROL = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
-def parse_properties(text: str, source: str) -> tuple[tuple[str, str], ...]:
-    r"""Names and values in the order of the file.
+class Property(NamedTuple):
+    """A name with its value, and the line of the file where it begins."""
+
+    name: str
+    value: str
+    line: int
+
+
+def parse_properties(text: str, source: str) -> tuple[Property, ...]:
+    r"""The properties in the order of the file.
 
     >>> parse_properties("listeners : A://:1,\\\n    B://:2", "x")
-    (('listeners', 'A://:1,B://:2'),)
+    (Property(name='listeners', value='A://:1,B://:2', line=1),)
 
     Raises:
-        ConfigError: a `\u` without four hexadecimal digits, for which Java refuses the file.
+        ConfigError: every `\u` without four hexadecimal digits, for which Java refuses the file.
     """
-    return tuple(_name_and_value(line, Location(source, number)) for number, line in _logical_lines(text))
+    found: list[Property] = []
+    problems: list[Problem] = []
+    for number, line in _logical_lines(text):
+        try:
+            found.append(Property(*_name_and_value(line, Location(source, number)), number))
+        except ConfigError as error:
+            problems += error.problems
+    if problems:
+        raise ConfigError(*problems)
+    return tuple(found)
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:

@@ -1,4 +1,4 @@
-"""Entries to rules with the comment that says how each was proven; pure.
+"""Matched nodes to rules, with a comment that states how each was proven; pure.
 
 A rule for host and port is the safe form: it says nothing about ports that nobody looked at. Where a NAT is host to
 host (every port kept, every advertised host behind a host of its own, more than one), a rule for the host says what the
@@ -14,28 +14,28 @@ from brokernat.address import Endpoint
 from brokernat.address.host import as_ip
 from brokernat.address.rules import CidrRule, HostPortRule, HostRule
 from brokernat.config.merging import ProvenRule
-from brokernat.doctor.discovering.matching import Discovery, Entry
+from brokernat.doctor.discovery.matching import Discovery, MatchedNode
 from brokernat.doctor.reports.printable import printable
 
 _USUAL_NETWORK = 24
 
 
 def propose(discovery: Discovery, *, hosts: bool = True) -> tuple[ProvenRule, ...]:
-    """A rule for each entry, in the order of nodes.
+    """A rule for each matched node, in the order of nodes.
 
     Args:
-        hosts: write host to host where the entries are so.
+        hosts: write host to host where the ports are kept.
     """
-    groups: dict[str, list[Entry]] = {}
-    by_host = hosts and host_to_host(discovery.entries)
-    for entry in discovery.entries:
-        groups.setdefault(Endpoint.parse(entry.advertised).host if by_host else entry.advertised, []).append(entry)
+    groups: dict[str, list[MatchedNode]] = {}
+    by_host = hosts and host_to_host(discovery.matched)
+    for each in discovery.matched:
+        groups.setdefault(Endpoint.parse(each.advertised).host if by_host else each.advertised, []).append(each)
     return tuple(_rule(group, discovery, by_host=by_host) for group in groups.values())
 
 
-def host_to_host(entries: Sequence[Entry]) -> bool:
+def host_to_host(matched: Sequence[MatchedNode]) -> bool:
     """Whether all that was seen is hosts exchanged for hosts."""
-    pairs = [(Endpoint.parse(entry.advertised), Endpoint.parse(entry.candidate)) for entry in entries]
+    pairs = [(Endpoint.parse(each.advertised), Endpoint.parse(each.candidate)) for each in matched]
     hosts = {(advertised.host, candidate.host) for advertised, candidate in pairs}
     return (
         len(hosts) > 1
@@ -44,15 +44,15 @@ def host_to_host(entries: Sequence[Entry]) -> bool:
     )
 
 
-def network_rule(entries: Sequence[Entry]) -> CidrRule | None:
+def network_rule(matched: Sequence[MatchedNode]) -> CidrRule | None:
     """The rule for IPv4 networks that would say the same of these hosts, None where their last numbers differ."""
-    if not host_to_host(entries):
+    if not host_to_host(matched):
         return None
     found: set[CidrRule] = set()
-    for entry in entries:
+    for each in matched:
         advertised, reachable = (
-            as_ip(Endpoint.parse(entry.advertised).host),
-            as_ip(Endpoint.parse(entry.candidate).host),
+            as_ip(Endpoint.parse(each.advertised).host),
+            as_ip(Endpoint.parse(each.candidate).host),
         )
         if advertised is None or reachable is None or not advertised.version == reachable.version == 4:
             return None
@@ -63,13 +63,13 @@ def network_rule(entries: Sequence[Entry]) -> CidrRule | None:
     return found.pop() if len(found) == 1 else None
 
 
-def _rule(entries: Sequence[Entry], discovery: Discovery, *, by_host: bool) -> ProvenRule:
-    first = entries[0]
+def _rule(matched: Sequence[MatchedNode], discovery: Discovery, *, by_host: bool) -> ProvenRule:
+    first = matched[0]
     advertised, candidate = Endpoint.parse(first.advertised), Endpoint.parse(first.candidate)
     rule = HostRule(advertised.host, candidate.host) if by_host else HostPortRule(advertised, candidate)
-    nodes = "+".join(str(entry.node_id) for entry in entries)
+    nodes = "+".join(str(each.node_id) for each in matched)
     comment = f"node {nodes}, by {first.method}, {first.confidence} {discovery.taken_at[:10]}"
     if discovery.cluster_id:
         # A stranger's text: with a line end in it, it would write rules of its own.
         comment += f", cluster {printable(discovery.cluster_id)}"
-    return ProvenRule(rule, tuple(Endpoint.parse(entry.advertised) for entry in entries), comment)
+    return ProvenRule(rule, tuple(Endpoint.parse(each.advertised) for each in matched), comment)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from brokernat.doctor.discovering.candidates import MOST, parse_candidates, parse_scan
+from brokernat.doctor.discovery.candidates import MOST, parse_candidates, parse_scan
 from brokernat.errors import ConfigError
 
 

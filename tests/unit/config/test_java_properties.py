@@ -2,7 +2,7 @@
 
 import pytest
 
-from brokernat.doctor.broker_files.java_properties import parse_properties
+from brokernat.config.java_properties import parse_properties
 from brokernat.errors import ConfigError
 
 
@@ -34,10 +34,17 @@ from brokernat.errors import ConfigError
     ],
 )
 def test_as_java_reads_it(text: str, found: list[tuple[str, str]]) -> None:
-    assert list(parse_properties(text, "x")) == found
+    assert [(each.name, each.value) for each in parse_properties(text, "x")] == found
 
 
 @pytest.mark.parametrize("text", ["a=\\u12", "a=\\uXYZW", "\\u=1"])
 def test_java_refuses(text: str) -> None:
     with pytest.raises(ConfigError, match=r"four hexadecimal digits.*: x line 1"):
         parse_properties(text, "x")
+
+
+def test_every_fault_and_the_line_where_a_property_begins() -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse_properties("a=\\u1\nb=1\nc=\\u2", "x")
+    assert [problem.location.line for problem in caught.value.problems] == [1, 3]
+    assert [each.line for each in parse_properties("a=1\n# b\nc=2,\\\n  3\nd=4", "x")] == [1, 3, 5]

@@ -11,8 +11,8 @@ from tests.support.simulated_brokers import serving
 from brokernat.address import Endpoint
 from brokernat.config import Cluster
 from brokernat.doctor.client_side import ClientSide
-from brokernat.doctor.discovering.matching import match
-from brokernat.doctor.discovering.sweeping import Candidates, Progress, sweep
+from brokernat.doctor.discovery.matching import match
+from brokernat.doctor.discovery.sweep import Candidates, Progress, sweep
 from brokernat.doctor.evidence import Look
 from brokernat.doctor.probes.look import Looker
 
@@ -36,10 +36,10 @@ def test_every_candidate_is_looked_at_in_its_order(method: str, options: dict[st
     assert [look.endpoint for look in swept.candidates] == [str(end) for end in given]
     assert (told[-1].done, told[-1].total, told[-1].answering) == (4, 4, 3)
     found = match(swept)
-    assert {entry.node_id: entry.candidate for entry in found.entries} == {
+    assert {entry.node_id: entry.candidate for entry in found.matched} == {
         node: str(end) for node, end in served.reachable.items()
     }
-    assert {(entry.method, entry.confidence.value) for entry in found.entries} == {
+    assert {(entry.method, entry.confidence.value) for entry in found.matched} == {
         (method, "proven" if method in PROVEN else "likely")
     }
     assert found.silent == {"refused": 1}

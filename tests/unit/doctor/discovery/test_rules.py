@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from brokernat.doctor.discovering.matching import Discovery, Entry
-from brokernat.doctor.discovering.proposing import network_rule, propose
+from brokernat.doctor.discovery.matching import Discovery, MatchedNode
+from brokernat.doctor.discovery.rules import network_rule, propose
 from brokernat.doctor.finding import Confidence
 
 
 def discovery(*pairs: str) -> Discovery:
     entries = [
-        Entry(number, advertised, candidate, "apiversions", Confidence.PROVEN)
+        MatchedNode(number, advertised, candidate, "apiversions", Confidence.PROVEN)
         for number, (advertised, _, candidate) in enumerate((pair.partition(" = ") for pair in pairs), 1)
     ]
     return Discovery("hq", "AbC", None, "2026-11-21T12:00:00+00:00", (), tuple(entries), (), {})
@@ -75,4 +75,4 @@ def test_a_cluster_id_writes_no_rules_of_its_own() -> None:
     ],
 )
 def test_a_network_is_named_only_where_it_says_the_same(pairs: tuple[str, ...], rule: str) -> None:
-    assert str(network_rule(discovery(*pairs).entries)) == rule
+    assert str(network_rule(discovery(*pairs).matched)) == rule

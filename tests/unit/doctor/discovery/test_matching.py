@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from tests.unit.doctor.conftest import BROKERS, GATEWAY, WITHOUT_MAP, refused
 
-from brokernat.doctor.discovering.matching import Discovery, match
-from brokernat.doctor.discovering.sweeping import Swept
+from brokernat.doctor.discovery.matching import Discovery, match
+from brokernat.doctor.discovery.sweep import Swept
 from brokernat.doctor.evidence import Advertised, Attempt, Evidence, Identity, Look
 
 SEEN = replace(WITHOUT_MAP, paths=())
@@ -20,7 +20,7 @@ def discovered(*candidates: Look, evidence: Evidence = SEEN) -> Discovery:
 
 
 def led(found: Discovery) -> dict[int, str]:
-    return {entry.node_id: entry.candidate for entry in found.entries}
+    return {entry.node_id: entry.candidate for entry in found.matched}
 
 
 def codes(found: Discovery) -> list[str]:
@@ -38,12 +38,12 @@ def test_every_node_behind_its_own_candidate_in_whatever_order() -> None:
     assert not found.direct
     assert found.silent == {"refused": 1}
     assert found.findings == ()
-    assert {(entry.method, entry.confidence.value) for entry in found.entries} == {("describeconfigs", "proven")}
+    assert {(entry.method, entry.confidence.value) for entry in found.matched} == {("describeconfigs", "proven")}
 
 
 def test_a_weaker_method_is_told() -> None:
     weak = [replace(look, identity=replace(look.identity, method="certificate")) for look in RIGHT if look.identity]
-    assert {entry.confidence.value for entry in discovered(*weak).entries} == {"likely"}
+    assert {entry.confidence.value for entry in discovered(*weak).matched} == {"likely"}
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_nodes_that_no_rule_can_tell_apart() -> None:
     told = (Advertised(1, "localhost", 9092), Advertised(2, "localhost", 9092), Advertised(3, "", 0))
     looks = [replace(look, brokers=told) for look in RIGHT]
     found = discovered(*looks, evidence=replace(SEEN, bootstraps=tuple(looks)))
-    assert found.entries == ()
+    assert found.matched == ()
     assert [finding.subject for finding in found.findings if finding.code == "BN605"] == [
         "node 1 at localhost:9092",
         "node 2 at localhost:9092",
@@ -113,7 +113,37 @@ def test_bootstrap_servers_of_two_listeners_make_no_whole_map() -> None:
     found = discovered(*RIGHT, evidence=replace(SEEN, bootstraps=(RIGHT[0], other)))
     assert led(found) == GATEWAY
     assert "BN502" in codes(found)
-    assert not found.whole
+    assert (found.whole, found.complete, found.mixed) == (False, True, True)
+    assert found.bootstrap_servers == (RIGHT[0].endpoint,)
+
+
+def test_of_two_listeners_the_one_is_advised_for_which_most_is_proven() -> None:
+    other = tuple(replace(each, port=9094) for each in BROKERS)
+    first = replace(RIGHT[1], brokers=other)
+    servers = (first, RIGHT[0], RIGHT[2])
+    found = discovered(*RIGHT, evidence=replace(SEEN, bootstraps=servers))
+    assert led(found) == GATEWAY
+    assert found.bootstrap_servers == (RIGHT[0].endpoint, RIGHT[2].endpoint)
+    (mixed,) = (finding for finding in found.findings if finding.code == "BN502")
+    assert mixed.remedy.client == (
+        f"keep the bootstrap servers of one listener only: {RIGHT[0].endpoint},{RIGHT[2].endpoint}",
+    )
+
+
+@pytest.mark.parametrize(
+    "slow",
+    [
+        replace(RIGHT[2], complete=False),
+        replace(RIGHT[2], slow=True, brokers=None, identity=None, cluster_id=None),
+        Look(RIGHT[2].endpoint, "gw", complete=False),
+    ],
+    ids=["cut-short", "silent", "not-begun"],
+)
+def test_what_the_time_did_not_suffice_for_is_not_known(slow: Look) -> None:
+    found = discovered(*RIGHT[:2], slow)
+    (missing,) = (finding for finding in found.findings if finding.code == "BN605")
+    assert missing.message == "not known: 1 candidate was not probed to the end"
+    assert missing.remedy.client == ("give more time: `--timeout SECONDS`",)
 
 
 def test_nodes_that_only_partitions_know() -> None:
@@ -140,7 +170,7 @@ def test_no_bootstrap_server_answers() -> None:
         (Look("a:1", "a", attempts=(Attempt("10.0.0.1", "timeout"),)), "no answer"),
         (Look("a:1", "a", attempts=(Attempt("10.0.0.1", "unreachable"),)), "no route"),
         (Look("a:1", "a", dns_error="unknown"), "name does not resolve"),
-        (Look("a:1", "a", complete=False), "not looked at in time (see --timeout)"),
+        (Look("a:1", "a", complete=False), "not probed in time (see --timeout)"),
     ],
 )
 def test_silent_candidates_are_counted(look: Look, words: str) -> None:

@@ -1,9 +1,10 @@
-"""What was seen to one candidate for each node, or the reason why there is none; pure.
+"""Finds the candidate that leads to each node, or the reason why there is none; pure.
 
-The map is written for what the first bootstrap server that answers advertises. A candidate counts for a node when it
-says that it is that node, leads to the same cluster, meets the same node each time, and LANDS on the same listener: the
-right broker on another listener advertises other endpoints, and a client that reads metadata there leaves the map. Two
-candidates for one node are a conflict: both may be right, and which is meant is not guessed.
+The map is made for one listener: where the bootstrap servers belong to several, the one for which most is proven. A
+candidate leads to a node when the same node answers there each time, and cluster and listener are the same: the right
+broker on another listener advertises other endpoints, and a client that reads metadata there leaves the map. Two
+candidates for one node are a conflict: both may be right, and none is preferred. What the time did not suffice for is
+not known, which is another thing than a node that no candidate leads to.
 """
 
 from __future__ import annotations
@@ -12,21 +13,26 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from brokernat.doctor.discovering.sweeping import Swept
+from brokernat.doctor.discovery.sweep import Swept
 from brokernat.doctor.evidence import Advertised, Evidence, Look
 from brokernat.doctor.finding import Confidence, Finding, Remedy, Severity
 from brokernat.doctor.places import dialable
 from brokernat.doctor.runner import diagnose
+from brokernat.plurals import counted
 
 # The families of checks that a bootstrap server alone can fail, and those after which nobody knows all nodes.
 _ABOUT_SERVERS = ("BN1", "BN4", "BN5")
 _NO_KAFKA = "BN104"
-_ABOUT_THE_SET = ("BN501", "BN502", "BN503")
+_NOT_KNOWN = "BN004"
+_NOT_PROBED = "not probed in time (see --timeout)"
+_MORE_TIME = Remedy(("give more time: `--timeout SECONDS`",))
+_MIXED_LISTENERS = "BN502"
+_INCOMPLETE_SET = {"BN501", "BN503"}
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A node, what it advertises, and the candidate behind which it answers."""
+class MatchedNode:
+    """A node, what it advertises, and the candidate that leads to it."""
 
     node_id: int
     advertised: str
@@ -39,8 +45,9 @@ class Entry:
 class Discovery:
     """What is proven for the nodes that `listener` advertises.
 
-    `entries` has at most one for each node. `silent` counts candidates behind which no Kafka was seen, by what was
-    there instead. All but `findings` is empty where no bootstrap server answers.
+    `matched` has at most one for each node. `bootstrap_servers` are those of the listener. `silent` counts candidates
+    at which no Kafka was seen, by what was there instead. All
+    but `findings` is empty where no bootstrap server answers.
     """
 
     cluster: str
@@ -48,9 +55,10 @@ class Discovery:
     listener: str | None
     taken_at: str
     nodes: tuple[Advertised, ...]
-    entries: tuple[Entry, ...]
+    matched: tuple[MatchedNode, ...]
     findings: tuple[Finding, ...]
     silent: Mapping[str, int]
+    bootstrap_servers: tuple[str, ...] = ()
 
     @property
     def answered(self) -> bool:
@@ -59,32 +67,55 @@ class Discovery:
 
     @property
     def missing(self) -> tuple[Advertised, ...]:
-        """The nodes without an entry."""
-        found = {entry.node_id for entry in self.entries}
+        """The nodes that no candidate is proven to lead to."""
+        found = {each.node_id for each in self.matched}
         return tuple(node for node in self.nodes if node.node_id not in found)
 
     @property
+    def mixed(self) -> bool:
+        """Whether the bootstrap servers belong to several listeners, of which this is about one."""
+        return _MIXED_LISTENERS in self._errors
+
+    @property
+    def complete(self) -> bool:
+        """Whether every node of the listener is known and matched."""
+        return bool(self.nodes) and not self.missing and not self._errors & _INCOMPLETE_SET
+
+    @property
     def whole(self) -> bool:
-        """Whether every node of the cluster is known and has its entry."""
-        return bool(self.nodes) and not self.missing and not any(each.code in _ABOUT_THE_SET for each in self._errors)
+        """Whether the map is complete and fits all of the bootstrap servers."""
+        return self.complete and not self.mixed
 
     @property
     def direct(self) -> bool:
         """Whether every broker can be dialled as it advertises itself: no map is needed."""
-        return self.whole and all(entry.advertised == entry.candidate for entry in self.entries)
+        return self.complete and all(each.advertised == each.candidate for each in self.matched)
 
     @property
-    def _errors(self) -> Iterator[Finding]:
-        return (finding for finding in self.findings if finding.severity is Severity.ERROR)
+    def _errors(self) -> set[str]:
+        return {each.code for each in self.findings if each.severity is Severity.ERROR}
 
 
 def match(swept: Swept) -> Discovery:
-    """The entries that were seen."""
+    """The candidate that leads to each node."""
     evidence = swept.evidence
     findings = _about_servers(evidence)
-    home = next((look for look in evidence.bootstraps if look.answers), None)
-    if home is None:
+    answering = [look for look in evidence.bootstraps if look.answers]
+    if not answering:
         return Discovery(evidence.cluster, None, None, evidence.taken_at, (), (), tuple(findings), {})
+    listeners: dict[object, list[Look]] = {}
+    for look in answering:
+        if look.cluster_id == answering[0].cluster_id:
+            listeners.setdefault(look.brokers, []).append(look)
+    discoveries = [_of_listener(servers, swept, findings) for servers in listeners.values()]
+    return max(discoveries, key=lambda each: (each.direct, len(each.matched), len(each.bootstrap_servers)))
+
+
+def _of_listener(servers: Sequence[Look], swept: Swept, about_servers: Sequence[Finding]) -> Discovery:
+    """The discovery for the listener that these bootstrap servers belong to."""
+    evidence, home = swept.evidence, servers[0]
+    addresses = tuple(look.endpoint for look in servers)
+    findings = [_keep(addresses, each) if each.code == _MIXED_LISTENERS else each for each in about_servers]
     leads: dict[int, list[Look]] = {}
     silent: Counter[str] = Counter()
     doubts: list[Finding] = []
@@ -96,14 +127,15 @@ def match(swept: Swept) -> Discovery:
         elif not reasons and look.identity is not None and look.identity.node_id is not None:
             leads.setdefault(look.identity.node_id, []).append(look)
     nodes = home.brokers or ()
-    entries: list[Entry] = []
+    unknown = sum(each.code == _NOT_KNOWN for each in doubts) + silent[_NOT_PROBED]
+    matched: list[MatchedNode] = []
     for node in nodes:
         looks = leads.get(node.node_id, [])
-        missing = list(_no_entry(node, nodes, looks))
+        missing = list(_unmatched(node, nodes, looks, unknown))
         findings += missing
         if not missing:
-            entries.append(_entry(node, looks[0]))
-    if len(entries) == len(nodes):
+            matched.append(_matched(node, looks[0]))
+    if len(matched) == len(nodes):
         # A web server among a host's ports is no news, unless a broker is missed that should be there.
         silent["no Kafka"] = sum(each.code == _NO_KAFKA for each in doubts)
         doubts = [each for each in doubts if each.code != _NO_KAFKA]
@@ -113,10 +145,17 @@ def match(swept: Swept) -> Discovery:
         listener_name(home),
         evidence.taken_at,
         nodes,
-        tuple(entries),
+        tuple(matched),
         (*findings, *doubts),
         dict(+silent),
+        addresses,
     )
+
+
+def _keep(servers: Sequence[str], finding: Finding) -> Finding:
+    """The finding about mixed listeners, with the bootstrap servers that this map fits."""
+    remedy = Remedy((f"keep the bootstrap servers of one listener only: {','.join(servers)}",), finding.remedy.broker)
+    return replace(finding, remedy=remedy)
 
 
 def _about_servers(evidence: Evidence) -> list[Finding]:
@@ -128,8 +167,8 @@ def _reasons(look: Look, home: Look, evidence: Evidence) -> Iterator[Finding]:
     """Why a candidate that took a connection is none for any node; the first reason is enough."""
     if not look.connected:
         return
-    if not look.complete:
-        yield _doubt(look, "BN004", "the time ran out before it was known what answers")
+    if not look.complete or look.slow:
+        yield _doubt(look, _NOT_KNOWN, "not known: the time ran out before it was seen what answers", remedy=_MORE_TIME)
     elif not look.answers:
         for found in _about_servers(replace(evidence, bootstraps=(look,), replicas=None)) or [
             _doubt(look, _NO_KAFKA, "it takes connections, and no Kafka answers")
@@ -162,13 +201,17 @@ def _wrong_place(look: Look, home: Look) -> Iterator[Finding]:
         yield _doubt(look, "BN503", f"{who}, which the bootstrap servers do not advertise")
 
 
-def _no_entry(node: Advertised, nodes: Sequence[Advertised], looks: Sequence[Look]) -> Iterator[Finding]:
+def _unmatched(node: Advertised, nodes: Sequence[Advertised], looks: Sequence[Look], unknown: int) -> Iterator[Finding]:
+    """Why a node has no candidate; `unknown` is the number of candidates that were not probed to the end."""
     same = [each for each in nodes if each.endpoint == node.endpoint and each != node]
     if not dialable(node.host, node.port):
         yield _missing(node, "what it advertises is no endpoint that a rule could name")
     elif same:
         others = ", ".join(str(each.node_id) for each in same)
         yield _missing(node, f"node {others} advertises the same endpoint, and no rule can tell them apart")
+    elif not looks and unknown:
+        message = f"not known: {counted(unknown, 'candidate was', 'candidates were')} not probed to the end"
+        yield _missing(node, message, _MORE_TIME)
     elif not looks:
         yield _missing(node, "no candidate leads to it")
     elif len(looks) > 1:
@@ -177,9 +220,10 @@ def _no_entry(node: Advertised, nodes: Sequence[Advertised], looks: Sequence[Loo
         yield _missing(node, f"several candidates lead to it: {ends}", remedy)
 
 
-def _entry(node: Advertised, look: Look) -> Entry:
+def _matched(node: Advertised, look: Look) -> MatchedNode:
     assert look.identity is not None  # noqa: S101
-    return Entry(node.node_id, node.endpoint, look.endpoint, look.identity.method, Confidence(look.identity.confidence))
+    confidence = Confidence(look.identity.confidence)
+    return MatchedNode(node.node_id, node.endpoint, look.endpoint, look.identity.method, confidence)
 
 
 def listener_name(look: Look) -> str | None:
@@ -205,7 +249,7 @@ def _set(look: Look) -> str:
 def _silence(look: Look) -> str:
     """The outcome that says most: somebody refuses before nobody answers."""
     if not look.complete:
-        return "not looked at in time (see --timeout)"
+        return _NOT_PROBED
     if look.dns_error:
         return "name does not resolve"
     seen = {attempt.outcome for attempt in look.attempts}

@@ -1,0 +1,125 @@
+"""Kafka's own client file, which its tools take as `--command-config client.properties`.
+
+Read as the tools read it (`Utils.loadProps`): Java's syntax, values trimmed, the last of two equal names counts. Only
+what decides how a client connects is kept, by `_KEPT`: what a producer or a consumer does with records is nothing to a
+probe. Nothing of the file is shown but names and lines, because any value may be a secret.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from brokernat.address import Endpoint
+from brokernat.clients.java_security import parse_jaas
+from brokernat.config.client_properties import login_faults, security_protocol
+from brokernat.config.java_properties import Property, parse_properties
+from brokernat.config.kafka_names import LOGIN_NAMES, NAMES, is_secret
+from brokernat.config.problems import did_you_mean
+from brokernat.config.secrets import Secret
+from brokernat.errors import ConfigError, Location, Problem
+from brokernat.paths import reading
+
+_KEPT = re.compile(r"(?:security|sasl|ssl)\..+|client\.dns\.lookup|bootstrap\.servers")
+_LARGEST = 1 << 20
+# Since Kafka 2.4 an entry may name a protocol, which Kafka ignores (`Utils.HOST_PORT_PATTERN`).
+_PROTOCOL = re.compile(r"\s*[0-9a-zA-Z\-%._]*://")
+_PROVIDED = re.compile(r"\$\{[^}]*?:[^}]*\}")
+
+
+@dataclass(frozen=True, slots=True)
+class CommandConfig:
+    """A file that is in order.
+
+    `bootstrap_servers` is empty where the file names none. `unknown` has a problem for each name that Kafka does not
+    have, with its line; such a property has no effect.
+    """
+
+    bootstrap_servers: tuple[Endpoint, ...]
+    client: Mapping[str, str | Secret]
+    unknown: tuple[Problem, ...]
+
+
+def read_command_config(path: Path) -> CommandConfig:
+    """The file as the `client` of a cluster.
+
+    Raises:
+        ConfigError: the file cannot be read, or every problem in it with its line.
+    """
+    with reading(path, moved_by="`--command-config FILE`"), path.open("rb") as file:
+        data = file.read(_LARGEST + 1)
+    if len(data) > _LARGEST:
+        raise ConfigError(Problem("file-unreadable", f"`{path}` is larger than 1 MiB, which a client's file never is"))
+    # `Properties.load` reads bytes as ISO 8859-1.
+    return parse_command_config(data.decode("latin-1"), str(path))
+
+
+def parse_command_config(text: str, source: str) -> CommandConfig:
+    """`read_command_config` for the text of a file; `source` is its name in messages."""
+    properties = {each.name: each for each in parse_properties(text, source)}
+    places = {each.name: Location(source, each.line) for each in properties.values()}
+    problems: list[Problem] = []
+    servers: list[Endpoint] = []
+    client: dict[str, str | Secret] = {}
+    kept = {name: each.value.strip() for name, each in properties.items() if _is_kept(name)}
+    for name, value in kept.items():
+        try:
+            if properties.get("config.providers") and _PROVIDED.search(value):
+                raise _provided(name)
+            if name == "bootstrap.servers":
+                servers = _servers(value)
+            else:
+                client[name] = _setting(name, value)
+        except ConfigError as error:
+            problems += (problem.at(places[name]) for problem in error.problems)
+    problems += (fault.problem.at(places[str(fault.below[0])]) for fault in login_faults(kept, client))
+    if problems:
+        raise ConfigError(*sorted(problems, key=lambda problem: problem.location.line or 0))
+    return CommandConfig(tuple(servers), MappingProxyType(client), tuple(_unknown(properties, source)))
+
+
+def _is_kept(name: str) -> bool:
+    return name in LOGIN_NAMES or (name in NAMES and _KEPT.fullmatch(name) is not None)
+
+
+def _setting(name: str, value: str) -> str | Secret:
+    if name == "security.protocol":
+        return security_protocol(value)
+    if name == "sasl.jaas.config":
+        try:
+            parse_jaas(value)
+        except ValueError:
+            hint = 'Kafka wants `MODULE required username="…" password="…";` with the `;` at the end'
+            raise ConfigError(Problem("login-module", "`sasl.jaas.config` cannot be read", hint)) from None
+    return Secret(value) if is_secret(name) else value
+
+
+def _servers(text: str) -> list[Endpoint]:
+    found: list[Endpoint] = []
+    problems: list[Problem] = []
+    for entry in filter(str.strip, text.split(",")):
+        try:
+            found.append(Endpoint.parse(_PROTOCOL.sub("", entry).strip()))
+        except ConfigError as error:
+            problems += error.problems
+    if problems:
+        raise ConfigError(*problems)
+    return found
+
+
+def _provided(name: str) -> ConfigError:
+    message = f"`{name}` comes from a config provider, which only a Java client can run"
+    hint = "write the cluster in `brokernat.yaml`, with `${env:NAME}` or `${file:PATH}` for the value"
+    return ConfigError(Problem("config-provider", message, hint))
+
+
+def _unknown(properties: Mapping[str, Property], source: str) -> Iterator[Problem]:
+    for name, each in properties.items():
+        if name not in NAMES | LOGIN_NAMES and not name.startswith("config.providers."):
+            message = f"Kafka has no property `{name}`, it is ignored"
+            yield Problem(
+                "unknown-property", message, did_you_mean(name, NAMES | LOGIN_NAMES), Location(source, each.line)
+            )
