@@ -29,7 +29,7 @@ brokernat doctor --server-properties docker-compose.yml
 brokernat explain 'java.net.UnknownHostException: kafka2.hq.internal'
 brokernat explain app.log
 brokernat explain BN302
-brokernat discover -b 172.10.1.40:9093 --candidates 172.10.1.40:9090-9100 --write
+brokernat discover -b 172.10.1.40:9093 --scan 172.10.1.40:9000-9999 --write
 brokernat discover --cluster hq --candidates 172.10.1.40:9090-9100 --write
 brokernat discover --cluster hq --scan 172.10.1.40:1024-65535
 brokernat demo
