@@ -19,8 +19,8 @@ from tests.integration.doctor.scene import Scene, scene
 
 from brokernat.config import Cluster, Secret
 from brokernat.doctor.collecting import collect
+from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.reports.terminal import terminal
-from brokernat.doctor.runner import diagnose
 from brokernat.jvm import find_java, resolve
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "doctor-compared.md"

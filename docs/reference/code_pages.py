@@ -6,13 +6,13 @@ import ast
 import re
 import sys
 from functools import cache
-from inspect import isfunction
+from inspect import getsource, isfunction
 from pathlib import Path
 from textwrap import dedent
 
 from brokernat.doctor.catalogue import Entry, catalogue
-from brokernat.doctor.finding import Check, Severity
-from brokernat.doctor.registry import CHECKS
+from brokernat.doctor.checks import CHECKS, Check
+from brokernat.doctor.finding import Severity
 
 WORLDS = Path(__file__).parents[2] / "tests" / "integration" / "doctor" / "__snapshots__" / "test_worlds.ambr"
 EXAMPLE = "## In a report"
@@ -85,9 +85,15 @@ def _sentence(text: str) -> str:
 
 
 def _severities(check: Check) -> str:
-    """Those that the check's source names, or that of the functions it is made of; the gravest first."""
-    module = sys.modules[check.find.__module__]
-    modules = {module} | {sys.modules[each.__module__] for each in vars(module).values() if isfunction(each)}
-    trees = [ast.parse(Path(each.__file__ or "").read_text("utf-8")) for each in modules]
-    named = {node.attr for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    return ", ".join(severity.value for severity in Severity if severity.name in named)
+    """Those that the check names, or a function of its family that it calls; the gravest first."""
+    family = vars(sys.modules[check.find.__module__])
+    names, seen = {check.find.__name__}, set[str]()
+    while names:
+        made = getsource(family[names.pop()])
+        nodes = list(ast.walk(ast.parse(made)))
+        seen |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+        called = {node.id for node in nodes if isinstance(node, ast.Name)} - seen
+        own = {name for name in called if isfunction(family.get(name)) and name.startswith("_")}
+        names |= own
+        seen |= own
+    return ", ".join(severity.value for severity in Severity if severity.name in seen)

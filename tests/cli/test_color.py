@@ -7,8 +7,8 @@ import pytest
 from tests.unit.doctor.conftest import WITHOUT_MAP
 
 from brokernat.cli.console import colored, wants_color
+from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.reports.terminal import terminal
-from brokernat.doctor.runner import diagnose
 
 REPORT = terminal(diagnose(WITHOUT_MAP))
 

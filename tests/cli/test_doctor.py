@@ -11,8 +11,8 @@ from syrupy.assertion import SnapshotAssertion
 from tests.cli.conftest import Run
 from tests.unit.doctor.conftest import WITHOUT_MAP, mapped
 
+from brokernat.doctor.checks import CHECKS
 from brokernat.doctor.evidence import to_json
-from brokernat.doctor.registry import CHECKS
 
 
 def test_from_saved_evidence(run: Run, folder: Path, snapshot: SnapshotAssertion) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from brokernat.cli.exit_codes import TABLE
-from brokernat.doctor.registry import CHECKS
+from brokernat.doctor.checks import CHECKS
 from brokernat.errors import BrokernatError
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"

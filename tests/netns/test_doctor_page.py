@@ -16,9 +16,9 @@ from tests.unit.doctor.conftest import WITHOUT_MAP, mapped
 from tests.unit.doctor.reports.test_html import MIXED, NOTHING, named
 from tests.unit.doctor.reports.test_picture import LONG, MANY_BROKEN
 
+from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.reports.html import html_page
-from brokernat.doctor.runner import diagnose
 
 pytestmark = pytest.mark.netns
 

@@ -12,9 +12,9 @@ from brokernat.doctor.broker_files.compose import parse_compose
 from brokernat.doctor.broker_files.listeners import broker_listeners
 from brokernat.doctor.broker_files.opening import without_network
 from brokernat.doctor.broker_files.settings import parse_server_properties
+from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.evidence import BrokerFile
 from brokernat.doctor.finding import Severity
-from brokernat.doctor.runner import diagnose
 from brokernat.errors import ConfigError
 from brokernat.render.compose import compose
 from brokernat.render.listeners import listeners

@@ -17,12 +17,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.evidence import Evidence, Look, from_json, to_json
 from brokernat.doctor.reports.html import html_page
 from brokernat.doctor.reports.json_v1 import json_v1
 from brokernat.doctor.reports.shape_v1 import schema_v1
 from brokernat.doctor.reports.terminal import terminal
-from brokernat.doctor.runner import diagnose
 
 pytestmark = pytest.mark.property
 

@@ -27,9 +27,9 @@ from brokernat.cli.files import is_regular_or_new, require_writable_place, write
 from brokernat.cli.options import PATH, SECONDS, fail_on_option, format_option, token_command_option
 from brokernat.cli.spark import executor_options, with_executors, with_spark
 from brokernat.config import Cluster
+from brokernat.doctor.diagnosis import Diagnosis
+from brokernat.doctor.diagnosis.suppressions import Suppression
 from brokernat.doctor.evidence import Evidence
-from brokernat.doctor.runner import Diagnosis
-from brokernat.doctor.suppressing import Suppression
 from brokernat.errors import ConfigError, NothingReachableError, Problem
 from brokernat.paths import reading
 
@@ -52,7 +52,7 @@ def _kafka_names(_: click.Context, __: click.Parameter, names: tuple[str, ...]) 
 def _suppressions(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> tuple[Suppression, ...]:
     if not texts:
         return ()
-    from brokernat.doctor.suppressing import Suppression
+    from brokernat.doctor.diagnosis.suppressions import Suppression
 
     return tuple(map(Suppression.parse, texts))
 
@@ -250,7 +250,7 @@ def _report(
     Raises:
         ConfigError: `save` or `html` cannot be written; the rest is done.
     """
-    from brokernat.doctor.runner import diagnose
+    from brokernat.doctor.diagnosis import diagnose
 
     diagnosis = diagnose(evidence, suppressions=suppress)
     for each in suppress:

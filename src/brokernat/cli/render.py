@@ -261,7 +261,7 @@ def _plan_of_map(config_file: Path, name: str | None, seen: Path | None, said: d
 def _node_ids(file: Path) -> dict[Endpoint, int]:
     from brokernat.address import Endpoint
     from brokernat.cli.doctor import read_evidence
-    from brokernat.doctor.places import dialable
+    from brokernat.doctor.host_kinds import dialable
 
     brokers = (path.broker for path in read_evidence(file).paths)
     return {Endpoint(each.host, each.port): each.node_id for each in brokers if dialable(each.host, each.port)}

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from brokernat.clients.spark.proof import Outcome, Proof, ProofRow
 from brokernat.config import Cluster
+from brokernat.doctor.checks import CHECKS, Need
+from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.evidence import Evidence, ExecutorSeen, NodeTried
-from brokernat.doctor.finding import Finding, Need
-from brokernat.doctor.registry import CHECKS
-from brokernat.doctor.runner import diagnose
+from brokernat.doctor.finding import Finding
 
 if TYPE_CHECKING:
     Node = Literal["proved", "not-provable", "other-node", "unmapped", "unreachable", "failed"]

@@ -20,9 +20,9 @@ from brokernat.config.java_properties import parse_properties
 from brokernat.doctor.broker_files.listeners import broker_listeners
 from brokernat.doctor.broker_files.opening import without_network
 from brokernat.doctor.broker_files.settings import parse_server_properties
+from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.evidence import BrokerFile
 from brokernat.doctor.finding import Severity
-from brokernat.doctor.runner import diagnose
 from brokernat.errors import ConfigError
 from brokernat.jvm import find_java
 from brokernat.render import Forward

@@ -7,10 +7,10 @@ from xml.etree import ElementTree as ET
 
 from jsonschema import Draft202012Validator
 
+from brokernat.doctor.diagnosis import Diagnosis
 from brokernat.doctor.reports.html import html_page
 from brokernat.doctor.reports.json_v1 import json_v1
 from brokernat.doctor.reports.shape_v1 import schema_v1
-from brokernat.doctor.runner import Diagnosis
 
 
 def assert_told_whole(diagnosis: Diagnosis) -> None:

@@ -15,9 +15,9 @@ from tests.support.cluster_admin import Allow, Operation, Resource, allow
 
 from brokernat.address import AddressMap
 from brokernat.config import Cluster
+from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.evidence import Coordinator, Evidence
 from brokernat.doctor.finding import Severity
-from brokernat.doctor.runner import diagnose
 from brokernat.testbed import RunningCluster
 from brokernat.testbed.place import wait_until
 

@@ -12,8 +12,8 @@ from tests.integration.doctor.scene import Scene
 
 from brokernat.address import AddressMap, Unmapped
 from brokernat.config import Cluster
+from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.finding import Severity
-from brokernat.doctor.runner import diagnose
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("patient_doctor")]
 

@@ -6,9 +6,9 @@ from tests.support.simulated_brokers import serving
 from brokernat.address import AddressMap
 from brokernat.config import Cluster
 from brokernat.doctor.collecting import collect
+from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.finding import Severity
 from brokernat.doctor.reports.terminal import terminal
-from brokernat.doctor.runner import diagnose
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("patient_doctor")]
 

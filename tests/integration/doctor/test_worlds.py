@@ -15,8 +15,8 @@ from tests.integration.doctor.telling import assert_told_whole
 
 from brokernat.address import AddressMap
 from brokernat.config import Cluster
+from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.reports.terminal import terminal
-from brokernat.doctor.runner import diagnose
 from brokernat.testbed import LoopbackWorld, RunningCluster
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("patient_doctor")]

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
+from brokernat.doctor.checks import CHECKS
 from brokernat.doctor.evidence import Advertised, Attempt, Evidence, Identity, Look, Path
-from brokernat.doctor.registry import CHECKS
 
 BROKERS = tuple(Advertised(n, f"192.168.1.{22 + n}", 9092) for n in (1, 2, 3))
 

@@ -1,8 +1,7 @@
 """Every check is in the catalogue with its paragraphs, each as one line."""
 
 from brokernat.doctor.catalogue import catalogue, page
-from brokernat.doctor.finding import Need
-from brokernat.doctor.registry import CHECKS
+from brokernat.doctor.checks import CHECKS, Need
 
 
 def test_every_check_in_the_order_of_the_codes() -> None:

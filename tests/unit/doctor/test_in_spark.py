@@ -8,11 +8,11 @@ from tests.unit.doctor.conftest import BROKERS, GATEWAY, WITHOUT_MAP, mapped
 from brokernat.address import Endpoint
 from brokernat.clients.spark import Outcome, Proof, ProofRow
 from brokernat.config import Cluster
+from brokernat.doctor.diagnosis import Diagnosis, diagnose
 from brokernat.doctor.evidence import Evidence, ExecutorSeen, NodeTried, from_json, to_json
 from brokernat.doctor.in_spark import executors_seen, findings
 from brokernat.doctor.reports.json_v1 import json_v1
 from brokernat.doctor.reports.terminal import terminal
-from brokernat.doctor.runner import Diagnosis, diagnose
 
 HEALTHY = mapped({1: 1, 2: 2, 3: 3})
 HQ = Cluster("hq", (Endpoint.parse("172.10.1.40:9093"),))

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 from tests.unit.doctor.conftest import WITHOUT_MAP, reached
 
+from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.evidence import Advertised, Attempt, Evidence, ListenerSeen, Look
 from brokernat.doctor.finding import Finding
 from brokernat.doctor.reports.terminal import terminal
-from brokernat.doctor.runner import diagnose
 
 ALL = tuple(Advertised(n, f"b{n}.example", 9090) for n in (1, 2, 3))
 SOME = tuple(Advertised(n, f"b{n}.example", 9091) for n in (1, 3))

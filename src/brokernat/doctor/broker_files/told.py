@@ -11,7 +11,7 @@ from typing import Literal
 
 from brokernat.doctor.broker_files.listeners import BrokerListeners, Listener, serving
 from brokernat.doctor.evidence import Evidence
-from brokernat.doctor.places import inside_name, is_loopback
+from brokernat.doctor.host_kinds import inside_name, is_loopback
 
 Where = Literal["anywhere", "same-machine", "same-network", "nowhere"]
 

@@ -1,1 +1,19 @@
-"""One file a check: evidence in, findings out. A check opens nothing and knows no other check but by its code."""
+"""The checks, one module a family: evidence in, findings out. Importing this package is the registry.
+
+To add a check, write a function with `@check` in the module of its family; its docstring is its page.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pkgutil import iter_modules
+
+from brokernat.doctor.checks.registry import REGISTERED, UNASKED, Check, Need
+
+for _module in iter_modules(__path__):
+    import_module(f"{__name__}.{_module.name}")
+
+CHECKS: tuple[Check, ...] = tuple(REGISTERED[code] for code in sorted(REGISTERED))
+"""All checks, in the order of their codes."""
+
+__all__ = ["CHECKS", "UNASKED", "Check", "Need"]

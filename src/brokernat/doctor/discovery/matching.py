@@ -13,11 +13,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.discovery.sweep import Swept
 from brokernat.doctor.evidence import Advertised, Evidence, Look
 from brokernat.doctor.finding import Confidence, Finding, Remedy, Severity
-from brokernat.doctor.places import dialable
-from brokernat.doctor.runner import diagnose
+from brokernat.doctor.host_kinds import dialable
 from brokernat.plurals import counted
 
 # The families of checks that a bootstrap server alone can fail, and those after which nobody knows all nodes.

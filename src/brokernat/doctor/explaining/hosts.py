@@ -11,7 +11,7 @@ from typing import Final
 
 from brokernat.doctor.explaining.naming import Named
 from brokernat.doctor.explaining.symptom import Role
-from brokernat.doctor.places import address, is_loopback
+from brokernat.doctor.host_kinds import address, is_loopback
 
 _CONTAINER = re.compile(r"[0-9a-f]{12}")
 _INSIDE = (".svc", ".internal", ".local", ".lan", ".intern", ".docker", ".cluster")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from unicodedata import east_asian_width
 
-from brokernat.doctor.reach import State
+from brokernat.doctor.diagnosis.model import State
 
 LINE, PAD = 15, 10
 _CHARACTER = 7.25

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from brokernat.doctor.catalogue import catalogue
+from brokernat.doctor.diagnosis import Cause
 from brokernat.doctor.finding import Confidence, Finding, Remedy, Severity
 
 
@@ -38,16 +39,16 @@ class CodeGroup:
     follows: tuple[str, ...]
 
 
-def by_code(findings: Sequence[Finding], root: str | None = None) -> tuple[CodeGroup, ...]:
-    """The groups in the order of their first findings; `root` is the code of the root cause."""
-    errors = {finding.code for finding in findings if finding.severity is Severity.ERROR}
+def by_code(findings: Sequence[Finding], causes: Sequence[Cause] = ()) -> tuple[CodeGroup, ...]:
+    """The groups in the order of their first findings; what `causes` say above is not repeated."""
     found: dict[tuple[str, Severity], list[Finding]] = {}
     for finding in findings:
         found.setdefault((finding.code, finding.severity), []).append(finding)
-    said = remedy_of(finding for finding in findings if finding.code == root)
+    roots = {cause.code for cause in causes}
+    said = remedy_of(finding for finding in findings if finding.code in roots and not finding.because)
     groups = []
     for members in found.values():
-        group = _group(members, errors, said)
+        group = _group(members, said)
         said = _both(said, group.remedy)
         groups.append(group)
     return tuple(groups)
@@ -63,14 +64,14 @@ def remedy_of(findings: Iterable[Finding]) -> Remedy:
     )
 
 
-def _group(findings: list[Finding], errors: set[str], said: Remedy) -> CodeGroup:
+def _group(findings: list[Finding], said: Remedy) -> CodeGroup:
     statements: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for finding in findings:
         # Nothing is wrong with an info, so nobody needs the proof of it; the JSON has it.
         seen = () if finding.severity is Severity.INFO else finding.evidence
         statements.setdefault((finding.message, seen), []).append(finding.subject)
     sure = all(finding.confidence is Confidence.PROVEN for finding in findings)
-    follows = tuple(sorted(errors.intersection(*(finding.because for finding in findings))))
+    follows = tuple(sorted(set(findings[0].because).intersection(*(finding.because for finding in findings))))
     return CodeGroup(
         findings[0].code,
         catalogue()[findings[0].code].title,

@@ -18,16 +18,15 @@ from markupsafe import Markup
 
 import brokernat
 from brokernat.doctor.catalogue import catalogue
-from brokernat.doctor.finding import UNASKED
-from brokernat.doctor.reach import State
+from brokernat.doctor.checks import UNASKED
+from brokernat.doctor.diagnosis import Diagnosis, Skipped
+from brokernat.doctor.diagnosis.model import State
 from brokernat.doctor.reports.grouping import by_code, remedy_of
 from brokernat.doctor.reports.picture import tall, wide
 from brokernat.doctor.reports.printable import printable
-from brokernat.doctor.reports.seen import end, seen
+from brokernat.doctor.reports.seen import seen
 from brokernat.doctor.reports.told import told_lines
 from brokernat.doctor.reports.verdict import count, verdict, worst
-from brokernat.doctor.routes import entrances, groups, routes
-from brokernat.doctor.runner import Diagnosis, Skipped
 
 _DESCRIBED = 12
 _SUBJECTS = 12
@@ -36,9 +35,9 @@ _APART = {"BN501": "not one cluster", "BN502": "not one listener"}
 
 def html_page(diagnosis: Diagnosis) -> str:
     """The whole page."""
-    cause, pages = diagnosis.cause, _pages()
+    pages = _pages()
     style = pages.get_template("page.css").render()
-    drawn = groups(diagnosis)
+    drawn = diagnosis.groups
     apart = next(((_APART[each.code], each.code) for each in diagnosis.findings if each.code in _APART), None)
     return pages.get_template("page.html").render(
         version=brokernat.__version__,
@@ -48,13 +47,12 @@ def html_page(diagnosis: Diagnosis) -> str:
         facts=tuple(_facts(diagnosis)),
         verdict=verdict(diagnosis),
         worst=worst(diagnosis),
-        cause=cause,
-        remedy=remedy_of(each for each in diagnosis.findings if cause is not None and each.code == cause.code),
+        causes=tuple((cause, remedy_of(diagnosis.of_cause(cause))) for cause in diagnosis.causes),
         entrances=diagnosis.evidence.bootstraps,
         wide=wide(drawn, apart),
         tall=tall(drawn, apart),
         description=_description(diagnosis),
-        groups=by_code(diagnosis.findings, cause.code if cause else None),
+        groups=by_code(diagnosis.findings, diagnosis.causes),
         seen=tuple(seen(diagnosis, every=True)),
         told=tuple(told_lines(diagnosis)),
         suppressed=by_code(diagnosis.suppressed),
@@ -84,7 +82,7 @@ def _facts(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:
     if evidence.bootstraps:
         answering = sum(look.answers for look in evidence.bootstraps)
         yield "bootstrap servers", f"{len(evidence.bootstraps)}, of which {answering} let clients in"
-        well = sum(route.state is State.OK for route in routes(diagnosis))
+        well = sum(route.state is State.OK for route in diagnosis.routes)
         yield "brokers", f"{len(evidence.paths)}, of which {well} are reached"
         rules = (
             "none" if evidence.rules is None else f"{count(len(evidence.rules), 'rule')}, unmapped: {evidence.unmapped}"
@@ -101,12 +99,12 @@ def _description(diagnosis: Diagnosis) -> str:
     """The picture in words, for those who do not see it."""
     broken = [
         f"bootstrap {each.endpoint}: {each.reach.words}"
-        for each in entrances(diagnosis)
+        for each in diagnosis.entrances
         if not each.reach.state is not State.OK
     ]
     broken += [
-        f"node {each.node_id} at {each.advertised}: {end(each).words}"
-        for each in routes(diagnosis)
+        f"node {each.node_id} at {each.advertised}: {each.end.words}"
+        for each in diagnosis.routes
         if each.state is not State.OK
     ]
     if not broken:

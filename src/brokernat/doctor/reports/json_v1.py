@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from brokernat.doctor.catalogue import catalogue, page
-from brokernat.doctor.evidence import ExecutorSeen, ListenerSeen
+from brokernat.doctor.diagnosis import Cause, Diagnosis
+from brokernat.doctor.diagnosis.model import Entrance, ListenerWay, Route
+from brokernat.doctor.evidence import ExecutorSeen
 from brokernat.doctor.finding import Finding
-from brokernat.doctor.reports.seen import end, listener_hop
 from brokernat.doctor.reports.shape_v1 import (
     BootstrapServerV1,
     ExecutorNodeV1,
@@ -23,8 +24,6 @@ from brokernat.doctor.reports.shape_v1 import (
 )
 from brokernat.doctor.reports.told import told_v1
 from brokernat.doctor.reports.verdict import verdict, worst
-from brokernat.doctor.routes import Entrance, Route, entrances, routes
-from brokernat.doctor.runner import Cause, Diagnosis
 
 
 def json_v1(diagnosis: Diagnosis) -> dict[str, Any]:
@@ -37,13 +36,14 @@ def json_v1(diagnosis: Diagnosis) -> dict[str, Any]:
         status="ok" if gravest is None else gravest.value,
         verdict=verdict(diagnosis),
         root_cause=diagnosis.cause and _cause(diagnosis.cause),
+        root_causes=tuple(map(_cause, diagnosis.causes)),
         findings=tuple(map(_shaped, diagnosis.findings)),
         suppressed=tuple(map(_shaped, diagnosis.suppressed)),
         passed=diagnosis.passed,
         skipped=tuple(SkippedV1(code=each.code, title=each.title, reason=each.reason) for each in diagnosis.skipped),
-        bootstrap_servers=tuple(map(_entrance, entrances(diagnosis))),
-        nodes=tuple(map(_route, routes(diagnosis))),
-        listeners=tuple(map(_listener, diagnosis.evidence.listeners)),
+        bootstrap_servers=tuple(map(_entrance, diagnosis.entrances)),
+        nodes=tuple(map(_route, diagnosis.routes)),
+        listeners=tuple(map(_listener, diagnosis.listeners)),
         listeners_in_files=tuple(map(ListenerInFilesV1.model_validate, told_v1(diagnosis))),
         executors=tuple(map(_executor, diagnosis.evidence.executors)),
     )
@@ -93,14 +93,14 @@ def _route(route: Route) -> NodeV1:
         rule=route.rule,
         dialled=route.dialled,
         state=route.state.value,
-        words=end(route).words,
+        words=route.end.words,
         answering=route.answering,
         codes=route.codes,
     )
 
 
-def _listener(seen: ListenerSeen) -> ListenerV1:
-    hop = listener_hop(seen)
+def _listener(listener: ListenerWay) -> ListenerV1:
+    seen, hop = listener.seen, listener.reach
     return ListenerV1(
         node_id=seen.node_id,
         name=seen.name,

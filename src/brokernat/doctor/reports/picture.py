@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from brokernat.doctor.reach import State
+from brokernat.doctor.diagnosis.model import Group, State
 from brokernat.doctor.reports.drawing import Arrow, Box, Picture, folded
 from brokernat.doctor.reports.rows import Door, Row, doors, rows
-from brokernat.doctor.routes import Group
 
 _GAP, _GROUP_GAP, _TOP, _BELOW = 18, 34, 32, 8
 # x and width of the four columns; the room between them is for words beside arrows.

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from brokernat.doctor.reach import Hop, State
+from brokernat.doctor.diagnosis.model import Entrance, Group, Hop, Route, State
 from brokernat.doctor.reports.verdict import count
-from brokernat.doctor.routes import Entrance, Group, Route
 
 _SHOW_ALL = 8
 _NAMED = {State.BROKEN: 5, State.DOUBTFUL: 4, State.OK: 2}

@@ -8,30 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from brokernat.doctor.diagnosis import Diagnosis
+from brokernat.doctor.diagnosis.model import WORST_FIRST, Entrance, ListenerWay, Route, State
 from brokernat.doctor.evidence import ListenerSeen
-from brokernat.doctor.reach import Hop, State, reach
 from brokernat.doctor.reports.executors import executor_line
 from brokernat.doctor.reports.verdict import count
-from brokernat.doctor.routes import Entrance, Route, entrances, routes
-from brokernat.doctor.runner import Diagnosis
 
 Line = tuple[State, str]
 _NAMED = {State.OK: 6, State.DOUBTFUL: 12, State.BROKEN: 12}
-_WORST_FIRST = (State.BROKEN, State.DOUBTFUL, State.OK)
 _FEW = 12
 
 
 def seen(diagnosis: Diagnosis, *, every: bool = False) -> Iterator[Line]:
     """Bootstrap servers, brokers, then what else was asked; `every` names every broker."""
-    for entrance in entrances(diagnosis):
+    for entrance in diagnosis.entrances:
         yield entrance.reach.state, f"bootstrap {entrance.endpoint}: {_entrance(entrance)}"
     alike: dict[tuple[State, str], list[Route]] = {}
-    for route in routes(diagnosis):
-        alike.setdefault((route.state, end(route).words), []).append(route)
+    for route in diagnosis.routes:
+        alike.setdefault((route.state, route.end.words), []).append(route)
     kinds = list(alike.items())
     if len(diagnosis.evidence.paths) > _FEW:
         # Of many nobody finds the broken ones behind those that are well.
-        kinds.sort(key=lambda kind: _WORST_FIRST.index(kind[0][0]))
+        kinds.sort(key=lambda kind: WORST_FIRST.index(kind[0][0]))
     for (state, words), members in kinds:
         # One more line than a line that counts them costs nothing.
         shown = len(members) if every or len(members) <= _NAMED[state] + 1 else _NAMED[state]
@@ -41,15 +39,10 @@ def seen(diagnosis: Diagnosis, *, every: bool = False) -> Iterator[Line]:
             ids = [route.node_id for route in members[shown:]]
             yield state, f"{len(ids)} more nodes, from {ids[0]} to {ids[-1]}: {words}"
     if diagnosis.cause is not None and not all(each.entered for each in diagnosis.evidence.listeners):
-        yield from _listeners(diagnosis.evidence.listeners)
+        yield from _listeners(diagnosis.listeners)
     for executor in diagnosis.evidence.executors:
         well = executor.outcome == "answered" and all(node.reached for node in executor.nodes)
         yield State.OK if well else State.BROKEN, executor_line(executor)
-
-
-def end(route: Route) -> Hop:
-    """The hop that tells how the way ends."""
-    return route.choice if route.choice.state is State.BROKEN else route.reach
 
 
 def _entrance(entrance: Entrance) -> str:
@@ -63,21 +56,11 @@ def _names(who: str, brokers: int) -> str:
     return f"{who}, names {count(brokers, 'broker')}"
 
 
-def listener_hop(listener: ListenerSeen) -> Hop:
-    """What this client meets where the listener sends it."""
-    look = listener.look
-    if look is None:
-        return Hop(State.BROKEN, "not dialled")
-    # It has another protocol than the client, so nothing was said there.
-    touched = look.connected and look.speaks is None and look.tls is None
-    return Hop(State.OK, "takes connections") if touched else reach(look, look.cluster_id)
-
-
-def _listeners(listeners: Iterable[ListenerSeen]) -> Iterator[Line]:
+def _listeners(listeners: Iterable[ListenerWay]) -> Iterator[Line]:
     """Those of one name that end alike stand together."""
     alike: dict[tuple[str, State, str, bool], list[ListenerSeen]] = {}
-    for each in listeners:
-        look, hop = each.look, listener_hop(each)
+    for way in listeners:
+        each, look, hop = way.seen, way.seen.look, way.reach
         met = hop.words if look is None or look.brokers is None else f"names {count(len(look.brokers), 'broker')}"
         alike.setdefault((each.name, hop.state, met, bool(each.entered)), []).append(each)
     for (name, state, met, entered), members in alike.items():
@@ -90,7 +73,7 @@ def _listeners(listeners: Iterable[ListenerSeen]) -> Iterator[Line]:
 
 def _route(route: Route) -> str:
     way = f", dialled at {route.dialled}" if route.dialled not in (None, route.advertised) else ""
-    words = end(route).words
+    words = route.end.words
     if route.reach.state is State.OK:
         words = route.answering
     elif route.answering.startswith("node"):

@@ -19,7 +19,7 @@ class _Shape(BaseModel):
 
 
 class RootCause(_Shape):
-    """What everything else follows from."""
+    """What other findings follow from."""
 
     code: str = Field(description="The code of the check.")
     sentence: str = Field(description="The cause in one sentence, with what it concerns.")
@@ -46,7 +46,7 @@ class FindingV1(_Shape):
     subject: str = Field(description="A bootstrap server, a node, a rule, a file, or the cluster.")
     message: str = Field(description="What is wrong there.")
     evidence: tuple[str, ...] = Field(description="What was seen, in the words of whoever said it.")
-    because: tuple[str, ...] = Field(description="Codes: where one of them is found too, this follows from it.")
+    because: tuple[str, ...] = Field(description="Codes of findings that this one follows from.")
     remedy: RemedyV1
     doc: str = Field(description="The page of the code.")
 
@@ -156,7 +156,8 @@ class ReportV1(_Shape):
     taken_at: str = Field(description="When it was looked at, ISO 8601 with the offset.")
     status: Literal["ok", "warning", "error"] = Field(description="The gravest severity found; infos count as ok.")
     verdict: str = Field(description="The same in half a sentence.")
-    root_cause: RootCause | None
+    root_cause: RootCause | None = Field(description="The first of `root_causes`.")
+    root_causes: tuple[RootCause, ...] = Field(description="The fewest that explain every failure.")
     findings: tuple[FindingV1, ...] = Field(description="The gravest first.")
     suppressed: tuple[FindingV1, ...] = Field(description="What `--suppress` names; it decides nothing.")
     passed: tuple[str, ...] = Field(description="Codes of checks that found nothing.")

@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from brokernat.doctor.finding import UNASKED, Severity
-from brokernat.doctor.reach import State
+from brokernat.doctor.checks import UNASKED
+from brokernat.doctor.diagnosis import Diagnosis
+from brokernat.doctor.diagnosis.model import State
+from brokernat.doctor.finding import Severity
 from brokernat.doctor.reports.folding import folded
 from brokernat.doctor.reports.grouping import CodeGroup, Statement, by_code, remedy_of
 from brokernat.doctor.reports.seen import seen
 from brokernat.doctor.reports.told import told_lines
 from brokernat.doctor.reports.verdict import count, verdict, worst
-from brokernat.doctor.runner import Diagnosis
 from brokernat.plurals import counted
 
 _SIGNS = {Severity.ERROR: "x", Severity.WARNING: "!", Severity.INFO: "i"}
@@ -28,30 +29,31 @@ _STATEMENTS = 12
 
 def terminal(diagnosis: Diagnosis, width: int = 80) -> str:
     """The whole report; no line end at its end."""
-    sections = (_head, _what_to_do, _seen, _told, _findings, _suppressed, _skipped, _closing)
+    sections = (_head, _causes, _seen, _told, _findings, _suppressed, _skipped, _closing)
     written = ("\n".join(section(diagnosis, width)) for section in sections)
     return "\n\n".join(filter(None, written))
 
 
 def _head(diagnosis: Diagnosis, width: int) -> Iterator[str]:
     yield from folded(f"{diagnosis.evidence.cluster}: {verdict(diagnosis)}", width, "", "  ")
-    if diagnosis.cause is not None:
-        yield ""
-        yield from folded(f"{diagnosis.cause.sentence} [{diagnosis.cause.code}]", width, "root cause: ", "  ")
 
 
-def _what_to_do(diagnosis: Diagnosis, width: int) -> Iterator[str]:
-    if diagnosis.cause is not None:
-        found = [each for each in diagnosis.findings if each.code == diagnosis.cause.code]
-        remedy = remedy_of(found)
-        before = ""
+def _causes(diagnosis: Diagnosis, width: int) -> Iterator[str]:
+    """The root causes in one sentence each, then what to change, cause by cause."""
+    several = len(diagnosis.causes) > 1
+    for number, cause in enumerate(diagnosis.causes, 1):
+        name = f"root cause {number} of {len(diagnosis.causes)}: " if several else "root cause: "
+        yield from folded(f"{cause.sentence} [{cause.code}]", width, name, "  ")
+    for cause in diagnosis.causes:
+        remedy = remedy_of(diagnosis.of_cause(cause))
+        before = f"{cause.code}, " if several else ""
         for side, lines in (
             ("rules for the client's address map", remedy.rules),
             ("on the client's side", remedy.client),
             ("on the brokers' side", remedy.broker),
         ):
             if lines:
-                yield f"{before}{side}"
+                yield from ("", f"{before}{side}") if not before.startswith("or") else (f"{before}{side}",)
                 for line in lines:
                     yield from folded(line, width, "  ", "    ")
                 before = "or "
@@ -77,15 +79,11 @@ def _told(diagnosis: Diagnosis, width: int) -> Iterator[str]:
 def _findings(diagnosis: Diagnosis, width: int) -> Iterator[str]:
     if diagnosis.findings:
         yield "findings"
-    for group in by_code(diagnosis.findings, _root(diagnosis)):
+    for group in by_code(diagnosis.findings, diagnosis.causes):
         yield from _group(group, width)
         rules = (f"rule {rule}" for rule in group.remedy.rules)
         for line in (*rules, *group.remedy.client, *group.remedy.broker):
             yield from folded(line, width, " " * 6 + "> ", " " * 8)
-
-
-def _root(diagnosis: Diagnosis) -> str | None:
-    return diagnosis.cause.code if diagnosis.cause else None
 
 
 def _group(group: CodeGroup, width: int) -> Iterator[str]:
@@ -138,5 +136,5 @@ def _closing(diagnosis: Diagnosis, width: int) -> Iterator[str]:
     hidden = f", {count(len(diagnosis.suppressed), 'finding')} suppressed" if diagnosis.suppressed else ""
     yield from folded(f"{found}; {checks}{hidden}", width, "", "  ")
     if worst(diagnosis) is not None:
-        code = _root(diagnosis) or diagnosis.findings[0].code
+        code = (diagnosis.cause or diagnosis.findings[0]).code
         yield from folded(f"`brokernat explain {code}` says more", width, "", "  ")

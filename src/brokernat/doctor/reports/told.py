@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from brokernat.doctor.broker_files.told import Door, Told, ToldEndpoint, told
-from brokernat.doctor.runner import Diagnosis
+from brokernat.doctor.diagnosis import Diagnosis
 
 _WORKS = {
     "anywhere": "",

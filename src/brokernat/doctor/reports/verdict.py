@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from brokernat.doctor.diagnosis import Diagnosis
 from brokernat.doctor.finding import Severity
-from brokernat.doctor.runner import Diagnosis
 from brokernat.plurals import counted
 
 _ON_THE_WAY = {

@@ -7,10 +7,10 @@ from tests.unit.doctor.broker_files.conftest import BOB_AND_FRED, KRAFT, SITUATI
 from tests.unit.doctor.conftest import GATEWAY, reached
 
 from brokernat.doctor.broker_files.opening import without_network
+from brokernat.doctor.checks import CHECKS, Need
+from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.evidence import Advertised, Evidence
-from brokernat.doctor.finding import Need, Severity
-from brokernat.doctor.registry import CHECKS
-from brokernat.doctor.runner import diagnose
+from brokernat.doctor.finding import Severity
 
 
 def kraft(**changes: str) -> str:

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from tests.unit.doctor.conftest import BROKERS, WITHOUT_MAP, mapped, reached, refused
 
+from brokernat.doctor.diagnosis import Diagnosis, diagnose
 from brokernat.doctor.evidence import Advertised, Attempt, Evidence, Leaderless, Look, Path
 from brokernat.doctor.finding import Severity
-from brokernat.doctor.runner import Diagnosis, diagnose
 
 HEALTHY = mapped({1: 1, 2: 2, 3: 3})
 CANONICAL = "resolve_canonical_bootstrap_servers_only"

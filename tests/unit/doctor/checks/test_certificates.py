@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from tests.unit.doctor.conftest import WITHOUT_MAP
 
+from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.evidence import Attempt, Look, Objection, Presented, TlsSeen
 from brokernat.doctor.finding import Finding, Severity
-from brokernat.doctor.runner import diagnose
 
 GATEWAY = Look("10.0.0.5:9093", "10.0.0.5", attempts=(Attempt("10.0.0.5", "connected"),))
 FIRST, LAST = "2026-01-01T00:00:00+00:00", "2027-01-01T00:00:00+00:00"

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from tests.unit.doctor.conftest import BROKERS, mapped, refused
 
+from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.evidence import Advertised, Coordinator, Evidence, Identity
-from brokernat.doctor.runner import diagnose
 
 HEALTHY = mapped({1: 1, 2: 2, 3: 3})
 NAMES = {"group": "group app", "transaction": "transactional id app"}

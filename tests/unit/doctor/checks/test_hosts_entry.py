@@ -1,13 +1,13 @@
-"""A hosts file's line that decides a name: an info while it leads somewhere, a warning where it leads nowhere."""
+"""A hosts file's line that decides a name: an info while it leads somewhere, an error where the way ends there."""
 
 from dataclasses import replace
 
 import pytest
 from tests.unit.doctor.conftest import WITHOUT_MAP, mapped, refused
 
+from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.evidence import Advertised, Evidence, Path
 from brokernat.doctor.finding import Finding, Severity
-from brokernat.doctor.runner import diagnose
 
 HEALTHY = mapped({1: 1, 2: 2, 3: 3})
 LINE = "10.9.0.1 kafka-1.hq.internal"
@@ -30,7 +30,7 @@ def test_of_a_bootstrap_server() -> None:
     assert found.remedy.rules == ()
 
 
-@pytest.mark.parametrize(("answers", "severity"), [(True, Severity.INFO), (False, Severity.WARNING)])
+@pytest.mark.parametrize(("answers", "severity"), [(True, Severity.INFO), (False, Severity.ERROR)])
 def test_of_a_broker(answers: bool, severity: Severity) -> None:
     there = replace(FIRST, endpoint="kafka-1:9092") if answers else refused("10.9.0.1:9092")
     look = replace(there, endpoint="kafka-1:9092", hosts_entry=LINE)

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 from tests.unit.doctor.conftest import BROKERS, GATEWAY, mapped, reached
 
+from brokernat.doctor.diagnosis import Diagnosis, diagnose
 from brokernat.doctor.evidence import Evidence, Identity, SaslSeen
 from brokernat.doctor.finding import Confidence
-from brokernat.doctor.runner import Diagnosis, diagnose
 
 HEALTHY = mapped({1: 1, 2: 2, 3: 3})
 RULES = HEALTHY.rules or ()

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from tests.unit.doctor.conftest import BROKERS, GATEWAY, WITHOUT_MAP, mapped, reached, refused
 
+from brokernat.doctor.diagnosis import Diagnosis, diagnose
 from brokernat.doctor.evidence import (
     Advertised,
     Attempt,
@@ -20,8 +21,7 @@ from brokernat.doctor.evidence import (
     TlsSeen,
 )
 from brokernat.doctor.finding import Severity
-from brokernat.doctor.places import is_loopback
-from brokernat.doctor.runner import Diagnosis, diagnose
+from brokernat.doctor.host_kinds import is_loopback
 
 HEALTHY = mapped({1: 1, 2: 2, 3: 3})
 FIRST, *OTHERS = HEALTHY.bootstraps

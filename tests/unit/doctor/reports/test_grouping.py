@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from tests.unit.doctor.conftest import WITHOUT_MAP
 
+from brokernat.doctor.diagnosis import Cause, diagnose
 from brokernat.doctor.finding import Confidence, Finding, Remedy, Severity
 from brokernat.doctor.reports.grouping import by_code, remedy_of
-from brokernat.doctor.runner import diagnose
 
 
 def finding(code: str, subject: str, message: str = "no", because: tuple[str, ...] = (), **remedy: str) -> Finding:
@@ -39,7 +39,7 @@ def test_a_remedy_is_said_once_and_the_root_s_is_said_above() -> None:
     findings = [finding("BN302", "a", rules="1"), finding("BN302", "b", rules="2"), finding("BN305", "a", rules="2")]
     groups = by_code(findings)
     assert [group.remedy.rules for group in groups] == [("1", "2"), ()]
-    assert [group.remedy.rules for group in by_code(findings, "BN302")] == [(), ()]
+    assert [group.remedy.rules for group in by_code(findings, [Cause("BN302", "")])] == [(), ()]
     assert remedy_of(findings).rules == ("1", "2")
 
 

@@ -16,11 +16,11 @@ from tests.unit.doctor.conftest import WITHOUT_MAP, mapped, reached, refused
 from tests.unit.doctor.reports.test_json_v1 import ON_SPARK, WITH_FILES, WITH_LISTENERS
 
 from brokernat.doctor.catalogue import catalogue
+from brokernat.doctor.diagnosis import diagnose
+from brokernat.doctor.diagnosis.suppressions import Suppression
 from brokernat.doctor.evidence import Advertised, Evidence, Path
 from brokernat.doctor.reports.html import html_page
 from brokernat.doctor.reports.printable import printable
-from brokernat.doctor.runner import diagnose
-from brokernat.doctor.suppressing import Suppression
 
 HEALTHY = mapped({1: 1, 2: 2, 3: 3})
 MIXED = replace(

@@ -7,13 +7,12 @@ import pytest
 from tests.unit.doctor.conftest import WITHOUT_MAP, mapped, reached, refused
 from tests.unit.doctor.reports.test_terminal import MANY
 
+from brokernat.doctor.diagnosis import diagnose
+from brokernat.doctor.diagnosis.model import State
 from brokernat.doctor.evidence import Advertised, Evidence, Path
-from brokernat.doctor.reach import State
 from brokernat.doctor.reports.drawing import Arrow, Box, Picture, folded
 from brokernat.doctor.reports.picture import tall, wide
 from brokernat.doctor.reports.rows import doors, rows
-from brokernat.doctor.routes import groups, routes
-from brokernat.doctor.runner import diagnose
 
 LOOK = replace(reached(1, MANY[1].endpoint), brokers=MANY)
 WELL = tuple(Path(each, replace(reached(each.node_id, each.endpoint), brokers=MANY)) for each in MANY)
@@ -37,7 +36,7 @@ WORLDS = {
 
 
 def pictures(evidence: Evidence) -> tuple[Picture, Picture]:
-    drawn = groups(diagnose(evidence))
+    drawn = diagnose(evidence).groups
     return wide(drawn), tall(drawn)
 
 
@@ -85,13 +84,13 @@ def test_a_way_that_is_well_has_no_mark() -> None:
 
 
 def test_between_sets_that_differ_is_a_broken_line() -> None:
-    drawn = groups(diagnose(WORLDS["mixed"]))
+    drawn = diagnose(WORLDS["mixed"]).groups
     for draw in (wide, tall):
         assert ("not one listener", "BN502") in broken(draw(drawn, ("not one listener", "BN502")))
 
 
 def test_many_brokers_are_a_few_rows_the_broken_ones_first() -> None:
-    shown = rows(routes(diagnose(MANY_BROKEN)))
+    shown = rows(diagnose(MANY_BROKEN).routes)
     assert [each.head for each in shown] == [
         *(f"node {n}" for n in range(150, 155)),
         "45 more nodes",
@@ -104,7 +103,7 @@ def test_many_brokers_are_a_few_rows_the_broken_ones_first() -> None:
 
 
 def test_many_bootstrap_servers_are_a_few() -> None:
-    (group,) = groups(diagnose(WORLDS["many-bootstraps"]))
+    (group,) = diagnose(WORLDS["many-bootstraps"]).groups
     shown = doors(group)
     assert [each.head for each in shown[-2:]] == ["10.0.0.4:1", "25 more"]
     assert shown[-1].state is State.BROKEN

@@ -6,10 +6,10 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 from tests.unit.doctor.conftest import FEW, WITHOUT_MAP, mapped, reached, refused
 
+from brokernat.doctor.diagnosis import diagnose
+from brokernat.doctor.diagnosis.suppressions import Suppression
 from brokernat.doctor.evidence import Advertised, Evidence, ExecutorSeen, Path
 from brokernat.doctor.reports.terminal import terminal
-from brokernat.doctor.runner import diagnose
-from brokernat.doctor.suppressing import Suppression
 
 HEALTHY = mapped({1: 1, 2: 2, 3: 3})
 MANY = tuple(Advertised(n, f"10.{n // 100}.0.{n % 100}", 9092) for n in range(200))

@@ -6,9 +6,9 @@ import pytest
 from tests.unit.doctor.conftest import WITHOUT_MAP, mapped, refused
 from tests.unit.doctor.reports.test_json_v1 import WITH_FILES
 
+from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.evidence import BrokerFile, Evidence
 from brokernat.doctor.reports.verdict import count, verdict, worst
-from brokernat.doctor.runner import diagnose
 
 HEALTHY = mapped({1: 1, 2: 2, 3: 3})
 TWICE = BrokerFile("b", (("listeners", "A://:9092,B://:9092"),))

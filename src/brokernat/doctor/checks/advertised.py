@@ -1,0 +1,222 @@
+"""What brokers advertise, as it is written: endpoints that clients elsewhere cannot dial."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from brokernat.doctor.checks.failures import path_failure
+from brokernat.doctor.checks.queries import at, lets_in, place_of, proven_line
+from brokernat.doctor.checks.registry import Need, check, finding
+from brokernat.doctor.evidence import Evidence, Look
+from brokernat.doctor.finding import Confidence, Failure, Finding, Remedy, Severity
+from brokernat.doctor.host_kinds import address, inside_name, is_loopback, network
+
+
+@check(
+    "BN201",
+    "A broker advertises this machine's own address",
+    "The brokers advertise a loopback address ({subjects}): clients elsewhere dial themselves.",
+    needs=(Need.METADATA,),
+    explains=("BN301", "BN302", "BN501", "BN205", "BN601"),
+)
+def advertised_loopback(evidence: Evidence) -> Iterator[Finding]:
+    """What: `localhost` or a loopback address is advertised, and the bootstrap servers are on other machines.
+    Why: `advertised.listeners` was left at its default, or written for clients on the broker's host. On that host it
+    works, and is a warning there.
+    Remedy: advertise what clients can dial, on a listener of its own where both are needed; or a rule of the address
+    map.
+    """
+    remote = any(not is_loopback(each) for look in evidence.bootstraps for each in look.addresses)
+    home = {look.cluster_id for look in evidence.bootstraps if look.answers}
+    for path in evidence.paths:
+        if remote and is_loopback(path.broker.host):
+            remedy = Remedy(
+                rules=proven_line(evidence, path),
+                broker=("advertise an endpoint that clients can dial in `advertised.listeners`",),
+            )
+            message = "the broker tells clients to dial their own machine"
+            severity = Severity.INFO if path.rule else Severity.ERROR
+            if not path.rule and path.look is not None and path.look.answers and path.look.cluster_id in home:
+                severity, message = Severity.WARNING, f"{message}, which works on this one and on no other"
+            yield at(place_of(path, evidence), severity, message, remedy=remedy, explains=severity is Severity.ERROR)
+
+
+@check(
+    "BN202",
+    "A broker advertises an address of another private network",
+    "The brokers advertise private addresses ({subjects}) of a network that this machine is not in.",
+    needs=(Need.METADATA,),
+)
+def other_private_network(evidence: Evidence) -> Iterator[Finding]:
+    """What: a private address is advertised (RFC 1918, RFC 6598, ULA, link-local), the bootstrap server answered at an
+    address of another network, and the node does not answer here.
+    Why: the brokers stand behind a NAT or a gateway and advertise what they are called inside.
+    Remedy: a rule of the address map; or a listener that advertises the outer address.
+    """
+    outside = {str(network(each)) for look in evidence.bootstraps if look.answers for each in look.addresses}
+    for path in evidence.paths:
+        place = address(path.broker.host)
+        if place is None or place.is_loopback or place.is_global or place.is_unspecified or path.rule or lets_in(path):
+            continue
+        if str(network(path.broker.host)) not in outside:
+            remedy = Remedy(
+                rules=proven_line(evidence, path),
+                broker=("add a listener that advertises an endpoint which is reached from here",),
+            )
+            message = f"a private address of another network than the bootstrap servers ({', '.join(sorted(outside))})"
+            yield at(
+                place_of(path, evidence),
+                Severity.WARNING,
+                message,
+                remedy=remedy,
+                explains=False,
+                confidence=Confidence.LIKELY,
+            )
+
+
+@check(
+    "BN203",
+    "A broker advertises a name that only its own place knows",
+    "The brokers advertise names ({subjects}) that only their own network knows.",
+    needs=(Need.METADATA,),
+)
+def name_of_inside(evidence: Evidence) -> Iterator[Finding]:
+    """What: the advertised name has one label, or ends in `.svc`, `.internal`, `.local`, `.cluster.local` or the like,
+    or is a container's id; and the node does not answer here.
+    Why: Docker, Kubernetes and cloud hosts call themselves so; other machines cannot know the name.
+    Remedy: a rule of the address map; or a listener that advertises a name for this side.
+    """
+    for path in evidence.paths:
+        if not path.rule and inside_name(path.broker.host) and not lets_in(path):
+            remedy = Remedy(
+                rules=proven_line(evidence, path),
+                broker=("add a listener that advertises a name which resolves for clients",),
+            )
+            yield at(
+                place_of(path, evidence),
+                Severity.WARNING,
+                "a name that usually only the brokers' own network knows",
+                remedy=remedy,
+                explains=False,
+                confidence=Confidence.LIKELY,
+            )
+
+
+@check(
+    "BN204",
+    "A broker advertises no address at all",
+    "The brokers advertise nothing that can be dialled ({subjects}).",
+    needs=(Need.METADATA,),
+    explains=("BN301", "BN302"),
+)
+def advertised_nothing(evidence: Evidence) -> Iterator[Finding]:
+    """What: an empty host, `0.0.0.0`, `::`, or a port that is none is advertised.
+    Why: `advertised.listeners` is missing and `listeners` is a wildcard, or a listener is not up yet.
+    Remedy: write `advertised.listeners` with a host and a port.
+    """
+    for path in evidence.paths:
+        place = address(path.broker.host)
+        if path.rule:
+            # A rule makes something of it that can be dialled.
+            continue
+        if not path.broker.host or not 1 <= path.broker.port <= 65535 or (place is not None and place.is_unspecified):
+            remedy = Remedy(broker=("write `advertised.listeners` with a host and a port that clients can dial",))
+            yield at(place_of(path, evidence), Severity.ERROR, "nothing that a client could dial", remedy=remedy)
+
+
+@check(
+    "BN205",
+    "Two brokers advertise the same endpoint",
+    "Several brokers advertise one endpoint ({subjects}).",
+    needs=(Need.METADATA,),
+    explains=("BN601",),
+)
+def same_endpoint(evidence: Evidence) -> Iterator[Finding]:
+    """What: two node ids are advertised with one host and port.
+    Why: all brokers were given the address of one balancer or gateway. A client that wants one of them meets any.
+    Remedy: one port or one name for each broker.
+    """
+    found: dict[tuple[str, str], str] = {}
+    for look in evidence.bootstraps:
+        brokers = look.brokers or ()
+        for endpoint in dict.fromkeys(each.endpoint for each in brokers):
+            ids = [str(each.node_id) for each in brokers if each.endpoint == endpoint]
+            if len(ids) > 1:
+                found.setdefault((endpoint, ", ".join(ids)), look.endpoint)
+    for (endpoint, nodes), server in found.items():
+        remedy = Remedy(broker=("advertise a port or a name of its own for each broker",))
+        message = f"the nodes {nodes} all advertise it"
+        told = (f"told by bootstrap {server}",)
+        yield finding(Severity.ERROR, endpoint, message, told, remedy=remedy, explains=_mixed_up(evidence, endpoint))
+
+
+def _mixed_up(evidence: Evidence, endpoint: str) -> list[Failure]:
+    """The nodes of this endpoint behind which another one answers."""
+    found = (path_failure(path, evidence) for path in evidence.paths if path.broker.endpoint == endpoint)
+    return [failure for failure in found if failure is not None and failure.stage == "identity"]
+
+
+@check(
+    "BN206",
+    "No node is a bootstrap server",
+    "No node of {subjects} advertises a bootstrap server.",
+    needs=(Need.METADATA,),
+)
+def no_bootstrap_advertised(evidence: Evidence) -> Iterator[Finding]:
+    """What: every node is reached as it is advertised, and none of them is a bootstrap server.
+    Why: the bootstrap servers are a balancer's or a virtual address, which is usual; what clients need is to reach the
+    nodes as well, and they do.
+    Remedy: none is needed. A firewall rule must allow the nodes' endpoints too, not the bootstrap servers' alone.
+    """
+    if evidence.rules or not evidence.paths or not all(path.look and path.look.answers for path in evidence.paths):
+        return
+    places = {place for look in evidence.bootstraps for place in _places(look)}
+    if not any(path.look and places & _places(path.look) for path in evidence.paths):
+        message = "no node advertises one of the bootstrap servers, as behind a virtual address"
+        yield finding(Severity.INFO, f"cluster {evidence.cluster}", message)
+
+
+def _places(look: Look) -> set[str]:
+    """The endpoint, and what its name led to."""
+    port = look.endpoint.rpartition(":")[2]
+    return {look.endpoint, *(f"{address}:{port}" for address in look.addresses)}
+
+
+_FEWEST = 3
+
+
+@check(
+    "BN505",
+    "One broker seems to answer for another listener",
+    "{subjects} is advertised unlike its peers.",
+    needs=(Need.METADATA,),
+)
+def fallback_listener(evidence: Evidence) -> Iterator[Finding]:
+    """What: one broker advertises an endpoint of another kind of address and another port than all its peers, which
+    agree, and it is not reached there.
+    Why: brokers that do not know the listener a client came in on may fall back to another one, as Redpanda does; or
+    this broker's `advertised.listeners` was forgotten.
+    Remedy: advertise the listener on this broker as on the others.
+    """
+    brokers = next(look.brokers for look in evidence.bootstraps if look.brokers is not None)
+    kinds = [(_kind(each.host), each.port) for each in brokers]
+    met = Counter(kinds)
+    reached = {path.broker for path in evidence.paths if lets_in(path)}
+    for broker, own in zip(brokers, kinds, strict=True):
+        peers = [kind for kind, times in met.items() if times > (kind == own)]
+        if len(brokers) < _FEWEST or len(peers) > 1 or broker in reached:
+            continue
+        kind, port = peers[0]
+        if kind != own[0] and port != broker.port:
+            remedy = Remedy(broker=("advertise the same listener on this node as on its peers",))
+            message = f"its peers all advertise {kind} and port {port}"
+            subject = f"node {broker.node_id} at {broker.endpoint}"
+            yield finding(Severity.WARNING, subject, message, remedy=remedy, confidence=Confidence.LIKELY)
+
+
+def _kind(host: str) -> str:
+    place = address(host)
+    if place is None:
+        return "names"
+    return "public addresses" if place.is_global else f"addresses of {network(host)}"

@@ -1,0 +1,285 @@
+"""One cluster, one listener, all brokers: what the bootstrap servers' answers have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, starmap
+
+from brokernat.doctor.checks.failures import home_cluster, path_failure, same_listener
+from brokernat.doctor.checks.queries import advertised_sets, listener_of, node, places, probed_endpoints, proven_line
+from brokernat.doctor.checks.registry import Need, check, finding
+from brokernat.doctor.evidence import Evidence, Look
+from brokernat.doctor.finding import Failure, Finding, Remedy, Severity
+
+
+@check(
+    "BN501",
+    "Endpoints lead to different clusters",
+    "The endpoints of {subjects} lead to different clusters.",
+    needs=(Need.METADATA,),
+    explains=("BN301", "BN302", "BN502", "BN601", "BN603", "BN605", "BN609", "BN611"),
+)
+def clusters_differ(evidence: Evidence) -> Iterator[Finding]:
+    """What: not all endpoints report one cluster id.
+    Why: a bootstrap server or a rule names a broker of another cluster; or what is advertised leads to another one from
+    here, as `localhost` does where a Kafka of one's own runs. Clients mix their metadata, or loop.
+    Remedy: the endpoints of one cluster.
+    """
+    seen: dict[str, list[str]] = {}
+    for probed in probed_endpoints(evidence):
+        if probed.look.cluster_id:
+            seen.setdefault(probed.look.cluster_id, []).append(probed.look.endpoint)
+    if len(seen) > 1:
+        told = tuple(f"{cluster}: {', '.join(dict.fromkeys(ends))}" for cluster, ends in seen.items())
+        subject, message = f"cluster {evidence.cluster}", f"{len(seen)} cluster ids are answered"
+        strayed = _strayed(evidence)
+        remedy = Remedy(rules=strayed) if strayed else Remedy((_instead(seen),))
+        yield finding(Severity.ERROR, subject, message, told, remedy=remedy, explains=_strange(evidence))
+
+
+def _strayed(evidence: Evidence) -> tuple[str, ...]:
+    """Rules for what is advertised and leads to another cluster, where nothing else does; else nothing was advertised
+    wrongly, but given."""
+    home = {look.cluster_id for look in evidence.bootstraps if look.cluster_id}
+    strangers = [
+        probed.path
+        for probed in probed_endpoints(evidence)
+        if probed.look.cluster_id and probed.look.cluster_id not in home
+    ]
+    if len(home) > 1 or any(path is None or path.rule for path in strangers):
+        return ()
+    return tuple(line for path in strangers if path is not None for line in proven_line(evidence, path))
+
+
+def _strange(evidence: Evidence) -> list[Failure]:
+    """The failures that another cluster's answers are the reason of."""
+    home = home_cluster(evidence)
+    told = {each for look in evidence.bootstraps if look.cluster_id == home for each in look.brokers or ()}
+    strangers = {node(path) for path in evidence.paths if path.broker not in told}
+    return [
+        each.failure
+        for each in places(evidence)
+        if each.failure is not None and (each.failure.stage == "cluster" or each.subject in strangers)
+    ]
+
+
+def _instead(seen: Mapping[str, Sequence[str]]) -> str:
+    """Which endpoints to take out, where most are of one cluster."""
+    sizes = sorted((len(set(ends)) for ends in seen.values()), reverse=True)
+    if sizes[0] == sizes[1]:
+        return "give bootstrap servers and rules of one cluster"
+    strangers = dict.fromkeys(end for ends in seen.values() if len(set(ends)) < sizes[0] for end in ends)
+    return f"take out {', '.join(strangers)}: most endpoints are of another cluster"
+
+
+@check(
+    "BN502",
+    "Bootstrap servers belong to different listeners",
+    "The bootstrap servers do not belong together ({subjects}): a client's brokers change with the server that "
+    "answers.",
+    needs=(Need.METADATA,),
+    explains=("BN205", "BN301", "BN302", "BN503", "BN504", "BN605", "BN609"),
+)
+def listeners_mixed(evidence: Evidence) -> Iterator[Finding]:
+    """What: bootstrap servers of one cluster advertise different endpoints for the same node, or have no node in
+    common.
+    Why: a broker answers with the endpoints of the listener NAME that the client came in on. With servers of several
+    listeners, each metadata update may bring other endpoints: brokers come and go.
+    Remedy: bootstrap servers of one listener.
+    """
+    sets = advertised_sets(evidence)
+    looks = [look for of_set in sets.values() for look in of_set]
+    if len({look.cluster_id for look in looks}) > 1 or all(starmap(same_listener, combinations(looks, 2))):
+        return
+    names = {told: _name(evidence, looks) for told, looks in sets.items()}
+    known = [name for name in names.values() if name]
+    subject = f"listeners {', '.join(known)}" if len(set(known)) == len(sets) else f"{len(sets)} sets of brokers"
+    best = max(sets, key=lambda told: (_reached(evidence, told), len(told)))
+    servers = ", ".join(look.endpoint for look in sets[best])
+    brokers = f"{len(best)} broker{'s' if len(best) > 1 else ''}"
+    of_one = f" ({names[best]}: {brokers})" if names[best] else ""
+    remedy = Remedy((f"keep the bootstrap servers of one listener only, as {servers}{of_one}",), _define(names))
+    seen = tuple(_side(told, looks, names[told]) for told, looks in sets.items())
+    message = f"the bootstrap servers advertise {len(sets)} different sets of brokers"
+    yield finding(Severity.ERROR, subject, message, seen, remedy=remedy, explains=_elsewhere(evidence, best))
+
+
+def _elsewhere(evidence: Evidence, best: Sequence[str]) -> list[Failure]:
+    """The failures of nodes that only the other sets name."""
+    mine = set(best)
+    others = [path for path in evidence.paths if f"{path.broker.node_id} {path.broker.endpoint}" not in mine]
+    return [failure for path in others if (failure := path_failure(path, evidence)) is not None]
+
+
+def _name(evidence: Evidence, looks: Sequence[Look]) -> str | None:
+    found = {listener_of(evidence, look) for look in looks}
+    return found.pop() if len(found) == 1 else None
+
+
+def _reached(evidence: Evidence, told: Sequence[str]) -> int:
+    """How many of these brokers can be worked with from here."""
+    answering = {path.broker.endpoint for path in evidence.paths if path.look is not None and path.look.answers}
+    return sum(each.split()[1] in answering for each in told)
+
+
+def _side(told: Sequence[str], looks: Sequence[Look], name: str | None) -> str:
+    servers = ", ".join(look.endpoint for look in looks)
+    return f"{f'listener {name}, ' if name else ''}bootstrap {servers}: {', '.join(told)}"
+
+
+def _define(names: Mapping[tuple[str, ...], str | None]) -> tuple[str, ...]:
+    """Which brokers lack which listener."""
+    of_set = {told: {each.split()[0] for each in told} for told in names}
+    every = set().union(*of_set.values())
+    return tuple(
+        f"define the listener{f' {names[told]}' if names[told] else ''} on node {', '.join(sorted(every - nodes))} too"
+        for told, nodes in of_set.items()
+        if every - nodes
+    )
+
+
+@check(
+    "BN503",
+    "Brokers are missing on this listener",
+    "The bootstrap servers do not name all brokers, because a listener is missing or a broker is down: "
+    "{subjects}{reason}.",
+    needs=(Need.METADATA,),
+    explains=("BN504", "BN703"),
+)
+def brokers_absent(evidence: Evidence) -> Iterator[Finding]:
+    """What: partitions, another bootstrap server, or another listener of the same node name node ids that the brokers'
+    list does not hold.
+    Why: a broker lacks the listener that the client came in on, so it is filtered out of the answer; or it is down.
+    Remedy: define the listener on every broker, or come in on another one.
+    """
+    first = next(look for look in evidence.bootstraps if look.brokers is not None)
+    if not any(look.brokers for look in evidence.bootstraps):
+        remedy = Remedy(broker=("define this listener on every broker, or start those that are down",))
+        yield finding(Severity.ERROR, f"bootstrap {first.endpoint}", "it names no broker at all", remedy=remedy)
+    for node_id, known in sorted(_expected(evidence, first).items()):
+        lacking = [look for look in evidence.bootstraps if _lacks(look, node_id, first)]
+        if not lacking:
+            continue
+        names = {name for look in lacking if (name := listener_of(evidence, look))}
+        here = f"listener {', '.join(sorted(names))}" if names else "this listener"
+        remedy = Remedy((_way_in(evidence, first),), (f"define {here} on every broker, or start those that are down",))
+        told = tuple(f"not told by bootstrap {look.endpoint}" for look in lacking)
+        yield finding(Severity.ERROR, f"node {node_id}", f"not on {here}", (known, *told), remedy=remedy)
+
+
+def _expected(evidence: Evidence, first: Look) -> dict[int, str]:
+    """Nodes that there are, and how that is known."""
+    found = dict.fromkeys(evidence.replicas or (), "it holds partitions")
+    for seen in evidence.listeners:
+        if seen.look is not None and seen.look.cluster_id == first.cluster_id:
+            for broker in seen.look.brokers or ():
+                found.setdefault(broker.node_id, f"listener {seen.name} has it at {broker.endpoint}")
+    for look in evidence.bootstraps:
+        if look.cluster_id == first.cluster_id:
+            for broker in look.brokers or ():
+                found.setdefault(broker.node_id, f"bootstrap {look.endpoint} has it at {broker.endpoint}")
+    return found
+
+
+def _way_in(evidence: Evidence, first: Look) -> str:
+    """A listener that works from here and knows the most; the brokers' own only where there is no other."""
+    inner = dict(first.settings).get("inter.broker.listener.name")
+    ways = [each for each in evidence.listeners if each.look is not None and each.look.brokers and not each.entered]
+    best = max(
+        ways, key=lambda each: (len(each.look.brokers or ()) if each.look else 0, each.name != inner), default=None
+    )
+    instead = f", as {best.name} at {best.endpoint}" if best is not None else ""
+    return f"use bootstrap servers of a listener that all brokers have{instead}"
+
+
+def _lacks(look: Look, node_id: int, first: Look) -> bool:
+    if look.brokers is None or look.cluster_id != first.cluster_id:
+        return False
+    return node_id not in {broker.node_id for broker in look.brokers}
+
+
+_REMEDIES = {
+    "LISTENER_NOT_FOUND": ("define the listener on every broker, with an advertised endpoint",),
+    "LEADER_NOT_AVAILABLE": ("start the brokers that hold the partitions, or define the listener on them",),
+}
+
+
+@check(
+    "BN504",
+    "Partitions have no leader on this listener",
+    "Clients of this listener are told no leader for some partitions of {subjects}.",
+    needs=(Need.METADATA, Need.PARTITIONS),
+    explains=("BN703",),
+)
+def no_leader_here(evidence: Evidence) -> Iterator[Finding]:
+    """What: partitions have no leader that clients of this listener may dial: LISTENER_NOT_FOUND or
+    LEADER_NOT_AVAILABLE, still so a second later.
+    Why: the leader's broker lacks the listener that the client came in on, or no broker that holds the partition is up.
+    Producers say `Topic not present in metadata after 60000 ms`.
+    Remedy: define the listener on every broker; start the brokers that hold the partitions.
+    """
+    for each in evidence.leaderless:
+        nodes = ", ".join(map(str, each.nodes)) or "unknown"
+        count = f"{each.count} partitions have" if each.count > 1 else "1 partition has"
+        message = f"{count} no leader that this listener tells ({each.error})"
+        seen = (f"one of them: {each.sample}", f"replicas on nodes: {nodes}")
+        remedy = Remedy(broker=_REMEDIES.get(each.error, ()))
+        yield finding(Severity.ERROR, f"cluster {evidence.cluster}", message, seen, remedy=remedy)
+
+
+@check(
+    "BN506",
+    "The controller is not among the brokers",
+    "The controller that is named is not among the brokers: {subjects}.",
+    needs=(Need.METADATA,),
+)
+def controller_unlisted(evidence: Evidence) -> Iterator[Finding]:
+    """What: the controller that an answer names is a node that no answer lists, or there is none.
+    Why: with KRaft any live broker is named, by chance, and each time another one
+    (KafkaApis.handleTopicMetadataRequest); one that is not listed lacks the listener that the client came in on. A user
+    without rights sees of it only this. Old admin clients look for the controller and say `Timed out waiting for a node
+    assignment`. None is named where the brokers have lost the controller.
+    Remedy: define the listener on every broker, or see that the quorum has a leader.
+    """
+    first = next(look for look in evidence.bootstraps if look.brokers is not None)
+    # A node that is known from elsewhere is BN503's or BN502's to name.
+    known = {broker.node_id for probed in probed_endpoints(evidence) for broker in probed.look.brokers or ()}
+    known |= set(evidence.replicas or ())
+    known |= {each.node_id for seen in evidence.listeners if seen.look for each in seen.look.brokers or ()}
+    named: dict[int, list[str]] = {}
+    for probed in probed_endpoints(evidence):
+        controller = probed.look.controller_id
+        if controller is not None and controller not in known and probed.look.cluster_id == first.cluster_id:
+            named.setdefault(controller, []).append(probed.look.endpoint)
+    for node_id, ends in sorted(named.items()):
+        seen = (f"told by {', '.join(dict.fromkeys(ends))}",)
+        if node_id < 0:
+            subject, remedy = f"cluster {evidence.cluster}", Remedy(broker=("see that the quorum has a leader",))
+            yield finding(Severity.INFO, subject, "no controller is named", seen, remedy=remedy)
+        else:
+            remedy = Remedy(broker=("define the listener on every broker",))
+            message = "it is named as the controller, and is not among the brokers"
+            yield finding(Severity.WARNING, f"node {node_id}", message, seen, remedy=remedy)
+
+
+_NAMES_LEADERS = 10
+
+
+@check(
+    "BN801",
+    "New leaders are named in the middle of work",
+    "Clients of {subjects} meet endpoints that they cannot dial when leaders move.",
+    needs=(Need.METADATA,),
+)
+def part_of_a_map(evidence: Evidence) -> Iterator[Finding]:
+    """What: some nodes are reached and some are not, and the brokers are of 3.7 or later.
+    Why: such brokers name the new leader and its endpoint in the answers to Produce and Fetch (KIP-951), so a client
+    meets the endpoint that it cannot dial in the middle of its work, as soon as a leader moves, and not with the next
+    metadata.
+    Remedy: a rule for every node, also for those that lead nothing today.
+    """
+    newest = max(look.newest("Produce") for look in evidence.bootstraps)
+    reached = [path for path in evidence.paths if path.look is not None and path.look.answers]
+    if newest >= _NAMES_LEADERS and 0 < len(reached) < len(evidence.paths):
+        message = "clients may work for a while, and fail in the middle when a leader moves to a node they cannot reach"
+        yield finding(Severity.INFO, f"cluster {evidence.cluster}", message)

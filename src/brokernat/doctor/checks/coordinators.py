@@ -1,0 +1,114 @@
+"""Coordinators of groups and transactional ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from brokernat.doctor.checks.failures import path_failure
+from brokernat.doctor.checks.queries import acl_line, unreachable
+from brokernat.doctor.checks.registry import Need, check, finding
+from brokernat.doctor.evidence import Evidence, Path
+from brokernat.doctor.finding import Failure, Finding, Remedy, Severity
+
+_OPTIONS = {
+    "GROUP_AUTHORIZATION_FAILED": "--group",
+    "TRANSACTIONAL_ID_AUTHORIZATION_FAILED": "--transactional-id",
+}
+
+
+@check(
+    "BN003",
+    "A right is missing",
+    "The client's user may not ask about {subjects}.",
+    needs=(Need.METADATA, Need.COORDINATORS),
+)
+def right_missing(evidence: Evidence) -> Iterator[Finding]:
+    """What: the client's user may not ask for the coordinator of a group or a transactional id that was named.
+    Why: an authorizer runs, and the user has no DESCRIBE there. Clients with this user fail in the same place.
+    Remedy: the right, by the `kafka-acls.sh` line that is shown.
+    """
+    for each in evidence.coordinators:
+        option = _OPTIONS.get(each.error)
+        if option is not None:
+            right = acl_line(evidence, f"--operation Describe {option} {each.key}")
+            message = "its coordinator is told only to users with the right to DESCRIBE it"
+            seen = (f"the broker says: {each.error}",)
+            remedy = Remedy(broker=(right,))
+            yield finding(Severity.WARNING, each.subject, message, seen, remedy=remedy)
+
+
+@check(
+    "BN701",
+    "The coordinator of a consumer group is not reached",
+    "The coordinators of {subjects} cannot be reached.",
+    needs=(Need.METADATA, Need.GROUPS, Need.OFFSETS_TOPIC),
+)
+def group_coordinator(evidence: Evidence) -> Iterator[Finding]:
+    """What: the coordinator of a consumer group is a node that this client does not reach.
+    Why: the coordinator is one node of the cluster, whichever its id is hashed to, so everything else may work.
+    Consumers find their group's coordinator and then cannot join: `Group coordinator … is unavailable or invalid`.
+    Remedy: that of the node, which is named with its own finding.
+    """
+    yield from _out_of_reach(evidence, "group")
+
+
+@check(
+    "BN702",
+    "The coordinator of a transactional id is not reached",
+    "The coordinators of {subjects} cannot be reached.",
+    needs=(Need.METADATA, Need.TRANSACTIONS, Need.TRANSACTIONS_TOPIC),
+)
+def transaction_coordinator(evidence: Evidence) -> Iterator[Finding]:
+    """What: the coordinator of a transactional id is a node that this client does not reach.
+    Why: the coordinator is one node of the cluster, whichever its id is hashed to, so everything else may work.
+    Producers cannot begin a transaction: `initTransactions` times out.
+    Remedy: that of the node, which is named with its own finding.
+    """
+    yield from _out_of_reach(evidence, "transaction")
+
+
+@check(
+    "BN703",
+    "There is no coordinator",
+    "No node coordinates {subjects}.",
+    needs=(Need.METADATA, Need.COORDINATORS),
+)
+def no_coordinator(evidence: Evidence) -> Iterator[Finding]:
+    """What: there is no coordinator for a group or a transactional id that was named, still so a second later.
+    Why: the partition that keeps its state has no leader, or its leader lacks the listener that the client came in on.
+    Remedy: bring the brokers up that hold `__consumer_offsets` or `__transaction_state`; define the listener on them.
+    """
+    for each in evidence.coordinators:
+        if each.error == "not-answered":
+            message = "nobody said who coordinates it: the connection ended, or the time, before the question"
+            remedy = Remedy(("ask again, with more time: `--timeout SECONDS`",))
+            yield finding(Severity.WARNING, each.subject, message, remedy=remedy)
+        elif each.error and each.error != "not-asked" and not each.error.endswith("_AUTHORIZATION_FAILED"):
+            remedy = Remedy(broker=(f"see that every partition of `{each.topic}` has a leader with this listener",))
+            seen = (f"the broker says: {each.error}",)
+            message = f"no node coordinates it; its state is in `{each.topic}`"
+            yield finding(Severity.ERROR, each.subject, message, seen, remedy=remedy)
+
+
+def _out_of_reach(evidence: Evidence, kind: str) -> Iterator[Finding]:
+    """A finding for each coordinator of a kind that this client cannot use."""
+    for each in evidence.coordinators:
+        if each.kind != kind or each.broker is None:
+            continue
+        path = next((path for path in evidence.paths if path.broker == each.broker), None)
+        failure = path_failure(path, evidence) if path is not None else None
+        if path is not None and (failure is None or failure.doubt):
+            continue
+        reason = "it is not among the brokers that are advertised" if path is None else _barred(evidence, path, failure)
+        message = f"its coordinator is node {each.broker.node_id} at {each.broker.endpoint}: {reason}"
+        remedy = Remedy(broker=(f"let clients reach node {each.broker.node_id} as they reach the others",))
+        yield finding(Severity.ERROR, each.subject, message, remedy=remedy, follows=(failure,))
+
+
+def _barred(evidence: Evidence, path: Path, failure: Failure | None) -> str:
+    if path.look is None:
+        return "nothing is dialled for it" if evidence.rules is None else "no rule of the address map names it"
+    identity = path.look.identity
+    if identity is not None and identity.node_id not in (None, path.broker.node_id):
+        return f"node {identity.node_id} answers there"
+    return unreachable(path.look) or (failure.words if failure is not None else "it does not let this client in")

@@ -1,0 +1,314 @@
+"""Brokers' files that a broker does not start with, or not as they are meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from brokernat.config.kafka_names import PROTOCOLS
+from brokernat.doctor.broker_files.listeners import BrokerListeners, Listener, all_listeners, serving
+from brokernat.doctor.broker_files.told import where
+from brokernat.doctor.checks.registry import Need, check, finding
+from brokernat.doctor.evidence import Evidence
+from brokernat.doctor.finding import Confidence, Finding, Remedy, Severity
+from brokernat.doctor.host_kinds import address
+
+_FORMS = {
+    "listener.security.protocol.map": f"`NAME:PROTOCOL`, with a protocol of {', '.join(PROTOCOLS)}",
+    "process.roles": "`broker`, `controller` or `broker,controller`",
+}
+_LISTENER = "`NAME://host:port`"
+
+
+@check(
+    "BN811",
+    "A broker's file has an entry that Kafka cannot read",
+    "Entries about listeners cannot be read, so the broker does not start: {subjects}.",
+    needs=(Need.FILES,),
+    explains=("BN814", "BN815", "BN819", "BN822", "BN823"),
+)
+def listener_unreadable(evidence: Evidence) -> Iterator[Finding]:
+    """What: a broker's file holds an entry about listeners that Kafka cannot read, or no listener at all.
+    Why: a listener is `NAME://host:port` (brackets around IPv6), a mapping is `NAME:PROTOCOL`. The broker does not
+    start.
+    Remedy: write the entry in that form.
+    """
+    for broker in all_listeners(evidence):
+        for each in broker.unreadable:
+            remedy = Remedy(broker=(f"in `{each.setting}` write {_FORMS.get(each.setting, _LISTENER)}",))
+            message = f"Kafka cannot read `{each.entry}` in `{each.setting}`"
+            yield finding(Severity.ERROR, broker.name, message, remedy=remedy)
+        for setting in ("listeners", "advertised.listeners"):
+            value = broker.settings.get(setting, "")
+            if value and not all(entry.strip() for entry in value.split(",")):
+                remedy = Remedy(broker=(f"take the comma out of `{setting}`",))
+                message = f"`{setting}` has a comma too many: Kafka 4.4 refuses to start"
+                yield finding(Severity.WARNING, broker.name, message, (value,), remedy=remedy)
+        if not broker.listeners and not broker.unreadable:
+            remedy = Remedy(broker=(f"in `listeners` write {_LISTENER}",))
+            yield finding(Severity.ERROR, broker.name, "`listeners` is set, and holds none", remedy=remedy)
+
+
+@check(
+    "BN812",
+    "A setting or a listener is given twice",
+    "Two listeners have one name, so the broker does not start: {subjects}.",
+    needs=(Need.FILES,),
+)
+def given_twice(evidence: Evidence) -> Iterator[Finding]:
+    """What: a broker's file gives one setting, or one listener's name, twice.
+    Why: of a setting that is given twice Java keeps the last one, without a word; what stands above it is not in force.
+    Two listeners of one name are refused at the broker's start.
+    Remedy: keep one of them.
+    """
+    for broker in all_listeners(evidence):
+        for setting in broker.settings:
+            values = [value for name, value in broker.file.settings if name == setting]
+            if len(values) > 1:
+                message = f"`{setting}` is given {len(values)} times, and the last one counts"
+                remedy = Remedy(broker=(f"keep one line of `{setting}`",))
+                yield finding(Severity.WARNING, broker.name, message, tuple(values), remedy=remedy)
+        for setting, listeners in (
+            ("listeners", broker.listeners),
+            ("advertised.listeners", broker.advertised_setting or ()),
+        ):
+            for name in dict.fromkeys(each.name for each in listeners):
+                found = tuple(str(each) for each in listeners if each.name == name)
+                if len(found) > 1:
+                    message = f"`{setting}` has {len(found)} listeners of the name {name}, which Kafka refuses"
+                    remedy = Remedy(broker=("give each listener a name of its own",))
+                    yield finding(Severity.ERROR, broker.name, message, found, remedy=remedy)
+
+
+@check(
+    "BN813",
+    "Two listeners are bound to one port",
+    "Two listeners are bound to one port, so the broker does not start with this file: {subjects}.",
+    needs=(Need.FILES,),
+)
+def port_twice(evidence: Evidence) -> Iterator[Finding]:
+    """What: two listeners of one broker are bound to one port.
+    Why: a connection says no name, so the port alone decides which listener a client has met. Kafka refuses to start,
+    also where the addresses differ; only one IPv4 and one IPv6 address may share a port, from Kafka 3.6 on (KIP-797).
+    Remedy: a port of its own for each listener.
+    """
+    for broker in all_listeners(evidence):
+        for port in dict.fromkeys(each.port for each in broker.listeners if each.port):
+            found = [each for each in broker.listeners if each.port == port]
+            # Two of one name are BN812.
+            if len(found) > 1 and len({each.name for each in found}) > 1:
+                both_families = _both_families(found)
+                message = f"{' and '.join(each.name for each in found)} are bound to one port, {port}"
+                message += ": Kafka before 3.6 refuses to start" if both_families else ": Kafka refuses to start"
+                yield finding(
+                    Severity.INFO if both_families else Severity.ERROR,
+                    broker.name,
+                    message,
+                    tuple(map(str, found)),
+                    remedy=Remedy(broker=(f"bind {' and '.join(each.name for each in found[1:])} to another port",)),
+                )
+
+
+def _both_families(listeners: Sequence[Listener]) -> bool:
+    versions = [place.version for each in listeners if (place := address(each.host)) is not None]
+    return len(listeners) == 2 and sorted(versions) == [4, 6]
+
+
+_PROTOCOL_MAP = "listener.security.protocol.map"
+
+
+@check(
+    "BN814",
+    "A listener has no security protocol",
+    "Listeners have no security protocol, so the broker does not start: {subjects}.",
+    needs=(Need.FILES,),
+)
+def no_protocol(evidence: Evidence) -> Iterator[Finding]:
+    """What: a listener's name has no security protocol.
+    Why: names that are no protocols themselves need an entry in `listener.security.protocol.map`; once the map is set,
+    all names do, PLAINTEXT too. The controllers' listener is PLAINTEXT by default only where no other protocol is in
+    use. Without a protocol the broker does not start.
+    Remedy: an entry `NAME:PROTOCOL` in the map.
+    """
+    for broker in all_listeners(evidence):
+        names = [each.name for each in (*broker.listeners, *(broker.advertised_setting or ()))]
+        # A mere broker does not bind the controllers' listener, and dials it.
+        names += [name.upper() for name in broker.controllers if broker.is_kraft]
+        missing = [name for name in dict.fromkeys(names) if name not in broker.protocols]
+        if missing:
+            given = broker.settings.get(_PROTOCOL_MAP)
+            seen = (f"{_PROTOCOL_MAP}={given}",) if given is not None else (f"{_PROTOCOL_MAP} is not set",)
+            remedy = Remedy(broker=(f"add {', '.join(f'{name}:PROTOCOL' for name in missing)} to `{_PROTOCOL_MAP}`",))
+            message = f"no security protocol is given for {', '.join(missing)}"
+            yield finding(Severity.ERROR, broker.name, message, seen, remedy=remedy)
+
+
+@check(
+    "BN815",
+    "A listener is advertised that does not exist",
+    "Listeners are advertised that are not bound, so the broker does not start: {subjects}.",
+    needs=(Need.FILES,),
+    explains=("BN822",),
+)
+def advertised_without_listener(evidence: Evidence) -> Iterator[Finding]:
+    """What: `advertised.listeners` has a name that `listeners` does not have.
+    Why: what is advertised belongs to a port that is bound, and the name joins them. The broker does not start.
+    Remedy: a listener of that name, or another name.
+    """
+    for broker in serving(evidence):
+        bound = {each.name for each in broker.listeners}
+        for each in broker.advertised:
+            if each.name not in bound:
+                remedy = Remedy(broker=(f"add {each.name}://:{each.port} to `listeners`, or take it out here",))
+                message = f"{each} is advertised, and no listener {each.name} is bound"
+                seen = (f"listeners: {', '.join(map(str, broker.listeners))}",)
+                yield finding(Severity.ERROR, broker.name, message, seen, remedy=remedy)
+
+
+@check(
+    "BN817",
+    "A broker advertises every address",
+    "Brokers advertise an address that nobody can dial: {subjects}.",
+    needs=(Need.FILES,),
+)
+def wildcard_advertised(evidence: Evidence) -> Iterator[Finding]:
+    """What: a broker advertises 0.0.0.0 or [::], by its own words or because `advertised.listeners` is missing.
+    Why: that means "every address of this machine" to who binds, and nothing to who dials. Kafka refuses to start with
+    0.0.0.0; it takes [::], and clients then dial themselves.
+    Remedy: advertise a name or an address that clients can dial; what is bound can stay.
+    """
+    for broker in serving(evidence):
+        for each in broker.advertised:
+            if where(each.host) == "nowhere":
+                default = "" if broker.advertised_setting else ", because `advertised.listeners` is not set"
+                remedy = Remedy(broker=(f"advertise {each.name}://HOST:{each.port} with a host that clients can dial",))
+                yield finding(Severity.ERROR, broker.name, f"advertises {each}{default}", remedy=remedy)
+
+
+_NAME, _PROTOCOL = "inter.broker.listener.name", "security.inter.broker.protocol"
+
+
+@check(
+    "BN819",
+    "The brokers' own listener is not advertised",
+    "The listener for brokers among themselves does not exist, so the broker does not start: {subjects}.",
+    needs=(Need.FILES,),
+)
+def inter_broker_listener(evidence: Evidence) -> Iterator[Finding]:
+    """What: the listener for brokers among themselves is not advertised, or is chosen twice.
+    Why: brokers find each other by what they advertise. Kafka takes the name of `inter.broker.listener.name`, or the
+    protocol of `security.inter.broker.protocol` as a name (PLAINTEXT unless set), never both; it must be advertised, or
+    the broker does not start.
+    Remedy: name a listener that is advertised.
+    """
+    for broker in serving(evidence):
+        told = list(dict.fromkeys(each.name for each in broker.advertised))
+        chosen = [name for name in (_NAME, _PROTOCOL) if name in broker.settings]
+        if len(chosen) == 2:
+            remedy = Remedy(broker=(f"keep `{_NAME}`, take `{_PROTOCOL}` out",))
+            message = f"`{_NAME}` and `{_PROTOCOL}` are both set, which Kafka refuses"
+            yield finding(Severity.ERROR, broker.name, message, remedy=remedy)
+        elif broker.inter_broker not in told:
+            because = f"`{chosen[0]}`" if chosen else f"`{_NAME}` is not set, which means PLAINTEXT"
+            message = f"the brokers' own listener {broker.inter_broker} is not advertised ({because})"
+            remedy = Remedy(broker=(f"set `{_NAME}` to one of: {', '.join(told)}",) if told else ())
+            yield finding(Severity.ERROR, broker.name, message, remedy=remedy)
+
+
+@check(
+    "BN820",
+    "Two files have one node id",
+    "Files of different nodes have one id: {subjects}.",
+    needs=(Need.FILES,),
+    explains=("BN821",),
+)
+def same_node_id(evidence: Evidence) -> Iterator[Finding]:
+    """What: two files have one node id.
+    Why: the id is what makes a broker or a controller itself. The second that starts is refused, or takes the first
+    one's place.
+    Remedy: an id of its own for each node; controllers and brokers share the numbers.
+    """
+    brokers = all_listeners(evidence)
+    for node_id in dict.fromkeys(each.node_id for each in brokers if each.node_id is not None):
+        files = [each.file.name for each in brokers if each.node_id == node_id]
+        if len(files) > 1:
+            remedy = Remedy(broker=("give each node a `node.id` (before KRaft: `broker.id`) of its own",))
+            message = f"{len(files)} files have this id"
+            yield finding(Severity.ERROR, f"node {node_id}", message, tuple(files), remedy=remedy)
+
+
+_NAMES = "controller.listener.names"
+
+
+@check(
+    "BN823",
+    "The controllers' listener is wrong",
+    "The quorum's listener is missing or in the wrong place, so the node does not start: {subjects}.",
+    needs=(Need.FILES,),
+    explains=("BN814", "BN816"),
+)
+def controller_listener(evidence: Evidence) -> Iterator[Finding]:
+    """What: the controllers' listener is missing, is bound where it must not be, or is advertised to brokers and
+    clients.
+    Why: in KRaft `controller.listener.names` says which listeners are the quorum's. Nodes with the controller role bind
+    them, mere brokers only dial them; a broker that breaks this does not start. The names are compared as written, not
+    in upper case.
+    Remedy: as the finding says.
+    """
+    for broker in all_listeners(evidence):
+        if broker.is_kraft:
+            yield from _kraft(broker)
+        elif broker.controllers:
+            message = f"`{_NAMES}` without `process.roles`: a broker of ZooKeeper's refuses it"
+            remedy = Remedy(broker=("set `process.roles`, or take it out (a migration to KRaft needs it)",))
+            yield finding(Severity.ERROR, broker.name, message, remedy=remedy, confidence=Confidence.LIKELY)
+
+
+def _kraft(broker: BrokerListeners) -> Iterator[Finding]:
+    bound = {each.name for each in broker.listeners}
+    absent = [name for name in broker.controllers if name not in bound]
+    present = [name for name in broker.controllers if name in bound]
+    others = [each.name for each in broker.of_clients()]
+    told = [str(each) for each in broker.advertised_setting or () if each.name in broker.controllers]
+    if not broker.controllers:
+        yield _error(broker, f"`{_NAMES}` is not set", f"set `{_NAMES}` to the name of the quorum's listener")
+    elif "controller" in broker.roles and absent:
+        fix = f"add {absent[0]}://:9093 to `listeners`; names stand in upper case there"
+        yield _error(broker, f"`{_NAMES}` has {', '.join(absent)}, which `listeners` does not bind", fix)
+    elif "controller" not in broker.roles and present:
+        fix = f"take {', '.join(present)} out of `listeners`: a mere broker dials controllers, and is none"
+        yield _error(broker, f"a node without the controller role binds {', '.join(present)}", fix)
+    elif not broker.serves_clients and others:
+        fix = f"take {', '.join(others)} out of `listeners`, or add the role `broker`"
+        yield _error(broker, f"a mere controller binds {', '.join(others)}", fix)
+    if told and broker.serves_clients:
+        message = f"{', '.join(told)} is advertised: Kafka 3.1 to 3.8 refuses that, later ones tell controllers only"
+        yield finding(Severity.INFO, broker.name, message)
+
+
+def _error(broker: BrokerListeners, message: str, fix: str) -> Finding:
+    return finding(Severity.ERROR, broker.name, message, remedy=Remedy(broker=(fix,)))
+
+
+_FORMER = ("host.name", "port", "advertised.host.name", "advertised.port")
+
+
+@check(
+    "BN829",
+    "A file has settings that Kafka no longer reads",
+    "Files have settings that Kafka no longer reads: {subjects}.",
+    needs=(Need.FILES,),
+)
+def former_settings(evidence: Evidence) -> Iterator[Finding]:
+    """What: a broker's file has `host.name`, `port`, `advertised.host.name` or `advertised.port`.
+    Why: Kafka 3.0 took these out. From then on they are not read, and the defaults hold without a word: the broker
+    binds every address on 9092 and advertises its machine's own name.
+    Remedy: `listeners` and `advertised.listeners`.
+    """
+    for broker in all_listeners(evidence):
+        found = [name for name in _FORMER if name in broker.settings]
+        if found:
+            listeners = ",".join(map(str, broker.listeners))
+            advertised = ",".join(map(str, broker.advertised_setting or ()))
+            lines = [f"listeners={listeners}", *([f"advertised.listeners={advertised}"] if advertised else [])]
+            message = f"{', '.join(found)}: not read from Kafka 3.0 on"
+            yield finding(Severity.WARNING, broker.name, message, remedy=Remedy(broker=tuple(lines)))

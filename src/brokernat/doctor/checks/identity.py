@@ -1,0 +1,176 @@
+"""Which node answers behind an endpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from brokernat.doctor.checks.failures import renumbered, same_listener
+from brokernat.doctor.checks.queries import acl_line, at, dialled_nodes, proven_line, sureness
+from brokernat.doctor.checks.registry import Need, check, finding
+from brokernat.doctor.evidence import Evidence, Look
+from brokernat.doctor.finding import Confidence, Finding, Remedy, Severity
+
+
+@check(
+    "BN601",
+    "Another node answers",
+    "Another node answers behind what is dialled for {subjects}.",
+    needs=(Need.METADATA,),
+    explains=("BN603", "BN611"),
+)
+def another_node(evidence: Evidence) -> Iterator[Finding]:
+    """What: the node behind the endpoint that is dialled says that it is another one than metadata means.
+    Why: two rules are exchanged, a forward leads to the wrong broker, a hosts file gives several names one address.
+    Clients loop on NOT_LEADER_OR_FOLLOWER; from 4.4 on they bootstrap again and again.
+    Remedy: exchange the targets.
+    """
+    if renumbered(evidence) is not None:
+        return
+    for probed in dialled_nodes(evidence):
+        path, identity = probed.path, probed.look.identity
+        # Where several nodes answer, none is wrong: BN602 says it.
+        if path is None or identity is None or identity.others or identity.node_id in (None, path.broker.node_id):
+            continue
+        right = next(
+            (
+                each.look.endpoint
+                for each in dialled_nodes(evidence)
+                if each.look.identity and each.look.identity.node_id == path.broker.node_id
+            ),
+            None,
+        )
+        lines = (f"{path.broker.endpoint} = {right}",) if right else proven_line(evidence, path)
+        message = f"node {identity.node_id} answers at {probed.look.endpoint}, node {path.broker.node_id} is expected"
+        seen = (f"method: {identity.method}", *((f"rule: {path.rule}",) if path.rule else ()))
+        remedy = Remedy(rules=lines, broker=("correct the forward to this node",))
+        yield at(probed, Severity.ERROR, message, seen, remedy=remedy, confidence=sureness(identity))
+
+
+@check(
+    "BN602",
+    "Several nodes answer behind one endpoint",
+    "A balancer or a name with several addresses stands at {subjects}: each connection may meet another broker.",
+    needs=(Need.METADATA,),
+    explains=("BN611",),
+)
+def balancer(evidence: Evidence) -> Iterator[Finding]:
+    """What: connections to one endpoint met different nodes.
+    Why: a balancer or a name with several addresses stands where one broker is meant. Fine to bootstrap, wrong for a
+    node.
+    Remedy: an endpoint for each broker.
+    """
+    for probed in dialled_nodes(evidence):
+        identity = probed.look.identity
+        if identity is not None and identity.others:
+            met = ", ".join(map(str, (identity.node_id, *identity.others)))
+            remedy = Remedy(("give each node an endpoint of its own in the map",), ("forward one port to one broker",))
+            yield at(
+                probed,
+                Severity.ERROR,
+                f"different nodes answer at {probed.look.endpoint}: {met}",
+                (f"its addresses: {', '.join(probed.look.addresses)}",) if len(probed.look.addresses) > 1 else (),
+                remedy=remedy,
+                confidence=sureness(identity),
+            )
+
+
+@check(
+    "BN603",
+    "The right node, on another listener",
+    "The address map leads to another listener of the brokers: {subjects}.",
+    needs=(Need.METADATA, Need.MAP),
+)
+def another_listener(evidence: Evidence) -> Iterator[Finding]:
+    """What: what is dialled for a node advertises other endpoints of the nodes than the bootstrap servers do.
+    Why: the rule leads to the right broker and the port of another listener. Metadata read there switches endpoints.
+    Remedy: the port of the same listener.
+    """
+    answering = [look for look in evidence.bootstraps if look.answers]
+    for probed in dialled_nodes(evidence):
+        told = tuple(f"{each.node_id} {each.endpoint}" for each in probed.look.brokers or ())
+        known = any(same_listener(probed.look, look) for look in answering)
+        if told and probed.path is not None and probed.path.rule and not known:
+            remedy = Remedy((f"let the rule `{probed.path.rule}` lead to the listener of the bootstrap servers",))
+            message = f"{probed.look.endpoint} advertises another set of brokers"
+            yield at(
+                probed,
+                Severity.ERROR,
+                message,
+                (f"it says: {', '.join(told)}",),
+                remedy=remedy,
+            )
+
+
+@check(
+    "BN604",
+    "Which node answers cannot be proven",
+    "Which node answers at {subjects} could not be proven.",
+    needs=(Need.METADATA, Need.MAP),
+)
+def not_provable(evidence: Evidence) -> Iterator[Finding]:
+    """What: the node is reached through a rule, and nothing told which one it is.
+    Why: brokers before 4.4 tell it only to whom may read their settings; and this user sees no topic that the node
+    leads (ListOffsets), nor does a certificate name this node alone.
+    Remedy: the right to DESCRIBE_CONFIGS on the cluster, for this check only.
+    """
+    for probed in dialled_nodes(evidence):
+        identity = probed.look.identity
+        if probed.path is not None and probed.path.rule and identity is not None and identity.node_id is None:
+            right = acl_line(evidence, "--operation DescribeConfigs --cluster")
+            remedy = Remedy(broker=(f"let this user ask a broker for its settings: {right}",))
+            message = "it answers, and which node it is cannot be proven"
+            seen = (f"asked for its settings, it says: {identity.detail.upper()}",) if identity.detail else ()
+            yield at(probed, Severity.WARNING, message, seen, remedy=remedy)
+
+
+_CHECKS_IDENTITY = 5
+
+
+@check(
+    "BN611",
+    "Clients from 4.4 on are refused",
+    "The brokers behind {subjects} refuse clients from 4.4 on, which name the node they mean.",
+    needs=(Need.METADATA,),
+)
+def identity_refused(evidence: Evidence) -> Iterator[Finding]:
+    """What: another node answers where a client thinks of this one, and the broker is new enough to tell: 4.4 and later
+    refuse a client that names another node or cluster (KIP-1242).
+    Why: clients from 4.4 on send both by default. They log `Rebootstrap requested by server due to cluster metadata
+    mismatch` and start over, again and again; older ones only loop on NOT_LEADER_OR_FOLLOWER.
+    Remedy: that of BN601 or BN612; `metadata.cluster.check.enable=false` in the client hides it.
+    """
+    for probed in dialled_nodes(evidence):
+        path, identity = probed.path, probed.look.identity
+        if path is None or identity is None or identity.node_id is None or not _was_asked(probed.look):
+            continue
+        # Asked for every id that is advertised, it said no to all where another method had to tell.
+        if identity.node_id != path.broker.node_id or identity.method != "apiversions":
+            remedy = Remedy(("correct what leads there; every client from 4.4 on is turned away",))
+            own = "" if identity.node_id == path.broker.node_id else f" as node {identity.node_id}"
+            message = f"what answers at {probed.look.endpoint}{own} refuses clients of 4.4 and later"
+            yield at(probed, Severity.ERROR, message, remedy=remedy)
+
+
+def _was_asked(look: Look) -> bool:
+    return look.newest("ApiVersions") >= _CHECKS_IDENTITY and bool(look.cluster_id)
+
+
+@check(
+    "BN612",
+    "A proxy renumbers the nodes",
+    "A proxy in front of {subjects} gives the nodes ids of its own.",
+    needs=(Need.METADATA,),
+)
+def nodes_renumbered(evidence: Evidence) -> Iterator[Finding]:
+    """What: every node that proved who it is calls itself by an id that nobody advertises, all of them by the same
+    number off.
+    Why: a proxy stands in between and gives nodes ids of its own.
+    Remedy: none while the proxy does it for every answer; from 4.4 on clients name the advertised id, and a broker
+    behind such a proxy refuses them (BN611).
+    """
+    offset = renumbered(evidence)
+    if offset is not None:
+        message = f"the nodes' own ids are their advertised ones {'+' if offset > 0 else '-'} {abs(offset)}"
+        subject = f"cluster {evidence.cluster}"
+        doubts = [probed.doubt for probed in dialled_nodes(evidence)]
+        yield finding(Severity.WARNING, subject, message, explains=doubts, confidence=Confidence.LIKELY)

@@ -1,0 +1,75 @@
+"""The login, by SASL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from brokernat.address import parse_rule
+from brokernat.doctor.checks.queries import at, probed_endpoints
+from brokernat.doctor.checks.registry import Need, check, finding
+from brokernat.doctor.evidence import Evidence
+from brokernat.doctor.finding import Confidence, Finding, Remedy, Severity
+from brokernat.doctor.host_kinds import address
+
+
+@check(
+    "BN404",
+    "The login fails",
+    "The login fails at {subjects}{reason}.",
+)
+def login(evidence: Evidence) -> Iterator[Finding]:
+    """What: the broker does not offer the client's mechanism, refuses user name and password, or hangs up during the
+    login.
+    Why: another listener, a wrong password, an unknown user. The broker's own words are quoted; ours never hold a
+    secret.
+    Remedy: a mechanism that is offered, or the right credentials.
+    """
+    for probed in probed_endpoints(evidence):
+        look, sasl = probed.look, probed.look.sasl
+        hung_up = look.speaks == "kafka" and look.brokers is None and not look.slow
+        if hung_up and sasl is None and look.tls_done and look.complete:
+            remedy = Remedy(("give the client a login: `security.protocol`, `sasl.mechanism`, user name and password",))
+            message = "it is Kafka and hangs up on a client that does not log in"
+            yield at(probed, Severity.ERROR, message, remedy=remedy, confidence=Confidence.LIKELY)
+        if sasl is None or sasl.outcome == "ok":
+            continue
+        if sasl.outcome == "not-tried":
+            yield at(probed, Severity.WARNING, sasl.detail)
+        elif sasl.outcome == "mechanism-not-offered":
+            offered = ", ".join(sasl.offered) or "none"
+            remedy = Remedy((f"set `sasl.mechanism` to one that is offered: {offered}",))
+            message = f"the mechanism {evidence.mechanism} is not offered"
+            yield at(probed, Severity.ERROR, message, (f"offered: {offered}",), remedy=remedy)
+        else:
+            given = "the token" if evidence.mechanism == "OAUTHBEARER" else "user name or password"
+            refused = f"{given} {'is' if given == 'the token' else 'are'} refused"
+            what = refused if sasl.outcome == "rejected" else "the broker hangs up during the login"
+            remedy = Remedy(
+                (f"check {given.replace(' or ', ' and ')} for {evidence.mechanism}",),
+                ("see that the user exists for this mechanism",),
+            )
+            yield at(probed, Severity.ERROR, what, (f"the broker says: {sasl.detail}",), remedy=remedy)
+
+
+@check(
+    "BN406",
+    "Kerberos is asked for an address",
+    "Kerberos knows brokers by name, and the address map is for addresses: {subjects}.",
+    needs=(Need.MAP,),
+)
+def kerberos_host(evidence: Evidence) -> Iterator[Finding]:
+    """What: the client logs in with Kerberos, and the address map has rules for brokers that are advertised as
+    addresses.
+    Why: without a map Java looks the address up backwards and asks for a ticket of that name. Behind the map the
+    address itself is kept as the name, and there is no ticket for `kafka/192.168.1.23`.
+    Remedy: let the brokers advertise names, which the map keeps for Kerberos as they are.
+    """
+    # The doctor does not log in with Kerberos, so what the brokers advertise is known by the map alone.
+    if evidence.mechanism != "GSSAPI":
+        return
+    for rule in evidence.rules or ():
+        host = str(parse_rule(rule).pattern.hosts).strip("[]").partition("/")[0]
+        if address(host) is not None:
+            remedy = Remedy(broker=("advertise the nodes by their names, those in their Kerberos principals",))
+            message = f"clients will ask Kerberos for a ticket of an address, as `kafka/{host}`"
+            yield finding(Severity.WARNING, f"rule {rule}", message, remedy=remedy, confidence=Confidence.LIKELY)

@@ -1,0 +1,102 @@
+"""The address map: rules that are missing, unused, reversed, or in each other's way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from brokernat.doctor.checks.queries import at, hidden_rules, map_doubts, place_of, places, proven_line, proven_lines
+from brokernat.doctor.checks.registry import Need, check, finding
+from brokernat.doctor.evidence import Evidence
+from brokernat.doctor.finding import Finding, Remedy, Severity
+from brokernat.doctor.host_kinds import dialable
+
+
+@check(
+    "BN605",
+    "An advertised endpoint has no rule",
+    "The address map has no rule for {subjects}, and refuses what it has no rule for.",
+    needs=(Need.METADATA, Need.MAP),
+)
+def rule_missing(evidence: Evidence) -> Iterator[Finding]:
+    """What: the map says `unmapped: fail`, and no rule names an endpoint that is advertised.
+    Why: a broker is new, or has another address or port than the map says.
+    Remedy: the rule; or `unmapped: pass` where the endpoint can be dialled as it is.
+    """
+    for path in evidence.paths:
+        if path.look is None and dialable(path.broker.host, path.broker.port):
+            remedy = Remedy(rules=proven_line(evidence, path))
+            message = "no rule of the address map names it, so clients refuse to dial it"
+            yield at(place_of(path, evidence), Severity.ERROR, message, remedy=remedy)
+
+
+@check(
+    "BN606",
+    "A rule is never used",
+    "{subjects} is never used.",
+    needs=(Need.METADATA, Need.MAP),
+)
+def rule_unused(evidence: Evidence) -> Iterator[Finding]:
+    """What: no endpoint that is advertised now is matched by the rule, and no bootstrap server.
+    Why: the broker was removed or has another address; or the rule has a typing error.
+    Remedy: remove or correct it.
+    """
+    used = {path.rule for path in evidence.paths}
+    if used.isdisjoint(evidence.rules or ()):
+        # BN609 says it of the whole map.
+        return
+    used |= {look.rule for look in evidence.bootstraps}
+    hidden = hidden_rules(evidence)
+    missing = set(evidence.replicas or ()) - {path.broker.node_id for path in evidence.paths}
+    # A rule for a broker that is down is not to be removed.
+    unless = f", unless it is for node {', '.join(map(str, sorted(missing)))}, which is missing" if missing else ""
+    for rule in evidence.rules or ():
+        if rule not in used and rule not in hidden:
+            remedy = Remedy((f"remove or correct `{rule}`{unless}",))
+            yield finding(Severity.WARNING, f"rule {rule}", "no advertised endpoint is matched by it", remedy=remedy)
+
+
+@check(
+    "BN607",
+    "Rules of the map do not fit together",
+    "The address map contradicts itself: {subjects}.",
+    needs=(Need.MAP,),
+)
+def rules_in_conflict(evidence: Evidence) -> Iterator[Finding]:
+    """What: rules of the address map cannot all be meant: an earlier one hides another, two of them contradict each
+    other or share a target, or a target is itself advertised.
+    Why: the map grew by hand. Order decides and the first match wins; a translated endpoint is not translated again.
+    Remedy: what is said with each; `brokernat map check` says it without a network.
+    """
+    for rule, each in map_doubts(evidence):
+        # The first match wins, and may be right: where it is not, what it leads to is an error of its own.
+        remedy = Remedy((each.hint,))
+        yield finding(Severity.WARNING, f"rule {rule}", each.message, (each.code,), remedy=remedy)
+
+
+_SHOWN = 3
+
+
+@check(
+    "BN609",
+    "The map is for other endpoints",
+    "The address map names none of the endpoints that {subjects} advertises now.",
+    needs=(Need.METADATA, Need.MAP),
+    explains=("BN605",),
+)
+def map_of_another_time(evidence: Evidence) -> Iterator[Finding]:
+    """What: no rule of the address map names any endpoint that is advertised now, or a bootstrap server.
+    Why: the map was written for another cluster or another listener, or the brokers have moved since.
+    Remedy: write the map anew, from what is advertised now.
+    """
+    used = any(path.rule for path in evidence.paths) or any(look.rule for look in evidence.bootstraps)
+    if not evidence.rules or not evidence.paths or used:
+        return
+    advertised = ", ".join(path.broker.endpoint for path in evidence.paths[:_SHOWN])
+    more = f" and {len(evidence.paths) - _SHOWN} more" if len(evidence.paths) > _SHOWN else ""
+    severity = Severity.ERROR if evidence.unmapped == "fail" else Severity.WARNING
+    message = "no rule names an endpoint that is advertised"
+    seen = (f"advertised: {advertised}{more}", f"first rule: {evidence.rules[0]}")
+    remedy = Remedy(("write the map anew: `brokernat discover` finds it",), rules=proven_lines(evidence))
+    subject = f"cluster {evidence.cluster}"
+    unmapped = [each.failure for each in places(evidence) if each.failure is not None and each.failure.stage == "rule"]
+    yield finding(severity, subject, message, seen, remedy=remedy, explains=unmapped)

@@ -1,0 +1,159 @@
+"""Names: what the resolver of this machine makes of them, and what decides it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from brokernat.doctor.checks.queries import (
+    ProbedEndpoint,
+    at,
+    bootstrap_servers,
+    dialled_nodes,
+    nearly_in,
+    probed_endpoints,
+    proven_line,
+)
+from brokernat.doctor.checks.registry import Need, check, finding
+from brokernat.doctor.evidence import Evidence, Path
+from brokernat.doctor.finding import Confidence, Failure, Finding, Remedy, Severity
+from brokernat.doctor.host_kinds import is_loopback
+
+
+@check(
+    "BN102",
+    "A bootstrap server's name does not resolve",
+    "The name of {subjects} does not resolve on this machine.",
+    explains=("BN305",),
+)
+def bootstrap_name(evidence: Evidence) -> Iterator[Finding]:
+    """What: the resolver of this machine knows no address for the host of a bootstrap server.
+    Why: a typing error, a name of another network, or a missing search domain. Clients drop such an entry: where
+    another server answers, if only to refuse the login, they go on with that one, so this is a warning.
+    Remedy: correct the name, or use an address.
+    """
+    severity = Severity.WARNING if nearly_in(evidence) else Severity.ERROR
+    for probed in bootstrap_servers(evidence):
+        look = probed.look
+        if look.dns_error:
+            remedy = Remedy(
+                client=("correct the name in `bootstrap_servers`, or write an address that is reached from here",)
+            )
+            message = "the name does not resolve on this machine"
+            yield at(probed, severity, message, (look.dns_error,), remedy=remedy)
+
+
+@check(
+    "BN106",
+    "A bootstrap server's canonical name is another",
+    "The name server calls {subjects} something else.",
+)
+def canonical_names(evidence: Evidence) -> Iterator[Finding]:
+    """What: `client.dns.lookup` asks for canonical names, and the name server has another name for a bootstrap server's
+    address. From then on clients call the server so: for TLS, for Kerberos, and for the address map.
+    Why: the reverse entry is a gateway's, a cloud provider's, or missing. Where the name does not lead back to the
+    address, Java takes the address itself for the name.
+    Remedy: `client.dns.lookup: use_all_dns_ips`, Kafka's default; or a right reverse entry.
+    """
+    for look in evidence.bootstraps:
+        others = [name for name in look.canonical if name.rstrip(".").lower() != look.name.rstrip(".").lower()]
+        if others:
+            remedy = Remedy(
+                ("set `client.dns.lookup: use_all_dns_ips`",), ("correct the reverse entries of the name server",)
+            )
+            message = f"clients take it for {', '.join(dict.fromkeys(others))}"
+            seen = (f"client.dns.lookup: {evidence.dns_lookup}", f"addresses: {', '.join(look.addresses)}")
+            yield finding(Severity.WARNING, f"bootstrap {look.endpoint}", message, seen, remedy=remedy)
+
+
+@check(
+    "BN301",
+    "An advertised name does not resolve",
+    "The bootstrap servers answer, and tell clients to dial names that do not resolve: {subjects}.",
+    needs=(Need.METADATA,),
+)
+def advertised_name(evidence: Evidence) -> Iterator[Finding]:
+    """What: metadata names a host that the resolver of this machine does not know, and no rule leads elsewhere.
+    Why: the broker advertises a name of its own network. Clients log `UnknownHostException` or `Host resolution
+    failure`.
+    Remedy: a rule of the address map; or a listener that advertises a name for this side.
+    """
+    for probed in dialled_nodes(evidence):
+        path = probed.path
+        if path is not None and path.rule is None and probed.look.dns_error:
+            remedy = Remedy(
+                rules=proven_line(evidence, path),
+                broker=("add a listener that advertises a name which resolves for clients",),
+            )
+            message = "the advertised name does not resolve on this machine"
+            yield at(probed, Severity.ERROR, message, (probed.look.dns_error,), remedy=remedy)
+
+
+@check(
+    "BN303",
+    "Some addresses of a name take no connection",
+    "Some addresses of {subjects} take no connection.",
+)
+def some_addresses_fail(evidence: Evidence) -> Iterator[Finding]:
+    """What: a name has several addresses (A, AAAA) and not all take a connection.
+    Why: IPv6 without a route, or an old record. Clients try them in the order of the resolver, so it fails now and
+    then. `localhost` is left out: it has both kinds of address everywhere, and refuses at once on the wrong one.
+    Remedy: correct the records.
+    """
+    for probed in probed_endpoints(evidence):
+        failed = [f"{each.address}: {each.outcome}" for each in probed.look.attempts if each.outcome != "connected"]
+        if probed.look.connected and failed and not all(is_loopback(each) for each in probed.look.addresses):
+            remedy = Remedy(client=("remove the addresses that do not work from DNS or from the hosts file",))
+            message = "some addresses of the name take no connection"
+            yield at(probed, Severity.WARNING, message, tuple(failed), remedy=remedy, explains=False)
+
+
+@check(
+    "BN306",
+    "A hosts file entry decides this name",
+    "A line of this machine's hosts file leads to the wrong place for {subjects}{reason}.",
+    explains=("BN103", "BN302", "BN305", "BN104", "BN501", "BN601", "BN602", "BN603", "BN611"),
+)
+def hosts_entry(evidence: Evidence) -> Iterator[Finding]:
+    """What: a line of this machine's hosts file decides where a name leads. Where the way ends there, it is an error.
+    Why: it stands above the name server, on this machine only. It is not there in containers and on other hosts, it
+    does not follow when the broker moves, two clusters with the same names cannot both be meant, and nobody sees it in
+    the client's configuration.
+    Remedy: a rule of the address map, which belongs to one client and is checked; or a name server that says the same
+    for all.
+    """
+    for probed in probed_endpoints(evidence):
+        line, failure = probed.look.hosts_entry, probed.failure
+        if line is None:
+            continue
+        seen = (f"/etc/hosts: {line}",)
+        remedy = _instead_of_a_line(evidence, probed.path, line)
+        if failure is None or not _leads_astray(failure, probed, evidence):
+            message = "a line of this machine's hosts file decides where the name leads"
+            yield at(probed, Severity.INFO, message, seen, remedy=remedy, explains=False)
+            continue
+        sure = failure.stage in _ANOTHER
+        severity = Severity.WARNING if probed.path is None and nearly_in(evidence) else Severity.ERROR
+        message = f"the line `{line}` leads there: {failure.words}"
+        confidence = Confidence.PROVEN if sure else Confidence.LIKELY
+        yield at(probed, severity, message, seen, remedy=remedy, confidence=confidence)
+
+
+_ANOTHER = ("identity", "cluster")
+
+
+def _leads_astray(failure: Failure, probed: ProbedEndpoint, evidence: Evidence) -> bool:
+    """Whether the line's address is where the way ends; not where other endpoints of the same address answer."""
+    if failure.doubt or failure.stage not in (*_ANOTHER, "connect", "versions"):
+        return False
+    others = (each.look for each in probed_endpoints(evidence) if each.look.endpoint != probed.look.endpoint)
+    shared = any(each.answers and set(each.addresses) & set(probed.look.addresses) for each in others)
+    return failure.stage in _ANOTHER or not shared
+
+
+def _instead_of_a_line(evidence: Evidence, path: Path | None, line: str) -> Remedy:
+    broker = ("advertise a name that the clients' name server knows",)
+    if path is None:
+        return Remedy(
+            (f"correct or remove the line `{line}` of /etc/hosts, or give an address as bootstrap server",), broker
+        )
+    return Remedy((f"correct or remove the line `{line}` of /etc/hosts",), broker, proven_line(evidence, path))

@@ -1,0 +1,120 @@
+"""Connections: endpoints that take none, and where the way to them ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from brokernat.doctor.checks.queries import (
+    at,
+    bootstrap_servers,
+    dialled_nodes,
+    nearly_in,
+    node,
+    proven_line,
+    unreachable,
+)
+from brokernat.doctor.checks.registry import Need, check, finding
+from brokernat.doctor.evidence import Evidence
+from brokernat.doctor.finding import Finding, Remedy, Severity
+
+
+@check(
+    "BN101",
+    "A bootstrap server is given twice",
+    "{subjects} is given more than once.",
+)
+def doubtful_bootstrap(evidence: Evidence) -> Iterator[Finding]:
+    """What: the list of bootstrap servers holds one endpoint more than once.
+    Why: usually one of them was meant to be another broker, and a client has fewer ways in than it seems.
+    Remedy: write each once.
+    """
+    endpoints = [look.endpoint for look in evidence.bootstraps]
+    for endpoint in dict.fromkeys(endpoints):
+        if endpoints.count(endpoint) > 1:
+            remedy = Remedy(client=("write each bootstrap server once",))
+            message = f"the endpoint is given {endpoints.count(endpoint)} times"
+            yield finding(Severity.WARNING, f"bootstrap {endpoint}", message, remedy=remedy)
+
+
+@check(
+    "BN103",
+    "A bootstrap server takes no connection",
+    "{subjects} cannot be reached from here{reason}.",
+    explains=("BN302", "BN305"),
+)
+def bootstrap_unreachable(evidence: Evidence) -> Iterator[Finding]:
+    """What: no address of a bootstrap server takes a TCP connection. Refused: the host is there and nothing listens at
+    the port. No answer: a firewall drops the packets, or there is no such host. No route: this machine knows no way.
+    Why: a wrong port, a broker or gateway that is down, a firewall. Where another server answers, if only to refuse the
+    login, clients go on with that one, so this is a warning.
+    Remedy: correct the endpoint, start what should listen there, or have the port opened.
+    """
+    severity = Severity.WARNING if nearly_in(evidence) else Severity.ERROR
+    for probed in bootstrap_servers(evidence):
+        reason = unreachable(probed.look)
+        if reason and not probed.look.dns_error:
+            remedy = Remedy(
+                client=("correct the endpoint in `bootstrap_servers`, or have the port opened from here",),
+                broker=("see that the broker or the gateway runs and listens at this port",),
+            )
+            yield at(probed, severity, reason, remedy=remedy)
+
+
+@check(
+    "BN302",
+    "An advertised endpoint takes no connection",
+    "The bootstrap servers answer, and tell clients to dial endpoints that cannot be reached from here: {subjects}.",
+    needs=(Need.METADATA,),
+)
+def advertised_unreachable(evidence: Evidence) -> Iterator[Finding]:
+    """What: metadata names an endpoint that takes no TCP connection from here, and no rule leads elsewhere.
+    Why: the broker advertises what it is called inside (NAT, gateway, container, `localhost`). Clients bootstrap, then
+    log `Connection to node 2 could not be established. Broker may not be available.`
+    Remedy: a rule of the address map; or a listener that advertises what this side can dial.
+    """
+    for probed in dialled_nodes(evidence):
+        path, reason = probed.path, unreachable(probed.look)
+        if path is not None and path.rule is None and reason and not probed.look.dns_error:
+            remedy = Remedy(
+                rules=proven_line(evidence, path),
+                broker=("add a listener that advertises an endpoint which is reached from here",),
+            )
+            yield at(probed, Severity.ERROR, reason, remedy=remedy)
+
+
+@check(
+    "BN304",
+    "A node is reached only because of the map",
+    "{subjects} are reached only through the address map.",
+    needs=(Need.METADATA, Need.MAP),
+)
+def reached_by_map(evidence: Evidence) -> Iterator[Finding]:
+    """What: the advertised endpoint takes no connection from here, and the endpoint of the rule does.
+    Why: this is what the map is for. A client without it will fail.
+    Remedy: none is needed; every client of this cluster needs the map.
+    """
+    for path in evidence.paths:
+        if path.rule and path.direct and path.look and path.look.answers and unreachable(path.direct):
+            seen = (f"advertised: {unreachable(path.direct)}", f"rule: {path.rule}")
+            yield finding(Severity.INFO, node(path), "reached through the address map only", seen)
+
+
+@check(
+    "BN305",
+    "A node is not reached even with the map",
+    "The address map leads to endpoints that cannot be reached: {subjects}.",
+    needs=(Need.METADATA, Need.MAP),
+)
+def unreachable_with_map(evidence: Evidence) -> Iterator[Finding]:
+    """What: a rule names the advertised endpoint, and what it leads to does not resolve or takes no connection.
+    Why: a wrong host or port in the rule, a forward that is missing at the gateway, a broker that is down.
+    Remedy: correct the rule, or the forward.
+    """
+    for probed in dialled_nodes(evidence):
+        path, reason = probed.path, unreachable(probed.look)
+        if path is not None and path.rule and reason:
+            remedy = Remedy(
+                (f"correct the rule `{path.rule}`",), ("see that the forward to this node is there and the node runs",)
+            )
+            message = f"the rule leads to {probed.look.endpoint}: {reason}"
+            yield at(probed, Severity.ERROR, message, (f"rule: {path.rule}",), remedy=remedy)

@@ -1,0 +1,137 @@
+"""What a check is: a function from evidence to findings, with the code and the title that it is registered under.
+
+Its docstring has three paragraphs, `What:`, `Why:` and `Remedy:`. Pages, reports and `brokernat explain CODE` are made
+of them. A check opens nothing, and knows other checks by their codes only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from brokernat.doctor.evidence import Evidence
+from brokernat.doctor.finding import Confidence, Failure, Finding, Remedy, Severity
+
+_PARAGRAPH = re.compile(r"^\s*(What|Why|Remedy): ", re.MULTILINE)
+
+
+class Need(StrEnum):
+    """What must be in the evidence; the value ends the sentence `skipped: …`."""
+
+    NETWORK = "no bootstrap server was given"
+    FILES = "no broker file was given"
+    METADATA = "no bootstrap server let this client read the cluster's brokers"
+    MAP = "there is no address map"
+    PARTITIONS = "the cluster's partitions could not be read"
+    COORDINATORS = "no coordinator was asked for (`--group`, `--transactional-id`)"
+    GROUPS = "no group was named (`--group`)"
+    OFFSETS_TOPIC = (
+        "this user sees no `__consumer_offsets`, no node that answers coordinates a group of this user's, and Kafka "
+        "creates the topic for whoever asks for a coordinator"
+    )
+    TRANSACTIONS = "no transactional id was named (`--transactional-id`)"
+    TRANSACTIONS_TOPIC = (
+        "this user sees no `__transaction_state`, no node that answers coordinates the id, and Kafka creates the topic "
+        "for whoever asks for a coordinator"
+    )
+    EXECUTORS = "no Spark was asked (`--on-executors`)"
+
+
+UNASKED = {
+    Need.COORDINATORS.value: ("--group", "--transactional-id"),
+    Need.GROUPS.value: ("--group",),
+    Need.TRANSACTIONS.value: ("--transactional-id",),
+    Need.EXECUTORS.value: ("--on-executors",),
+    Need.FILES.value: ("--server-properties",),
+}
+"""Reasons that are nobody's fault, with the options that ask: a report prints them in one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check. `cause` is the sentence of the report when this is a root cause.
+
+    In it `{subjects}` are those concerned, and `{reason}` is the message behind a colon, where all have the same.
+    `explains` are the codes of more general findings: where one of these is about the same failures, or about no
+    failure, it follows from this one. A `residual` check stands for failures that no other finding explains.
+    """
+
+    code: str
+    title: str
+    cause: str
+    find: Callable[[Evidence], Iterator[Finding]]
+    what: str
+    why: str
+    remedy: str
+    explains: frozenset[str] = frozenset()
+    needs: tuple[Need, ...] = ()
+    residual: bool = False
+
+    def findings(self, evidence: Evidence) -> Iterator[Finding]:
+        """What the check finds, under its code."""
+        return (replace(each, code=self.code) for each in self.find(evidence))
+
+
+REGISTERED: dict[str, Check] = {}
+"""Code to check. It is whole once `brokernat.doctor.checks` is imported."""
+
+
+def check(
+    code: str,
+    title: str,
+    cause: str,
+    *,
+    explains: Sequence[str] = (),
+    needs: Sequence[Need] = (),
+    residual: bool = False,
+) -> Callable[[Callable[[Evidence], Iterator[Finding]]], Callable[[Evidence], Iterator[Finding]]]:
+    """Registers the function below as the check of a code."""
+
+    def register(find: Callable[[Evidence], Iterator[Finding]]) -> Callable[[Evidence], Iterator[Finding]]:
+        _, *parts = _PARAGRAPH.split(find.__doc__ or "")
+        text = {name: " ".join(paragraph.split()) for name, paragraph in zip(parts[::2], parts[1::2], strict=True)}
+        if code in REGISTERED:
+            raise ValueError(f"two checks have the code {code}")
+        REGISTERED[code] = Check(
+            code,
+            title,
+            cause,
+            find,
+            text["What"],
+            text["Why"],
+            text["Remedy"],
+            frozenset(explains),
+            tuple(needs),
+            residual,
+        )
+        return find
+
+    return register
+
+
+def finding(
+    severity: Severity,
+    subject: str,
+    message: str,
+    evidence: Sequence[str] = (),
+    *,
+    remedy: Remedy = Remedy(),  # noqa: B008 - frozen
+    explains: Sequence[Failure | None] = (),
+    follows: Sequence[Failure | None] = (),
+    confidence: Confidence = Confidence.PROVEN,
+) -> Finding:
+    """A finding of the check that yields it, which adds its code."""
+    return Finding(
+        "",
+        severity,
+        subject,
+        message,
+        tuple(evidence),
+        (),
+        remedy,
+        confidence,
+        tuple(each for each in explains if each is not None),
+        tuple(each for each in follows if each is not None),
+    )

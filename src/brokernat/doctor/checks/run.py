@@ -1,0 +1,49 @@
+"""The run itself: what was not probed to its end, and what no other check explains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from brokernat.doctor.checks.queries import at, places, probed_endpoints
+from brokernat.doctor.checks.registry import check, finding
+from brokernat.doctor.evidence import Evidence
+from brokernat.doctor.finding import Finding, Remedy, Severity
+
+
+@check(
+    "BN004",
+    "The time ran out",
+    "The time was over before everything had been looked at.",
+)
+def time_ran_out(evidence: Evidence) -> Iterator[Finding]:
+    """What: looks that `--timeout` cut short; what is missing in them is unknown, not wrong.
+    Why: addresses that swallow packets cost time, and there were many of them.
+    Remedy: more time.
+    """
+    for probed in probed_endpoints(evidence):
+        if not probed.look.complete:
+            remedy = Remedy(client=("give the doctor more time: `--timeout SECONDS`",))
+            message = "the time ran out before all was seen"
+            yield finding(Severity.WARNING, probed.subject, message, remedy=remedy, explains=(probed.doubt,))
+
+
+@check(
+    "BN005",
+    "A failure that no check explains",
+    "Clients fail at {subjects}, and nothing that was seen explains it{reason}.",
+    residual=True,
+)
+def unexplained(evidence: Evidence) -> Iterator[Finding]:
+    """What: a stage of a client's way fails or is in doubt, and no other check has a reason for it.
+    Why: nobody has described this fault yet.
+    Remedy: read the evidence beside it; `--save FILE` keeps all of it for a report of a missing check.
+    """
+    for place in places(evidence):
+        failure = place.failure
+        if failure is None:
+            continue
+        severity = Severity.WARNING if failure.doubt else Severity.ERROR
+        message = f"{failure.stage} at {failure.endpoint}: {failure.words}"
+        seen = (failure.detail,) if failure.detail else ()
+        remedy = Remedy(("keep the evidence with `--save FILE`, and report it",))
+        yield at(place, severity, message, seen, remedy=remedy)

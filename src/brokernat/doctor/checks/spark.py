@@ -1,0 +1,99 @@
+"""The JVMs of a Spark application."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from brokernat.doctor.checks.queries import reached_from_here
+from brokernat.doctor.checks.registry import Need, check, finding
+from brokernat.doctor.evidence import Evidence
+from brokernat.doctor.finding import Finding, Remedy, Severity
+
+
+@check(
+    "BN613",
+    "An executor does not reach what the driver reaches",
+    "The driver reaches nodes that executors cannot reach: {subjects}.",
+    needs=(Need.EXECUTORS,),
+)
+def executor_way(evidence: Evidence) -> Iterator[Finding]:
+    """What: an executor of Spark does not reach a node that the driver reaches.
+    Why: the way from its host is another one: a route or a firewall rule that only the driver's host has, a name that
+    resolves there to something else.
+    Remedy: open the way from that host to the endpoint that is dialled; every executor needs every node.
+    """
+    here = reached_from_here(evidence)
+    for executor in evidence.executors:
+        if executor.is_driver or not here:
+            continue
+        barred = [node for node in executor.nodes if not node.reached and node.node_id in here]
+        if barred:
+            ends = [node.dialled or node.advertised for node in barred]
+            names = ", ".join(f"node {node.node_id}" for node in barred)
+            seen = tuple(
+                f"node {node.node_id} at {end}: {node.outcome}" + (f": {node.detail}" if node.detail else "")
+                for node, end in zip(barred, ends, strict=True)
+            )
+            remedy = Remedy((f"let {executor.host} dial {', '.join(dict.fromkeys(ends))}",))
+            message = f"does not reach {names}, which the driver reaches"
+            yield finding(Severity.ERROR, executor.name, message, seen, remedy=remedy)
+        elif executor.outcome == "failed":
+            remedy = Remedy((f"look at what Kafka's client needs on {executor.host}: files, names, a Java",))
+            message = "its Kafka client failed before it reached any node"
+            yield finding(Severity.ERROR, executor.name, message, (executor.detail,), remedy=remedy)
+
+
+_WITHOUT_MAP = {
+    "no-agent": (
+        "no agent runs there, so nothing applies the map",
+        "take -XX:+DisableAttachMechanism out of the JVM's options, or put the agent on every host "
+        "(`brokernat agent --copy-to DIR`) and name it with `--agent-path`",
+    ),
+    "other-map": (
+        "it holds another map or another agent",
+        "start the application anew, so that all of its JVMs have one map and one agent",
+    ),
+}
+
+
+@check(
+    "BN614",
+    "An executor is without the map",
+    "The address map is not in force everywhere in the Spark application: {subjects}.",
+    needs=(Need.EXECUTORS,),
+)
+def executor_map(evidence: Evidence) -> Iterator[Finding]:
+    """What: a JVM of the Spark application has no agent, or another map than this one.
+    Why: the session was not started with the map, the JVM lets no agent in, or the map has changed since the start.
+    Remedy: start the application anew with this map; give `--agent-path` where a JVM lets no agent attach.
+    """
+    for executor in evidence.executors:
+        if executor.outcome in _WITHOUT_MAP:
+            message, advice = _WITHOUT_MAP[executor.outcome]
+            yield finding(Severity.ERROR, executor.name, message, (executor.detail,), remedy=Remedy((advice,)))
+
+
+_SILENT = {
+    "silent": ("did not answer in time", "read its log; `--proof-timeout` gives it more time"),
+    "not-registered": (
+        "did not register in time",
+        "see at the master whether cores and memory are free, and in the worker's log whether it starts",
+    ),
+}
+
+
+@check(
+    "BN615",
+    "An executor did not answer",
+    "Nothing is known of the way from {subjects}: no answer.",
+    needs=(Need.EXECUTORS,),
+)
+def executor_silent(evidence: Evidence) -> Iterator[Finding]:
+    """What: an executor of Spark did not answer in time, or one that was expected never registered.
+    Why: it is busy or stuck in its start, or the cluster has no free cores or memory for it. Silence is no proof.
+    Remedy: read its log and the application's page at the master; give the cluster room, or the proof more time.
+    """
+    for executor in dict.fromkeys(evidence.executors):
+        if executor.outcome in _SILENT:
+            message, advice = _SILENT[executor.outcome]
+            yield finding(Severity.ERROR, executor.name, message, remedy=Remedy((advice,)))

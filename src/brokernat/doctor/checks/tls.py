@@ -1,0 +1,273 @@
+"""TLS: protocols, certificates and the handshake."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from brokernat.doctor.checks.queries import ProbedEndpoint, at, probed_endpoints
+from brokernat.doctor.checks.registry import check
+from brokernat.doctor.evidence import Client, Evidence, Presented, TlsSeen
+from brokernat.doctor.finding import Finding, Remedy, Severity
+from brokernat.doctor.host_kinds import address, dialable
+
+_OTHER = {
+    "PLAINTEXT": "SSL` or `SASL_SSL",
+    "SSL": "PLAINTEXT",
+    "SASL_PLAINTEXT": "SASL_SSL",
+    "SASL_SSL": "SASL_PLAINTEXT",
+}
+
+
+@check(
+    "BN401",
+    "One side speaks TLS, the other does not",
+    "The client and {subjects} do not agree about TLS{reason}.",
+)
+def tls_mismatch(evidence: Evidence) -> Iterator[Finding]:
+    """What: the client is configured without TLS and the port speaks it, or the reverse.
+    Why: `security.protocol` is that of another listener, or the port is. A plain client may take the alert for a length
+    and run out of memory; a broker logs `Invalid receive (size = 369295616)`.
+    Remedy: the `security.protocol` of the listener, or the port of the other listener.
+    """
+    for probed in probed_endpoints(evidence):
+        plain = probed.look.tls is None and probed.look.speaks == "tls"
+        if plain or (probed.look.tls is not None and probed.look.tls.outcome == "not-tls"):
+            message = (
+                "the port speaks TLS and the client does not"
+                if plain
+                else "the client speaks TLS and the port does not"
+            )
+            message += f" (`security.protocol: {evidence.security_protocol}`)"
+            other = _OTHER.get(evidence.security_protocol, "PLAINTEXT")
+            remedy = Remedy((f"set `security.protocol: {other}`, or give the port of the other listener",))
+            yield at(probed, Severity.ERROR, message, remedy=remedy)
+
+
+_CALLED = {"java": "Java", "librdkafka": "librdkafka", "python": "Python"}
+
+
+@check(
+    "BN402",
+    "The certificate does not hold the broker's name",
+    "The certificate of {subjects} is made for other names.",
+)
+def certificate_name(evidence: Evidence) -> Iterator[Finding]:
+    """What: none of the names in the certificate is the one that the client verifies: the advertised one, or that of
+    the bootstrap server. An address map does not change the name. Or not all clients take it for that: Java wants no
+    `_` in a name, librdkafka and Python want a `*` alone in its label and two dots behind it.
+    Why: the certificate was made for other names; a bootstrap server that is a gateway is not in the brokers'
+    certificates; an address stands there as a name (`dns:10.0.0.5`), and counts for no client.
+    Remedy: a certificate with this name among its alternative names, or the name of the certificate.
+    """
+    for probed in probed_endpoints(evidence):
+        tls = probed.look.tls
+        if tls is None:
+            continue
+        seen = (f"names of the certificate: {', '.join(tls.names) or 'none'}",)
+        broker = (f"add `{probed.look.name}` to the certificate's alternative names{_as_an_address(probed.look.name)}",)
+        if tls.outcome == "name-mismatch":
+            remedy = Remedy((_by_its_name(probed),), broker, _rules(probed))
+            message = f"the certificate does not hold `{probed.look.name}`"
+            yield at(probed, Severity.ERROR, message, seen, remedy=remedy)
+        for objection in tls.objections:
+            if objection.outcome == "name-mismatch":
+                yield _some_clients(probed, objection.clients, seen, broker)
+
+
+def _some_clients(
+    probed: ProbedEndpoint, clients: Sequence[Client], seen: tuple[str, ...], broker: tuple[str, ...]
+) -> Finding:
+    """Java's clients are those that this is for first; what they refuse does not work."""
+    who = " and ".join(_CALLED[each] for each in clients)
+    message = f"not all clients take the certificate for `{probed.look.name}`: {who} do{'es' * (len(clients) == 1)} not"
+    if "java" in clients:
+        remedy = Remedy(broker=("advertise a name of letters, digits and hyphens; Java takes no other for one",))
+        return at(probed, Severity.ERROR, message, seen, remedy=remedy, explains=False)
+    return at(probed, Severity.WARNING, message, seen, remedy=Remedy(broker=broker), explains=False)
+
+
+def _as_an_address(name: str) -> str:
+    return "" if address(name) is None else ", as an address (`ip:`) and not as a name"
+
+
+def _by_its_name(probed: ProbedEndpoint) -> str:
+    named = _rules(probed)
+    if not named:
+        return "use a name that the certificate holds"
+    return f"with this rule, bootstrap by the name that the certificate holds: {named[0].partition(' = ')[0]}"
+
+
+def _rules(probed: ProbedEndpoint) -> tuple[str, ...]:
+    """A client that comes in by the name needs a rule for it, and need not switch verification off."""
+    whole = [name for name in probed.look.tls.names if dialable(name, 1)] if probed.look.tls else []
+    if probed.path is not None or not whole:
+        return ()
+    return (f"{whole[0]}:{probed.look.endpoint.rpartition(':')[2]} = {probed.look.endpoint}",)
+
+
+_RENEW = ("renew the certificate",)
+_SOME_MIND = {
+    "expired": (
+        "the time of a certificate that the trust store holds is over, or has not begun: Java's clients take it all "
+        "the same, librdkafka and Python refuse it",
+        Remedy(("take the new one into the trust store once it is renewed",), _RENEW),
+    ),
+    "untrusted": (
+        "the trust store holds an authority below the root and not the root: Java's clients are content with that, "
+        "librdkafka and Python before 3.13 are not",
+        Remedy(("add the root that signed it to the trust store, where other clients than Java's use it",)),
+    ),
+}
+
+
+@check(
+    "BN403",
+    "The certificate is not trusted, or is not valid now",
+    "The client does not accept the certificate of {subjects}{reason}.",
+)
+def certificate_chain(evidence: Evidence) -> Iterator[Finding]:
+    """What: the certificate is expired or not valid yet, no authority of the client's trust store signed it, or it was
+    made for something else. Which clients mind: a certificate that is in the trust store itself, a broker's own or an
+    authority's, goes on working in Java after its time is over, and librdkafka and Python refuse it then. They also
+    want the root there, where Java is content with an authority below it.
+    Why: it was not renewed, the trust store is another one, the broker leaves out a certificate between its own and the
+    authority's, or something in between ends TLS with a certificate of its own.
+    Remedy: renew it, add its authority to the trust store, or let the broker present the whole chain.
+    """
+    for probed in probed_endpoints(evidence):
+        tls = probed.look.tls
+        if tls is None:
+            continue
+        for objection in tls.objections:
+            if objection.outcome in _SOME_MIND:
+                message, remedy = _SOME_MIND[objection.outcome]
+                yield at(probed, Severity.WARNING, message, (objection.detail,), remedy=remedy, explains=False)
+        if tls.outcome in _REFUSALS:
+            message, remedy = _REFUSALS[tls.outcome](tls, evidence.taken_at)
+            yield at(probed, Severity.ERROR, message, _seen(tls), remedy=remedy)
+
+
+def _seen(tls: TlsSeen) -> tuple[str, ...]:
+    shown = (f"shown: `{each.subject}`, signed by `{each.issuer}`, {each.since} to {each.until}" for each in tls.chain)
+    return (tls.detail, *shown)
+
+
+def _expired(tls: TlsSeen, now: str) -> tuple[str, Remedy]:
+    said, broker = "its time is over, or has not begun", _RENEW
+    over = [(number, each, word) for number, each in enumerate(tls.chain) if (word := _out_of_time(each, now))]
+    for number, each, word in over[:1]:
+        said = f"the time of `{each.subject}`, which signed it, {word}" if number else f"its time {word}"
+        broker = (f"let `{each.subject}` be renewed, and present the new one",) if number else _RENEW
+    return said, Remedy(("see that the clock of this machine is right",), broker)
+
+
+def _out_of_time(shown: Presented, now: str) -> str | None:
+    """All times are texts of one form, in UTC, so their order is that of the texts."""
+    if now > shown.until:
+        return f"ended on {shown.until[:10]}"
+    return f"begins on {shown.since[:10]}" if now < shown.since else None
+
+
+def _untrusted(tls: TlsSeen, _: str) -> tuple[str, Remedy]:
+    last = tls.chain[-1] if tls.chain else None
+    if last is None or last.subject == last.issuer:
+        return "no authority of the client's trust store signed it", Remedy(
+            ("add the authority that signed it to the trust store, or the certificate itself",),
+            ("let an authority sign it that clients trust",),
+        )
+    return f"`{last.issuer}` signed it, which the client does not trust and the broker does not present", Remedy(
+        (f"add `{last.issuer}` to the trust store, if it is the cluster's authority",),
+        (f"if an authority that clients trust signed `{last.issuer}`: put its certificate into the key store's chain",),
+    )
+
+
+def _unfit(tls: TlsSeen, _: str) -> tuple[str, Remedy]:
+    return f"it does not do for a broker: {tls.detail}", Remedy(broker=("have one made for servers",))
+
+
+_REFUSALS: dict[str, Callable[[TlsSeen, str], tuple[str, Remedy]]] = {
+    "expired": _expired,
+    "untrusted": _untrusted,
+    "unfit": _unfit,
+}
+
+
+_ABOUT_THE_CLIENT = {
+    False: (
+        "the broker demands a certificate of the client",
+        Remedy(("give the client a key store: `ssl.keystore.location`",)),
+    ),
+    True: (
+        "the broker does not accept the certificate that the client shows",
+        Remedy(
+            ("show one that an authority of the brokers' trust store signed, and whose time is not over",),
+            ("add the authority that signed the client's to the listener's `ssl.truststore.location`",),
+        ),
+    ),
+}
+
+
+@check(
+    "BN405",
+    "A client certificate is demanded",
+    "{subjects} lets nobody in without a certificate that it accepts{reason}.",
+)
+def client_certificate(evidence: Evidence) -> Iterator[Finding]:
+    """What: the broker ends the handshake because the client shows no certificate, or one that it does not accept.
+    Why: the listener has `ssl.client.auth=required`, and the client has no key store, or an authority signed its
+    certificate that the broker's trust store does not hold.
+    Remedy: a key store for the client, or its authority in the broker's trust store.
+    """
+    for probed in probed_endpoints(evidence):
+        tls = probed.look.tls
+        if tls is not None and tls.outcome == "client-certificate":
+            message, remedy = _ABOUT_THE_CLIENT[tls.showed]
+            yield at(probed, Severity.ERROR, message, (tls.detail,), remedy=remedy)
+
+
+_HANDSHAKE = {
+    "PROTOCOL": (
+        "the versions of TLS have none in common",
+        Remedy(
+            ("compare `ssl.enabled.protocols` with the brokers'",),
+            ("see that the listener's `ssl.enabled.protocols` has TLSv1.2 or TLSv1.3",),
+        ),
+    ),
+    "UNRECOGNIZED_NAME": (
+        "the name that TLS is told is not known there",
+        Remedy(
+            ("give the name that the gateway knows, with a rule of the address map that leads there",),
+            ("see which names the gateway chooses by",),
+        ),
+    ),
+    "no answer": (
+        "the port takes the connection and does not answer the TLS hello",
+        Remedy(("see that this is the listener's port",), ("see that the broker is not overloaded",)),
+    ),
+}
+_ELSE = (
+    "the TLS handshake fails",
+    Remedy(
+        ("compare `ssl.enabled.protocols` and `ssl.cipher.suites` with the brokers'",),
+        ("if a gateway ends TLS here: see whether it wants a certificate of the client",),
+    ),
+)
+
+
+@check(
+    "BN407",
+    "The TLS handshake fails",
+    "The client and {subjects} do not come to terms about TLS{reason}.",
+)
+def handshake(evidence: Evidence) -> Iterator[Finding]:
+    """What: both sides speak TLS and do not come to terms: no version or cipher suite in common, a name that is not
+    known there, or no answer.
+    Why: `ssl.enabled.protocols` or `ssl.cipher.suites` of one side leave the other no choice; a gateway chooses by the
+    name that TLS is told and knows another one; a gateway that is no Kafka wants a certificate of the client.
+    Remedy: what both sides have, `TLSv1.2,TLSv1.3` and no list of suites unless one is demanded.
+    """
+    for probed in probed_endpoints(evidence):
+        tls = probed.look.tls
+        if tls is not None and tls.outcome == "failed":
+            message, remedy = next((said for word, said in _HANDSHAKE.items() if word in tls.detail), _ELSE)
+            yield at(probed, Severity.ERROR, message, (tls.detail,), remedy=remedy)

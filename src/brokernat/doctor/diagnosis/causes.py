@@ -1,0 +1,83 @@
+"""The root causes: the smallest set of findings that explains every failure, the more specific ones first; pure.
+
+A finding follows from another one in two cases: the other check declares the code as more general than itself
+(`explains` of the check) and explains the same failures; or the finding rests on a failure (`follows`) that the other
+one explains. What is left are candidates. Of these the code that explains most failures is taken until every failure is
+explained; a candidate that explains no failure, as two listeners in one list, is a cause of its own.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from brokernat.doctor.checks import Check
+from brokernat.doctor.diagnosis.model import Cause
+from brokernat.doctor.finding import Confidence, Failure, Finding, Severity
+
+_SHOWN = 3
+_ORDER = tuple(Severity)
+
+
+def with_reasons(findings: Sequence[Finding], checks: Mapping[str, Check]) -> list[Finding]:
+    """The same findings, each with the codes that it follows from."""
+    explaining: dict[Failure, list[Finding]] = defaultdict(list)
+    general: dict[str, list[Finding]] = defaultdict(list)
+    for each in findings:
+        for failure in each.explains:
+            explaining[failure].append(each)
+        for code in checks[each.code].explains:
+            general[code].append(each)
+    return [replace(each, because=_because(each, explaining, general)) for each in findings]
+
+
+def roots(findings: Sequence[Finding], checks: Mapping[str, Check]) -> dict[str, list[Finding]]:
+    """The errors that are root causes, by code: a specific one before a more general one, then what explains most."""
+    candidates: dict[str, list[Finding]] = defaultdict(list)
+    for each in findings:
+        if each.severity is Severity.ERROR and not each.because:
+            candidates[each.code].append(each)
+    explained = {
+        code: {failure for each in of_code for failure in each.explains} for code, of_code in candidates.items()
+    }
+    left = set().union(*explained.values())
+    chosen = [code for code, failures in explained.items() if not failures]
+    while left:
+        best = min(sorted(explained), key=lambda code: -len(explained[code] & left))
+        chosen.append(best)
+        left -= explained[best]
+    ordered: list[str] = []
+    while chosen:
+        general = {code for each in chosen for code in checks[each].explains}
+        first = min(set(chosen) - general or chosen, key=lambda code: (-len(explained[code]), code))
+        ordered.append(first)
+        chosen.remove(first)
+    return {code: candidates[code] for code in ordered}
+
+
+def cause(check: Check, findings: Sequence[Finding]) -> Cause:
+    """One sentence about all of them."""
+    subjects = list(dict.fromkeys(finding.subject for finding in findings))
+    more = f" and {len(subjects) - _SHOWN} more" if len(subjects) > _SHOWN else ""
+    reasons = {finding.message for finding in findings}
+    reason = f": {reasons.pop()}" if len(reasons) == 1 else ""
+    sentence = check.cause.format(subjects=", ".join(subjects[:_SHOWN]) + more, reason=reason)
+    if all(finding.confidence is Confidence.LIKELY for finding in findings):
+        return Cause(check.code, f"Probably {sentence[0].lower()}{sentence[1:]}")
+    return Cause(check.code, f"{sentence[0].upper()}{sentence[1:]}")
+
+
+def _because(
+    finding: Finding, explaining: Mapping[Failure, Sequence[Finding]], general: Mapping[str, Sequence[Finding]]
+) -> tuple[str, ...]:
+    own = set(finding.explains)
+    found = {each.code for each in general[finding.code] if own <= set(each.explains) and _grave(each, finding)}
+    for failure in finding.follows:
+        found |= {each.code for each in explaining[failure] if _grave(each, finding)}
+    return tuple(sorted(found - {finding.code}))
+
+
+def _grave(reason: Finding, finding: Finding) -> bool:
+    """A warning is no reason for an error."""
+    return _ORDER.index(reason.severity) <= _ORDER.index(finding.severity)

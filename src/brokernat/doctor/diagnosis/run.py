@@ -1,0 +1,114 @@
+"""Every check is run, or skipped with the reason; then the root causes are chosen and the way is drawn; pure.
+
+A failure that no finding explains stays the finding of a residual check (BN005), so no failure is without a finding.
+A check that breaks is a bug and not a finding: it is not caught here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from brokernat.doctor.checks import CHECKS, Check, Need
+from brokernat.doctor.diagnosis.causes import cause, roots, with_reasons
+from brokernat.doctor.diagnosis.model import Diagnosis, Skipped
+from brokernat.doctor.diagnosis.suppressions import Suppression
+from brokernat.doctor.diagnosis.ways import entrances, groups, listeners, routes
+from brokernat.doctor.evidence import Evidence
+from brokernat.doctor.finding import Finding, Severity
+
+_ELSEWHERE = {Need.FILES, Need.EXECUTORS}
+_ORDER = tuple(Severity)
+
+
+def diagnose(
+    evidence: Evidence, checks: Iterable[Check] = CHECKS, suppressions: Sequence[Suppression] = ()
+) -> Diagnosis:
+    """What the evidence means.
+
+    Args:
+        evidence: what the probes saw.
+        checks: those to run.
+        suppressions: findings that decide nothing.
+    """
+    wanted = {check.code: check for check in checks}
+    results: dict[str, list[Finding]] = {}
+    skipped: list[Skipped] = []
+    for check in wanted.values():
+        missing = next((need for need in _needs(check) if not _met(need, evidence)), None)
+        if missing is None:
+            results[check.code] = list(check.findings(evidence))
+        else:
+            skipped.append(Skipped(check.code, check.title, missing.value))
+    _without_explained(results, wanted)
+    told: list[Finding] = []
+    suppressed: list[Finding] = []
+    for each in (each for of_code in results.values() for each in of_code):
+        (suppressed if any(one.covers(each) for one in suppressions) else told).append(each)
+    told = with_reasons(told, wanted)
+    chosen = roots(told, wanted)
+    ranks = {code: number for number, code in enumerate(chosen)}
+    for listed in (told, suppressed):
+        listed.sort(key=lambda each: (_ORDER.index(each.severity), ranks.get(each.code, len(ranks)), each.code))
+    servers, ways = entrances(evidence, told), routes(evidence, told)
+    return Diagnosis(
+        evidence,
+        tuple(cause(wanted[code], of_code) for code, of_code in chosen.items()),
+        tuple(told),
+        tuple(code for code, of_code in results.items() if not of_code),
+        tuple(skipped),
+        tuple(suppressed),
+        servers,
+        ways,
+        groups(evidence, servers, ways),
+        listeners(evidence),
+    )
+
+
+def _without_explained(results: dict[str, list[Finding]], checks: dict[str, Check]) -> None:
+    """Leaves of a residual check what no other finding explains."""
+    explained = {
+        failure
+        for code, of_code in results.items()
+        if not checks[code].residual
+        for each in of_code
+        for failure in each.explains
+    }
+    for code, of_code in results.items():
+        if checks[code].residual:
+            results[code] = [each for each in of_code if not explained.issuperset(each.explains)]
+
+
+def _needs(check: Check) -> Iterable[Need]:
+    """What judges neither files nor executors judges what the network showed."""
+    return check.needs if _ELSEWHERE & set(check.needs) else (Need.NETWORK, *check.needs)
+
+
+def _met(need: Need, evidence: Evidence) -> bool:
+    match need:
+        case Need.NETWORK:
+            return bool(evidence.bootstraps)
+        case Need.FILES:
+            return bool(evidence.files)
+        case Need.METADATA:
+            return any(look.answers for look in evidence.bootstraps)
+        case Need.MAP:
+            return evidence.rules is not None
+        case Need.PARTITIONS:
+            return evidence.replicas is not None
+        case Need.COORDINATORS:
+            return bool(evidence.coordinators)
+        case Need.GROUPS:
+            return _asked(evidence, "group")
+        case Need.OFFSETS_TOPIC:
+            return _asked(evidence, "group", really=True)
+        case Need.TRANSACTIONS:
+            return _asked(evidence, "transaction")
+        case Need.TRANSACTIONS_TOPIC:
+            return _asked(evidence, "transaction", really=True)
+        case Need.EXECUTORS:
+            return bool(evidence.executors)
+
+
+def _asked(evidence: Evidence, kind: str, *, really: bool = False) -> bool:
+    """Whether a coordinator of this kind was wanted; and `really`, whether the request was sent."""
+    return any(each.kind == kind and not (really and each.error == "not-asked") for each in evidence.coordinators)

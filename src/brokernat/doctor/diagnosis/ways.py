@@ -1,0 +1,118 @@
+"""The way of a client to every broker, hop by hop: bootstrap server, advertised listener, what is dialled, who answers.
+
+This is what the reports draw and list. A hop is broken by the failure of a stage, or by an error about it, so a picture
+cannot look better than the findings beside it. Bootstrap servers that name the same brokers stand together: with
+listeners mixed there are several groups, side by side; pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from brokernat.doctor.checks.failures import bootstrap_failure, path_failure, stage_failure
+from brokernat.doctor.checks.queries import node
+from brokernat.doctor.diagnosis.model import Entrance, Group, Hop, ListenerWay, Route, State
+from brokernat.doctor.evidence import Advertised, Evidence, ListenerSeen, Look
+from brokernat.doctor.finding import Failure, Finding, Severity
+
+_WELL = Hop(State.OK, "ok")
+
+
+class _Told:
+    """The findings about a hop: its subject's own, and those that explain its failure."""
+
+    def __init__(self, findings: Iterable[Finding]) -> None:
+        self._by_subject: dict[str, dict[str, Severity]] = {}
+        self._by_failure: dict[Failure, dict[str, Severity]] = {}
+        for each in findings:
+            if each.severity is not Severity.INFO:
+                self._by_subject.setdefault(each.subject, {}).setdefault(each.code, each.severity)
+                for failure in each.explains:
+                    self._by_failure.setdefault(failure, {}).setdefault(each.code, each.severity)
+
+    def about(self, subject: str, failure: Failure | None) -> dict[str, Severity]:
+        """Codes and severities, in the order of the findings."""
+        explaining = self._by_failure.get(failure, {}) if failure is not None else {}
+        return explaining | self._by_subject.get(subject, {})
+
+
+def entrances(evidence: Evidence, findings: Iterable[Finding]) -> tuple[Entrance, ...]:
+    """The bootstrap servers in the order of the configuration."""
+    told = _Told(findings)
+    made = []
+    for look in evidence.bootstraps:
+        failure = bootstrap_failure(look, evidence)
+        codes = told.about(f"bootstrap {look.endpoint}", failure)
+        names = None if look.brokers is None else len(look.brokers)
+        made.append(Entrance(look.endpoint, look.endpoint, _hop(failure, codes), answering(look), names, tuple(codes)))
+    return tuple(made)
+
+
+def routes(evidence: Evidence, findings: Iterable[Finding]) -> tuple[Route, ...]:
+    """One for each broker that is advertised, in the order of the evidence."""
+    told = _Told(findings)
+    made = []
+    for path in evidence.paths:
+        broker, look, failure = path.broker, path.look, path_failure(path, evidence)
+        codes = told.about(node(path), failure)
+        choice, end = Hop(State.OK, "by rule" if path.rule else "as it is"), _hop(failure, codes)
+        if look is None:
+            choice, end = end, Hop(State.BROKEN, "")
+        dialled = look.endpoint if look else None
+        made.append(
+            Route(broker.node_id, broker.endpoint, choice, dialled, end, answering(look), path.rule, tuple(codes))
+        )
+    return tuple(made)
+
+
+def groups(evidence: Evidence, servers: Sequence[Entrance], ways: Sequence[Route]) -> tuple[Group, ...]:
+    """Every bootstrap server and every route; servers that name no broker come last."""
+    told: dict[frozenset[Advertised] | None, list[Entrance]] = {}
+    for look, server in zip(evidence.bootstraps, servers, strict=True):
+        told.setdefault(None if look.brokers is None else frozenset(look.brokers), []).append(server)
+    paths = tuple(zip(evidence.paths, ways, strict=True))
+    return tuple(
+        Group(tuple(told[brokers]), tuple(route for path, route in paths if path.broker in (brokers or ())))
+        for brokers in sorted(told, key=lambda brokers: brokers is None)
+    )
+
+
+def listeners(evidence: Evidence) -> tuple[ListenerWay, ...]:
+    """All listeners of the bootstrap servers' nodes."""
+    return tuple(ListenerWay(each, _listener_hop(each)) for each in evidence.listeners)
+
+
+def answering(look: Look | None) -> str:
+    """Who is there: `node 2`, `node 2 (likely)`, `a broker` that nobody can name, `something else`, `nobody`."""
+    if look is None:
+        return "nobody"
+    identity = look.identity
+    if identity is not None and identity.node_id is not None:
+        ids = sorted({identity.node_id, *identity.others})
+        sure = "" if identity.confidence == "proven" else " (likely)"
+        return f"node{'s' if len(ids) > 1 else ''} {', '.join(map(str, ids))}{sure}"
+    if look.answers or look.speaks == "kafka":
+        return "a broker"
+    return "something else" if look.connected else "nobody"
+
+
+def _hop(failure: Failure | None, codes: dict[str, Severity]) -> Hop:
+    if failure is not None and not failure.doubt:
+        return Hop(State.BROKEN, failure.words)
+    wrong = next((code for code, severity in codes.items() if severity is Severity.ERROR), None)
+    if wrong is not None:
+        return Hop(State.BROKEN, wrong if failure is None else failure.words)
+    return _WELL if failure is None or not codes else Hop(State.DOUBTFUL, failure.words)
+
+
+def _listener_hop(listener: ListenerSeen) -> Hop:
+    look = listener.look
+    if look is None:
+        return Hop(State.BROKEN, "not dialled")
+    if look.connected and look.speaks is None and look.tls is None:
+        # It has another protocol than the client, so nothing was sent there.
+        return Hop(State.OK, "takes connections")
+    failure = stage_failure(look)
+    if failure is None:
+        return _WELL
+    return Hop(State.DOUBTFUL if failure.doubt else State.BROKEN, failure.words)

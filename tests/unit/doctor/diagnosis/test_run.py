@@ -1,0 +1,114 @@
+"""Evidence to findings, and one root among them."""
+
+from dataclasses import replace
+
+import pytest
+from tests.unit.doctor.conftest import GATEWAY, WITHOUT_MAP, mapped, reached, refused
+
+from brokernat.doctor.checks import CHECKS
+from brokernat.doctor.diagnosis import diagnose
+from brokernat.doctor.evidence import Advertised, Attempt, Evidence, Identity, Look, Path, SaslSeen, TlsSeen
+
+OK = {1: 1, 2: 2, 3: 3}
+HEALTHY = mapped(OK)
+
+
+def bootstrap(look: Look) -> Evidence:
+    return replace(WITHOUT_MAP, bootstraps=(look,), paths=(), replicas=None)
+
+
+def first(**changes: object) -> Evidence:
+    looks = HEALTHY.bootstraps
+    return replace(HEALTHY, bootstraps=(replace(looks[0], **changes), *looks[1:]))  # type: ignore[arg-type]
+
+
+def advertised(host: str, port: int = 9092) -> Evidence:
+    return replace(HEALTHY, paths=(*HEALTHY.paths, Path(Advertised(4, host, port), None)))
+
+
+def dialled(look: Look) -> Evidence:
+    return replace(HEALTHY, paths=(replace(HEALTHY.paths[0], look=look), *HEALTHY.paths[1:]))
+
+
+def beside(look: Look) -> Evidence:
+    """A bootstrap server among others that answer."""
+    return replace(WITHOUT_MAP, bootstraps=(look, *WITHOUT_MAP.bootstraps))
+
+
+AWAY = refused("172.10.1.40:9099")
+AT = refused("gw:9093")
+OPEN = replace(AT, attempts=(Attempt("gw", "connected"),))
+TLS = replace(WITHOUT_MAP, security_protocol="SSL", bootstraps=(replace(OPEN, tls=TlsSeen("not-tls")),), paths=())
+TWO_ON_ONE = (Advertised(1, "a.hq", 9092), Advertised(2, "a.hq", 9092))
+
+
+@pytest.mark.parametrize(
+    ("evidence", "cause", "codes"),
+    [
+        (HEALTHY, None, set()),
+        (WITHOUT_MAP, "BN302", {"BN302", "BN202"}),
+        (mapped({1: 2, 2: 1, 3: 3}), "BN601", {"BN601"}),
+        (mapped({1: 1, 2: 2}), "BN605", {"BN605", "BN202"}),
+        (replace(HEALTHY, rules=(*(HEALTHY.rules or ()), "a=b")), None, {"BN606"}),
+        (bootstrap(replace(AT, attempts=(), dns_error="unknown")), "BN102", {"BN102"}),
+        (bootstrap(AT), "BN103", {"BN103"}),
+        (beside(AWAY), "BN302", {"BN103", "BN302", "BN202"}),
+        (beside(replace(AWAY, attempts=(), dns_error="unknown")), "BN302", {"BN102", "BN302", "BN202"}),
+        (bootstrap(replace(OPEN, speaks="http")), "BN104", {"BN104"}),
+        (bootstrap(replace(OPEN, speaks="kafka", sasl=SaslSeen("ok"))), "BN104", {"BN104"}),
+        (bootstrap(replace(OPEN, speaks="tls")), "BN401", {"BN401"}),
+        (TLS, "BN401", {"BN401"}),
+        (bootstrap(replace(OPEN, tls=TlsSeen("name-mismatch", ("a",)))), "BN402", {"BN402"}),
+        (bootstrap(replace(OPEN, tls=TlsSeen("expired"))), "BN403", {"BN403"}),
+        (bootstrap(replace(OPEN, tls=TlsSeen("client-certificate"))), "BN405", {"BN405"}),
+        (bootstrap(replace(OPEN, sasl=SaslSeen("rejected"))), "BN404", {"BN404"}),
+        (bootstrap(replace(OPEN, sasl=SaslSeen("not-tried", detail="GSSAPI"))), None, {"BN404"}),
+        (bootstrap(replace(OPEN, speaks="kafka")), "BN404", {"BN404"}),
+        (bootstrap(replace(OPEN, complete=False)), None, {"BN004"}),
+        (replace(HEALTHY, bootstraps=(*HEALTHY.bootstraps, HEALTHY.bootstraps[0])), None, {"BN101"}),
+        (advertised("localhost"), "BN201", {"BN201", "BN605"}),
+        (advertised("10.0.0.1"), "BN605", {"BN202", "BN605"}),
+        (advertised("c0ffee"), "BN605", {"BN203", "BN605"}),
+        (advertised("0.0.0.0"), "BN204", {"BN204", "BN605"}),
+        (advertised("", 0), "BN204", {"BN204"}),
+        (first(brokers=TWO_ON_ONE), "BN502", {"BN502", "BN205", "BN503"}),
+        (first(cluster_id="other"), "BN501", {"BN501"}),
+        (first(brokers=HEALTHY.bootstraps[0].brokers[:1]), "BN503", {"BN503"}),  # type: ignore[index]
+        (replace(HEALTHY, replicas=(1, 2, 3, 4)), "BN503", {"BN503"}),
+        (dialled(refused("gw:1")), "BN305", {"BN305"}),
+        (dialled(replace(reached(1, "gw:1"), brokers=TWO_ON_ONE)), "BN603", {"BN603"}),
+        (dialled(replace(reached(1, "gw:1"), identity=Identity(None, "none"))), None, {"BN604"}),
+        (dialled(replace(reached(1, "gw:1"), identity=Identity(1, "apiversions", others=(2,)))), "BN602", {"BN602"}),
+    ],
+)
+def test_exactly_these_findings(evidence: Evidence, cause: str | None, codes: set[str]) -> None:
+    found = diagnose(evidence)
+    assert {finding.code for finding in found.findings} == codes
+    assert (found.cause.code if found.cause else None) == cause
+
+
+def test_the_cause_names_the_endpoints_and_the_lines_that_are_proven() -> None:
+    found = diagnose(WITHOUT_MAP)
+    assert found.cause is not None
+    assert "node 2 at 192.168.1.24:9092" in found.cause.sentence
+    lines = [line for each in found.findings if each.code == "BN302" for line in each.remedy.rules]
+    assert lines == [f"192.168.1.{22 + n}:9092 = {GATEWAY[n]}" for n in (1, 2, 3)]
+
+
+def test_a_node_behind_two_bootstrap_servers_proves_no_line() -> None:
+    evidence = replace(WITHOUT_MAP, bootstraps=tuple(reached(1, end) for end in GATEWAY.values()))
+    lines = [line for each in diagnose(evidence).findings for line in each.remedy.rules]
+    assert not any("172.10.1.40" in line for line in lines)
+
+
+def test_what_rests_on_metadata_is_skipped_with_the_reason() -> None:
+    found = diagnose(bootstrap(AT))
+    skipped = {each.code: each.reason for each in found.skipped}
+    assert skipped["BN302"] == "no bootstrap server let this client read the cluster's brokers"
+    assert skipped.keys() | set(found.passed) | {"BN103"} == {check.code for check in CHECKS}
+
+
+def test_every_check_has_a_code_of_its_own_and_documents_itself() -> None:
+    assert len({check.code for check in CHECKS}) == len(CHECKS)
+    assert all(check.what and check.why and check.remedy for check in CHECKS)
+    assert {code for check in CHECKS for code in check.explains} <= {check.code for check in CHECKS}
