@@ -130,7 +130,14 @@ static void add_bootstrap(struct client *client, struct text server) {
         }
     }
     endpoint->port = 9092; /* librdkafka's default */
-    if (endpoint_split(text_strip(server), &parts, &unused) && host_parse(parts.host, &endpoint->host, &unused) &&
+    server = text_strip(server);
+    struct text address, zone, port;
+    char plain[ENDPOINT_TEXT];
+    if (text_starts(server, "[") && text_split(server, '%', &address, &zone) && text_split(zone, ']', &zone, &port)) {
+        snprintf(plain, sizeof plain, "%.*s]%.*s", TEXT(address), TEXT(port));
+        server = text_of(plain);
+    }
+    if (endpoint_split(server, &parts, &unused) && host_parse(parts.host, &endpoint->host, &unused) &&
         (!parts.has_port || port_parse(parts.port, &endpoint->port, &unused))) {
         client->bootstrap_count++;
     }

@@ -82,7 +82,9 @@ bool host_parse(struct text text, struct host *host, struct fault *fault) {
 
 void host_told(struct text text, struct host *host) {
     struct fault unused;
-    if (!host_parse(text, host, &unused)) {
+    struct text address, zone;
+    text_split(text, '%', &address, &zone);
+    if (!host_parse(address, host, &unused)) {
         set_name(text, host);
     }
 }

@@ -26,7 +26,8 @@ struct endpoint {
 /* A name, an IPv4 address or an IPv6 address without brackets. */
 bool host_parse(struct text text, struct host *host, struct fault *fault);
 bool host_parse_v6(struct text text, struct host *host, struct fault *fault);
-/* What a client was told, whatever it is: a host that follows no grammar is a name that no rule has. */
+/* What a client was told, whatever it is: a host that follows no grammar is a name that no rule has. The zone of an IPv6
+ * address (`fe80::1%eth0`) is about this machine, so it is not compared. */
 void host_told(struct text text, struct host *host);
 void host_of_address(const uint8_t *address, size_t size, struct host *host);
 bool host_equal(const struct host *one, const struct host *other);

@@ -99,7 +99,8 @@ def redirect(client: Any, address_map: AddressMap, owner: str) -> None:
 def wrap_classes(module: ModuleType, address_map: AddressMap) -> None:
     """Give every client made afterwards in this process the map; `attach` replaces it for one of them.
 
-    For `brokernat exec` only, which runs programs that cannot be changed.
+    A connection that the program makes itself has the map, too. For `brokernat exec` only, which runs programs that
+    cannot be changed.
 
     Args:
         module: the imported package `aiokafka`.
@@ -114,6 +115,16 @@ def wrap_classes(module: ModuleType, address_map: AddressMap) -> None:
         redirect(self, address_map, "brokernat exec")
 
     client.__init__ = make_and_redirect
+    dialler = Dialler(address_map, frozenset(), "brokernat exec", RefusedNodeError)
+    make_connection = AIOKafkaConnection.__init__
+
+    @functools.wraps(make_connection)
+    def make_and_redirect_connection(self: Any, *arguments: Any, **options: Any) -> None:
+        make_connection(self, *arguments, **options)
+        if not isinstance(self, DialledConnection):
+            self._loop = DialledLoop(self._loop, dialler)
+
+    AIOKafkaConnection.__init__ = make_and_redirect_connection
 
 
 def _network_client(client: Any) -> Any:

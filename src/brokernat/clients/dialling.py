@@ -19,6 +19,7 @@ up.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from types import FunctionType
@@ -31,6 +32,7 @@ from brokernat.errors import ConfigError, UnmappedEndpointError
 log = logging.getLogger("brokernat.clients")
 
 _DEFAULT_PORT = 9092
+_ZONE = re.compile(r"%[^\]]*")
 
 
 class RefusedEndpointError(UnmappedEndpointError):
@@ -63,9 +65,10 @@ class Dialler:
             # An empty map opts its client out.
             return host, port
         try:
-            endpoint = Endpoint(host, port)
+            # The zone of an IPv6 address (`fe80::1%eth0`) is about this machine: rules have none.
+            endpoint = Endpoint(host.partition("%")[0], port)
         except ConfigError:
-            # The library's own notion of a host, such as a scoped IPv6 address: no rule can name it.
+            # The library's own notion of a host: no rule can name it.
             return self._without_rule(host, port)
         rule = self.address_map.find(endpoint)
         if rule is None:
@@ -97,7 +100,7 @@ def bootstrap_endpoints(servers: str | Iterable[str]) -> frozenset[Endpoint]:
     """The endpoints of `bootstrap_servers` as both libraries take them: text with commas or a list, ports optional."""
     found = set()
     for text in servers.split(",") if isinstance(servers, str) else servers:
-        plain = text.rpartition("://")[2].strip()
+        plain = _ZONE.sub("", text.rpartition("://")[2].strip())
         for candidate in (plain, f"{plain}:{_DEFAULT_PORT}", f"[{plain}]:{_DEFAULT_PORT}"):
             try:
                 found.add(Endpoint.parse(candidate))

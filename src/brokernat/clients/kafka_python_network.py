@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
+from inspect import unwrap
 from types import MethodType, ModuleType
 from typing import Any
 
@@ -47,14 +49,14 @@ class MappedClient:
 
     def __call__(self, **configs: Any) -> Any:
         """The library's network client; its arguments are kafka-python's."""
-        make = _generation()
         bootstrap = bootstrap_endpoints(configs["bootstrap_servers"])
-        return make(Dialler(self.address_map, bootstrap, self.owner, RefusedConnectionError), configs)
+        return _generation().make(Dialler(self.address_map, bootstrap, self.owner, RefusedConnectionError), configs)
 
 
 def wrap_classes(module: ModuleType, address_map: AddressMap) -> None:
-    """Give every client made afterwards in this process the map, unless it brings a `kafka_client` of its own.
+    """Give every client made afterwards in this process the map, unless it brings a `kafka_client` with its own.
 
+    What connects is wrapped, too, so a network client or a connection that the program makes itself has the map.
     For `brokernat exec` only, which runs programs that cannot be changed.
 
     Args:
@@ -62,13 +64,23 @@ def wrap_classes(module: ModuleType, address_map: AddressMap) -> None:
         address_map: the map in force.
 
     Raises:
-        MissingToolError: this release has no `kafka_client`, and would dial past the map.
+        MissingToolError: this release opens connections in a way that is not known here, past the map.
     """
-    mapped = MappedClient(address_map, "brokernat exec")
     for client in clients(module):
         if "kafka_client" not in client.DEFAULT_CONFIG:
             raise MissingToolError(f"{LIBRARY} has no argument `kafka_client`", hint=_TESTED)
-        client.DEFAULT_CONFIG["kafka_client"] = mapped
+        client.DEFAULT_CONFIG["kafka_client"] = MappedClient(address_map, "brokernat exec")
+    generation = _generation()
+
+    def dialler_of(client: Any) -> Dialler:
+        found: Dialler | None = client.__dict__.get(_DIALLER)
+        if found is None:
+            servers = getattr(client, "config", {}).get("bootstrap_servers", ())
+            found = Dialler(address_map, bootstrap_endpoints(servers), "brokernat exec", RefusedConnectionError)
+            client.__dict__[_DIALLER] = found
+        return found
+
+    generation.wrap(dialler_of)
 
 
 def clients(module: ModuleType) -> tuple[Any, ...]:
@@ -76,78 +88,152 @@ def clients(module: ModuleType) -> tuple[Any, ...]:
     return module.KafkaProducer, module.KafkaConsumer, module.KafkaAdminClient
 
 
-def _generation() -> Callable[[Dialler, dict[str, Any]], Any]:
-    """How this release is redirected."""
+_DIALLER = "_brokernat_dialler"
+
+
+def _generation() -> Any:
+    """How this release is redirected: `make` for one network client, `wrap` for all of the process."""
     try:
         from kafka.net.manager import KafkaConnectionManager
 
-        if looks_up(getattr(KafkaConnectionManager, "_build_transport", None), "create_connection"):
-            return _third
+        if looks_up(_original(KafkaConnectionManager, "_build_transport"), "create_connection"):
+            return _Third
     except ImportError:
         from kafka.client_async import KafkaClient
 
-        if looks_up(getattr(KafkaClient, "_init_connect", None), "BrokerConnection"):
-            return _second
+        if looks_up(_original(KafkaClient, "_init_connect"), "BrokerConnection"):
+            return _Second
     raise MissingToolError(
         f"{LIBRARY} opens connections in a way that brokernat does not know",
         hint=_TESTED,
     )
 
 
-def _third(dialler: Dialler, configs: dict[str, Any]) -> Any:
-    from kafka.net.compat import KafkaNetClient
-    from kafka.net.inet import create_connection
-
-    async def dialled(net: Any, host: str, port: int, *arguments: Any, **options: Any) -> Any:
-        return await create_connection(net, *dialler.dial(host, port), *arguments, **options)
-
-    client = KafkaNetClient(**configs)
-    manager = client._manager  # noqa: SLF001 - see dialling.py
-    manager._build_transport = MethodType(  # noqa: SLF001
-        rebound(type(manager)._build_transport, create_connection=dialled),  # noqa: SLF001
-        manager,
-    )
-    return client
+def _original(owner: type, name: str) -> Any:
+    """The library's own method, also where `wrap_classes` has wrapped it."""
+    method = getattr(owner, name, None)
+    return unwrap(method) if method else None
 
 
-def _second(dialler: Dialler, configs: dict[str, Any]) -> Any:
-    from kafka.client_async import KafkaClient
-    from kafka.conn import BrokerConnection, dns_lookup
+class _Third:
+    """kafka-python 3: a connection manager builds each transport with `create_connection`."""
 
-    if configs.get("socks5_proxy"):
-        message = f"`socks5_proxy` of {LIBRARY} resolves names past the address map"
-        raise ConfigError(Problem("no-counterpart", message, "use kafka-python 3, or a map without the proxy"))
+    @staticmethod
+    def make(dialler: Dialler, configs: dict[str, Any]) -> Any:
+        from kafka.net.compat import KafkaNetClient
 
-    class DialledConnection(BrokerConnection):  # type: ignore[misc]
-        """A connection that looks up the endpoint to dial; its own host and port stay the advertised ones."""
+        client = KafkaNetClient(**configs)
+        # See dialling.py.
+        client._manager._build_transport = MethodType(_Third._dialling(dialler), client._manager)  # noqa: SLF001
+        return client
 
-        refused: Exception | None = None
+    @staticmethod
+    def wrap(dialler_of: Callable[[Any], Dialler]) -> None:
+        from kafka.net.manager import KafkaConnectionManager
 
-        def _dns_lookup(self) -> bool:
+        @wraps(KafkaConnectionManager._build_transport)  # noqa: SLF001
+        async def build_transport(self: Any, *arguments: Any, **options: Any) -> Any:
+            return await _Third._dialling(dialler_of(self))(self, *arguments, **options)
+
+        KafkaConnectionManager._build_transport = build_transport  # noqa: SLF001
+
+    @staticmethod
+    def _dialling(dialler: Dialler) -> Callable[..., Any]:
+        from kafka.net.inet import create_connection
+        from kafka.net.manager import KafkaConnectionManager
+
+        async def dialled(net: Any, host: str, port: int, *arguments: Any, **options: Any) -> Any:
+            return await create_connection(net, *dialler.dial(host, port), *arguments, **options)
+
+        return rebound(_original(KafkaConnectionManager, "_build_transport"), create_connection=dialled)
+
+
+class _Second:
+    """kafka-python 2: a network client makes a `BrokerConnection`, which looks up the endpoint to dial.
+
+    The connection's own host and port stay the advertised ones.
+    """
+
+    @staticmethod
+    def make(dialler: Dialler, configs: dict[str, Any]) -> Any:
+        from kafka.client_async import KafkaClient
+
+        _refuse_proxy(configs)
+        # The network client connects while it is made, so its methods are those of a class and not set afterwards.
+        return type("DialledClient", (KafkaClient,), _Second._methods(lambda _: dialler))(**configs)
+
+    @staticmethod
+    def wrap(dialler_of: Callable[[Any], Dialler]) -> None:
+        from kafka.client_async import KafkaClient
+        from kafka.conn import BrokerConnection
+
+        make = BrokerConnection.__init__
+
+        @wraps(make)
+        def make_without_proxy(self: Any, *arguments: Any, **configs: Any) -> None:
+            _refuse_proxy(configs)
+            make(self, *arguments, **configs)
+
+        BrokerConnection.__init__ = make_without_proxy
+        for owner, methods in (
+            (KafkaClient, _Second._methods(dialler_of)),
+            (BrokerConnection, _looking_up(dialler_of)),
+        ):
+            for name, method in methods.items():
+                setattr(owner, name, wraps(getattr(owner, name))(method))
+
+    @staticmethod
+    def _methods(dialler_of: Callable[[Any], Dialler]) -> dict[str, Callable[..., Any]]:
+        from kafka.client_async import KafkaClient
+        from kafka.conn import BrokerConnection
+
+        init_connect, ready = _original(KafkaClient, "_init_connect"), _original(KafkaClient, "await_ready")
+
+        def connect(self: Any, node_id: Any) -> Any:
+            dialler = dialler_of(self)
+            connection = type("DialledConnection", (BrokerConnection,), _looking_up(lambda _: dialler))
+            return rebound(init_connect, BrokerConnection=connection)(self, node_id)
+
+        def await_ready(self: Any, node_id: Any, *arguments: Any, **options: Any) -> Any:
             try:
-                self.refused = None
-                self._gai = dns_lookup(*dialler.dial(self.host, self.port))
-            except RefusedConnectionError as error:
-                self.refused, self._gai = error, []
-            return bool(self._gai)
-
-        def close(self, error: Exception | None = None) -> None:
-            # Kafka-python takes a look-up without a result for a failure of DNS.
-            super().close(self.refused if error is not None and self.refused is not None else error)
-
-    class DialledClient(KafkaClient):  # type: ignore[misc]
-        """The network client connects while it is made, so the method is rebound in a class and not afterwards."""
-
-        _init_connect = rebound(KafkaClient._init_connect, BrokerConnection=DialledConnection)  # noqa: SLF001
-
-        def await_ready(self, node_id: Any, *arguments: Any, **options: Any) -> Any:
-            try:
-                return super().await_ready(node_id, *arguments, **options)
+                return ready(self, node_id, *arguments, **options)
             except KafkaConnectionError:
                 # Its own words are "Connection to 3 failed".
-                refused = getattr(self._conns.get(node_id), "refused", None)
+                refused = getattr(self._conns.get(node_id), _REFUSED, None)
                 if refused is not None:
                     raise refused from None
                 raise
 
-    return DialledClient(**configs)
+        return {"_init_connect": connect, "await_ready": await_ready}
+
+
+_REFUSED = "_brokernat_refused"
+
+
+def _looking_up(dialler_of: Callable[[Any], Dialler]) -> dict[str, Callable[..., Any]]:
+    """The methods of a `BrokerConnection` of kafka-python 2 that dials where its dialler says."""
+    from kafka.conn import BrokerConnection, dns_lookup
+
+    close_as_it_was = _original(BrokerConnection, "close")
+
+    def look_up(self: Any) -> bool:
+        try:
+            setattr(self, _REFUSED, None)
+            self._gai = dns_lookup(*dialler_of(self).dial(self.host, self.port))
+        except RefusedConnectionError as error:
+            setattr(self, _REFUSED, error)
+            self._gai = []
+        return bool(self._gai)
+
+    def close(self: Any, error: Exception | None = None) -> None:
+        # Kafka-python takes a look-up without a result for a failure of DNS.
+        refused = getattr(self, _REFUSED, None)
+        close_as_it_was(self, refused if error is not None and refused is not None else error)
+
+    return {"_dns_lookup": look_up, "close": close}
+
+
+def _refuse_proxy(configs: dict[str, Any]) -> None:
+    if configs.get("socks5_proxy"):
+        message = f"`socks5_proxy` of {LIBRARY} resolves names past the address map"
+        raise ConfigError(Problem("no-counterpart", message, "use kafka-python 3, or a map without the proxy"))

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 from tests.integration.exec.conftest import COUNT, PROGRAMS, VALUES, Exec, bootstrap
+from tests.integration.python_clients.libraries import LOCK as KAFKA_PYTHON_2_LOCK
+from tests.integration.python_clients.libraries import installed
 
 from brokernat.testbed import LoopbackWorld
 
@@ -32,6 +34,30 @@ def test_a_program_reads_and_writes_unchanged(
     written = f"from {library.replace('_', '-')}"
     assert Counter(done.stdout.splitlines()) == Counter([*VALUES, *[written] * 3]), "and nothing else on stdout"
     assert "[brokernat] " in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("way", "before"),
+    [
+        ("kafka_client", installed(KAFKA_PYTHON_2_LOCK)),
+        ("broker_connection", installed(KAFKA_PYTHON_2_LOCK)),
+        ("kafka_net_client", None),
+        ("kafka_client_argument", None),
+        ("aiokafka_client", None),
+        ("aiokafka_connection", None),
+        ("confluent_admin", None),
+        ("confluent_aio", None),
+    ],
+)
+def test_a_program_that_connects_past_the_usual_classes_has_the_map(
+    exec_in: Callable[[LoopbackWorld], Exec], loopback_world: LoopbackWorld, orders: str, way: str, before: Path | None
+) -> None:
+    """Every broker advertises what cannot be dialled, so each connection shows that the map was asked."""
+    advertised = loopback_world.hq.advertised.values()
+    program = [sys.executable, str(PROGRAMS / "other_ways.py"), way, bootstrap(loopback_world)]
+    environ = {"PYTHONPATH": str(before)} if before else {}
+    done = exec_in(loopback_world).run([*program, ",".join(map(str, advertised)), orders], **environ)
+    assert done.stdout == f"reached {len(advertised)}\n", done.stderr[-3000:]
 
 
 def test_a_shell_script_hands_it_on_to_an_interpreter_without_our_dependencies(

@@ -66,6 +66,18 @@ def test_a_thousand_clients_one_after_the_other_and_from_several_threads() -> No
         wait_for(conf, client, "127.0.0.1:9092 failed: Connection refused")
 
 
+def test_a_bootstrap_server_on_a_link_is_dialled_with_its_zone() -> None:
+    """The zone (`%1`) is about this machine, so it is no part of what the map compares."""
+    conf = mapped("kafka-1 = 127.0.0.1")
+    conf.set("bootstrap.servers", "[::1%1]:1")
+    with producer(conf) as client:
+        wait_for(conf, client, "Connect to ipv6#[::1%1]:1 failed: Connection refused")
+    conf = mapped("[::1]:1 = 127.0.0.1:2")
+    conf.set("bootstrap.servers", "[::1%1]:1")
+    with producer(conf) as client:
+        wait_for(conf, client, "Connect to ipv4#127.0.0.1:2 failed: Connection refused")
+
+
 def test_a_full_pool_refuses_in_words_until_a_client_is_closed() -> None:
     clients = [mapped("kafka-1 = 127.0.0.1", quiet=True).start() for _ in range(POOL)]
     try:

@@ -34,13 +34,26 @@ def test_a_bootstrap_server_that_a_rule_names_is_translated() -> None:
     assert one.dial("kafka-1", 9092) == ("10.9.0.1", 9092)
 
 
+@pytest.mark.parametrize("servers", ["[fe80::1%eth0]:9092", ["fe80::1%eth0"], "SASL_SSL://[FE80:0::1%eth0]:9092"])
+def test_the_zone_of_a_bootstrap_server_is_dialled_and_not_compared(servers: str | list[str]) -> None:
+    one = Dialler(AddressMap.parse(RULES), bootstrap_endpoints(servers), "cluster hq")
+    assert one.dial("fe80::1%eth0", 9092) == ("fe80::1%eth0", 9092)
+    with pytest.raises(RefusedEndpointError):
+        one.dial("fe80::2%eth0", 9092)
+
+
 @pytest.mark.parametrize("host", ["192.168.1.99", "fe80::1%eth0", "Some_Host."])
 def test_pass_leaves_an_unmapped_host_as_it_is_written(host: str) -> None:
     assert dialler(Unmapped.PASS).dial(host, 9092) == (host, 9092)
 
 
 @pytest.mark.parametrize(
-    ("host", "rule"), [("192.168.1.99", "192.168.1.99:9092 = HOST:PORT"), ("fe80::1%e", "[fe80::1%e]:9092 = HOST:PORT")]
+    ("host", "rule"),
+    [
+        ("192.168.1.99", "192.168.1.99:9092 = HOST:PORT"),
+        ("fe80::1%e", "[fe80::1]:9092 = HOST:PORT"),
+        ("Some Host", "Some Host:9092 = HOST:PORT"),
+    ],
 )
 def test_fail_names_the_rule_to_add(host: str, rule: str) -> None:
     with pytest.raises(RefusedEndpointError) as caught:

@@ -20,6 +20,22 @@ class KafkaConsumer(KafkaProducer): DEFAULT_CONFIG = {"kafka_client": None}
 class KafkaAdminClient(KafkaProducer): DEFAULT_CONFIG = {"kafka_client": None}
 __version__ = "9.9"
 """
+NETWORK = {
+    "conn": """\
+def dns_lookup(host, port, afi=0): return [(host, port)]
+class BrokerConnection:
+    def __init__(self, host, port, afi=0): self.host, self.port = host, port
+    def _dns_lookup(self): self._gai = dns_lookup(self.host, self.port)
+    def close(self, error=None): pass
+""",
+    "client_async": """\
+from kafka.conn import BrokerConnection
+class KafkaClient:
+    def __init__(self, **config): self.config = config
+    def _init_connect(self, node_id): return BrokerConnection(*node_id)
+    def await_ready(self, node_id): pass
+""",
+}
 
 
 @pytest.fixture
@@ -29,6 +45,8 @@ def library(tmp_path: Path) -> Path:
     package.mkdir()
     (package / "__init__.py").write_text(LIBRARY)
     (package / "errors.py").write_text("class KafkaConnectionError(Exception): pass\n")
+    for name, text in NETWORK.items():
+        (package / f"{name}.py").write_text(text)
     return tmp_path
 
 
@@ -85,6 +103,24 @@ def test_where_the_map_cannot_be_used_no_client_is_made_and_the_reason_is_told(l
     )
     assert done.stdout.splitlines() == [words] * 3, done.stderr
     assert done.stderr == f"[brokernat] {words}\n"
+
+
+CONNECT = """
+from kafka.conn import BrokerConnection
+from kafka.client_async import KafkaClient
+for connection in (BrokerConnection("a", 1), KafkaClient(bootstrap_servers="b:2")._init_connect(("a", 1))):
+    connection._dns_lookup()
+    print(connection._gai)
+"""
+
+
+def test_a_program_that_connects_itself_has_the_map_or_is_refused(library: Path) -> None:
+    assert python(CONNECT, library).stdout == "[('b', 2)]\n" * 2
+    refused = python(CONNECT, library, "a:1=b")
+    assert refused.stdout == ""
+    assert (
+        "ConnectionRefusedError: refused: the address map of this process (BROKERNAT_MAP) cannot be" in refused.stderr
+    )
 
 
 def test_no_rule_and_an_order_to_refuse(library: Path) -> None:

@@ -16,6 +16,7 @@ old, and `os.path` stands for `pathlib`, which would cost every start of a Pytho
 # ruff: noqa: PTH100, PTH118, PTH120
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 
+import functools
 import importlib.util
 import os
 import sys
@@ -25,6 +26,15 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(_HERE)))
 _MODULES = {"kafka": "brokernat.clients.kafka_python_network", "aiokafka": "brokernat.clients.aiokafka_network"}
 _CLIENTS = {"kafka": ("KafkaProducer", "KafkaConsumer", "KafkaAdminClient"), "aiokafka": ("AIOKafkaClient",)}
+# What connects in each of them, below those classes: a program may use it directly.
+_DIALLING = {
+    "kafka": (
+        ("kafka.net.manager", "KafkaConnectionManager", "_build_transport"),
+        ("kafka.client_async", "KafkaClient", "_init_connect"),
+        ("kafka.conn", "BrokerConnection", "_dns_lookup"),
+    ),
+    "aiokafka": (("aiokafka.conn", "AIOKafkaConnection", "connect"),),
+}
 _OLDEST = (3, 11)
 
 
@@ -91,6 +101,12 @@ def _refuse(module, reason):
     sys.stderr.write(f"[brokernat] {words}\n")
     for client in clients:
         (_refuse_to_connect if name == "aiokafka" else _refuse_to_make)(client, words)
+    for module_name, class_name, method in _DIALLING[name]:
+        try:
+            _refuse_to_dial(getattr(importlib.import_module(module_name), class_name), method, words)
+        except (ImportError, AttributeError):
+            # Another generation of the library.
+            continue
 
 
 def _refuse_to_make(client, words):
@@ -117,6 +133,19 @@ def _refuse_to_connect(client, words):
         self.bootstrap = self._get_conn = refuse
 
     client.__init__ = make_and_refuse
+
+
+def _refuse_to_dial(connecting, method, words):
+    """For what a program connects with directly; a map of its own brings a method, or a class, of its own."""
+    dial = getattr(connecting, method)
+
+    @functools.wraps(dial)
+    def refuse(self, *arguments, **options):
+        if type(self).__module__ in _MODULES.values():
+            return dial(self, *arguments, **options)
+        raise ConnectionRefusedError(words)
+
+    setattr(connecting, method, refuse)
 
 
 def _make_importable() -> None:
