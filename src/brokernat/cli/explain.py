@@ -17,7 +17,7 @@ import click
 
 from brokernat.cli import console, exit_codes
 from brokernat.cli.options import format_option
-from brokernat.doctor.explaining.log import Account
+from brokernat.doctor.explain.log import LogReport
 from brokernat.errors import ConfigError, Problem
 from brokernat.paths import reading
 from brokernat.plurals import counted
@@ -30,9 +30,9 @@ _STDIN = "-"
 @click.argument("what", metavar="[CODE | LINE | FILE]...", nargs=-1)
 def explain(what: tuple[str, ...], output: str) -> int:
     """Explain a check's CODE, a client's log LINE or a log FILE (default: standard input)."""
-    from brokernat.doctor.explaining.codes import codes_in, entries_of
-    from brokernat.doctor.explaining.log import account
-    from brokernat.doctor.explaining.report import codes_json, codes_text
+    from brokernat.doctor.explain.codes import codes_in, entries_of
+    from brokernat.doctor.explain.log import explain_log
+    from brokernat.doctor.explain.report import codes_json, codes_text
 
     text = " ".join(what)
     if not what and sys.stdin.isatty():
@@ -46,38 +46,39 @@ def explain(what: tuple[str, ...], output: str) -> int:
             console.data(codes_text(entries, console.width()))
         return 0
     if not what or text == _STDIN:
-        return _told(_account(sys.stdin.buffer), output)
+        return _print(_read_stream(sys.stdin.buffer), output)
     if len(what) == 1 and "\n" not in text and len(text) < 1024 and Path(text).is_file():
-        return _told(_read(Path(text)), output)
+        return _print(_read_file(Path(text)), output)
     if not any(map(str.isspace, text)):
         raise ConfigError(Problem("file-missing", f"`{text}` is not a file, a code or a log line"))
-    return _told(account(f"{line}\n" for line in text.splitlines()), output)
+    return _print(explain_log(f"{line}\n" for line in text.splitlines()), output)
 
 
-def _told(found: Account, output: str) -> int:
-    from brokernat.doctor.explaining.report import account_json, account_text
+def _print(report: LogReport, output: str) -> int:
+    from brokernat.doctor.explain.report import log_json, log_text, unknown_text
 
     if output == "json":
-        console.json_data(account_json(found))
-    elif found.entries:
-        console.data(account_text(found, console.width()))
-    if not found.entries:
+        console.json_data(log_json(report))
+    elif report.explained or report.unknown:
+        console.data("\n\n".join(filter(None, (text(report, console.width()) for text in (log_text, unknown_text)))))
+    if not report.explained:
         console.report(
-            f"nothing recognised in {counted(found.lines, 'line')}\n\n"
+            f"nothing recognised in {counted(report.lines, 'line')}\n\n"
             "hint: look for lines at WARN or ERROR and for `Caused by:`; docs/reference/log-lines.md lists all known "
             "lines. `brokernat doctor HOST:PORT` probes the brokers"
         )
         return exit_codes.FINDINGS
-    if found.lines > 1:
-        console.note(f"{found.recognised} of {counted(found.lines, 'line')} recognised, {len(found.entries)} different")
+    if report.lines > 1:
+        different = len(report.explained)
+        console.note(f"{report.recognised} of {counted(report.lines, 'line')} recognised, {different} different")
     return 0
 
 
-def _read(file: Path) -> Account:
+def _read_file(file: Path) -> LogReport:
     with reading(file):
         try:
             with _opened(file) as binary:
-                return _account(binary)
+                return _read_stream(binary)
         except (EOFError, gzip.BadGzipFile, zlib.error):
             raise ConfigError(Problem("file-unreadable", f"`{file}` cannot be read: it is damaged")) from None
 
@@ -86,13 +87,14 @@ def _opened(file: Path) -> IO[bytes]:
     return cast(IO[bytes], gzip.open(file)) if file.suffix == ".gz" else file.open("rb")
 
 
-def _account(binary: IO[bytes]) -> Account:
-    from brokernat.doctor.explaining.log import account, pieces
+def _read_stream(binary: IO[bytes]) -> LogReport:
+    from brokernat.doctor.explain.log import explain_log
+    from brokernat.doctor.explain.log_text import pieces
 
     buffered = io.BufferedReader(cast(io.RawIOBase, binary))
     text = io.TextIOWrapper(buffered, _encoding(buffered.peek(2)), errors="replace")
     try:
-        return account(pieces(text))
+        return explain_log(pieces(text))
     finally:
         # Who opened it closes it.
         text.detach()

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from brokernat.doctor.explaining.recognising import recognise
-from brokernat.doctor.explaining.symptom import Role
+from brokernat.doctor.explain.known_lines import Role
+from brokernat.doctor.explain.matching import match_line
 
 VECTORS = Path(__file__).parents[1]
 _MOST, _LONGEST, _HEALTHY = 5, 900, 60
@@ -38,19 +38,19 @@ def main(work: Path) -> None:
             role = _ROLE.search(line)
             healthy[f"{record['client']}-{version}"].setdefault(role[0] if role else "", {})[_wording(line)] = line
             continue
-        found = recognise(line) if len(line) < _LONGEST and not _PATHS.search(line) else None
+        found = match_line(line) if len(line) < _LONGEST and not _PATHS.search(line) else None
         if found is None:
             continue
-        row = found.symptom.key
+        row = found.known.key
         client = f"{record['client']} {version.split('.')[0]}"
         wording = f"{client} {_wording(line)}"
-        enough = per_row[row, found.named.role] >= _MOST and (row, client) in spoken
+        enough = per_row[row, found.peer.role] >= _MOST and (row, client) in spoken
         if (row, wording) in wordings or enough:
             continue
         wordings.add((row, wording))
         spoken.add((row, client))
-        per_row[row, found.named.role] += 1
-        chosen[found.symptom.family.name.lower()].append(
+        per_row[row, found.peer.role] += 1
+        chosen[re.sub(r"\W", "_", found.known.client.lower())].append(
             {"row": row, "client": f"{record['client']} {version}", "how": record["how"], "line": line}
         )
     for family, rows in chosen.items():

@@ -1,0 +1,186 @@
+"""A whole log to one explained line for each thing that it reports.
+
+Lines that differ only in time, client or counter are one: same kind, same node, same endpoint. Memory is bounded
+whatever the log is like: lines are read in pieces, and beyond `MOST` those of one kind are counted together.
+A log may hold anything; what leaves here holds nothing that a terminal obeys.
+
+Some words are borrowed: `PKIX path building failed` is the JVM's, and every program on it prints them. Such a line
+counts where the lines around it (the rest of its stack first, then what stands above it) show Kafka before they show
+another program; where they show neither, only in a paste of a few lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from brokernat.doctor.explain.log_text import timestamp, unwrapped
+from brokernat.doctor.explain.matching import LineMatch, match_line
+from brokernat.doctor.explain.near_miss import UnknownLine, UnknownLines
+from brokernat.doctor.reports.printable import printable
+
+MOST: Final = 500
+"""Explained lines that are told apart; many more endpoints than a cluster has brokers."""
+
+_ABOVE = 60
+_BELOW = 80
+_PASTED = 30
+_KAFKA = re.compile(
+    r"(?i:kafka|brokernat|sarama|franz|schema.?registry|ksql|debezium)|\bo\.a\.k\.|clientId=|NetworkClient|bootstrap"
+)
+_OTHERS = re.compile(
+    r"(?i:https?:|httpclient|urllib|requests[./]|httpx|aiohttp|urlopen|webclient|resttemplate|feign|okhttp|retrofit|jdbc|"
+    r"postgres|psycopg|mysql|mariadb|oracle|hikari|mongo|redis|jedis|lettuce|elastic|opensearch|cassandra|hadoop|hdfs|"
+    r"hive|zookeeper|rabbit|amqp|activemq|ldap|smtp|mail|ftp|ssh|s3a?:|amazonaws|aws|boto|azure|google|grpc|netty|eureka|"
+    r"consul|vault|keycloak|jenkins|maven|gradle|docker|kubernetes|kubelet|nginx|tomcat|jetty|pip|npm|github)"
+)
+_CONTINUES = re.compile(
+    r"\s|at |Caused by|Suppressed|\.{3} \d|File \"|Traceback|During handling|The above exc|[\w.]+: "
+)
+
+
+@dataclass(slots=True)
+class ExplainedLine:
+    """`line` is the first line of this kind. The times are as the log writes them, None where it has none."""
+
+    match: LineMatch
+    line: str
+    count: int = 1
+    first_seen: str | None = None
+    last_seen: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LogReport:
+    """What a log reports. `explained` are in the order of what they tell, then of how often.
+
+    `unknown` are lines like known ones, of no known kind.
+    """
+
+    lines: int
+    recognised: int
+    explained: tuple[ExplainedLine, ...]
+    unknown: tuple[UnknownLine, ...] = ()
+
+
+def explain_log(lines: Iterable[str]) -> LogReport:
+    """Read all lines once; each one with its line end, or a piece of a long one without."""
+    reader = _Reader()
+    for line in lines:
+        reader.read(line)
+    return reader.report()
+
+
+@dataclass(slots=True)
+class _Occurrence:
+    number: int
+    match: LineMatch
+    text: str
+    when: str | None
+    above: tuple[str, ...] = ()
+    below: list[str] = field(default_factory=list)
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self._number = self._pieces = self._recognised = 0
+        self._counted = -1
+        self._when: str | None = None
+        self._above: deque[str] = deque(maxlen=_ABOVE)
+        # In the order of the log; the first one is borrowed, and what surrounds it is not yet known.
+        self._waiting: deque[_Occurrence] = deque()
+        self._doubtful: list[_Occurrence] = []
+        self._explained: dict[object, ExplainedLine] = {}
+        self._keys: set[object] = set()
+        self._unknown = UnknownLines()
+
+    def read(self, line: str) -> None:
+        """Read one line, or a piece of one."""
+        self._number += line.endswith("\n")
+        self._pieces += 1
+        texts = unwrapped(line)
+        unknown = True
+        for text in texts:
+            if self._waiting:
+                self._continue(text)
+            shown = text.strip()
+            match = match_line(shown)
+            if match:
+                unknown = False
+                if not shown.isprintable():
+                    shown = printable(shown.replace("\t", " "))
+                    match = match_line(shown)
+                if match:
+                    self._occurs(match, shown, texts)
+            self._above.append(text)
+        if unknown:
+            self._unknown.read(texts[0].strip())
+
+    def report(self) -> LogReport:
+        """What was read."""
+        self._decide()
+        if self._number <= _PASTED:
+            for each in self._doubtful:
+                self._count(each)
+        explained = sorted(self._explained.values(), key=lambda each: (each.match.known.tells, -each.count))
+        return LogReport(self._number, self._recognised, tuple(explained), self._unknown.found())
+
+    def _occurs(self, match: LineMatch, text: str, texts: list[str]) -> None:
+        # A line without a time happened at that of the line above it.
+        times = (time for each in (*texts, *reversed(self._above)) if (time := timestamp(each)))
+        self._when = next(times, self._when)
+        occurrence = _Occurrence(self._pieces, match, text, self._when)
+        if match.known.borrowed:
+            occurrence.above = tuple(self._above)
+        if match.known.borrowed or self._waiting:
+            self._waiting.append(occurrence)
+        else:
+            self._count(occurrence)
+
+    def _continue(self, text: str) -> None:
+        if not _CONTINUES.match(text) or len(self._waiting[0].below) >= _BELOW:
+            self._decide()
+        for each in self._waiting:
+            each.below.append(text)
+
+    def _decide(self) -> None:
+        while self._waiting:
+            each = self._waiting.popleft()
+            kafkas = not each.match.known.borrowed or _is_kafkas(each)
+            if kafkas:
+                self._count(each)
+            elif kafkas is None and self._number <= _PASTED:
+                self._doubtful.append(each)
+
+    def _count(self, it: _Occurrence) -> None:
+        if it.number != self._counted:
+            self._recognised += 1
+            self._counted = it.number
+            self._keys.clear()
+        peer = it.match.peer
+        key = it.match.known.key, peer.role, peer.node, peer.endpoint
+        # Twice the same in one line, as in a message and its stack, counts once.
+        if key in self._keys:
+            return
+        self._keys.add(key)
+        kept = key if key in self._explained or len(self._explained) < MOST else it.match.known.key
+        explained = self._explained.get(kept)
+        if explained is None:
+            self._explained[kept] = ExplainedLine(it.match, it.text, 1, it.when, it.when)
+        else:
+            explained.count += 1
+            explained.last_seen = it.when
+
+
+def _is_kafkas(it: _Occurrence) -> bool | None:
+    """Whether a Kafka client wrote borrowed words; None where nothing around them shows whose they are."""
+    for text in (it.text, *it.below, *reversed(it.above)):
+        match = match_line(text)
+        if _KAFKA.search(text) or (match and not match.known.borrowed):
+            return True
+        if _OTHERS.search(text):
+            return False
+    return None

@@ -1,0 +1,72 @@
+r"""A line as it stands in a log, to the lines that the client wrote, and the time that they have; pure.
+
+Between a client and whoever reads its log stand terminals and collectors: colours, the JSON of docker, journald and
+logback with a whole stack trace in one string, syslog's `#012` for a line end. All of that comes off first, so that the
+patterns need the clients' words alone. JSON is not parsed: a line may have a prefix, be cut in the middle, or hold JSON
+that holds JSON. What stands in the way are escapes alone, and they are undone level by level.
+
+Times are shown and never compared: a log is in its own order, and its zone is not written. Known are the ISO forms of
+log4j, logback and Python's logging, Spark's `26/11/21 18:32:05`, Go's `2026/11/21`, syslog's and java.util.logging's
+month by name, librdkafka's seconds since 1970, and what JSON has of these.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, TextIO
+
+LONGEST: Final = 65536
+"""Characters that are read at once; a longer line comes in several pieces."""
+
+_COLOURS = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[()][0-9AB]|[@-Z\\^_])")
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
+_MEANINGS = {"n": "\n", "r": "\n", "t": "\t"}
+# A message and its stack mean different things.
+_STACK = re.compile(r'"[\w.@-]*(?:[Ss]tack|[Ee]xception|[Tt]hrown)[\w.]*":\s*"')
+# kafkajs's JSON, in the message of another logger's, in docker's file.
+_LEVELS = 3
+
+_TIMES = re.compile(
+    r"(?:^|[\[\"{ |\t])(?P<at>"
+    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?"
+    r"|(?:\d\d)?\d\d/\d\d/\d\d \d\d:\d\d:\d\d"
+    r"|[A-Z][a-z]{2} [ \d]?\d(?:, \d{4})? \d?\d:\d\d:\d\d(?: [AP]M)?"
+    r"|\d\d:\d\d:\d\d[.,]\d{3}"
+    r")|(?:^|[ |\"])%\d\|(?P<epoch>\d{10}\.\d{3})\|"
+    r"|^(?P<seconds>\d{10}\.\d{3}) RDKAFKA-"
+)
+_HEAD = 80
+
+
+def pieces(stream: TextIO) -> Iterator[str]:
+    """The lines of a stream, long ones in pieces; the last one has a line end, too."""
+    piece = ""
+    for piece in iter(lambda: stream.readline(LONGEST), ""):
+        yield piece if piece.endswith("\n") or len(piece) == LONGEST else f"{piece}\n"
+
+
+def unwrapped(line: str) -> list[str]:
+    """The client's lines; mostly the line itself."""
+    if "\\" in line and ('{"' in line or '":' in line):
+        for _ in range(_LEVELS):
+            if "\\" not in line:
+                break
+            line = _ESCAPE.sub(_meaning, line)
+        line = _STACK.sub(r"\n\g<0>", line)
+    if "#012" in line:
+        line = line.replace("#012", "\n").replace("#011", "\t")
+    if "\x1b" in line:
+        line = _COLOURS.sub("", line)
+    return line.splitlines() or [line]
+
+
+def timestamp(line: str) -> str | None:
+    """The time at the head of a line, None where it has none."""
+    match = _TIMES.search(line, 0, _HEAD)
+    return match["at"] or match["epoch"] or match["seconds"] if match else None
+
+
+def _meaning(escape: re.Match[str]) -> str:
+    code, letter = escape.groups()
+    return chr(int(code, 16)) if code else _MEANINGS.get(letter, letter)

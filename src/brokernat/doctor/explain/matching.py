@@ -1,0 +1,139 @@
+"""One line to what it means; pure.
+
+A line means one thing: at most one kind matches it. The exception are wrappers (`Query … terminated with exception:`),
+which repeat in one line what another line reports; they are looked for only when no other kind matches.
+
+Nine lines of ten match nothing, and there are hundreds of texts to look for. Those that share a few letters are looked
+for together: a line without the letters holds none of them. Which letters is computed, the most shared first. Lines
+that differ in digits alone are looked at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from brokernat.doctor.explain.known_lines import Explanation, HostHint, KnownLine, Role, Tells, host_hints, known_lines
+from brokernat.doctor.explain.peers import Peer, peer_of
+
+_LETTERS = 5
+_SAME_DIGITS = str.maketrans("123456789", "000000000")
+# Characters of a line; what is longer is searched in parts.
+_LONG = 1500
+# The checks that look where no rule leads elsewhere.
+_WITHOUT_MAP = frozenset({"BN301", "BN302"})
+
+
+@dataclass(frozen=True, slots=True)
+class LineMatch:
+    """A kind of lines, and what this line names. `end` is where in the line the match ends."""
+
+    known: KnownLine
+    peer: Peer
+    end: int
+
+    @property
+    def means(self) -> str:
+        """What is wrong, in sentences that name the line's node and endpoint."""
+        means = self._explanation.means.format_map(self.peer.words)
+        if self.peer.dialled:
+            return f"{means} It was dialled at {self.peer.dialled}, so an address map is in force."
+        hint = self._host_hint
+        return f"{means} {hint.means.format_map(self.peer.words)}" if hint else means
+
+    @property
+    def do(self) -> str:
+        """What helps."""
+        return self._explanation.do.format_map(self.peer.words)
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The checks that prove it, the likeliest first."""
+        codes = self._explanation.codes
+        if self.peer.dialled:
+            return tuple(code for code in codes if code not in _WITHOUT_MAP) or codes
+        hint = self._host_hint
+        return tuple(dict.fromkeys((*codes, hint.code))) if hint else codes
+
+    @property
+    def rule(self) -> str | None:
+        """The rule of an address map to fill in; None where no advertised endpoint is named."""
+        return f"{self.peer.endpoint} = HOST:PORT" if self._lacks_rule and self.peer.endpoint else None
+
+    @property
+    def run(self) -> str:
+        """The command to run next."""
+        return self._explanation.run.format_map(self.peer.words)
+
+    @property
+    def _explanation(self) -> Explanation:
+        facts = self.peer.words | {"role": self.peer.role, "host_kind": self.peer.host_kind}
+        for each in self.known.explanations:
+            if all(re.fullmatch(pattern, facts.get(name, "")) for name, pattern in each.conditions.items()):
+                return each
+        return self.known.explanations[-1]
+
+    @property
+    def _lacks_rule(self) -> bool:
+        advertised = self.peer.role in (Role.ADVERTISED, Role.COORDINATOR)
+        return advertised and not self.peer.dialled and not _WITHOUT_MAP.isdisjoint(self._explanation.codes[:2])
+
+    @property
+    def _host_hint(self) -> HostHint | None:
+        # Only for endpoints that metadata named: a bootstrap server is what somebody chose.
+        kind = self.peer.host_kind if self._lacks_rule else ""
+        return next((hint for hint in host_hints() if hint.kind == kind), None)
+
+
+def match_line(line: str) -> LineMatch | None:
+    """The kind that a line belongs to; None for a line of no kind."""
+    wording = line.translate(_SAME_DIGITS)
+    long = len(line) > _LONG
+    for known in kinds_of.__wrapped__(wording) if long else kinds_of(wording):
+        for start, part in _around(known, line) if long else ((0, line),):
+            match = known.compiled.search(part)
+            if match:
+                return LineMatch(known, peer_of(match, known.role), start + match.end())
+    return None
+
+
+def _around(known: KnownLine, line: str) -> Iterator[tuple[int, str]]:
+    """The parts of a long line around a kind's texts: no pattern searches more than `2 * _LONG` characters."""
+    for text in known.holds:
+        at = line.find(text)
+        while at >= 0:
+            start = max(0, at - _LONG)
+            yield start, line[start : at + _LONG]
+            at = line.find(text, at + _LONG)
+
+
+@lru_cache(maxsize=8192)
+def kinds_of(wording: str) -> tuple[KnownLine, ...]:
+    """Each kind of which a line, every digit a 0, holds a text; wrappers last."""
+    held = {
+        known.key: known
+        for letters, members in _groups()
+        if letters in wording
+        for text, known in members
+        if text in wording
+    }
+    return tuple(sorted(held.values(), key=lambda known: known.tells is Tells.WRAPPER))
+
+
+@cache
+def _groups() -> tuple[tuple[str, tuple[tuple[str, KnownLine], ...]], ...]:
+    """The texts of all kinds, every digit a 0, those with the same letters together."""
+    groups, members = [], [(text.translate(_SAME_DIGITS), known) for known in known_lines() for text in known.holds]
+    while members:
+        shared = Counter(letters for text, _ in members for letters in _parts(text))
+        letters = max(shared, key=lambda each: (shared[each], each))
+        groups.append((letters, tuple(member for member in members if letters in member[0])))
+        members = [member for member in members if letters not in member[0]]
+    return tuple(groups)
+
+
+def _parts(text: str) -> set[str]:
+    return {text[start : start + _LETTERS] for start in range(max(1, len(text) - _LETTERS + 1))}

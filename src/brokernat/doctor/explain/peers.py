@@ -1,0 +1,100 @@
+"""The broker that a line names: its node id, what it is to the client, and its endpoint; pure.
+
+Kafka's Java clients number bootstrap servers -1, -2 …, brokers as the cluster does, and up to 4.3 a coordinator's own
+connection 2147483647 minus the node id. librdkafka names its brokers `host:port/bootstrap`, `host:port/ID` and
+`GroupCoordinator` with or without `/ID`, kafka-python `bootstrap-0`, `ID` and `coordinator-ID`, franz-go `seed_0` and
+`ID`; kafkajs knows seed brokers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from brokernat.address.host import bracketed
+from brokernat.doctor.explain.known_lines import Role
+from brokernat.doctor.places import address, inside_name, is_loopback
+
+_COORDINATORS = 2**31 - 1
+# Nobody numbers brokers as high as a coordinator's connection is numbered.
+_LOWEST_COORDINATOR = _COORDINATORS - 10_000_000
+_IPV4 = re.compile(r"\d+\.\d+\.\d+\.\d+")
+_NUMBER = re.compile(r"-?\d+")
+_BOOTSTRAP = re.compile(r"bootstrap|seed[ _]")
+_COORDINATOR = re.compile(r"(?:(?:Group|Txn)C|c)oordinator(?:[-/](?P<id>\d+))?")
+_CONTAINER = re.compile(r"[0-9a-f]{12}")
+UNNAMED: Final = {"endpoint": "an endpoint that the line does not name", "node": "?", "host": "a name"}
+"""What stands in a sentence for what the line does not name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """`node` is the cluster's number of it, also for a coordinator; `words` are all groups, for the sentences.
+
+    `dialled` is where the connection went, when the line shows that it is not the address that was named.
+    """
+
+    role: Role
+    node: int | None
+    endpoint: str | None
+    words: Mapping[str, str]
+    dialled: str | None = None
+
+    @property
+    def host_kind(self) -> str:
+        """What kind of place the line's host is; empty where it names none, or one like any other."""
+        return host_kind(self.words["host"]) if self.words["host"] != UNNAMED["host"] else ""
+
+
+def peer_of(match: re.Match[str], role: Role) -> Peer:
+    """Read the groups of a known line's pattern; `role` is the node's where the groups do not show it."""
+    groups = {name: text for name, text in match.groupdict().items() if text is not None}
+    shown, node = _node(groups.get("node", ""))
+    endpoint = groups.get("endpoint") or _endpoint(groups)
+    if endpoint:
+        groups["endpoint"] = endpoint
+        groups.setdefault("host", endpoint.rpartition(":")[0].strip("[]"))
+    if node is not None:
+        groups["node"] = str(node)
+    return Peer(role if shown is Role.UNNAMED else shown, node, endpoint, UNNAMED | groups, _dialled(groups))
+
+
+def host_kind(host: str) -> str:
+    """`loopback`, `private`, `container` or `inside` (a name of the brokers' own network); empty for any other host."""
+    host = host.lower().rstrip(".")
+    place = address(host)
+    if is_loopback(host):
+        return "loopback"
+    if place is not None:
+        return "private" if place.is_private else ""
+    if _CONTAINER.fullmatch(host):
+        return "container"
+    return "inside" if inside_name(host) else ""
+
+
+def _node(text: str) -> tuple[Role, int | None]:
+    coordinator = _COORDINATOR.fullmatch(text)
+    if coordinator:
+        return Role.COORDINATOR, int(coordinator["id"]) if coordinator["id"] else None
+    name = text.rpartition("/")[2]
+    if _NUMBER.fullmatch(name):
+        number = int(name)
+        if number < 0:
+            return Role.BOOTSTRAP, None
+        if number > _LOWEST_COORDINATOR:
+            return Role.COORDINATOR, _COORDINATORS - number
+        return Role.ADVERTISED, number
+    return (Role.BOOTSTRAP if _BOOTSTRAP.search(name) else Role.UNNAMED), None
+
+
+def _dialled(groups: Mapping[str, str]) -> str | None:
+    # `10.0.0.1/10.9.0.1:9092`: nothing resolves an address to another one, so somebody translated it.
+    host, ip = groups.get("host", ""), groups.get("ip", "")
+    return f"{ip}:{groups['port']}" if _IPV4.fullmatch(host) and _IPV4.fullmatch(ip) and host != ip else None
+
+
+def _endpoint(groups: Mapping[str, str]) -> str | None:
+    host = (groups.get("host") or groups.get("ip") or "").strip("[]")
+    return f"{bracketed(host)}:{groups['port']}" if host and "port" in groups else None

@@ -1,0 +1,132 @@
+"""What was recognised, for a person and for programs; nothing is computed here.
+
+For a person: the line as it was written, then what it means, which checks would prove it, what to do. What a log holds
+is text of strangers; `log.explain_log` and `reports.folding` leave nothing of it that a terminal obeys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from brokernat.doctor.catalogue import Entry as Code
+from brokernat.doctor.catalogue import catalogue
+from brokernat.doctor.explain.log import ExplainedLine, LogReport
+from brokernat.doctor.explain.near_miss import UnknownLine
+from brokernat.doctor.reports.folding import folded
+
+_LONGEST: Final = 400
+
+
+def codes_text(codes: Iterable[Code], width: int) -> str:
+    """Title and paragraphs of each code, a blank line between."""
+    return "\n\n".join("\n".join(_code(code, width)) for code in codes)
+
+
+def codes_json(codes: Iterable[Code]) -> list[dict[str, Any]]:
+    """The same for programs."""
+    return [
+        {
+            "code": code.code,
+            "title": code.title,
+            "what": code.what,
+            "why": code.why,
+            "remedy": code.remedy,
+            "needs": [need.name.lower() for need in code.needs],
+        }
+        for code in codes
+    ]
+
+
+def log_text(report: LogReport, width: int) -> str:
+    """A block for each thing that the lines report, what to run next at the end; empty where nothing was recognised."""
+    blocks = ["\n".join(_explained(each, width)) for each in report.explained]
+    commands = dict.fromkeys(each.match.run for each in report.explained)
+    if commands:
+        blocks.append("\n".join(("run next", *(f"  {command}" for command in commands))))
+    return "\n\n".join(blocks)
+
+
+def unknown_text(report: LogReport, width: int) -> str:
+    """A block for each line that is like a known one and is of no known kind."""
+    return "\n\n".join("\n".join(_unknown(each, width)) for each in report.unknown)
+
+
+def log_json(report: LogReport) -> dict[str, Any]:
+    """The same for programs; `node` and `endpoint` are None where the line names none."""
+    return {
+        "version": 1,
+        "lines": report.lines,
+        "recognised": report.recognised,
+        "explanations": [_explained_json(each) for each in report.explained],
+        "unknown": [{"line": each.line, "count": each.count, "like": each.like.key} for each in report.unknown],
+    }
+
+
+def _explained_json(explained: ExplainedLine) -> dict[str, Any]:
+    match = explained.match
+    return {
+        "row": match.known.key,
+        "client": match.known.client,
+        "title": match.known.title,
+        "tells": match.known.tells.name.lower(),
+        "role": match.peer.role.value,
+        "node": match.peer.node,
+        "endpoint": match.peer.endpoint,
+        "means": match.means,
+        "codes": list(match.codes),
+        "do": match.do,
+        "rule": match.rule,
+        "run": match.run,
+        "count": explained.count,
+        "first_seen": explained.first_seen,
+        "last_seen": explained.last_seen,
+        "line": _cut(explained.line, match.end),
+    }
+
+
+def _explained(explained: ExplainedLine, width: int) -> Iterator[str]:
+    match = explained.match
+    yield from folded(f"{match.known.client}: {match.known.title}", width, "", "  ")
+    # A line is not folded: people search for it.
+    yield f"  {_cut(explained.line, match.end)}"
+    if explained.count > 1:
+        span = f", {explained.first_seen} to {explained.last_seen}" if explained.first_seen else ""
+        yield from _field("seen", f"{explained.count} times{span}", width)
+    yield from _field("means", match.means, width)
+    known = catalogue()
+    for code in match.codes:
+        yield from _field("check", f"{code} {known[code].title}" if code in known else code, width)
+    yield from _field("do", match.do, width)
+    if match.rule:
+        yield f"  rule   {match.rule}"
+
+
+def _unknown(unknown: UnknownLine, width: int) -> Iterator[str]:
+    yield "not a known line"
+    yield f"  {_cut(unknown.line, 0)}"
+    if unknown.count > 1:
+        yield from _field("seen", f"{unknown.count} times", width)
+    like = unknown.like
+    text = f'This looks like "{like.title}" ({like.client}), and is not a line that is known. That kind reads:'
+    yield from _field("like", text, width)
+    yield f"         {_cut(like.example, 0)}"
+
+
+def _code(code: Code, width: int) -> Iterator[str]:
+    yield from folded(f"{code.code}: {code.title}", width, "", "  ")
+    for name, text in (("what", code.what), ("why", code.why), ("do", code.remedy)):
+        yield from _field(name, text, width)
+    for need in code.needs:
+        yield from _field("skips", f"when {need.value}", width)
+
+
+def _field(name: str, text: str, width: int) -> list[str]:
+    return folded(text, width, f"  {name:<6} ", " " * 9)
+
+
+def _cut(line: str, end: int) -> str:
+    """The line; of a very long one the part up to `end`, which need not be its head."""
+    start = max(0, end - _LONGEST)
+    cut = line[start : start + _LONGEST]
+    return f"{'… ' if start else ''}{cut}{' …' if start + _LONGEST < len(line) else ''}"

@@ -1,0 +1,82 @@
+"""The data as a whole: distinct kinds, codes that exist, sentences that can be filled, patterns that end."""
+
+import re
+import string
+from collections.abc import Iterable, Iterator
+from re import _constants as ops  # type: ignore[attr-defined]
+from re import _parser  # type: ignore[attr-defined]
+from typing import Any
+
+import pytest
+
+from brokernat.doctor.catalogue import catalogue
+from brokernat.doctor.explain.known_lines import Explanation, KnownLine, host_hints, known_lines
+from brokernat.doctor.explain.peers import UNNAMED
+
+EXPLANATIONS = [(known, each) for known in known_lines() for each in known.explanations]
+CODES = set(catalogue())
+
+
+def placeholders(explanation: Explanation) -> set[str]:
+    texts = (explanation.means, explanation.do, explanation.run)
+    return {name for text in texts for _, name, _, _ in string.Formatter().parse(text) if name}
+
+
+def test_keys_are_distinct() -> None:
+    keys = [known.key for known in known_lines()]
+    assert len(keys) == len(set(keys)) >= 159
+
+
+def test_every_code_is_a_check() -> None:
+    assert {code for _, each in EXPLANATIONS for code in each.codes} <= CODES
+    assert {hint.code for hint in host_hints()} <= CODES
+
+
+@pytest.mark.parametrize(("known", "explanation"), EXPLANATIONS, ids=lambda each: getattr(each, "key", ""))
+def test_a_sentence_names_only_what_its_line_can_name(known: KnownLine, explanation: Explanation) -> None:
+    groups = set(known.compiled.groupindex)
+    assert placeholders(explanation) <= groups | set(UNNAMED)
+    assert set(explanation.conditions) <= groups | {"role", "host_kind"}
+    for pattern in explanation.conditions.values():
+        re.compile(pattern)
+
+
+@pytest.mark.parametrize("known", known_lines(), ids=lambda known: known.key)
+def test_a_kind_is_whole(known: KnownLine) -> None:
+    assert all((known.title, known.holds, known.example, known.seen))
+    assert all(known.holds)
+    assert any(text in known.example for text in known.holds)
+    # The last one is what holds when no condition does.
+    assert all(each.conditions for each in known.explanations[:-1])
+    for each in known.explanations:
+        assert len(each.codes) == len(set(each.codes))
+        assert each.means.endswith((".", ": {reason}"))
+        assert each.do
+        assert not each.do.endswith(".")
+
+
+@pytest.mark.parametrize("known", known_lines(), ids=lambda known: known.key)
+def test_no_pattern_repeats_what_repeats(known: KnownLine) -> None:
+    # `(a+)+` takes exponential time where it does not match.
+    tree = _parser.parse(known.pattern)
+    assert [inner for repeat in _unbounded(tree) for inner in _unbounded(repeat)] == []
+    # Each further one multiplies the time by the length.
+    assert sum(1 for _ in _unbounded(tree)) <= 12
+
+
+def _unbounded(tree: Iterable[Any]) -> Iterator[Any]:
+    """What is repeated without a limit, the outermost of each."""
+    for op, argument in tree:
+        if op in (ops.MAX_REPEAT, ops.MIN_REPEAT) and argument[1] is ops.MAXREPEAT:
+            yield argument[2]
+            continue
+        for part in _parts(argument):
+            yield from _unbounded(part)
+
+
+def _parts(argument: Any) -> Iterator[Any]:
+    if isinstance(argument, _parser.SubPattern):
+        yield argument
+    elif isinstance(argument, tuple | list):
+        for each in argument:
+            yield from _parts(each)

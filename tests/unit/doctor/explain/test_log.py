@@ -1,0 +1,79 @@
+"""A whole log is folded into what it says, in bounded memory."""
+
+import io
+import json
+import tracemalloc
+from collections.abc import Iterator
+
+from brokernat.doctor.explain.log import MOST, explain_log
+from brokernat.doctor.explain.log_text import LONGEST, pieces
+
+DEAD = "{} WARN Connection to node {} (/10.0.{}.{}:9092) could not be established. Node may not be available.\n"
+LATE = "org.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node assignment. Call: listTopics\n"
+
+
+def line(second: int, node: int) -> str:
+    return DEAD.format(f"2026-11-21 18:00:{second:02},000", node, node // 250, node % 250)
+
+
+def test_lines_that_say_the_same_are_one_entry() -> None:
+    log = [LATE, line(1, 1), "INFO all is well\n", line(2, 2), line(3, 1), LATE]
+    found = explain_log(log)
+    assert (found.lines, found.recognised) == (6, 5)
+    assert [(each.match.peer.node, each.count) for each in found.explained] == [(1, 2), (2, 1), (None, 2)]
+    first, _, late = found.explained
+    assert (first.first_seen, first.last_seen) == ("2026-11-21 18:00:01,000", "2026-11-21 18:00:03,000")
+    # A line without a time happened at that of the line above it.
+    assert (late.first_seen, late.last_seen) == (None, "2026-11-21 18:00:03,000")
+
+
+def test_a_stack_in_one_line_says_several_things_and_each_once() -> None:
+    dead = line(1, 1).strip()
+    stack = f"{dead}\n\tat x\nCaused by: {LATE}Caused by: {LATE}"
+    docker = json.dumps({"log": stack, "time": "2026-11-21T17:00:01Z"}) + "\n"
+    found = explain_log([docker, docker])
+    assert (found.lines, found.recognised) == (2, 2)
+    assert [(each.match.known.key, each.count) for each in found.explained] == [
+        ("java-no-connection", 2),
+        ("java-no-node", 2),
+    ]
+    assert found.explained[1].line == f"Caused by: {LATE.strip()}"
+    # The client's own time, not the collector's, where it says one.
+    assert {each.last_seen for each in found.explained} == {"2026-11-21 18:00:01,000"}
+
+
+def test_a_collectors_time_is_better_than_none() -> None:
+    found = explain_log([json.dumps({"log": LATE, "time": "2026-11-21T17:00:01Z"}) + "\n"])
+    assert found.explained[0].first_seen == "2026-11-21T17:00:01Z"
+
+
+def test_many_endpoints_are_counted_together() -> None:
+    found = explain_log(line(1, node) for node in range(MOST + 100))
+    assert len(found.explained) == MOST + 1
+    assert found.recognised == MOST + 100
+    assert sum(each.count for each in found.explained) == MOST + 100
+
+
+def test_memory_does_not_grow_with_the_log() -> None:
+    def much() -> Iterator[str]:
+        for number in range(12_000):
+            yield line(number % 60, number)
+
+    tracemalloc.start()
+    explain_log(much())
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 8 * 2**20
+
+
+def test_a_long_line_comes_in_pieces_and_is_one_line() -> None:
+    text = "x" * (3 * LONGEST) + "\n" + line(1, 1).rstrip()
+    parts = list(pieces(io.StringIO(text)))
+    assert max(map(len, parts)) == LONGEST
+    found = explain_log(parts)
+    assert (found.lines, found.recognised) == (2, 1)
+
+
+def test_nothing() -> None:
+    assert explain_log([]).lines == 0
+    assert explain_log(pieces(io.StringIO(""))).explained == ()

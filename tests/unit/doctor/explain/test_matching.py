@@ -1,0 +1,131 @@
+"""Every captured line is of one kind and of the right one; what healthy clients log, and noise, of none."""
+
+import random
+import string
+
+import pytest
+from tests.unit.doctor.explain.vectors import Vector, healthy, vectors
+
+from brokernat.doctor.explain.known_lines import KnownLine, Role, Tells, known_lines
+from brokernat.doctor.explain.matching import match_line
+
+VECTORS = vectors()
+
+
+def all_kinds(line: str) -> list[str]:
+    """Every kind that matches a line, wrappers only where no other kind does; more than one is a fault of the data."""
+    held = [known for known in known_lines() if any(text in line for text in known.holds)]
+    kinds = [known for known in held if known.compiled.search(line)]
+    plain = [known.key for known in kinds if known.tells is not Tells.WRAPPER]
+    return plain or [known.key for known in kinds]
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: f"{vector.row} {vector.client}")
+def test_a_line_is_of_one_kind_alone(vector: Vector) -> None:
+    assert all_kinds(vector.line) == [vector.row]
+    match = match_line(vector.line)
+    assert match is not None
+    assert match.known.key == vector.row
+    assert "node ?" not in match.means
+    assert all((match.means, match.do, match.run))
+
+
+@pytest.mark.parametrize("known", known_lines(), ids=lambda known: known.key)
+def test_an_example_is_of_its_own_kind_alone(known: KnownLine) -> None:
+    assert all_kinds(known.example) == [known.key]
+    match = match_line(known.example)
+    assert match is not None
+    assert match.known is known
+    assert "node ?" not in match.means
+
+
+def test_healthy_clients_log_no_known_line() -> None:
+    lines = healthy()
+    assert len(lines) > 300
+    assert [line for line in lines if match_line(line)] == []
+
+
+@pytest.mark.parametrize("known", known_lines(), ids=lambda known: known.key)
+def test_a_long_line_is_searched_in_parts(known: KnownLine) -> None:
+    # 64 KiB of what repeats in patterns; without the parts some would take minutes.
+    for filler in ("a:1/", "1 "):
+        filling = filler * (65536 // len(filler))
+        for text in known.holds:
+            match_line(filling + text + filling)
+    found = match_line("y " * 9000 + known.example + " z" * 9000)
+    assert found is not None or known.pattern.endswith(("$", "$)"))
+
+
+def test_noise_is_no_known_line() -> None:
+    chance = random.Random(5)
+    texts = [text for known in known_lines() for text in known.holds]
+    for _ in range(3000):
+        noise = "".join(chance.choices(string.printable, k=chance.randrange(200)))
+        # A text alone is no line: what stands around it has to fit.
+        cut = chance.choice(texts)[: chance.randrange(12)]
+        assert match_line(noise + cut) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "role", "node", "endpoint"),
+    [
+        ("Connection to node -1 (gw/10.0.0.1:9093) could not be established. Broker may not be available.",
+         Role.BOOTSTRAP, None, "gw:9093"),
+        ("Connection to node 2 (/10.0.0.1:9092) could not be established. Node may not be available.",
+         Role.ADVERTISED, 2, "10.0.0.1:9092"),
+        ("Connection to node 2147483645 (k/[fd00::1]:9092) could not be established. Node may not be available.",
+         Role.COORDINATOR, 2, "k:9092"),
+        ("[thrd:sasl_ssl://k1:9093/7]: sasl_ssl://k1:9093/7: Connect to ipv4#10.0.0.1:9093 failed: Connection refused",
+         Role.ADVERTISED, 7, "k1:9093"),
+        ("[thrd:GroupCoordinator]: GroupCoordinator/3: Connect to ipv4#10.0.0.1:9092 failed: Connection refused",
+         Role.COORDINATOR, 3, "10.0.0.1:9092"),
+        ("[thrd:coordinator-1:9092/bootstrap]: coordinator-1:9092/2: Connect to ipv4#10.0.0.1:9092 failed: Timed out",
+         Role.ADVERTISED, 2, "coordinator-1:9092"),
+        ("[thrd:GroupCoordinator]: GroupCoordinator: Failed to resolve 'k1:9093': Name or service not known",
+         Role.COORDINATOR, None, "k1:9093"),
+    ],
+)  # fmt: skip
+def test_whose_endpoint_it_is(line: str, role: Role, node: int | None, endpoint: str) -> None:
+    found = match_line(line)
+    assert found is not None
+    assert (found.peer.role, found.peer.node, found.peer.endpoint) == (role, node, endpoint)
+
+
+@pytest.mark.parametrize(
+    ("host", "code"),
+    [
+        ("localhost", "BN201"), ("127.0.0.1", "BN201"), ("192.168.1.23", "BN202"), ("c0ffee123456", "BN203"),
+        ("kafka-1", "BN203"), ("kafka-1.hq.internal", "BN203"), ("kafka-1.example.org", None), ("8.8.8.8", None),
+    ],
+)  # fmt: skip
+def test_what_an_advertised_host_gives_away(host: str, code: str | None) -> None:
+    line = f"Connection to node 1 ({host}/<unresolved>:9092) could not be established. Node may not be available."
+    found = match_line(line)
+    assert found is not None
+    assert found.codes == (("BN302", "BN305", code) if code else ("BN302", "BN305"))
+    bootstrap = match_line(line.replace("node 1", "node -1"))
+    assert bootstrap is not None
+    assert bootstrap.codes == ("BN103",)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Connection to node 2 (192.168.1.23/172.10.1.40:9093) could not be established. Node may not be available.",
+        "[thrd:192.168.1.23:9092/2]: 192.168.1.23:9092/2: Connect to ipv4#172.10.1.40:9093 failed: Connection refused",
+    ],
+)
+def test_an_address_that_was_dialled_elsewhere_has_its_rule(line: str) -> None:
+    found = match_line(line)
+    assert found is not None
+    assert found.peer.dialled == "172.10.1.40:9093"
+    assert "dialled at 172.10.1.40:9093" in found.means
+    assert (found.codes, found.rule) == (("BN305",), None)
+
+
+def test_a_rule_is_proposed_only_where_one_is_missing() -> None:
+    dead = "Connection to node 2 (/10.0.0.1:9092) could not be established. Node may not be available."
+    assert [found.rule for found in map(match_line, (dead, dead.replace("node 2", "node -1"))) if found] == [
+        "10.0.0.1:9092 = HOST:PORT",
+        None,
+    ]
