@@ -11,8 +11,8 @@ from brokernat.doctor.explain.matching import match_line
 _HEAD = """\
 # Log lines
 
-What `brokernat explain` knows: {count} kinds of lines. Below each example, a line as it was written, stands who wrote it
-and what provoked it. [The guide](../guides/explain.md) shows how to ask.
+`brokernat explain` knows {count} kinds of lines. Each has an example as it was written, with who wrote it and what
+provoked it. [The guide](../guides/explain.md) shows how to ask.
 """
 
 
