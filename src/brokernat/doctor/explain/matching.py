@@ -70,7 +70,7 @@ class LineMatch:
 
     @property
     def _explanation(self) -> Explanation:
-        facts = self.peer.words | {"role": self.peer.role, "host_kind": self.peer.host_kind}
+        facts = {**self.peer.words, "role": self.peer.role, "host_kind": self.peer.host_kind}
         for each in self.known.explanations:
             if all(re.fullmatch(pattern, facts.get(name, "")) for name, pattern in each.conditions.items()):
                 return each

@@ -2,7 +2,7 @@
 
 Every line goes to `WORK/<phase>-<process>.jsonl` with its client, version and situation. `pick.py` makes the vectors of
 them.
-Needs Java, node with kafkajs in `WORK/node_modules` (`npm install kafkajs --prefix WORK`), kcat, and for the oldest
+Needs Java, Go, node with kafkajs in `WORK/node_modules` (`npm install kafkajs --prefix WORK`), kcat, and for the oldest
 libraries the Pythons that they are for (`clients.OLD_PYTHONS`).
 """
 
@@ -27,6 +27,7 @@ from tests.vectors.log_lines.capture.clients import (
     Spark,
     Spring,
     compile_java,
+    go,
     kafka_python_2,
     kafkajs,
     old_python,
@@ -136,6 +137,8 @@ def _plan(it: Stage, phase: str, work: Path) -> Iterator[Plan]:
     yield kafka_python_2(), alive
     yield python("aiokafka", "0.14.0"), alive
     yield kafkajs("2.2.4", str(work / "node_modules")), alive
+    for client in go(work):
+        yield client, alive
 
 
 def _once(it: Stage, situations: list[Situation]) -> Iterator[Plan]:

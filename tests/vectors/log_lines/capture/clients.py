@@ -279,6 +279,14 @@ def kafkajs(version: str, modules: str) -> Program:
     return Program("kafkajs", version, ("node", "--stack-trace-limit=0", str(HERE / "kafkajs_client.js")), modules)
 
 
+def go(work: Path) -> tuple[Program, ...]:
+    """The Go clients, built from `go/` with the versions of its `go.mod`."""
+    program = work / "go-clients"
+    subprocess.run(["go", "build", "-o", program, "."], cwd=HERE / "go", check=True)
+    modules = re.findall(r"^\t\S+/(sarama|franz-go|kafka-go) v(\S+)$", (HERE / "go" / "go.mod").read_text(), re.MULTILINE)
+    return tuple(Program(name, version, (str(program), name), timeout=60) for name, version in modules)
+
+
 @dataclass(frozen=True)
 class _Started:
     """Its output goes into a file: a pipe that nobody reads yet would stop it."""
