@@ -15,7 +15,7 @@ from typing import Final
 
 from brokernat.address.host import bracketed
 from brokernat.doctor.explain.known_lines import Role
-from brokernat.doctor.places import address, inside_name, is_loopback
+from brokernat.doctor.host_kinds import address, inside_name, is_loopback
 
 _COORDINATORS = 2**31 - 1
 # Nobody numbers brokers as high as a coordinator's connection is numbered.

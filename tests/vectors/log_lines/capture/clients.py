@@ -283,7 +283,8 @@ def go(work: Path) -> tuple[Program, ...]:
     """The Go clients, built from `go/` with the versions of its `go.mod`."""
     program = work / "go-clients"
     subprocess.run(["go", "build", "-o", program, "."], cwd=HERE / "go", check=True)
-    modules = re.findall(r"^\t\S+/(sarama|franz-go|kafka-go) v(\S+)$", (HERE / "go" / "go.mod").read_text(), re.MULTILINE)
+    required = (HERE / "go" / "go.mod").read_text()
+    modules = re.findall(r"^\t\S+/(sarama|franz-go|kafka-go) v(\S+)$", required, re.MULTILINE)
     return tuple(Program(name, version, (str(program), name), timeout=60) for name, version in modules)
 
 
