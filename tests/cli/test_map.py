@@ -75,3 +75,16 @@ def test_what_was_exported_is_the_same_map(run: Run, folder: Path, snapshot: Sna
     assert run("map", "export", "--output", "rules") == snapshot
     assert len(read_rules_file(folder / "rules").rules) == 4
     assert "rules: 4, findings: 0" in run("map", "check", "--file", "rules")
+
+
+def test_rules_with_their_sides_exchanged_are_found_by_both_checks(run: Run, folder: Path) -> None:
+    (folder / "brokernat.yaml").write_text(
+        "clusters:\n  hq:\n    bootstrap_servers: 172.10.1.40:9093\n    address_map:\n"
+        "      - 172.10.1.40:9093 = 192.168.1.23:9092\n"
+    )
+    for command in ("map", "config"):
+        said = run(command, "check", "--fail-on", "warning")
+        assert said.startswith("exit 4\n")
+        assert "may be reversed: its advertised side is the host of the bootstrap server 172.10.1.40:9093" in said
+        assert "hint: a rule is written `advertised = reachable`" in said
+        assert "`192.168.1.23:9092 = 172.10.1.40:9093`" in said

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #define BROKERNAT_FAULTS(X)                                                                                            \
+    X(ARROW, "arrow", "write `=` between the sides: `192.168.1.23:9092 = 172.10.1.40:9093`")                           \
     X(MISSING_EQUALS, "missing-equals",                                                                                \
       "write `advertised = reachable`, for example `192.168.1.23:9092 = 172.10.1.40:9093`")                            \
     X(EXTRA_EQUALS, "extra-equals", "separate rules by `,` or by new lines, not by blanks")                            \

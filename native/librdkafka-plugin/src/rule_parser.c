@@ -159,6 +159,9 @@ static bool host_rule(const struct side *advertised, const struct side *reachabl
 }
 
 bool rule_parse(struct text text, struct rule *rule, struct fault *fault) {
+    if (text_has(text, "=>") || text_has(text, "->")) {
+        return fault_with(fault, FAULT_ARROW, "there is an arrow in place of `=`");
+    }
     struct text left, right;
     if (!text_split(text, '=', &left, &right)) {
         return fault_with(fault, FAULT_MISSING_EQUALS, "there is no `=`");

@@ -9,6 +9,7 @@ from __future__ import annotations
 from brokernat.errors import ConfigError, Problem
 
 HINTS = {
+    "arrow": "write `=` between the sides: `192.168.1.23:9092 = 172.10.1.40:9093`",
     "missing-equals": "write `advertised = reachable`, for example `192.168.1.23:9092 = 172.10.1.40:9093`",
     "extra-equals": "separate rules by `,` or by new lines, not by blanks",
     "empty-side": "a rule has an advertised side and a reachable side: `192.168.1.23:9092 = 172.10.1.40:9093`",

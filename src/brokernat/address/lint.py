@@ -5,8 +5,12 @@
 | `contradicting-rule` | error | an earlier rule has the same advertised side and another target |
 | `shadowed-rule` | error | an earlier rule matches everything that this one would |
 | `duplicate-rule` | warning | the same rule again |
+| `reversed-rule` | warning | a bootstrap server stands on the advertised side, and none on the reachable side |
 | `chained-rule` | warning | the target is itself advertised: people expect a second translation, which never happens |
 | `shared-target` | warning | two advertised endpoints are dialled at one: right for two names of one broker only |
+
+Bootstrap servers can be dialled, so their hosts belong on the reachable side. Somebody may list a broker's advertised
+name as a bootstrap server and translate it, so this is no error: only the brokers know what they advertise.
 
 A rule hides every later rule whose endpoints it all matches: a host hides its `host:port` rules, a network its subnets.
 Two rules that hide a third only together are not found.
@@ -14,11 +18,12 @@ Two rules that hide a third only together are not found.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from brokernat.address.address_map import AddressMap
 from brokernat.address.endpoint import Endpoint
+from brokernat.address.host import bracketed
 from brokernat.address.pattern import Network, OneHost, Pattern
 from brokernat.address.rules import CidrRule, HostPortRule, HostRule, NodeIdRule, Rule, WildcardRule
 from brokernat.errors import Severity
@@ -35,13 +40,20 @@ class LintFinding:
     rules: tuple[int, ...]
 
 
-def lint(address_map: AddressMap) -> tuple[LintFinding, ...]:
-    """All findings, in the order of the rules."""
+def lint(address_map: AddressMap, bootstrap_servers: Sequence[Endpoint] = ()) -> tuple[LintFinding, ...]:
+    """All findings, in the order of the rules.
+
+    Args:
+        bootstrap_servers: those of the map's cluster; without them a rule cannot be known to be reversed.
+    """
     rules = address_map.rules
     found: list[LintFinding] = []
-    for index in range(len(rules)):
-        hidden = list(_hidden(rules, index))
-        found += hidden or (*_chained(rules, index), *_shared(rules, index))
+    for index, rule in enumerate(rules):
+        found += (
+            list(_hidden(rules, index))
+            or list(_reversed(rule, index, bootstrap_servers))
+            or (*_chained(rules, index), *_shared(rules, index))
+        )
     return tuple(found)
 
 
@@ -62,6 +74,17 @@ def _hidden(rules: tuple[Rule, ...], index: int) -> Iterator[LintFinding]:
         yield LintFinding("shadowed-rule", Severity.ERROR, message, "put the narrower rule first", pair)
 
 
+def _reversed(rule: Rule, index: int, servers: Sequence[Endpoint]) -> Iterator[LintFinding]:
+    target = _target(rule)
+    if target is None or isinstance(rule, WildcardRule) or any(target.hosts.has(each.host) for each in servers):
+        return
+    server = next((each for each in servers if rule.pattern.hosts.has(each.host)), None)
+    if server is not None:
+        message = f"the rule `{rule}` may be reversed: its advertised side is the host of the bootstrap server {server}"
+        hint = f"a rule is written `advertised = reachable`; the other way round it is `{target} = {rule.pattern}`"
+        yield LintFinding("reversed-rule", Severity.WARNING, message, hint, (index,))
+
+
 def _chained(rules: tuple[Rule, ...], index: int) -> Iterator[LintFinding]:
     rule = rules[index]
     target = _target(rule)
@@ -70,7 +93,9 @@ def _chained(rules: tuple[Rule, ...], index: int) -> Iterator[LintFinding]:
     following = next((i for i, other in enumerate(rules) if i != index and other.pattern.contains(target)), None)
     if following is not None:
         message = f"the target of `{rule}` is itself advertised: `{rules[following]}`"
-        hint = "an endpoint is translated once: write what is dialled in the end, or leave it when the networks overlap"
+        final = _final(rule, rules[following])
+        write = f"write `{rule.pattern} = {final}`" if final else "write what is dialled in the end"
+        hint = f"an endpoint is translated once: {write}, or leave it when the networks overlap"
         yield LintFinding("chained-rule", Severity.WARNING, message, hint, (following, index))
 
 
@@ -86,6 +111,15 @@ def _shared(rules: tuple[Rule, ...], index: int) -> Iterator[LintFinding]:
             hint = "each broker needs an endpoint of its own, unless both sides are names of one broker"
             yield LintFinding("shared-target", Severity.WARNING, message, hint, (first, index))
             return
+
+
+def _final(rule: Rule, following: Rule) -> str | None:
+    """What would be dialled if the second rule translated the first one's target; None where it depends on the port."""
+    if isinstance(rule, HostPortRule) and not isinstance(following, NodeIdRule):
+        return str(following.translate(rule.reachable))
+    if isinstance(rule, HostRule) and isinstance(following, HostRule):
+        return bracketed(following.reachable)
+    return None
 
 
 def _target(rule: Rule) -> Pattern | None:

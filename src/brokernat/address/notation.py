@@ -5,6 +5,7 @@
     10.1.0.0/24 = 10.9.0.0/24                network; host bits and port do not change
     *.hq.internal:9092 = gateway:9093        wildcard, with ports or without
     *.hq.internal:9092 = gateway:{9092+id}   template with the node id
+    kafka-1 => 10.9.0.1                      refused: the sign is `=`
     kafka-1 = 10.0.0.1:9093                  refused: which ports of kafka-1 are meant?
 
 `,` or a line end separates rules, `#` starts a comment up to the end of the line, and blanks (space, tab) around rules
@@ -27,6 +28,7 @@ from brokernat.address.rules import CidrRule, HostPortRule, HostRule, NodeIdRule
 from brokernat.errors import ConfigError, Location
 
 _BLANKS = " \t"
+_ARROW = re.compile("[-=]+>")
 _TEMPLATE = re.compile(r"\{([1-9][0-9]{0,4})\+id\}", re.ASCII)
 _PREFIX_LENGTH = re.compile(r"0|[1-9][0-9]{0,2}", re.ASCII)
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -67,6 +69,12 @@ def parse_rule(text: str) -> Rule:
 
 
 def _parse(text: str) -> Rule:
+    arrow = _ARROW.search(text)
+    if arrow:
+        meant = f"{text[: arrow.start()].strip(_BLANKS)} = {text[arrow.end() :].strip(_BLANKS)}"
+        raise fault(
+            "arrow", f"there is `{arrow[0]}` in place of `=`", hint=f"write `{meant}`" if _is_rule(meant) else None
+        )
     left, equals, right = text.partition("=")
     if not equals:
         raise fault("missing-equals", "there is no `=`")
@@ -79,6 +87,14 @@ def _parse(text: str) -> Rule:
     if (advertised.port is None) != (reachable.port is None):
         raise _port_on_one_side(advertised, reachable)
     return _host_rule(advertised, reachable)
+
+
+def _is_rule(text: str) -> bool:
+    try:
+        _parse(text)
+    except ConfigError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)

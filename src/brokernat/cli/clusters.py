@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from brokernat.address import AddressMap
+from brokernat.address import AddressMap, Endpoint
 from brokernat.cli import console
 from brokernat.cli.error_reports import HintedUsageError
 from brokernat.cli.options import CONFIG_VARIABLE, DEFAULT_FILE, PATH, config_option
@@ -193,22 +193,26 @@ class MapSource:
     rules: tuple[str, ...]
     file: Path | None
 
-    def maps(self) -> dict[str, AddressMap]:
-        """The maps by cluster name; the name is empty for a map that belongs to no cluster."""
+    def maps(self) -> dict[str, tuple[AddressMap, tuple[Endpoint, ...]]]:
+        """The maps with their bootstrap servers, by cluster name.
+
+        The name is empty for a map that belongs to no cluster, and has no bootstrap servers.
+        """
         from brokernat.map_text import read_rules_file
 
         if sum((self.cluster is not None, bool(self.rules), self.file is not None)) > 1:
             raise click.UsageError("`--cluster`, `--rule` and `--file` cannot be combined")
         if self.rules:
-            return {"": _map_of_options(self.rules)}
+            return {"": (_map_of_options(self.rules), ())}
         if self.file is not None:
-            return {"": read_rules_file(self.file)}
+            return {"": (read_rules_file(self.file), ())}
         clusters = mapped_clusters(self.config_file, self.cluster)
-        return {name: address_map for name, (_, address_map) in clusters.items()}
+        return {name: (address_map, each.bootstrap_servers) for name, (each, address_map) in clusters.items()}
 
     def one(self) -> tuple[str, AddressMap]:
         """The only map, with its cluster's name."""
-        return _the_only(self.maps())
+        name, (address_map, _) = _the_only(self.maps())
+        return name, address_map
 
 
 cluster_option = click.option(

@@ -29,11 +29,12 @@ def map_() -> None:
 @fail_on_option
 @format_option
 def check(source: MapSource, fail_on: str, output: str) -> int:
-    """Report rules that are never used or that contradict each other."""
+    """Report rules that are never used, contradict each other, or seem to be reversed."""
     from brokernat.address import lint
 
-    maps = source.maps()
-    found = [(name, finding) for name, address_map in maps.items() for finding in lint(address_map)]
+    mapped = source.maps()
+    found = [(name, finding) for name, (rules, servers) in mapped.items() for finding in lint(rules, servers)]
+    maps = {name: address_map for name, (address_map, _) in mapped.items()}
     if output == "json":
         console.json_data(
             {

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from brokernat.address import AddressMap, Severity, lint
+from brokernat.config.cluster import Cluster
 from brokernat.config.document import Document
 from brokernat.config.kafka_names import LOGIN_NAMES, NAMES, is_secret
 from brokernat.config.load import Config
@@ -23,7 +24,7 @@ def lint_config(config: Config, document: Document) -> Iterator[tuple[Severity, 
     """Every doubt about a file that loaded."""
     for name, cluster in config.clusters.items():
         if cluster.address_map is not None:
-            yield from _rules(cluster.address_map, name, document)
+            yield from _rules(cluster, cluster.address_map, document)
         elif "unmapped" in document.section("clusters", name):
             message = "`unmapped` has no effect without `address_map`"
             location = document.locate(("clusters", name, "unmapped"), key=True)
@@ -32,10 +33,10 @@ def lint_config(config: Config, document: Document) -> Iterator[tuple[Severity, 
             yield Severity.WARNING, problem
 
 
-def _rules(address_map: AddressMap, cluster: str, document: Document) -> Iterator[tuple[Severity, Problem]]:
-    key = "address_map" if "address_map" in document.section("clusters", cluster) else "broker_nat"
-    for finding in lint(address_map):
-        location = document.locate(("clusters", cluster, key, finding.rules[-1]))
+def _rules(cluster: Cluster, address_map: AddressMap, document: Document) -> Iterator[tuple[Severity, Problem]]:
+    key = "address_map" if "address_map" in document.section("clusters", cluster.name) else "broker_nat"
+    for finding in lint(address_map, cluster.bootstrap_servers):
+        location = document.locate(("clusters", cluster.name, key, finding.rules[-1]))
         yield finding.severity, Problem(finding.code, finding.message, finding.hint, location)
 
 

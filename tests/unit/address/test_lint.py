@@ -1,6 +1,6 @@
 import pytest
 
-from brokernat.address import AddressMap, lint
+from brokernat.address import AddressMap, Endpoint, lint
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,38 @@ def test_findings_name_both_rules_and_say_what_to_do() -> None:
     assert "`a=x`" in finding.message
     assert "`a:1=y:1`" in finding.message
     assert finding.hint == "put the narrower rule first"
+
+
+@pytest.mark.parametrize(
+    ("text", "servers", "reverse"),
+    [
+        ("gw:9093=192.168.1.23:9092", "gw:9093", "192.168.1.23:9092 = gw:9093"),
+        ("gw:9094=192.168.1.24:9092", "gw:9093", "192.168.1.24:9092 = gw:9094"),
+        ("10.9.0.1=kafka-1", "10.9.0.1:9092,10.9.0.2:9092", "kafka-1 = 10.9.0.1"),
+        ("10.9.0.0/24=10.1.0.0/24", "10.9.0.7:9092", "10.1.0.0/24 = 10.9.0.0/24"),
+        ("192.168.1.23:9092=gw:9093", "gw:9093", None),
+        ("gw:9092=gw:9093", "gw:9093", None),
+        ("gw-1=gw-2", "gw-1:9092,gw-2:9092", None),
+        ("*.hq.internal=gw", "kafka-1.hq.internal:9092", None),
+        ("gw:9093=192.168.1.23:9092", "", None),
+    ],
+)
+def test_rules_with_their_sides_exchanged(text: str, servers: str, reverse: str | None) -> None:
+    endpoints = [Endpoint.parse(server) for server in filter(None, servers.split(","))]
+    found = lint(AddressMap.parse(text), endpoints)
+    assert [finding.code for finding in found] == ([] if reverse is None else ["reversed-rule"])
+    assert all(f"`{reverse}`" in finding.hint for finding in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("a:1=b:1,b:1=c:2", "write `a:1 = c:2`"),
+        ("a:1=b:1,b=c", "write `a:1 = c:1`"),
+        ("a=b,b=[fd00::1]", "write `a = [fd00::1]`"),
+        ("a=10.0.0.7,10.0.0.0/8=11.0.0.0/8", "write what is dialled in the end"),
+    ],
+)
+def test_a_chain_is_answered_by_the_rule_that_was_meant(text: str, hint: str) -> None:
+    (finding,) = lint(AddressMap.parse(text))
+    assert finding.hint.startswith(f"an endpoint is translated once: {hint}, or")

@@ -31,6 +31,9 @@ def test_every_wrong_rule_is_reported_at_its_place() -> None:
         ("kafka-1 = 10.0.0.1:9093", "write `kafka-1:9092 = 10.0.0.1:9093`, or `kafka-1 = 10.0.0.1` to keep every port"),
         ("kafka-1:9094 = [::1]", "write `kafka-1:9094 = [::1]:9094`, or `kafka-1 = [::1]` to keep every port"),
         ("*.hq = gw:{7+id}", "write `*.hq:9092 = gw:{7+id}`, or `*.hq = gw` to keep every port"),
+        ("a:1 => b:1", "write `a:1 = b:1`"),
+        ("10.1.0.0/24-->10.9.0.0/24", "write `10.1.0.0/24 = 10.9.0.0/24`"),
+        ("a -> b:1", "write `=` between the sides: `192.168.1.23:9092 = 172.10.1.40:9093`"),
         ("::ffff:10.0.0.1/120 = ::/120", "a network is written with its host bits zero: `::ffff:10.0.0.0/120`"),
     ],
 )

@@ -7,6 +7,7 @@ import java.util.Locale;
  * ({@code tests/vectors/address_map/}); a rule has one fault, the first from left to right.
  */
 public enum Fault {
+    ARROW("write `=` between the sides: `192.168.1.23:9092 = 172.10.1.40:9093`"),
     MISSING_EQUALS("write `advertised = reachable`, for example `192.168.1.23:9092 = 172.10.1.40:9093`"),
     EXTRA_EQUALS("separate rules by `,` or by new lines, not by blanks"),
     EMPTY_SIDE("a rule has an advertised side and a reachable side: `192.168.1.23:9092 = 172.10.1.40:9093`"),

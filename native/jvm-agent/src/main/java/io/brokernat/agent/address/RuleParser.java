@@ -8,6 +8,9 @@ final class RuleParser {
     private RuleParser() {}
 
     static Rule parse(String text) throws NotationException {
+        if (text.contains("=>") || text.contains("->")) {
+            throw Fault.ARROW.with("there is an arrow in place of `=`");
+        }
         int equals = text.indexOf('=');
         if (equals < 0) {
             throw Fault.MISSING_EQUALS.with("there is no `=`");
