@@ -6,13 +6,13 @@ import json
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
 from tests.cli.conftest import Run
+from tests.support.endpoint_probes import replace
 from tests.unit.doctor.conftest import BROKERS, GATEWAY, WITHOUT_MAP, reached, refused
 
 from brokernat.address import Endpoint

@@ -112,15 +112,21 @@ def test_what_the_doctor_wrote_itself_is_written_over(run: Run, folder: Path) ->
 
 def test_evidence_that_was_touched(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = to_json(WITHOUT_MAP)
-    later = whole.replace('"version": 1', '"version": 2').replace('"refused"', '"quantum"')
+    later = whole.replace('"version": 2', '"version": 3').replace('"refused"', '"quantum"')
     for text, words in (
         (whole[: len(whole) // 2], "Invalid JSON: EOF"),
-        (later, "evidence of version 2; this brokernat reads 1"),
-        (whole.replace('"refused"', '"quantum"', 1), "paths.0.look.attempts.0.outcome: Input should be 'connected',"),
+        (later, "evidence of version 3; this brokernat reads version 2"),
+        (
+            whole.replace('"refused"', '"quantum"', 1),
+            "look.connect.attempts.0.outcome: Input should be 'connected',",
+        ),
         (whole.replace('"port": 9092', '"port": "canary"', 1), "port: Input should be a valid integer"),
         (whole.replace('"bootstraps"', '"canary"'), "bootstraps: Field required"),
         (whole.replace('"rules": null', '"rules": ["no rule"]'), "rules.0: "),
-        (whole.replace('[\n        "172.10.1.40"', '[\n        "x"', 1), "bootstraps.0.addresses.0: this is no"),
+        (
+            whole.replace('[\n          "172.10.1.40"', '[\n          "x"', 1),
+            "0.resolve.addresses.0: this is no",
+        ),
         ("[" * 100_000, "Invalid JSON"),
     ):
         (folder / "seen.json").write_text(text)

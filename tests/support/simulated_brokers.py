@@ -18,7 +18,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import timedelta
 from functools import partial
 from importlib import import_module
@@ -35,7 +35,8 @@ _HERE = "127.0.0.1"
 _DEAD = "127.0.77"
 _START_TIMEOUT = 30
 CLUSTER_ID = "simulated-cluster-0001"
-_LIST_OFFSETS, _METADATA, _SASL_HANDSHAKE, _API_VERSIONS, _DESCRIBE_CONFIGS = 2, 3, 17, 18, 32
+_LIST_OFFSETS, _METADATA, _OFFSET_FETCH, _SASL_HANDSHAKE, _API_VERSIONS, _DESCRIBE_CONFIGS = 2, 3, 9, 17, 18, 32
+_SASL_AUTHENTICATE = 36
 _SCHEMAS = {
     _LIST_OFFSETS: ("list_offsets", "ListOffsetsRequest"),
     _METADATA: ("metadata", "MetadataRequest"),
@@ -56,6 +57,7 @@ class Simulated:
 
     advertised: Mapping[int, Endpoint]
     newest_api_versions: int = 5
+    newest_metadata: int = 6
     describes_configs: bool = True
     renumbered: int = 0
     mechanisms: tuple[str, ...] = ()
@@ -66,6 +68,8 @@ class Simulated:
         body = request[10 + max(0, client_id) :]
         if api == _API_VERSIONS:
             said = self._versions(node_id, version, body)
+        elif api == _OFFSET_FETCH and not self.mechanisms:
+            said = _nothing_committed(body)
         elif api == _SASL_HANDSHAKE and self.mechanisms:
             said = self._handshake(body)
         elif api in _SCHEMAS and not self.mechanisms:
@@ -80,7 +84,17 @@ class Simulated:
             wanted = struct.unpack(">i", body[-5:-1])[0]
             same = CLUSTER_ID.encode() in body and wanted == node_id
             return struct.pack(">h", 0 if same else _REBOOTSTRAP_REQUIRED) + b"\x01" + struct.pack(">i", 0) + b"\0"
-        newest = {_LIST_OFFSETS: 1, _METADATA: 6, _API_VERSIONS: self.newest_api_versions, _DESCRIBE_CONFIGS: 1}
+        newest = {
+            _LIST_OFFSETS: 1,
+            _METADATA: self.newest_metadata,
+            _OFFSET_FETCH: 1,
+            _SASL_HANDSHAKE: 1,
+            _API_VERSIONS: self.newest_api_versions,
+            _DESCRIBE_CONFIGS: 1,
+            _SASL_AUTHENTICATE: 1,
+        }
+        if version:
+            return b"\0\0\x01" + struct.pack(">i", 0) + b"\0"
         return struct.pack(">hi", 0, len(newest)) + b"".join(
             struct.pack(">hhh", api, 0, version) for api, version in newest.items()
         )
@@ -119,16 +133,18 @@ class Simulated:
             for index, node_id in enumerate(told)
         )
         topic = schema.MetadataResponseTopic(error_code=ErrorCode.none, name=_TOPIC, partitions=partitions)
-        return schema.MetadataResponse(
-            throttle_time=_NOW,
-            brokers=tuple(
+        answer = {
+            "throttle_time": _NOW,
+            "brokers": tuple(
                 schema.MetadataResponseBroker(node_id=node_id, host=end.host, port=i32(end.port))
                 for node_id, end in told.items()
             ),
-            cluster_id=CLUSTER_ID,
-            controller_id=next(iter(told)),
-            topics=(topic,) if topics is None else (),
-        )
+            "cluster_id": CLUSTER_ID,
+            "controller_id": next(iter(told)),
+            "topics": (topic,) if topics is None else (),
+        }
+        known = {each.name for each in fields(schema.MetadataResponse)}
+        return schema.MetadataResponse(**{name: value for name, value in answer.items() if name in known})
 
     def _settings(self, schema: Any, request: Any, node_id: int) -> Any:
         named = request.resources[0].resource_name
@@ -149,6 +165,17 @@ class Simulated:
             error_code=error, error_message=words, resource_type=i8(4), resource_name=named, configs=configs
         )
         return schema.DescribeConfigsResponse(throttle_time=_NOW, results=(result,))
+
+
+def _nothing_committed(body: bytes) -> bytes:
+    """OffsetFetch v1 of one topic: each of its partitions has the offset -1."""
+    group = struct.unpack_from(">h", body)[0]
+    name = struct.unpack_from(">h", body, 6 + group)[0]
+    at = 8 + group + name
+    (count,) = struct.unpack_from(">i", body, at)
+    numbers = struct.unpack_from(f">{count}i", body, at + 4)
+    each = b"".join(struct.pack(">iqhh", number, -1, 0, 0) for number in numbers)
+    return struct.pack(">i", 1) + body[6 + group : at] + struct.pack(">i", count) + each
 
 
 def _offsets(schema: Any, request: Any, node_id: int) -> Any:

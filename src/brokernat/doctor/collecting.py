@@ -1,29 +1,43 @@
 """Evidence from the network: the bootstrap servers first, then whatever they advertise, as the client would dial it.
 
-Every endpoint is looked at once: a target of the map that is also a bootstrap server is the same look. The time is one
+Every endpoint is probed once: a target of the map that is also a bootstrap server is the same probe. The time is one
 budget: the bootstrap servers may use half of it, so that a black hole among them leaves time for the brokers.
+
+A broker answers with the endpoints of the listener that a client came in on, so no answer shows the others; the node's
+own settings name them (DescribeConfigs). Each of these is probed once and who answers is not asked: brokers before 4.4
+would log a line for it. Where a listener wants another protocol than this client has, name and connection are all there
+is. So a broker that is down is told from one that lacks a listener, as far as a node could be asked; who is in sync of
+its partitions tells it without.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from brokernat.address import AddressMap, Endpoint, Unmapped
 from brokernat.config import Cluster
-from brokernat.doctor.client_side import CANONICAL, ClientSide, client_side, dialled
-from brokernat.doctor.evidence import Advertised, Coordinator, Evidence, Look, Path
-from brokernat.doctor.listening import listeners_seen
-from brokernat.doctor.probes.coordinating import told_by_nodes
-from brokernat.doctor.probes.dialling import canonical_name
-from brokernat.doctor.probes.look import Looker
-from brokernat.doctor.probes.survey import Survey, survey
+from brokernat.doctor.broker_files.listeners import broker_listeners
+from brokernat.doctor.client.credentials import CANONICAL, ClientSide, client_side, dialled
+from brokernat.doctor.evidence import (
+    Advertised,
+    BrokerFile,
+    Coordinator,
+    EndpointProbe,
+    Evidence,
+    ListenerSeen,
+    Path,
+)
+from brokernat.doctor.probes.survey import Survey, survey, told_by_nodes
+from brokernat.doctor.probes.walk import Prober, Shared
 from brokernat.errors import ConfigError
 
 PARALLEL = 32
+MOST_NODES = 1000
+"""More brokers than any cluster has; what a peer makes up beyond them is counted and not probed."""
 _STEP = 5.0
 _TOUCH = 1.0
 
@@ -36,7 +50,7 @@ def collect(
     transactional_ids: Iterable[str] = (),
     token_command: str | None = None,
 ) -> Evidence:
-    """Look at everything that a client of this cluster meets.
+    """Probe everything that a client of this cluster meets.
 
     Args:
         cluster: whose client section and map are used.
@@ -52,14 +66,14 @@ def collect(
         *(Coordinator("group", group) for group in groups),
         *(Coordinator("transaction", each) for each in transactional_ids),
     )
-    client, seen = client_side(cluster, token_command), []
+    client, found = client_side(cluster, token_command), []
 
-    async def look() -> None:
+    async def probe() -> None:
         # Not as the result: asyncio's runner makes a text of its task in the end, and of all that is in it.
-        seen.append(await _collect(cluster, client, timeout, wanted))
+        found.append(await _collect(cluster, client, timeout, wanted))
 
-    asyncio.run(look())
-    return seen[0]
+    asyncio.run(probe())
+    return found[0]
 
 
 async def _collect(
@@ -69,42 +83,45 @@ async def _collect(
     wanted: Sequence[Coordinator],
 ) -> Evidence:
     start = asyncio.get_running_loop().time()
-    step = min(_STEP, timeout / 4)
-    parallel = asyncio.Semaphore(PARALLEL)
-    early = Looker(client, step, start + timeout / 2, parallel)
+    step, address_map = min(_STEP, timeout / 4), cluster.address_map
+    parallel, shared = asyncio.Semaphore(PARALLEL), Shared()
+    early = Prober(client, step, start + timeout / 2, parallel, shared)
+    late = Prober(client, step, start + timeout, parallel, shared)
+    quick = Prober(client, step, start + timeout, parallel, shared, dialling=min(step, _TOUCH))
     bootstraps = await asyncio.gather(
-        *(as_bootstrap(server, cluster.address_map, early) for server in cluster.bootstrap_servers)
+        *(as_bootstrap(server, address_map, early) for server in cluster.bootstrap_servers)
     )
-    late = Looker(client, step, start + timeout, parallel, early.leadership)
-    quick = Looker(client, min(step, _TOUCH), start + timeout, parallel, early.leadership)
-    known = {look.endpoint: look for look in bootstraps if client.context is None and look.complete}
-    first = next((look for look in bootstraps if look.answers), None)
+    first = next((probe for probe in bootstraps if probe.answers), None)
     surveyed = asyncio.create_task(survey(late, first, wanted)) if first is not None else None
-    paths = await asyncio.gather(
-        *(_path(broker, cluster.address_map, late, quick, known) for broker in _all_brokers(bootstraps))
-    )
-    listeners = await listeners_seen(bootstraps, paths, cluster.address_map, quick)
-    seen = Survey() if surveyed is None else await surveyed
-    answering = [look for look in (*bootstraps, *(path.look for path in paths)) if look is not None and look.answers]
-    coordinators = await told_by_nodes(late, answering, seen.coordinators)
+    brokers = _all_brokers(bootstraps)
+    known = {probe.endpoint: probe for probe in bootstraps if client.context is None and probe.complete}
+    dialling = _Dialling(address_map, late, quick, known)
+    paths = await asyncio.gather(*map(dialling.path, brokers[:MOST_NODES]))
+    found = Survey() if surveyed is None else await surveyed
+    listeners = await dialling.listeners(bootstraps, paths)
+    answering = [
+        probe for probe in (*bootstraps, *(path.look for path in paths)) if probe is not None and probe.answers
+    ]
     return Evidence(
         taken_at=datetime.now(UTC).isoformat(timespec="seconds"),
         cluster=cluster.name,
         security_protocol=client.protocol,
         mechanism=client.mechanism,
-        rules=None if cluster.address_map is None else tuple(map(str, cluster.address_map.rules)),
-        unmapped=(cluster.address_map or AddressMap((), Unmapped.PASS)).unmapped.value,
+        rules=None if address_map is None else tuple(map(str, address_map.rules)),
+        unmapped=(address_map or AddressMap((), Unmapped.PASS)).unmapped.value,
         bootstraps=tuple(bootstraps),
         paths=tuple(paths),
-        replicas=seen.replicas,
-        leaderless=seen.leaderless,
-        coordinators=coordinators,
+        replicas=found.replicas,
+        in_sync=found.in_sync,
+        leaderless=found.leaderless,
+        coordinators=await told_by_nodes(late, answering, found.coordinators),
         dns_lookup=client.dns_lookup,
         listeners=listeners,
+        unprobed=max(0, len(brokers) - MOST_NODES),
     )
 
 
-async def as_bootstrap(server: Endpoint, address_map: AddressMap | None, looker: Looker) -> Look:
+async def as_bootstrap(server: Endpoint, address_map: AddressMap | None, prober: Prober) -> EndpointProbe:
     """As clients dial it: a rule that names it applies, and without one it is never refused."""
     target, rule = server, None
     if address_map is not None and address_map.find(server) is not None:
@@ -112,34 +129,97 @@ async def as_bootstrap(server: Endpoint, address_map: AddressMap | None, looker:
         with suppress(ConfigError):
             translation = address_map.translate(server)
             target, rule = translation.endpoint, str(translation.rule)
-    looker.client.login_to.add(target)
-    look = replace(await looker.look(target, server.host), rule=rule)
-    if looker.client.dns_lookup != CANONICAL:
-        return look
-    names = await asyncio.gather(*(canonical_name(each, looker.patience) for each in look.addresses))
-    return replace(look, canonical=tuple(names))
+    prober.client.login_to.add(target)
+    canonical = prober.client.dns_lookup == CANONICAL
+    return await prober.probe(target, server.host, rule=rule, canonical=canonical)
 
 
-def _all_brokers(bootstraps: Iterable[Look]) -> list[Advertised]:
+def _all_brokers(bootstraps: Iterable[EndpointProbe]) -> list[Advertised]:
     """Everything that any bootstrap server advertises, once."""
-    found = {broker for look in bootstraps for broker in look.brokers or ()}
+    found = {broker for probe in bootstraps for broker in probe.brokers or ()}
     return sorted(found, key=lambda broker: (broker.node_id, broker.host, broker.port))
 
 
-async def _path(
-    broker: Advertised, address_map: AddressMap | None, late: Looker, quick: Looker, known: dict[str, Look]
-) -> Path:
-    translation = dialled(broker, address_map)
-    if translation is None:
-        return Path(broker, None)
-    late.client.login_to.add(translation.endpoint)
-    if translation.rule is None:
-        return Path(broker, await _known_or(late, translation.endpoint, broker, known))
-    advertised = Endpoint(broker.host, broker.port)
-    look, direct = await asyncio.gather(_known_or(late, translation.endpoint, broker, known), quick.touch(advertised))
-    return Path(broker, look, str(translation.rule), direct)
+@dataclass(frozen=True)
+class _Dialling:
+    """What is dialled for brokers and listeners, each endpoint once; `known` are bootstrap servers' probes."""
 
+    address_map: AddressMap | None
+    late: Prober
+    quick: Prober
+    known: Mapping[str, EndpointProbe]
 
-async def _known_or(looker: Looker, endpoint: Endpoint, broker: Advertised, known: dict[str, Look]) -> Look:
-    found = known.get(str(endpoint))
-    return found if found is not None else await looker.look(endpoint, broker.host, broker.node_id)
+    async def path(self, broker: Advertised) -> Path:
+        """The way to a broker."""
+        translation = dialled(broker, self.address_map)
+        if translation is None:
+            return Path(broker, None)
+        self.late.client.login_to.add(translation.endpoint)
+        if translation.rule is None:
+            return Path(broker, await self._probe(translation.endpoint, broker))
+        advertised = Endpoint(broker.host, broker.port)
+        probe, direct = await asyncio.gather(self._probe(translation.endpoint, broker), self.quick.touch(advertised))
+        return Path(broker, probe, str(translation.rule), direct)
+
+    async def _probe(self, endpoint: Endpoint, broker: Advertised) -> EndpointProbe:
+        found = self.known.get(str(endpoint))
+        return found if found is not None else await self.late.probe(endpoint, broker.host, broker.node_id)
+
+    async def listeners(self, bootstraps: Sequence[EndpointProbe], paths: Sequence[Path]) -> tuple[ListenerSeen, ...]:
+        """All listeners that nodes advertise by their settings, by node id, in the order of these.
+
+        The nodes are those behind the bootstrap servers, and those of which one advertised endpoint fails.
+        """
+        met = {path.broker.endpoint: path.look for path in paths}
+        failing = {path.broker.node_id for path in paths if path.look is not None and not path.look.answers}
+        nodes: dict[int, list[EndpointProbe]] = {}
+        for probe in (*bootstraps, *(path.look for path in paths)):
+            identity = probe.identity if probe is not None else None
+            if probe is None or identity is None or identity.node_id is None or not identity.settings:
+                continue
+            if probe in bootstraps or identity.node_id in failing:
+                nodes.setdefault(identity.node_id, []).append(probe)
+        servers = {probe.endpoint for probe in bootstraps}
+        found = await asyncio.gather(
+            *(self._of_node(node_id, probes, met, servers) for node_id, probes in sorted(nodes.items()))
+        )
+        return tuple(each for of_node in found for each in of_node)
+
+    async def _of_node(
+        self,
+        node_id: int,
+        probes: Sequence[EndpointProbe],
+        met: Mapping[str, EndpointProbe | None],
+        servers: set[str],
+    ) -> list[ListenerSeen]:
+        settings = tuple((name, value) for name, value in probes[0].settings if value)
+        described = broker_listeners(BrokerFile(f"node {node_id}", settings))
+        told = {
+            probe.endpoint: {each.endpoint for each in probe.brokers or () if each.node_id == node_id}
+            for probe in probes
+            if probe.endpoint in servers
+        }
+
+        async def seen(name: str, endpoint: str) -> ListenerSeen:
+            entered = tuple(server for server, endpoints in told.items() if endpoint in endpoints)
+            if endpoint in met:
+                return ListenerSeen(node_id, name, endpoint, met[endpoint], entered)
+            same = described.protocols.get(name) == self.quick.client.protocol
+            return ListenerSeen(node_id, name, endpoint, await self._listener(endpoint, node_id, same), entered)
+
+        return list(await asyncio.gather(*(seen(each.name, each.endpoint) for each in described.advertised)))
+
+    async def _listener(self, endpoint: str, node_id: int, same_protocol: bool) -> EndpointProbe | None:
+        try:
+            advertised = target = Endpoint.parse(endpoint)
+            if self.address_map is not None and self.address_map.find(advertised) is not None:
+                target = self.address_map.translate(advertised).endpoint
+        except ConfigError:
+            return None
+        if not same_protocol:
+            return await self.quick.touch(target)
+        probe = await self.quick.probe(target, advertised.host, node_id, until="metadata")
+        if not self.quick.client.withheld_from(probe):
+            return probe
+        # No client with this configuration dials it, so the login stays here; the connection is all there is to see.
+        return EndpointProbe(probe.endpoint, probe.name, probe.resolve, probe.connect, probe.tls, tries=probe.tries)

@@ -21,7 +21,7 @@ from brokernat.address import AddressMap, Endpoint
 from brokernat.config import Cluster, load
 from brokernat.demo.data import make_orders
 from brokernat.demo.files import DEAD_LETTERS, ORDERS, PIPELINE, TAGS, write_files
-from brokernat.doctor.client_side import client_side
+from brokernat.doctor.client.credentials import client_side
 from brokernat.doctor.discovery.matching import Discovery, match
 from brokernat.doctor.discovery.sweep import sweep
 from brokernat.testbed import LoopbackWorld, Record, RunningCluster, Topic

@@ -11,8 +11,8 @@ from tests.integration.doctor.looking import TIMEOUT
 
 from brokernat.doctor.evidence import Coordinator
 from brokernat.doctor.probes.channel import Channel
-from brokernat.doctor.probes.coordinators import coordinator
-from brokernat.doctor.probes.dialling import connect
+from brokernat.doctor.probes.network import connect
+from brokernat.doctor.probes.survey import coordinator
 from brokernat.testbed import RunningCluster
 from brokernat.testbed.place import wait_until
 

@@ -18,10 +18,10 @@ from tests.support.odd_certificates import with_certificate
 
 from brokernat.address import AddressMap
 from brokernat.config import Cluster, Secret
+from brokernat.doctor.client.trust import own_certificate
 from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.evidence import Evidence, Look, to_json
 from brokernat.doctor.finding import Severity
-from brokernat.doctor.stores import own_certificate
 from brokernat.errors import ConfigError
 from brokernat.jvm import find_java
 from brokernat.testbed import RunningCluster

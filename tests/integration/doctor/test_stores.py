@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from brokernat.doctor.stores import own_certificate, trusted_certificates
+from brokernat.doctor.client.trust import own_certificate, trusted_certificates
 from brokernat.errors import ConfigError
 
 pytestmark = pytest.mark.integration

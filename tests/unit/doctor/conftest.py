@@ -2,16 +2,18 @@
 
 from dataclasses import replace
 
+from tests.support.endpoint_probes import probed
+
 from brokernat.doctor.checks import CHECKS
-from brokernat.doctor.evidence import Advertised, Attempt, Evidence, Identity, Look, Path
+from brokernat.doctor.evidence import Advertised, Attempt, EndpointProbe, Evidence, Identity, Path
 
 BROKERS = tuple(Advertised(n, f"192.168.1.{22 + n}", 9092) for n in (1, 2, 3))
 
 
-def reached(node_id: int, endpoint: str) -> Look:
+def reached(node_id: int, endpoint: str) -> EndpointProbe:
     """A node that answers."""
     host = endpoint.rpartition(":")[0]
-    return Look(
+    return probed(
         endpoint,
         host,
         (host,),
@@ -23,10 +25,10 @@ def reached(node_id: int, endpoint: str) -> Look:
     )
 
 
-def refused(endpoint: str) -> Look:
+def refused(endpoint: str) -> EndpointProbe:
     """A host where nothing listens."""
     host = endpoint.rpartition(":")[0]
-    return Look(endpoint, host, (host,), attempts=(Attempt(host, "refused"),))
+    return probed(endpoint, host, (host,), attempts=(Attempt(host, "refused"),))
 
 
 GATEWAY = {n: f"172.10.1.40:{9092 + n}" for n in (1, 2, 3)}

@@ -4,7 +4,7 @@ import pytest
 
 from brokernat.address import Endpoint
 from brokernat.config import Cluster, Secret
-from brokernat.doctor.client_side import client_side
+from brokernat.doctor.client.credentials import client_side
 from brokernat.errors import ConfigError
 
 LOGIN = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required"

@@ -1,8 +1,7 @@
 """The rows of a proof as evidence, the findings of the executors, and how a report shows them."""
 
-from dataclasses import replace
-
 import pytest
+from tests.support.endpoint_probes import replace
 from tests.unit.doctor.conftest import BROKERS, GATEWAY, WITHOUT_MAP, mapped
 
 from brokernat.address import Endpoint

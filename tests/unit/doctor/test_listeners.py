@@ -1,8 +1,7 @@
 """Listeners by name: what a client is told depends on the one that it came in on."""
 
-from dataclasses import replace
-
 import pytest
+from tests.support.endpoint_probes import replace
 from tests.unit.doctor.conftest import WITHOUT_MAP, reached
 
 from brokernat.doctor.diagnosis import diagnose

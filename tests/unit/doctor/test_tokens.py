@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from brokernat.doctor.tokens import token
+from brokernat.doctor.client.tokens import token
 from brokernat.errors import ConfigError
 
 URL = "sasl.oauthbearer.token.endpoint.url"

@@ -268,6 +268,6 @@ def handshake(evidence: Evidence) -> Iterator[Finding]:
     """
     for probed in probed_endpoints(evidence):
         tls = probed.look.tls
-        if tls is not None and tls.outcome == "failed":
+        if tls is not None and tls.outcome in ("failed", "silent"):
             message, remedy = next((said for word, said in _HANDSHAKE.items() if word in tls.detail), _ELSE)
             yield at(probed, Severity.ERROR, message, (tls.detail,), remedy=remedy)

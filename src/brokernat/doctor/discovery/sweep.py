@@ -15,12 +15,12 @@ from datetime import UTC, datetime
 
 from brokernat.address import Endpoint
 from brokernat.config import Cluster
-from brokernat.doctor.client_side import ClientSide, client_side, dialled
+from brokernat.doctor.client.credentials import ClientSide, client_side, dialled
 from brokernat.doctor.collecting import as_bootstrap
-from brokernat.doctor.evidence import Advertised, Evidence, Look
-from brokernat.doctor.probes.certificate_names import covers
-from brokernat.doctor.probes.look import Looker
+from brokernat.doctor.evidence import Advertised, EndpointProbe, Evidence
+from brokernat.doctor.probes.certificates import covers
 from brokernat.doctor.probes.survey import Survey, survey
+from brokernat.doctor.probes.walk import Prober, Shared
 
 _AT_ONCE, _LOOKS = 128, 16
 _STEP, _TOUCH = 5.0, 2.0
@@ -41,7 +41,7 @@ class Swept:
     empty where no bootstrap server answers."""
 
     evidence: Evidence
-    candidates: tuple[Look, ...]
+    candidates: tuple[EndpointProbe, ...]
 
 
 def sweep(
@@ -97,15 +97,16 @@ async def _begin(
     start = asyncio.get_running_loop().time()
     step = min(_STEP, timeout / 4)
     looks = asyncio.Semaphore(_LOOKS)
-    early = Looker(client, step, start + timeout / 2, looks)
+    shared = Shared()
+    early = Prober(client, step, start + timeout / 2, looks, shared)
     bootstraps = await asyncio.gather(
         *(
-            early.look(server, server_name) if server_name else as_bootstrap(server, cluster.address_map, early)
+            early.probe(server, server_name) if server_name else as_bootstrap(server, cluster.address_map, early)
             for server in cluster.bootstrap_servers
         )
     )
-    late = Looker(client, step, start + timeout, looks)
-    quick = Looker(client, min(step, _TOUCH), start + timeout, asyncio.Semaphore(_AT_ONCE))
+    late = Prober(client, step, start + timeout, looks, shared)
+    quick = Prober(client, min(step, _TOUCH), start + timeout, asyncio.Semaphore(_AT_ONCE), shared)
     first = next((look for look in bootstraps if look.answers), None)
     brokers = first.brokers or () if first else ()
     by_the_map = (dialled(broker, cluster.address_map) for broker in brokers)
@@ -130,14 +131,16 @@ async def _begin(
 class Candidates:
     """Looks at candidates, with the names of the brokers that are advertised for certificates."""
 
-    late: Looker
-    quick: Looker
+    late: Prober
+    quick: Prober
     brokers: tuple[Advertised, ...]
     progress: Callable[[Progress], None]
 
-    async def looks(self, endpoints: Sequence[Endpoint], known: Mapping[str, Look]) -> tuple[Look, ...]:
+    async def looks(
+        self, endpoints: Sequence[Endpoint], known: Mapping[str, EndpointProbe]
+    ) -> tuple[EndpointProbe, ...]:
         """A look for each, in their order; what the time does not suffice for is not begun."""
-        seen = [Look(str(endpoint), endpoint.host, complete=False) for endpoint in endpoints]
+        seen = [EndpointProbe(str(endpoint), endpoint.host, complete=False) for endpoint in endpoints]
         waiting = iter(enumerate(endpoints))
         clock = asyncio.get_running_loop()
         done = answering = 0
@@ -154,14 +157,14 @@ class Candidates:
         await asyncio.gather(*(work() for _ in range(_AT_ONCE)))
         return tuple(seen)
 
-    async def by_its_name(self, look: Look) -> Look:
+    async def by_its_name(self, look: EndpointProbe) -> EndpointProbe:
         """The same look, or another under the name of the broker that the certificate names."""
         if look.tls is None or look.tls.outcome != "name-mismatch":
             return look
         names = look.tls.names
         name = next((broker.host for broker in self.brokers if covers(names, broker.host)), None)
-        return look if name is None else await self.late.look(Endpoint.parse(look.endpoint), name)
+        return look if name is None else await self.late.probe(Endpoint.parse(look.endpoint), name)
 
-    async def _look(self, endpoint: Endpoint) -> Look:
+    async def _look(self, endpoint: Endpoint) -> EndpointProbe:
         touched = await self.quick.touch(endpoint)
-        return await self.by_its_name(await self.late.look(endpoint)) if touched.connected else touched
+        return await self.by_its_name(await self.late.probe(endpoint)) if touched.connected else touched

@@ -7,41 +7,74 @@ hold a credential: of the login there is only the name of the mechanism and what
 
 from __future__ import annotations
 
-from brokernat.doctor.evidence.cluster import Coordinator, Leaderless, ListenerSeen, Path
-from brokernat.doctor.evidence.executors import ExecutorSeen, NodeTried
-from brokernat.doctor.evidence.look import (
-    Advertised,
-    Attempt,
-    Client,
-    Identity,
-    Look,
-    Objection,
-    Presented,
-    SaslSeen,
-    TlsSeen,
+from brokernat.doctor.evidence.endpoint import EndpointProbe
+from brokernat.doctor.evidence.run import (
+    VERSION,
+    BrokerFile,
+    Coordinator,
+    Evidence,
+    ExecutorSeen,
+    Leaderless,
+    ListenerSeen,
+    NodeTried,
+    Path,
 )
 from brokernat.doctor.evidence.saved import from_json, to_json
-from brokernat.doctor.evidence.whole import VERSION, BrokerFile, Evidence
+from brokernat.doctor.evidence.stages import (
+    Advertised,
+    ApiVersions,
+    Attempt,
+    Client,
+    ClusterMetadata,
+    Connection,
+    Fault,
+    Identity,
+    Login,
+    NameLookup,
+    Objection,
+    Presented,
+    SizeTest,
+    Stage,
+    TlsHandshake,
+    Transfer,
+    Tries,
+)
+
+Look = EndpointProbe
+TlsSeen = TlsHandshake
+SaslSeen = Login
 
 __all__ = [
     "VERSION",
     "Advertised",
+    "ApiVersions",
     "Attempt",
     "BrokerFile",
     "Client",
+    "ClusterMetadata",
+    "Connection",
     "Coordinator",
+    "EndpointProbe",
     "Evidence",
     "ExecutorSeen",
+    "Fault",
     "Identity",
     "Leaderless",
     "ListenerSeen",
+    "Login",
     "Look",
+    "NameLookup",
     "NodeTried",
     "Objection",
     "Path",
     "Presented",
     "SaslSeen",
+    "SizeTest",
+    "Stage",
+    "TlsHandshake",
     "TlsSeen",
+    "Transfer",
+    "Tries",
     "from_json",
     "to_json",
 ]

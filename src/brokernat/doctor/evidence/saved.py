@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from ipaddress import ip_address
 
 from brokernat.address import parse_rule
-from brokernat.doctor.evidence.look import Look
-from brokernat.doctor.evidence.whole import VERSION, Evidence
+from brokernat.doctor.evidence.endpoint import EndpointProbe
+from brokernat.doctor.evidence.run import VERSION, Evidence
 from brokernat.errors import ConfigError, Problem
 
 # The last key of the file, before whatever a later version has added.
@@ -52,7 +52,7 @@ def _nonsense(evidence: Evidence) -> Iterator[tuple[tuple[str | int, ...], str]]
             parse_rule(rule)
         except ConfigError as error:
             yield ("rules", number), error.problems[0].message
-    looks: list[tuple[tuple[str | int, ...], Look | None]] = [
+    looks: list[tuple[tuple[str | int, ...], EndpointProbe | None]] = [
         *((("bootstraps", n), look) for n, look in enumerate(evidence.bootstraps)),
         *((("paths", n, "look"), path.look) for n, path in enumerate(evidence.paths)),
         *((("paths", n, "direct"), path.direct) for n, path in enumerate(evidence.paths)),
@@ -63,13 +63,14 @@ def _nonsense(evidence: Evidence) -> Iterator[tuple[tuple[str | int, ...], str]]
             try:
                 ip_address(address)
             except ValueError:
-                yield (*place, "addresses", number), "this is no address"
+                yield (*place, "resolve", "addresses", number), "this is no address"
 
 
 def _require_version(version: int, source: str) -> None:
     if version != VERSION:
-        message = f"`{source}` holds evidence of version {version}; this brokernat reads {VERSION}"
-        raise ConfigError(Problem("evidence-version", message))
+        message = f"`{source}` holds evidence of version {version}; this brokernat reads version {VERSION}"
+        hint = "probe again with `brokernat doctor --save FILE`, or read it with the brokernat that wrote it"
+        raise ConfigError(Problem("evidence-version", message, hint))
 
 
 def _no_evidence(source: str, place: tuple[str | int, ...], reason: str) -> ConfigError:

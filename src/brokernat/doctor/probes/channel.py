@@ -1,8 +1,8 @@
 """One connection that speaks Kafka: a request out, its answer back, as kio's types.
 
-All requests are in old encodings that brokers from 1.0 to 4.4 share (KIP-896 removed only older ones), so nothing has
-to be negotiated. What comes back is untrusted: a length is refused before it becomes a buffer, and whatever kio makes
-of the bytes, a caller sees ChannelError.
+Requests are in encodings that brokers from 1.0 to 4.4 share, and none is sent in a version that the peer does not
+offer. What comes back is untrusted: a length is refused before it becomes a buffer, the lengths inside are held against
+the bytes that came (bounds.py), and whatever kio makes of them, a caller sees ChannelError with the kind of fault.
 """
 
 from __future__ import annotations
@@ -10,73 +10,164 @@ from __future__ import annotations
 import asyncio
 import io
 import struct
-from dataclasses import dataclass
-from typing import TypeVar
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import SupportsIndex, TypeVar
 
 from kio.serial import entity_reader, entity_writer
 from kio.serial.errors import SerialError
 from kio.static.protocol import Entity, Payload
 
-_LARGEST_ANSWER = 64 << 20
-_CLIENT_ID = b"brokernat-doctor"
+from brokernat.doctor.evidence import Fault
+from brokernat.doctor.probes.bounds import require_bounds
+from brokernat.doctor.probes.protocols import protocol_of
+
+LARGEST_ANSWER = 32 << 20
+CLIENT_ID = b"brokernat-doctor"
+_HEADER = 8
+_KEPT = 64
+_CHUNK = 1 << 16
 
 Answer = TypeVar("Answer", bound=Entity)
 
 
 class ChannelError(Exception):
-    """The peer closed, was too slow, or said something that is no Kafka; `seen` is what it said first."""
+    """A request without an answer.
 
-    def __init__(self, message: str, seen: bytes = b"") -> None:
+    `fault` is how it ended; `seen` are the first bytes that came instead, `received` how many of the answer and
+    `connection_received` how many since the connection began; `protocol` is what they are of.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        seen: bytes = b"",
+        fault: Fault = "unreadable",
+        received: int = 0,
+        connection_received: int = 0,
+    ) -> None:
         super().__init__(message)
         self.seen = seen
+        self.fault = fault
+        self.received = received
+        self.connection_received = connection_received
+        self.protocol = protocol_of(seen) if fault == "other-protocol" else ""
 
 
-class SilentError(ChannelError):
-    """The peer was too slow."""
+class CountingReader(asyncio.StreamReader):
+    """A stream that knows how much came, and what came first since it was marked, also when the peer resets."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(loop=loop)
+        self.total = 0
+        self._marked = 0
+        self.head = b""
+
+    def feed_data(self, data: Iterable[SupportsIndex]) -> None:
+        """What asyncio calls with what came."""
+        came = bytes(data)
+        self.total += len(came)
+        self.head += came[: max(0, _KEPT - len(self.head))]
+        super().feed_data(came)
+
+    def mark(self) -> None:
+        """What comes from here on is another answer."""
+        self._marked, self.head = self.total, b""
+
+    @property
+    def received(self) -> int:
+        """Since the mark."""
+        return self.total - self._marked
 
 
 @dataclass
 class Channel:
-    """Owns its streams. `patience` is how long one answer may take, in seconds."""
+    """Owns its streams. `patience` is how long one answer may take, in seconds; `offered` the oldest and the newest
+    version of each request that the peer offers, None until it was asked."""
 
-    reader: asyncio.StreamReader
+    reader: CountingReader
     writer: asyncio.StreamWriter
     patience: float
-    _correlation: int = 0
+    offered: Mapping[int, tuple[int, int]] | None = None
+    _correlation: int = field(default=0, repr=False)
 
-    async def ask(self, request: Payload, answer: type[Answer]) -> Answer:
+    def offers(self, api: int, version: int) -> bool:
+        """Whether the peer takes this version of a request."""
+        oldest, newest = (0, version) if self.offered is None else self.offered.get(api, (0, -1))
+        return oldest <= version <= newest
+
+    async def ask(self, request: Payload, answer: type[Answer], most: int = LARGEST_ANSWER) -> Answer:
         """Raises ChannelError."""
+        api, version, flexible = int(request.__api_key__), int(request.__version__), bool(request.__flexible__)
+        if not self.offers(api, version):
+            oldest, newest = (self.offered or {}).get(api, (0, -1))
+            offered = f"only versions {oldest} to {newest}" if newest >= 0 else "no such request"
+            raise ChannelError(f"{type(request).__name__} v{version}: the peer offers {offered}", fault="unsupported")
         body = io.BytesIO()
         entity_writer(type(request))(body, request)
-        data = await self.ask_raw(int(request.__api_key__), int(request.__version__), body.getvalue())
+        data = await self.ask_raw(api, version, body.getvalue(), flexible=flexible, most=most)
+        # An answer to a flexible request has tags in its header; that to ApiVersions never has (KIP-511).
+        start = 1 if flexible else 0
         try:
-            return entity_reader(answer)(data, 0)[0]
+            require_bounds(answer, data, start)
+            return entity_reader(answer)(data, start)[0]
         except (SerialError, ValueError, TypeError, LookupError, ArithmeticError, struct.error) as error:
-            raise ChannelError(f"an answer that is no Kafka: {type(error).__name__}", data[:16]) from None
+            reason = f"an answer that cannot be read: {type(error).__name__}"
+            raise ChannelError(reason, data[:16], received=len(data) + _HEADER) from None
 
-    async def ask_raw(self, api: int, version: int, body: bytes, *, flexible: bool = False) -> bytes:
+    async def ask_raw(
+        self, api: int, version: int, body: bytes, *, flexible: bool = False, most: int = LARGEST_ANSWER
+    ) -> bytes:
         """The body of the answer behind its correlation id. Raises ChannelError."""
         self._correlation += 1
-        header = struct.pack(">hhih", api, version, self._correlation, len(_CLIENT_ID)) + _CLIENT_ID
+        header = struct.pack(">hhih", api, version, self._correlation, len(CLIENT_ID)) + CLIENT_ID
         packet = header + (b"\0" if flexible else b"") + body
-        seen = b""
+        self.reader.mark()
         try:
             async with asyncio.timeout(self.patience):
                 self.writer.write(struct.pack(">i", len(packet)) + packet)
                 await self.writer.drain()
-                seen = await self.reader.readexactly(8)
-                length, correlation = struct.unpack(">ii", seen)
-                if not 4 <= length <= _LARGEST_ANSWER or correlation != self._correlation:
-                    raise ChannelError("an answer that is no Kafka", seen)
+                length, correlation = struct.unpack(">ii", await self.reader.readexactly(_HEADER))
+                if not 4 <= length <= most or correlation != self._correlation:
+                    raise self._strange()
                 return await self.reader.readexactly(length - 4)
-        except asyncio.IncompleteReadError as error:
-            raise ChannelError("the peer closed the connection", seen or error.partial) from None
+        except asyncio.IncompleteReadError:
+            raise self._ended("closed", "the peer closed the connection") from None
         except TimeoutError:
-            raise SilentError(f"no answer within {self.patience:.0f} s", seen) from None
+            raise self._ended("silent", f"no answer within {self.patience:.1f} s") from None
         except OSError as error:
             # OpenSSL's name of what happened; its own message ends with a line of Python's source.
             words = getattr(error, "reason", None) or error.strerror or type(error).__name__
-            raise ChannelError(words, seen) from None
+            raise self._ended("reset", words) from None
+
+    def _ended(self, fault: Fault, words: str) -> ChannelError:
+        """What the bytes that came make of the end of a connection, or of waiting."""
+        head, received = self.reader.head, self.reader.received
+        if not received:
+            return ChannelError(words, fault=fault, connection_received=self.reader.total)
+        if not self._begins_as_kafka(head):
+            return self._strange()
+        if fault == "silent":
+            message, fault = f"{received} bytes of an answer came, and then nothing", "stalled"
+        else:
+            message, fault = f"the connection ended after {received} bytes of an answer", "cut"
+        return ChannelError(message, head[:16], fault, received, self.reader.total)
+
+    def _begins_as_kafka(self, head: bytes) -> bool:
+        """Whether these may be the first bytes of the answer that is expected."""
+        length, correlation = head[:4], head[4:_HEADER]
+        return (
+            int.from_bytes(length.ljust(4, b"\0"), "big") <= LARGEST_ANSWER
+            and struct.pack(">i", self._correlation).startswith(correlation)
+            and protocol_of(head) == ""
+        )
+
+    def _strange(self) -> ChannelError:
+        head = self.reader.head
+        protocol = protocol_of(head)
+        words = f"an answer of {protocol}" if protocol else "an answer that is no Kafka"
+        fault: Fault = "other-protocol" if protocol else "unreadable"
+        return ChannelError(words, head[:16], fault, self.reader.received, self.reader.total)
 
     async def close(self) -> None:
         """Whatever state it is in."""

@@ -1,27 +1,39 @@
-"""Which node answers on this connection, by its own word.
+"""Which node answers on a connection, and whether later connections meet it again.
 
-| method | brokers | how |
-|---|---|---|
-| `apiversions` | 4.4 and newer | ApiVersions v5 (KIP-1242) names a cluster and a node; error 129 says "not me" |
-| `describeconfigs` | 1.0 and newer | the settings of broker -1: error 42, whose text names the broker's real id |
+| method | confidence | how | what it takes |
+|---|---|---|---|
+| `apiversions` | proven | ApiVersions v5 (KIP-1242) names a cluster and a node; error 129 says "not me" | 4.4 |
+| `describeconfigs` | proven | settings of broker -1: error 42, whose text has the broker's id | DESCRIBE_CONFIGS |
+| `listoffsets` | likely | the leader of a partition alone tells its offsets | DESCRIBE on a topic that it leads |
+| `certificate` | likely | its names fit one broker alone | TLS |
 
-The first leaves no trace and needs no right. The second makes the broker log one line, so it is asked once for each
-endpoint; it needs DESCRIBE_CONFIGS on the cluster. kio has no ApiVersions v5: its two fields are written here.
+What is likely needs a second connection that agrees. The first method leaves no trace and needs no right. The second
+makes the broker log one line, so it is asked once for each endpoint. kio has no ApiVersions v5: its two fields are
+written here. Fetch would not do instead of ListOffsets: followers serve it too (KIP-392).
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
 import struct
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from math import ceil, log
 
 from kio.schema.describe_configs.v1.request import DescribeConfigsRequest, DescribeConfigsResource
 from kio.schema.describe_configs.v1.response import DescribeConfigsResponse, DescribeConfigsResult
-from kio.static.primitive import i8
+from kio.schema.list_offsets.v1.request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from kio.schema.list_offsets.v1.response import ListOffsetsResponse
+from kio.schema.types import BrokerId, TopicName
+from kio.static.primitive import i8, i32, i64
 
-from brokernat.doctor.evidence import Identity
-from brokernat.doctor.probes.api_versions import API_VERSIONS
+from brokernat.doctor.evidence import ClusterMetadata, Identity, TlsHandshake
+from brokernat.doctor.probes.certificates import covers
 from brokernat.doctor.probes.channel import Channel, ChannelError
+from brokernat.doctor.probes.metadata import partitions
+from brokernat.doctor.probes.versions import API_VERSIONS
 
 LISTENER_SETTINGS = (
     "listeners",
@@ -30,21 +42,163 @@ LISTENER_SETTINGS = (
     "inter.broker.listener.name",
 )
 _BROKER = i8(4)
+_WITH_IDENTITY = 5
 # An id has ten digits at most; what a stranger writes may have thousands.
 _EXPECTED = re.compile(r"expected (\d{1,10})(?!\d)")
 _NONE, _REBOOTSTRAP_REQUIRED = 0, 129
 # The length of a compact string is a varint, of one byte up to here; a cluster id has 22 letters.
 _ONE_BYTE = 127
+_A_CLIENT, _LATEST = BrokerId(-1), i64(-1)
+_FEWEST, _UNSEEN = 2, 200
+_TOGETHER = 2
+
+Meet = Callable[[str, int], Awaitable["int | None"]]
+"""A later connection, to an address and with its number: the node that it meets, None where it meets none."""
 
 
-async def who_answers(channel: Channel, newest: int, cluster_id: str | None, candidates: Iterable[int]) -> Identity:
-    """Who this is; raises ChannelError.
+@dataclass
+class Leadership:
+    """What is known of each cluster's leaders; shared by all probes of a run, so that it is read once.
+
+    Probes go side by side, and all of them ask at about the same time: the first one reads, the others wait for it.
+    """
+
+    _known: dict[str, Mapping[int, tuple[str, int]]] = field(default_factory=dict)
+    _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def leader_here(self, channel: Channel, cluster_id: str) -> int | None:
+        """The node that answers on this connection, None where that cannot be told; raises ChannelError.
+
+        One partition of each leader goes into one request, and exactly one should be answered without an error. Leaders
+        move: when none or several are answered, the partitions are read again from whoever answered, once.
+        """
+        old = None
+        for _ in range(2):
+            leaders = await self._leaders(channel, cluster_id, old)
+            leading = await _leading(channel, leaders) if leaders else []
+            if len(leading) == 1:
+                return leading[0]
+            old = leaders
+        return None
+
+    async def _leaders(
+        self, channel: Channel, cluster_id: str, old: Mapping[int, tuple[str, int]] | None
+    ) -> Mapping[int, tuple[str, int]]:
+        """What is known, read on this connection where it is nothing or still the `old`."""
+        async with self._reading:
+            if self._known.get(cluster_id) is old:
+                self._known[cluster_id] = (await partitions(channel)).leaders
+            return self._known[cluster_id]
+
+
+async def identify(
+    channel: Channel, told: ClusterMetadata, tls: TlsHandshake | None, expected: int | None, leadership: Leadership
+) -> Identity:
+    """Who answers, with its settings about its listeners where it may be asked for them; raises ChannelError.
 
     Args:
-        newest: the newest ApiVersions that the peer knows.
+        told: what is advertised on this connection.
+        tls: the handshake of this connection.
+        expected: the node that should answer, asked for first.
+        leadership: what is known of leaders.
+    """
+    nodes = sorted(_nodes(told), key=lambda node: node != expected)
+    own = await who_answers(channel, told.cluster_id, nodes)
+    if own.node_id is not None:
+        return Identity(own.node_id, own.method, settings=await listener_settings(channel, own.node_id))
+    try:
+        leader = await leadership.leader_here(channel, told.cluster_id or "")
+    except ChannelError:
+        leader = None
+    if leader is not None:
+        return Identity(leader, "listoffsets", own.detail)
+    named = by_certificate(told, tls)
+    return own if named is None else Identity(named, "certificate", own.detail)
+
+
+async def identify_again(
+    channel: Channel, told: ClusterMetadata, first: Identity, tls: TlsHandshake | None, leadership: Leadership
+) -> int | None:
+    """Who answers on a later connection, by the method that told the first one; raises ChannelError."""
+    match first.method:
+        case "listoffsets":
+            return await leadership.leader_here(channel, told.cluster_id or "")
+        case "certificate":
+            return by_certificate(told, tls)
+    return await who_answers_again(channel, first, told.cluster_id, _nodes(told))
+
+
+def samples(brokers: int) -> int:
+    """How many later connections leave a chance of 1 in 200 that a balancer over these brokers is taken for one. Pure.
+
+    Eight of two brokers, five of three, two from fifteen on: what is many anyway costs no more.
+    """
+    return _FEWEST if brokers <= 1 else max(_FEWEST, ceil(log(_UNSEEN, brokers)))
+
+
+async def sampled(first: Identity, addresses: Sequence[str], wanted: int, meet: Meet, until: float) -> Identity:
+    """The first one, held against whom later connections meet; they leave no trace where that is the same node.
+
+    They go to a name's addresses in turn, each of which is met, because clients take any of them. The first to meet
+    another node ends them. So does the time: what was found before is not to be cut short by them. Where one finds
+    nobody, the broker may allow few connections, and they go on one at a time.
+
+    Args:
+        first: who answered at the first address.
+        addresses: those that took a connection.
+        wanted: how many connections.
+        meet: makes one.
+        until: of the loop's clock.
+    """
+    clock, numbers, together = asyncio.get_running_loop(), count(), _TOGETHER
+    found = [(addresses[0], first.node_id)]
+    wanted = max(wanted, len(addresses) - 1)
+    result = first
+    while len(found) <= wanted:
+        begun = clock.time()
+        turn = [next(numbers) for _ in range(min(together, wanted + 1 - len(found)))]
+        places = [addresses[(number + 1) % len(addresses)] for number in turn]
+        try:
+            async with asyncio.timeout_at(until):
+                met = await asyncio.gather(*map(meet, places, turn))
+        except TimeoutError:
+            break
+        found += zip(places, met, strict=True)
+        together = 1 if None in met else together
+        result = settled(first, found)
+        if result.others or clock.time() + 2 * (clock.time() - begun) > until:
+            break
+    return result
+
+
+def settled(first: Identity, met: Collection[tuple[str, int | None]]) -> Identity:
+    """The first one with the others; what only fits needs a later connection to agree. Pure.
+
+    Args:
+        met: addresses with the node that answered there, the first one's too.
+    """
+    known = tuple(dict.fromkeys((address, node) for address, node in met if node is not None))
+    others = tuple(sorted({node for _, node in known} - {first.node_id}))
+    agreeing = [node for _, node in met if node == first.node_id]
+    if first.confidence == "likely" and len(agreeing) < _FEWEST and not others:
+        return Identity(None, "none", first.detail)
+    return Identity(first.node_id, first.method, first.detail, others, known, first.settings)
+
+
+def by_certificate(told: ClusterMetadata, tls: TlsHandshake | None) -> int | None:
+    """The one broker whose advertised host the certificate names, None where it names several or none. Pure."""
+    names = () if tls is None else tls.names
+    fitting = [each.node_id for each in told.brokers if covers(names, each.host)]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+async def who_answers(channel: Channel, cluster_id: str | None, candidates: Iterable[int]) -> Identity:
+    """Who this is by its own word; raises ChannelError.
+
+    Args:
         candidates: node ids of the cluster, to be asked one by one where that is the method.
     """
-    if newest >= 5 and cluster_id:
+    if cluster_id and channel.offers(API_VERSIONS, _WITH_IDENTITY):
         for node_id in candidates:
             if await is_node(channel, cluster_id, node_id):
                 return Identity(node_id, "apiversions")
@@ -77,7 +231,12 @@ async def who_answers_again(
 
 
 async def _by_settings(channel: Channel) -> Identity:
-    result = await _describe(channel, "-1")
+    try:
+        result = await _describe(channel, "-1")
+    except ChannelError as error:
+        if error.fault != "unsupported":
+            raise
+        return Identity(None, "none", str(error))
     node_id = _named(result)
     if node_id is not None:
         return Identity(node_id, "describeconfigs")
@@ -91,6 +250,8 @@ def _named(result: DescribeConfigsResult) -> int | None:
 
 async def listener_settings(channel: Channel, node_id: int) -> tuple[tuple[str, str], ...]:
     """The broker's own words about its listeners; empty without the right to read them. Raises ChannelError."""
+    if not channel.offers(int(DescribeConfigsRequest.__api_key__), int(DescribeConfigsRequest.__version__)):
+        return ()
     result = await _describe(channel, str(node_id))
     return tuple((each.name, each.value or "") for each in result.configs or () if each.name in LISTENER_SETTINGS)
 
@@ -103,8 +264,37 @@ async def _describe(channel: Channel, name: str) -> DescribeConfigsResult:
     return answer.results[0]
 
 
+def _nodes(told: ClusterMetadata) -> list[int]:
+    return [each.node_id for each in told.brokers]
+
+
 def _compact(text: str) -> bytes:
     data = text.encode()
     if len(data) >= _ONE_BYTE:
         raise ChannelError("a cluster id that is none")
     return bytes([len(data) + 1]) + data
+
+
+async def _leading(channel: Channel, leaders: Mapping[int, tuple[str, int]]) -> list[int]:
+    """Those of the leaders whose partition is led here."""
+    topics: dict[str, list[int]] = {}
+    for topic, partition in leaders.values():
+        topics.setdefault(topic, []).append(partition)
+    request = ListOffsetsRequest(
+        replica_id=_A_CLIENT,
+        topics=tuple(
+            ListOffsetsTopic(
+                name=TopicName(topic),
+                partitions=tuple(ListOffsetsPartition(partition_index=i32(n), timestamp=_LATEST) for n in numbers),
+            )
+            for topic, numbers in topics.items()
+        ),
+    )
+    answer = await channel.ask(request, ListOffsetsResponse)
+    led = {
+        (str(topic.name), int(each.partition_index))
+        for topic in answer.topics or ()
+        for each in topic.partitions or ()
+        if not each.error_code
+    }
+    return [node_id for node_id, place in leaders.items() if place in led]

@@ -1,59 +1,76 @@
-"""What a broker tells clients: asked with an empty topic list first, which creates nothing and needs no right."""
+"""What a broker tells clients: asked with an empty topic list first, which creates nothing and needs no right.
+
+A request goes out in the newest version up to 6 that the peer offers, and in its oldest where that is newer: from 6 on
+LISTENER_NOT_FOUND is answered; before, it is LEADER_NOT_AVAILABLE too.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
 
-from kio.schema.metadata.v5.request import MetadataRequest
-from kio.schema.metadata.v5.response import MetadataResponse
-from kio.schema.metadata.v6.request import MetadataRequest as MetadataRequestV6
-from kio.schema.metadata.v6.response import MetadataResponse as MetadataResponseV6
+from brokernat.doctor.evidence import Advertised, ClusterMetadata
+from brokernat.doctor.probes.channel import LARGEST_ANSWER, Channel, ChannelError
 
-from brokernat.doctor.evidence import Advertised
-from brokernat.doctor.probes.channel import Channel
+Brokers = tuple[Advertised, ...]
 
+_METADATA = 3
 _LEADER_NOT_AVAILABLE, _LISTENER_NOT_FOUND = 5, 72
-# LISTENER_NOT_FOUND is answered from here on; before, it is LEADER_NOT_AVAILABLE too.
-_TELLS_LISTENERS = 6
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """A cluster as one listener tells it. `brokers` are by node id; `controller_id` is -1 where there is none."""
-
-    cluster_id: str | None
-    controller_id: int
-    brokers: tuple[Advertised, ...]
+_PREFERRED, _NEWEST_KNOWN = 6, 13
+_AUTO_CREATION_SINCE = 4
+_MOST_BROKERS = 10_000
+_MOST_BYTES = 4 << 20
+"""Of an answer without topics: ten thousand brokers with long names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Partitions:
     """The partitions of all topics that are visible. `leaders` has one partition of each; `leaderless` those that
-    clients cannot use, with Kafka's name of the error and the nodes that hold them."""
+    clients cannot use, with Kafka's name of the error and the nodes that hold them. `in_sync` are the nodes that are in
+    sync for any: they are up."""
 
     topics: frozenset[str]
     replicas: tuple[int, ...]
     leaders: Mapping[int, tuple[str, int]]
     leaderless: Mapping[tuple[str, int], tuple[str, tuple[int, ...]]]
+    in_sync: tuple[int, ...] = ()
 
 
-async def advertised(channel: Channel) -> Told:
-    """The cluster and its brokers as this listener advertises them; raises ChannelError."""
-    request = MetadataRequest(topics=(), allow_auto_topic_creation=False)
-    answer = await channel.ask(request, MetadataResponse)
-    brokers = sorted((int(each.node_id), each.host, int(each.port)) for each in answer.brokers or ())
-    return Told(answer.cluster_id, int(answer.controller_id), tuple(Advertised(*each) for each in brokers))
-
-
-async def partitions(channel: Channel, newest: int = 0) -> Partitions:
-    """All that is visible; raises ChannelError.
+async def advertised(channel: Channel, known: dict[Brokers, Brokers]) -> ClusterMetadata:
+    """The cluster and its brokers as this listener advertises them; never raises.
 
     Args:
-        newest: the newest Metadata that the peer knows.
+        known: what others were told, so that hundreds of brokers that tell the same hundreds are kept once.
     """
-    answer = await _all_topics(channel, newest)
+    try:
+        answer = await _ask(channel, (), _MOST_BYTES)
+        if len(answer.brokers or ()) > _MOST_BROKERS:
+            raise ChannelError(f"an answer with {len(answer.brokers)} brokers")
+    except ChannelError as error:
+        return ClusterMetadata(
+            error.fault,
+            received=error.received,
+            connection_received=error.connection_received,
+            detail=str(error),
+        )
+    told = sorted((int(each.node_id), each.host, int(each.port)) for each in answer.brokers or ())
+    brokers = tuple(Advertised(*each) for each in told)
+    controller = getattr(answer, "controller_id", None)
+    return ClusterMetadata(
+        "ok",
+        getattr(answer, "cluster_id", None),
+        None if controller is None else int(controller),
+        known.setdefault(brokers, brokers),
+    )
+
+
+async def partitions(channel: Channel) -> Partitions:
+    """All that is visible; raises ChannelError."""
+    answer = await _ask(channel, None, LARGEST_ANSWER)
     replicas: set[int] = set()
+    in_sync: set[int] = set()
     leaders: dict[int, tuple[str, int]] = {}
     leaderless: dict[tuple[str, int], tuple[str, tuple[int, ...]]] = {}
     for topic in answer.topics or ():
@@ -61,15 +78,26 @@ async def partitions(channel: Channel, newest: int = 0) -> Partitions:
             place = str(topic.name), int(each.partition_index)
             nodes = tuple(map(int, each.replica_nodes or ()))
             replicas.update(nodes)
+            in_sync.update(map(int, each.isr_nodes or ()))
             if each.error_code in (_LEADER_NOT_AVAILABLE, _LISTENER_NOT_FOUND):
                 leaderless[place] = each.error_code.name.upper(), nodes
             elif each.leader_id >= 0:
                 leaders.setdefault(int(each.leader_id), place)
     names = frozenset(str(topic.name) for topic in answer.topics or ())
-    return Partitions(names, tuple(sorted(replicas)), leaders, leaderless)
+    return Partitions(names, tuple(sorted(replicas)), leaders, leaderless, tuple(sorted(in_sync)))
 
 
-async def _all_topics(channel: Channel, newest: int) -> MetadataResponse | MetadataResponseV6:
-    if newest >= _TELLS_LISTENERS:
-        return await channel.ask(MetadataRequestV6(topics=None, allow_auto_topic_creation=False), MetadataResponseV6)
-    return await channel.ask(MetadataRequest(topics=None, allow_auto_topic_creation=False), MetadataResponse)
+async def _ask(channel: Channel, topics: tuple[()] | None, most: int) -> Any:
+    """The answer, in whichever version; raises ChannelError."""
+    oldest, newest = (0, _PREFERRED) if channel.offered is None else channel.offered.get(_METADATA, (0, -1))
+    version = max(oldest, min(newest, _PREFERRED))
+    if not oldest <= version <= newest or version > _NEWEST_KNOWN:
+        offered = f"versions {oldest} to {newest}" if newest >= 0 else "none"
+        raise ChannelError(f"no version of Metadata fits: the peer offers {offered}", fault="unsupported")
+    schema = f"kio.schema.metadata.v{version}"
+    request = import_module(f"{schema}.request").MetadataRequest
+    # Version 0 has no null: there an empty list is all topics.
+    options: dict[str, Any] = {"topics": () if version == 0 else topics}
+    if version >= _AUTO_CREATION_SINCE:
+        options["allow_auto_topic_creation"] = False
+    return await channel.ask(request(**options), import_module(f"{schema}.response").MetadataResponse, most)

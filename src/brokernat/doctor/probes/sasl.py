@@ -18,8 +18,8 @@ from kio.schema.sasl_handshake.v1.request import SaslHandshakeRequest
 from kio.schema.sasl_handshake.v1.response import SaslHandshakeResponse
 
 from brokernat.config.secrets import masked
-from brokernat.doctor.client_side import ClientSide
-from brokernat.doctor.evidence import SaslSeen
+from brokernat.doctor.client.credentials import ClientSide
+from brokernat.doctor.evidence import Login
 from brokernat.doctor.probes.channel import Channel, ChannelError
 
 _HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
@@ -38,14 +38,14 @@ class _RefusedError(Exception):
     """The broker said no, in its own words."""
 
 
-async def log_in(channel: Channel, client: ClientSide) -> SaslSeen:
+async def log_in(channel: Channel, client: ClientSide) -> Login:
     """What came of it; never raises."""
     mechanism = client.mechanism or "GSSAPI"
     try:
         answer = await channel.ask(SaslHandshakeRequest(mechanism=mechanism), SaslHandshakeResponse)
         if answer.error_code:
             offered = tuple(_quoted(each, client) for each in answer.mechanisms or ())
-            return SaslSeen("mechanism-not-offered", offered, answer.error_code.name)
+            return Login("mechanism-not-offered", offered, answer.error_code.name)
         if mechanism == "PLAIN":
             await _exchange(channel, f"\0{client.username}\0{client.password}".encode())
         elif mechanism in _HASHES:
@@ -53,12 +53,12 @@ async def log_in(channel: Channel, client: ClientSide) -> SaslSeen:
         elif mechanism == "OAUTHBEARER" and client.token is not None:
             await _bearer(channel, client.token, client.extensions)
         else:
-            return SaslSeen("not-tried", detail=_NOT_TRIED.get(mechanism, f"the doctor cannot log in with {mechanism}"))
+            return Login("not-tried", detail=_NOT_TRIED.get(mechanism, f"the doctor cannot log in with {mechanism}"))
     except ChannelError as error:
-        return SaslSeen("closed", detail=str(error))
+        return Login(error.fault, detail=str(error))
     except _RefusedError as error:
-        return SaslSeen("rejected", detail=_quoted(str(error), client))
-    return SaslSeen("ok")
+        return Login("rejected", detail=_quoted(str(error), client))
+    return Login("ok")
 
 
 def _quoted(text: str, client: ClientSide) -> str:

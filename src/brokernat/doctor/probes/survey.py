@@ -1,69 +1,207 @@
-"""What is asked once for a cluster, on one connection to one bootstrap server: partitions and coordinators.
+"""What is asked once for a cluster: its partitions, and who coordinates.
 
-What a restart makes right by itself is looked at twice: partitions without a leader and missing coordinators count only
+What a restart makes right by itself is asked twice: partitions without a leader and missing coordinators count only
 when they are still so after a pause.
+
+FindCoordinator makes Kafka create `__consumer_offsets` or `__transaction_state` where it is missing
+(KafkaApis.getCoordinator), so it is sent only where the topic is seen. A user who does not see the topic may have
+DESCRIBE on the group all the same: then every node is asked. DescribeGroups, and from 3.0 on DescribeTransactions, need
+the same right and create nothing. The node that does not answer NOT_COORDINATOR is the coordinator, so the topic is
+there, as it is where a node lists any group that it coordinates.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import io
+import struct
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kio.schema.describe_groups.v1.request import DescribeGroupsRequest
+from kio.schema.describe_groups.v1.response import DescribeGroupsResponse
+from kio.schema.describe_transactions.v0.request import DescribeTransactionsRequest
+from kio.schema.errors import ErrorCode
+from kio.schema.find_coordinator.v1.request import FindCoordinatorRequest
+from kio.schema.find_coordinator.v1.response import FindCoordinatorResponse
+from kio.schema.list_groups.v0.request import ListGroupsRequest
+from kio.schema.list_groups.v0.response import ListGroupsResponse
+from kio.schema.types import GroupId, TransactionalId
+from kio.serial import entity_writer
+from kio.static.primitive import i8
 
 from brokernat.address import Endpoint
-from brokernat.doctor.evidence import Coordinator, Leaderless, Look
-from brokernat.doctor.probes.channel import ChannelError
-from brokernat.doctor.probes.coordinators import NOT_ANSWERED, PAUSE, coordinator
-from brokernat.doctor.probes.look import Looker
+from brokernat.doctor.evidence import Advertised, Coordinator, EndpointProbe, Leaderless
+from brokernat.doctor.probes.channel import Channel, ChannelError
 from brokernat.doctor.probes.metadata import partitions
+from brokernat.doctor.probes.walk import Prober
+
+NOT_ASKED, NOT_ANSWERED = "not-asked", "not-answered"
+PAUSE = 1.0
+"""Between two looks at what a restart makes right by itself, in seconds."""
+_TRANSIENT = ("COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS")
+_KEY_TYPES = {"group": i8(0), "transaction": i8(1)}
+_COORDINATES = {
+    ErrorCode.none,
+    ErrorCode.coordinator_load_in_progress,
+    ErrorCode.group_id_not_found,
+    ErrorCode.transactional_id_not_found,
+}
+_FORBIDDEN = {ErrorCode.group_authorization_failed, ErrorCode.transactional_id_authorization_failed}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Survey:
-    """`replicas` is None where the partitions could not be read."""
+    """What was found so far. `replicas` is None where the partitions could not be read."""
 
     replicas: tuple[int, ...] | None = None
+    in_sync: tuple[int, ...] = ()
     leaderless: tuple[Leaderless, ...] = ()
-    coordinators: tuple[Coordinator, ...] = ()
+    coordinators: list[Coordinator] = field(default_factory=list)
 
 
-async def survey(looker: Looker, look: Look, wanted: Sequence[Coordinator]) -> Survey:
-    """What was seen until the time ran out.
+async def survey(prober: Prober, probe: EndpointProbe, wanted: Sequence[Coordinator]) -> Survey:
+    """What is found until the time runs out.
 
     Args:
-        look: a bootstrap server that answers.
+        probe: a bootstrap server that answers.
         wanted: whose coordinators are asked for.
     """
     found = Survey()
+    node_id = probe.identity.node_id if probe.identity is not None else None
     try:
         async with (
-            looker.parallel,
-            asyncio.timeout_at(looker.deadline),
-            looker.channel(look, Endpoint.parse(look.endpoint)) as (channel, _),
+            prober.parallel,
+            prober.turn(Endpoint.parse(probe.endpoint), node_id),
+            asyncio.timeout_at(prober.deadline),
+            prober.channel(probe) as (channel, _),
         ):
             if channel is not None:
-                newest = look.newest("Metadata")
-                seen = await partitions(channel, newest)
-                found = Survey(seen.replicas)
+                seen = await partitions(channel)
+                found.replicas, found.in_sync = seen.replicas, seen.in_sync
                 if seen.leaderless:
                     await asyncio.sleep(PAUSE)
-                    still = (await partitions(channel, newest)).leaderless
+                    still = (await partitions(channel)).leaderless
                     both = {place: still[place] for place in seen.leaderless if place in still}
-                    found = replace(found, leaderless=_summed(both))
+                    found.leaderless = _summed(both)
                 for each in wanted:
-                    told = await coordinator(channel, each, seen.topics)
-                    found = replace(found, coordinators=(*found.coordinators, told))
+                    found.coordinators.append(await coordinator(channel, each, seen.topics))
     except (TimeoutError, ChannelError):
         pass
     left = wanted[len(found.coordinators) :]
-    return replace(found, coordinators=(*found.coordinators, *(replace(each, error=NOT_ANSWERED) for each in left)))
+    found.coordinators += [Coordinator(each.kind, each.key, error=NOT_ANSWERED) for each in left]
+    return found
 
 
 def _summed(places: Mapping[tuple[str, int], tuple[str, tuple[int, ...]]]) -> tuple[Leaderless, ...]:
     """One record for each error, with the first partition as its sample."""
-    summed: dict[str, Leaderless] = {}
+    by_error: dict[str, list[tuple[str, tuple[int, ...]]]] = {}
     for (topic, number), (error, nodes) in sorted(places.items()):
-        before = summed.get(error, Leaderless(error, 0, f"{topic}-{number}"))
-        together = tuple(sorted({*before.nodes, *nodes}))
-        summed[error] = replace(before, count=before.count + 1, nodes=together)
-    return tuple(summed.values())
+        by_error.setdefault(error, []).append((f"{topic}-{number}", nodes))
+    return tuple(
+        Leaderless(error, len(found), found[0][0], tuple(sorted({node for _, nodes in found for node in nodes})))
+        for error, found in by_error.items()
+    )
+
+
+async def coordinator(channel: Channel, wanted: Coordinator, topics: Container[str]) -> Coordinator:
+    """The same with what the broker says, on two looks where there is none; raises ChannelError.
+
+    Args:
+        topics: those that are seen, or known to be there.
+    """
+    if wanted.topic not in topics:
+        return Coordinator(wanted.kind, wanted.key, error=NOT_ASKED)
+    told = await _asked(channel, wanted)
+    if told.error in _TRANSIENT:
+        await asyncio.sleep(PAUSE)
+        told = await _asked(channel, wanted)
+    return told
+
+
+async def _asked(channel: Channel, wanted: Coordinator) -> Coordinator:
+    request = FindCoordinatorRequest(key=wanted.key, key_type=_KEY_TYPES[wanted.kind])
+    answer = await channel.ask(request, FindCoordinatorResponse)
+    if answer.error_code:
+        return Coordinator(wanted.kind, wanted.key, error=answer.error_code.name.upper())
+    return Coordinator(wanted.kind, wanted.key, Advertised(int(answer.node_id), answer.host, int(answer.port)))
+
+
+async def told_by_nodes(
+    prober: Prober, probes: Iterable[EndpointProbe], wanted: Sequence[Coordinator]
+) -> tuple[Coordinator, ...]:
+    """The same, where those that were not asked for are asked of every node; what no node tells stays as it is.
+
+    Args:
+        probes: where nodes answer; each endpoint is asked once.
+        wanted: as the survey left them.
+    """
+    unasked = [each for each in wanted if each.error == NOT_ASKED]
+    if not unasked:
+        return tuple(wanted)
+    places = {probe.endpoint: probe for probe in probes}
+    answers = await asyncio.gather(*(_at_node(prober, probe, unasked) for probe in places.values()))
+    told = [each for answer in answers for each in answer]
+    # Nodes that say who it is come before nodes that may not say.
+    told.sort(key=lambda each: each.broker is None)
+    return tuple(next((new for new in told if _same(new, each)), each) for each in wanted)
+
+
+async def _at_node(prober: Prober, probe: EndpointProbe, wanted: Sequence[Coordinator]) -> list[Coordinator]:
+    """What this node tells until the time runs out."""
+    found: list[Coordinator] = []
+    try:
+        async with (
+            prober.parallel,
+            prober.turn(Endpoint.parse(probe.endpoint), None),
+            asyncio.timeout_at(prober.deadline),
+            prober.channel(probe) as (channel, _),
+        ):
+            if channel is not None:
+                for each in wanted:
+                    told = await _told(channel, each)
+                    found += [] if told is None else [told]
+    except (TimeoutError, ChannelError):
+        pass
+    return found
+
+
+async def _told(channel: Channel, wanted: Coordinator) -> Coordinator | None:
+    """What this node gives away of one of them, None where that is nothing; raises ChannelError."""
+    if wanted.kind == "transaction" and not channel.offers(int(DescribeTransactionsRequest.__api_key__), 0):
+        return None
+    code = await _own_part(channel, wanted)
+    if code in _FORBIDDEN:
+        return Coordinator(wanted.kind, wanted.key, error=code.name.upper())
+    if code in _COORDINATES or (wanted.kind == "group" and await _coordinates_any_group(channel)):
+        return await coordinator(channel, wanted, {wanted.topic})
+    return None
+
+
+async def _own_part(channel: Channel, wanted: Coordinator) -> ErrorCode:
+    """What the node says when it is asked as the coordinator; raises ChannelError."""
+    if wanted.kind == "transaction":
+        return await _of_transaction(channel, wanted.key)
+    answer = await channel.ask(DescribeGroupsRequest(groups=(GroupId(wanted.key),)), DescribeGroupsResponse)
+    return next((each.error_code for each in answer.groups), ErrorCode.unknown_server_error)
+
+
+async def _of_transaction(channel: Channel, transactional_id: str) -> ErrorCode:
+    body = io.BytesIO()
+    request = DescribeTransactionsRequest(transactional_ids=(TransactionalId(transactional_id),))
+    entity_writer(DescribeTransactionsRequest)(body, request)
+    answer = await channel.ask_raw(int(request.__api_key__), 0, body.getvalue(), flexible=True)
+    try:
+        # kio takes no answer about an id without a transaction, whose start is -1; tags, throttle time, count, error.
+        return ErrorCode(struct.unpack_from(">xiBh", answer)[2])
+    except (struct.error, ValueError):
+        raise ChannelError("an answer that is no Kafka", answer[:16]) from None
+
+
+async def _coordinates_any_group(channel: Channel) -> bool:
+    """Only groups that this user may DESCRIBE are listed; raises ChannelError."""
+    return bool((await channel.ask(ListGroupsRequest(), ListGroupsResponse)).groups)
+
+
+def _same(one: Coordinator, other: Coordinator) -> bool:
+    return (one.kind, one.key) == (other.kind, other.key) and other.error == NOT_ASKED

@@ -2,63 +2,90 @@
 
 The chain is verified by OpenSSL with the client's trust store; the name is compared here, so that a wrong name is told
 apart from a wrong chain, and with the ORIGINAL advertised name, which clients verify even where a map leads elsewhere.
+
+OpenSSL asks for the time of every certificate, the trusted one too. Java asks nothing of what is in its trust store: a
+chain ends at the first certificate that is there (`sun.security.validator.PKIXValidator`), and an anchor is no part of
+a path (RFC 5280, 6.1). So where the broker's own certificate is trusted, or an authority's, Java goes on when its time
+is over, and librdkafka and Python do not. Each question is a handshake of its own, because OpenSSL ends a refused one.
 """
 
 from __future__ import annotations
 
 import ssl
+import time
 from typing import Literal, get_args
 
-from brokernat.doctor.client_side import ClientSide
-from brokernat.doctor.evidence import Client, Objection, TlsSeen
-from brokernat.doctor.probes.certificate_names import certificate_names, taken_by
-from brokernat.doctor.probes.chain import chain, ends_in_a_root, presented
-from brokernat.doctor.probes.dialling import Streams, start_tls
+from brokernat.doctor.client.credentials import ClientSide
+from brokernat.doctor.evidence import Client, Objection, Presented, TlsHandshake
+from brokernat.doctor.probes.certificates import Info, certificate_names, chain, ends_in_a_root, presented, taken_by
+from brokernat.doctor.probes.network import Streams, connect, start_tls
 
 _EXPIRED = (9, 10)  # X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED
 _UNTRUSTED = (2, 18, 19, 20, 21, 27)  # X509_V_ERR_: no issuer of it is found, or none is trusted
+_REFUSED = ("expired", "untrusted", "unfit")
 _ANSWERED = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE")
 _HUNG_UP = "UNEXPECTED_EOF_WHILE_READING"
 # Alerts about what the client shows (RFC 8446, 6.2), as OpenSSL names them.
 _ABOUT_THE_CLIENT = ("CERTIFICATE", "UNKNOWN_CA", "ACCESS_DENIED")
+ALL_CLIENTS: tuple[Client, ...] = get_args(Client)
 
 
-async def shake_hands(streams: Streams, client: ClientSide, name: str, patience: float) -> TlsSeen:
-    """Turn the connection into a TLS one; never raises."""
+async def shake_hands(
+    streams: Streams, client: ClientSide, name: str, address: str, port: int, patience: float
+) -> tuple[TlsHandshake, Streams]:
+    """Turn the connection into a TLS one, and what there is about a certificate that is refused; never raises.
+
+    The streams to go on with are others where only Java takes the certificate.
+    """
+    seen = await first_handshake(streams, client, name, patience)
+    if seen.outcome == "expired":
+        as_java = await _as_java(client, name, address, port, patience)
+        if as_java is not None:
+            streams[1].transport.abort()
+            return as_java
+    if seen.outcome not in _REFUSED:
+        return seen, streams
+    shown = await presented_chain(address, port, name, patience)
+    return TlsHandshake(seen.outcome, seen.names, seen.detail, seen.objections, shown), streams
+
+
+async def first_handshake(streams: Streams, client: ClientSide, name: str, patience: float) -> TlsHandshake:
+    """The handshake alone, as OpenSSL judges it."""
     assert client.tls is not None  # noqa: S101
     try:
         await start_tls(streams, client.tls.context, name, patience)
     except ssl.SSLCertVerificationError as error:
-        return TlsSeen(_refused(error.verify_code), detail=error.verify_message)
+        return TlsHandshake(_refused(error.verify_code), detail=error.verify_message)
     except ssl.SSLError as error:
         reason = error.reason or type(error).__name__
         if about_client_certificate(reason):
-            return TlsSeen("client-certificate", detail=reason, showed=client.tls.certificate)
+            return TlsHandshake("client-certificate", detail=reason, showed=client.tls.certificate)
         if reason == _HUNG_UP:
-            return TlsSeen("closed", detail="the peer closed the connection")
-        return TlsSeen("not-tls" if reason in _ANSWERED else "failed", detail=reason)
+            return TlsHandshake("closed", detail="the peer closed the connection")
+        return TlsHandshake("not-tls" if reason in _ANSWERED else "failed", detail=reason)
     except TimeoutError:
-        return TlsSeen("failed", detail=f"no answer within {patience:g} s")
+        return TlsHandshake("silent", detail=f"no answer within {patience:g} s")
     except OSError as error:
-        return TlsSeen("closed", detail=error.strerror or type(error).__name__)
+        outcome: Literal["reset", "closed"] = "reset" if isinstance(error, ConnectionResetError) else "closed"
+        return TlsHandshake(outcome, detail=error.strerror or type(error).__name__)
     return accepted(streams, client, name)
 
 
-def accepted(streams: Streams, client: ClientSide, name: str) -> TlsSeen:
+def accepted(streams: Streams, client: ClientSide, name: str, *before: Objection) -> TlsHandshake:
     """What other clients make of a certificate that is verified, and what its names are worth."""
     assert client.tls is not None  # noqa: S101
     anchor = chain(streams, verified=True)[-1]
-    objections = []
+    objections = [*before]
     if not ends_in_a_root(anchor, client.tls.context.get_ca_certs()):
         objections.append(Objection(("librdkafka", "python"), "untrusted", f"`{presented(anchor).subject}`"))
     names = certificate_names(streams[1].get_extra_info("peercert") or {})
     takers = taken_by(names, name) if client.verify_name else ALL_CLIENTS
     if not takers:
-        return TlsSeen("name-mismatch", names, objections=tuple(objections))
+        return TlsHandshake("name-mismatch", names, objections=tuple(objections))
     others = tuple(each for each in ALL_CLIENTS if each not in takers)
     if others:
         objections.append(Objection(others, "name-mismatch"))
-    return TlsSeen("ok", names, objections=tuple(objections))
+    return TlsHandshake("ok", names, objections=tuple(objections))
 
 
 def about_client_certificate(reason: str) -> bool:
@@ -72,4 +99,70 @@ def _refused(code: int) -> Literal["expired", "untrusted", "unfit"]:
     return "untrusted" if code in _UNTRUSTED else "unfit"
 
 
-ALL_CLIENTS: tuple[Client, ...] = get_args(Client)
+async def _as_java(
+    client: ClientSide, name: str, address: str, port: int, patience: float
+) -> tuple[TlsHandshake, Streams] | None:
+    _, streams = await connect(address, port, patience)
+    if streams is None:
+        return None
+    seen = await shake_hands_undated(streams, client, name, patience)
+    if seen is None:
+        streams[1].transport.abort()
+        return None
+    return seen, streams
+
+
+async def shake_hands_undated(streams: Streams, client: ClientSide, name: str, patience: float) -> TlsHandshake | None:
+    """A handshake that asks for times as Java does; None where Java refuses the chain too."""
+    assert client.tls is not None  # noqa: S101
+    try:
+        await start_tls(streams, client.tls.undated, name, patience)
+    except OSError:
+        return None
+    *path, anchor = chain(streams, verified=True)
+    if not all(map(_valid_now, path)):
+        return None
+    about = presented(anchor)
+    expired = Objection(("librdkafka", "python"), "expired", f"`{about.subject}`: {about.since} to {about.until}")
+    return accepted(streams, client, name, expired)
+
+
+async def presented_chain(address: str, port: int, name: str, patience: float) -> tuple[Presented, ...]:
+    """What a broker shows to a client that refuses nothing; empty where that fails too."""
+    _, streams = await connect(address, port, patience)
+    if streams is None:
+        return ()
+    try:
+        await start_tls(streams, _trusting_all(), name, patience)
+        return tuple(map(presented, chain(streams, verified=False)))
+    except OSError:
+        return ()
+    finally:
+        streams[1].transport.abort()
+
+
+async def speaks_tls(address: str, port: int, patience: float) -> bool:
+    """Whether a peer answers a TLS hello as TLS, be it with an alert."""
+    _, streams = await connect(address, port, patience)
+    if streams is None:
+        return False
+    try:
+        await start_tls(streams, _trusting_all(), address, patience)
+    except OSError as error:
+        return isinstance(error, ssl.SSLError) and "ALERT" in (error.reason or "")
+    else:
+        return True
+    finally:
+        streams[1].transport.abort()
+
+
+def _trusting_all() -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _valid_now(certificate: Info) -> bool:
+    begins, ends = (ssl.cert_time_to_seconds(certificate[part]) for part in ("notBefore", "notAfter"))
+    return begins <= time.time() <= ends

@@ -1,134 +1,377 @@
-"""The way in: name, connection, TLS, greeting, login, each only when the one before it worked.
+"""One endpoint from the name to the size of its answers, the way a client goes: the stages in order, each tried again.
 
-What was seen so far stands in `seen` at every moment, because the time may run out in the middle of a step.
+A stage is tried only where the one before it worked, and three times in all where it may have failed by chance: a
+connection that is closed, reset, silent or cut. What a peer says in words (a certificate, a login that is refused,
+another protocol) is not asked again. Each try is a connection of its own; all stages of a try go over that one, and one
+node has one connection at a time, because brokers may allow few (`max.connections.per.ip`).
+
+Nothing here raises: a probe that fails half-way is what the report is about. The time that is left when a probe starts
+bounds it, so that black holes cost what `--timeout` says and no more; what is not come to then is not known.
 """
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
+from collections import defaultdict
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any, get_args
 
 from brokernat.address import Endpoint
-from brokernat.doctor.client_side import ClientSide
-from brokernat.doctor.evidence import Look, SaslSeen, TlsSeen
-from brokernat.doctor.probes.api_versions import is_controller, newest_known, versions
+from brokernat.doctor.client.credentials import ClientSide
+from brokernat.doctor.evidence import (
+    Advertised,
+    ApiVersions,
+    Attempt,
+    ClusterMetadata,
+    Connection,
+    EndpointProbe,
+    Identity,
+    Login,
+    NameLookup,
+    SizeTest,
+    Stage,
+    TlsHandshake,
+    Tries,
+)
 from brokernat.doctor.probes.channel import Channel, ChannelError
-from brokernat.doctor.probes.dialling import Streams, connect, resolve
-from brokernat.doctor.probes.greeting import speaks, speaks_kafka
-from brokernat.doctor.probes.hosts_file import deciding_line
-from brokernat.doctor.probes.refused_certificate import presented_chain, shake_hands_undated
+from brokernat.doctor.probes.identity import Leadership, identify, identify_again, sampled, samples, settled
+from brokernat.doctor.probes.metadata import advertised
+from brokernat.doctor.probes.network import TRIES, Streams, connect, resolve
 from brokernat.doctor.probes.sasl import log_in
+from brokernat.doctor.probes.size import measure
 from brokernat.doctor.probes.tls import about_client_certificate, shake_hands
+from brokernat.doctor.probes.versions import explained, greet, speaks_kafka
 
-_REFUSED = ("expired", "untrusted", "unfit")
-_NO_TLS = ("not-tls", "closed")
+STAGES: tuple[Stage, ...] = get_args(Stage)
+_BY_CHANCE = ("no-answer", "silent", "closed", "reset", "cut", "stalled", "timeout", "refused", "unreachable", "mixed")
+_FLAKY, _FLAKY_TRIES = ("closed", "reset"), 8
+"""Where others were closed now and then and answered in the end, chance needs more tries than three to be told."""
+_PAUSE = 0.1
+_PATIENCE = (1.0, 0.5, 1.0)
+"""Parts of the patience that the first, second and third try of a silent peer get."""
+_AT_LEAST, _LATENCIES = 2.0, 5
+_AGREEING = 2
+_WORDLESS = ("not-tls", "closed", "reset", "silent")
+_RESERVE = 0.05
 _WITHHELD = "nobody agreed to send the login there, where whoever answers could read it"
 
 
 @dataclass
-class Walk:
-    """One connection as one client. `patience` bounds each step, in seconds; `address` goes before a name's others."""
+class Shared:
+    """What the probes of a run have in common. `flaky` is whether a stage failed by chance anywhere and then worked."""
+
+    leadership: Leadership = field(default_factory=Leadership)
+    turns: dict[object, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
+    told: dict[tuple[Advertised, ...], tuple[Advertised, ...]] = field(default_factory=dict)
+    flaky: bool = False
+
+
+@dataclass
+class Prober:
+    """Probes endpoints as one client.
+
+    `patience` bounds each answer, in seconds, and `dialling` each connection where that is less; `deadline` (of the
+    loop's clock) bounds all of them. `connections` are how many later ones look for a balancer, None for as many as the
+    brokers need; they come from `sources`, addresses of ours, in turn.
+    """
 
     client: ClientSide
     patience: float
-    seen: Look
-    address: str | None = None
+    deadline: float
+    parallel: asyncio.Semaphore
+    shared: Shared = field(default_factory=Shared)
+    dialling: float | None = None
+    connections: int | None = None
+    sources: Sequence[str] = ()
 
-    async def reach(self, endpoint: Endpoint) -> tuple[str, Streams] | None:
-        """A connection to the first address that takes one, and that address; all are tried."""
-        addresses, error = await resolve(endpoint.host, endpoint.port, self.patience)
-        line = deciding_line(endpoint.host, addresses)
-        self.seen = replace(self.seen, addresses=addresses, dns_error=error, hosts_entry=line)
-        tried = await asyncio.gather(*(connect(address, endpoint.port, self.patience) for address in addresses))
-        self.seen = replace(self.seen, attempts=tuple(attempt for attempt, _ in tried))
-        taken = {attempt.address: streams for attempt, streams in tried if streams is not None}
-        if not taken:
-            return None
-        kept = self.address if self.address in taken else next(iter(taken))
-        for address, (_, writer) in taken.items():
-            if address != kept:
-                writer.transport.abort()
-        return kept, taken[kept]
+    async def probe(
+        self,
+        endpoint: Endpoint,
+        name: str | None = None,
+        expected: int | None = None,
+        *,
+        until: Stage = "size",
+        rule: str | None = None,
+        canonical: bool = False,
+    ) -> EndpointProbe:
+        """What a client meets at an endpoint.
 
-    async def open(self, endpoint: Endpoint) -> Channel | None:
-        """A connection that is logged in, or None; what stood in the way is in `seen`."""
-        reached = await self.reach(endpoint)
-        if reached is None:
-            return None
-        address, streams = reached
-        channel = Channel(*streams, self.patience)
-        entered = False
-        try:
-            entered = await self._enter(channel, streams, address, endpoint)
-        finally:
-            # Also where the time ran out in the middle.
-            if not entered:
-                await channel.close()
-        return channel if entered else None
+        Args:
+            name: what TLS and SASL are told; the endpoint's own host unless given.
+            expected: the node that should answer, asked for first.
+            until: the last stage.
+            rule: that led here.
+            canonical: whether its addresses are called by their canonical names.
+        """
+        walk = Walk(self, endpoint, name or endpoint.host, expected, canonical=canonical)
+        async with self.parallel, self.turn(endpoint, expected):
+            return await walk.in_time(until, rule)
 
-    async def _enter(self, channel: Channel, streams: Streams, address: str, endpoint: Endpoint) -> bool:
-        port = endpoint.port
-        if self.client.context is not None:
-            tls = await shake_hands(streams, self.client, self.seen.name, self.patience)
-            self.seen = replace(self.seen, tls=tls)
-            if tls.outcome in _REFUSED:
-                tls = await self._look_behind(tls, channel, address, port)
-            elif tls.outcome in _NO_TLS:
-                tls = await self._ask_plainly(tls, address, port)
-            self.seen = replace(self.seen, tls=tls)
-            if tls.outcome != "ok":
-                return False
-        if not await self._greet(channel, address, port):
-            return False
-        if not self.client.sasl:
-            return True
-        may = self.client.may_log_in(endpoint, self.seen)
-        sasl = await log_in(channel, self.client) if may else SaslSeen("not-tried", detail=_WITHHELD)
-        self.seen = replace(self.seen, sasl=sasl)
-        return sasl.outcome == "ok"
+    async def touch(self, endpoint: Endpoint) -> EndpointProbe:
+        """Name and connection only, tried once."""
+        async with self.parallel:
+            return await Walk(self, endpoint, endpoint.host, tries=1).in_time("connect")
 
-    async def _look_behind(self, refused: TlsSeen, channel: Channel, address: str, port: int) -> TlsSeen:
-        """What there is about a certificate that is refused; where Java takes it, the channel goes on as Java's."""
-        seen = await self._as_java(channel, address, port) if refused.outcome == "expired" else None
-        return seen or replace(refused, chain=await presented_chain(address, port, self.seen.name, self.patience))
-
-    async def _as_java(self, channel: Channel, address: str, port: int) -> TlsSeen | None:
-        _, streams = await connect(address, port, self.patience)
-        if streams is None:
-            return None
-        other = Channel(*streams, self.patience)
-        try:
-            seen = await shake_hands_undated(streams, self.client, self.seen.name, self.patience)
-            if seen is not None:
-                # Exchanged, so that the refused one is closed.
-                channel.reader, channel.writer, other.reader, other.writer = *streams, channel.reader, channel.writer
-            return seen
-        finally:
-            await other.close()
-
-    async def _ask_plainly(self, tls: TlsSeen, address: str, port: int) -> TlsSeen:
-        """A plain listener takes the hello for a length and hangs up, and so does a gateway without a broker."""
-        if await speaks_kafka(address, port, self.patience):
-            self.seen = replace(self.seen, speaks="kafka")
-            return replace(tls, outcome="not-tls")
-        if tls.outcome == "closed":
-            self.seen = replace(self.seen, speaks="closed")
-        return tls
-
-    async def _greet(self, channel: Channel, address: str, port: int) -> bool:
-        try:
-            known = await versions(channel)
-        except ChannelError as error:
-            if self.client.context is not None:
-                if about_client_certificate(str(error)):
-                    showed = self.client.tls is not None and self.client.tls.certificate
-                    self.seen = replace(self.seen, tls=TlsSeen("client-certificate", detail=str(error), showed=showed))
-                else:
-                    self.seen = replace(self.seen, speaks="closed")
+    @asynccontextmanager
+    async def turn(self, endpoint: Endpoint, node_id: int | None) -> AsyncIterator[None]:
+        """One at a time to an endpoint, and to the node that is expected there."""
+        async with self.shared.turns[endpoint]:
+            if node_id is None:
+                yield
             else:
-                what = await speaks(address, port, error, self.patience)
-                self.seen = replace(self.seen, speaks=what, first_bytes=error.seen.hex())
+                async with self.shared.turns[node_id]:
+                    yield
+
+    @asynccontextmanager
+    async def channel(
+        self, probe: EndpointProbe, address: str | None = None, source: str | None = None
+    ) -> AsyncIterator[tuple[Channel | None, TlsHandshake | None]]:
+        """A further connection to where a probe was, logged in, and its handshake; None where it fails three times.
+
+        Args:
+            address: of those that the name leads to, the one to go on with.
+            source: the address of ours to come from.
+        """
+        walk = Walk(self, Endpoint.parse(probe.endpoint), probe.name, address=address, source=source)
+        if probe.resolve is not None and probe.resolve.ok:
+            walk.found["resolve"] = probe.resolve
+        try:
+            yield await walk.open(), walk.found.get("tls")
+        finally:
+            await walk.close()
+
+
+class Walk:
+    """One endpoint, until its last stage. `found` has the results so far, `log` the seconds and outcome of each try."""
+
+    def __init__(
+        self,
+        prober: Prober,
+        endpoint: Endpoint,
+        name: str,
+        expected: int | None = None,
+        *,
+        canonical: bool = False,
+        address: str | None = None,
+        source: str | None = None,
+        tries: int = TRIES,
+    ) -> None:
+        self.prober, self.client, self.shared = prober, prober.client, prober.shared
+        self.endpoint, self.name, self.expected, self.canonical = endpoint, name, expected, canonical
+        self.address, self.source, self.tries = address, source, tries
+        self.found: dict[Stage, Any] = {}
+        self.log: dict[Stage, list[tuple[float, str]]] = defaultdict(list)
+        self._spent: dict[Stage, float] = {}
+        self._taking: list[str] = []
+        self._streams: Streams | None = None
+        self._channel: Channel | None = None
+        self._greeting: ApiVersions | None = None
+        self._first: Identity | None = None
+
+    async def in_time(self, until: Stage, rule: str | None = None) -> EndpointProbe:
+        """All that is found until the time runs out."""
+        complete = True
+        try:
+            async with asyncio.timeout_at(self.prober.deadline):
+                await self.go(until)
+        except TimeoutError:
+            failed = self.result().failed
+            # Once is chance; what was silent twice had its time.
+            complete = failed is not None and len(self._faults(failed)) >= _AGREEING
+        return self.result(rule, complete=complete)
+
+    def result(self, rule: str | None = None, *, complete: bool = True) -> EndpointProbe:
+        """All of it as one value."""
+        tries = tuple(_counted(stage, self.log[stage]) for stage in STAGES if self.log.get(stage))
+        return EndpointProbe(str(self.endpoint), self.name, **self.found, tries=tries, rule=rule, complete=complete)
+
+    async def go(self, until: Stage) -> None:
+        """The stages, and again from the connection on where one may have failed by chance."""
+        last = STAGES.index(until)
+        try:
+            while (failed := await self._once(STAGES[: last + 1])) is not None and self._may_try_again(failed):
+                await self.close()
+                await asyncio.sleep(_PAUSE * len(self._faults(failed)))
+            if failed == "identity" and until == "size":
+                # Who answers stops nobody, and large answers are another question.
+                await self.close()
+                await self._stage("size")
+            await self.close()
+            if self._first is not None and self._first.node_id is not None:
+                self.found["identity"] = await self._met_again(self._first)
+        finally:
+            await self.close()
+
+    async def open(self) -> Channel | None:
+        """A connection that is logged in."""
+        stages = STAGES[: STAGES.index("sasl") + 1]
+        while (failed := await self._once(stages)) is not None and self._may_try_again(failed):
+            await self.close()
+            await asyncio.sleep(_PAUSE * len(self._faults(failed)))
+        return self._channel if failed is None else None
+
+    async def close(self) -> None:
+        """Whatever is open."""
+        if self._streams is not None:
+            self._streams[1].transport.abort()
+        self._streams = self._channel = self._greeting = None
+
+    async def _once(self, stages: Sequence[Stage]) -> Stage | None:
+        """Over one connection; the stage that failed, None where all worked."""
+        for stage in stages:
+            settled = stage in ("resolve", "metadata", "identity") and stage in self.found and self.found[stage].ok
+            if (
+                settled
+                or (stage == "tls" and self.client.context is None)
+                or (stage == "sasl" and not self.client.sasl)
+            ):
+                continue
+            if not await self._stage(stage):
+                return stage
+        return None
+
+    async def _stage(self, stage: Stage) -> bool:
+        """One try of a stage, which is kept unless an earlier one worked."""
+        clock = asyncio.get_running_loop()
+        begun = clock.time()
+        result = await getattr(self, f"_{stage}")()
+        if stage != "connect":
+            spent = self._spent.pop(stage, clock.time() - begun)
+            self.log[stage].append((spent, "ok" if result.ok else result.outcome))
+        if stage not in self.found or not self.found[stage].ok:
+            self.found[stage] = result
+        faults = self._faults(stage)
+        if result.ok and any(fault in _FLAKY for fault in faults):
+            self.shared.flaky = True
+        return bool(result.ok)
+
+    def _faults(self, stage: Stage) -> list[str]:
+        return [outcome for _, outcome in self.log[stage] if outcome != "ok"]
+
+    def _may_try_again(self, stage: Stage) -> bool:
+        faults = self._faults(stage)
+        if stage in ("connect", "size") or not faults or faults[-1] not in _BY_CHANCE:
             return False
-        controller = is_controller(known)
-        self.seen = replace(self.seen, speaks="controller" if controller else "kafka", knows=newest_known(known))
-        return not controller
+        more = self.shared.flaky and faults[-1] in _FLAKY and self.tries > 1
+        return len(faults) < (_FLAKY_TRIES if more else self.tries)
+
+    async def _resolve(self) -> NameLookup:
+        return await resolve(self.endpoint.host, self.endpoint.port, self.prober.patience, canonical=self.canonical)
+
+    async def _connect(self) -> Connection:
+        """To all addresses first, then to the one that was taken before."""
+        port, patience = self.endpoint.port, self.prober.dialling or self.prober.patience
+        again = [self.address] if self.address is not None else self._taking[:1]
+        clock = asyncio.get_running_loop()
+
+        async def timed(address: str) -> tuple[Attempt, Streams | None, float]:
+            begun = clock.time()
+            attempt, streams = await connect(address, port, patience, tries=self.tries, source=self.source)
+            return attempt, streams, clock.time() - begun
+
+        tried = await asyncio.gather(*map(timed, again or self.found["resolve"].addresses))
+        for attempt, streams, seconds in tried:
+            failed = [(seconds, attempt.outcome if streams is None else "timeout")] * attempt.failed
+            self.log["connect"] += [*failed, *([] if streams is None else [(seconds, "ok")])]
+            if streams is None:
+                continue
+            if self._streams is None:
+                self._streams, self.address = streams, attempt.address
+            else:
+                streams[1].transport.abort()
+        self._taking = [attempt.address for attempt, streams, _ in tried if streams is not None] or self._taking
+        return Connection(tuple(attempt for attempt, _, _ in tried))
+
+    async def _tls(self) -> TlsHandshake:
+        assert self._streams is not None  # noqa: S101
+        assert self.address is not None  # noqa: S101
+        address, port, patience = self.address, self.endpoint.port, self._patience("tls")
+        seen, self._streams = await shake_hands(self._streams, self.client, self.name, address, port, patience)
+        wordless = seen.outcome in _WORDLESS and not self._faults("tls")
+        # A plain listener takes the hello for a length and hangs up, and so does a gateway without a broker.
+        if wordless and await speaks_kafka(address, port, patience):
+            return TlsHandshake("not-tls", detail=seen.detail, plain=True)
+        if seen.ok:
+            greeting = self._greeting = await self._greet()
+            if about_client_certificate(greeting.detail):
+                showed = self.client.tls is not None and self.client.tls.certificate
+                return TlsHandshake("client-certificate", detail=greeting.detail, showed=showed)
+        return seen
+
+    async def _greet(self) -> ApiVersions:
+        assert self._streams is not None  # noqa: S101
+        self._channel = Channel(*self._streams, self._patience("versions"))
+        begun = asyncio.get_running_loop().time()
+        greeting = await greet(self._channel)
+        self._spent["versions"] = asyncio.get_running_loop().time() - begun
+        return greeting
+
+    async def _versions(self) -> ApiVersions:
+        assert self.address is not None  # noqa: S101
+        seen = self._greeting or await self._greet()
+        if self.client.context is not None or self._faults("versions"):
+            return seen
+        return await explained(seen, self.address, self.endpoint.port, self.prober.patience / 4)
+
+    async def _sasl(self) -> Login:
+        assert self._channel is not None  # noqa: S101
+        if not self.client.may_log_in(self.endpoint, self.found.get("tls")):
+            return Login("not-tried", detail=_WITHHELD)
+        return await log_in(self._channel, self.client)
+
+    async def _metadata(self) -> ClusterMetadata:
+        assert self._channel is not None  # noqa: S101
+        self._channel.patience = self._patience("metadata")
+        return await advertised(self._channel, self.shared.told)
+
+    async def _identity(self) -> Identity:
+        assert self._channel is not None  # noqa: S101
+        told, leadership = self.found["metadata"], self.shared.leadership
+        self._channel.patience = self._patience("identity")
+        try:
+            first = await identify(self._channel, told, self.found.get("tls"), self.expected, leadership)
+        except ChannelError as error:
+            return Identity(None, "none", str(error), fault=error.fault)
+        self._first = first
+        assert self.address is not None  # noqa: S101
+        return settled(first, [(self.address, first.node_id)])
+
+    async def _met_again(self, first: Identity) -> Identity:
+        told, leadership, prober = self.found["metadata"], self.shared.leadership, self.prober
+        wanted = samples(len(told.brokers)) if prober.connections is None else prober.connections
+        here = self.result()
+
+        async def meet(address: str, number: int) -> int | None:
+            source = prober.sources[number % len(prober.sources)] if prober.sources else None
+            try:
+                async with prober.channel(here, address, source) as (channel, tls):
+                    return None if channel is None else await identify_again(channel, told, first, tls, leadership)
+            except ChannelError:
+                return None
+
+        return await sampled(first, self._taking, wanted, meet, prober.deadline - _RESERVE)
+
+    async def _size(self) -> SizeTest:
+        slow = max((seconds for stage in ("versions", "metadata") for seconds, _ in self.log[stage]), default=0.0)
+        here = self.result()
+
+        @asynccontextmanager
+        async def another() -> AsyncIterator[Channel | None]:
+            async with self.prober.channel(here, self.address) as (channel, _):
+                yield channel
+
+        patience = min(self.prober.patience, max(_AT_LEAST, _LATENCIES * slow))
+        return await measure(self._channel, another, patience)
+
+    def _patience(self, stage: Stage) -> float:
+        silent = sum(outcome == "silent" for outcome in self._faults(stage))
+        return self.prober.patience * _PATIENCE[min(silent, len(_PATIENCE) - 1)]
+
+
+def _counted(stage: Stage, log: Sequence[tuple[float, str]]) -> Tries:
+    faults = tuple(outcome for _, outcome in log if outcome != "ok")
+    seconds = [spent for spent, outcome in log if outcome == "ok"] or [spent for spent, _ in log]
+    return Tries(stage, len(log), len(faults), round(median(seconds), 4), round(max(seconds), 4), faults)

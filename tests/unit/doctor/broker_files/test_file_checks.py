@@ -1,8 +1,7 @@
 """Each fault of a file gives its own finding, and files that are right give none."""
 
-from dataclasses import replace
-
 import pytest
+from tests.support.endpoint_probes import replace
 from tests.unit.doctor.broker_files.conftest import BOB_AND_FRED, KRAFT, SITUATION_1, file, files
 from tests.unit.doctor.conftest import GATEWAY, reached
 
@@ -165,7 +164,7 @@ LIVE = replace(
 
 
 def reality(**changes: object) -> Evidence:
-    return replace(LIVE, bootstraps=(replace(LIVE.bootstraps[0], **changes),))  # type: ignore[arg-type]
+    return replace(LIVE, bootstraps=(replace(LIVE.bootstraps[0], **changes),))
 
 
 @pytest.mark.parametrize(

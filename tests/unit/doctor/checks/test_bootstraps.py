@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from tests.support.endpoint_probes import probed, replace
 from tests.unit.doctor.conftest import BROKERS, WITHOUT_MAP, mapped, reached, refused
 
 from brokernat.doctor.diagnosis import Diagnosis, diagnose
-from brokernat.doctor.evidence import Advertised, Attempt, Evidence, Leaderless, Look, Path
+from brokernat.doctor.evidence import Advertised, Attempt, Evidence, Leaderless, Path
 from brokernat.doctor.finding import Severity
 
 HEALTHY = mapped({1: 1, 2: 2, 3: 3})
@@ -31,7 +30,7 @@ def cause(found: Diagnosis) -> str | None:
 
 
 def each_look(evidence: Evidence, **changes: object) -> Evidence:
-    looks = tuple(replace(look, **changes) for look in evidence.bootstraps)  # type: ignore[arg-type]
+    looks = tuple(replace(look, **changes) for look in evidence.bootstraps)
     return replace(evidence, bootstraps=looks)
 
 
@@ -48,7 +47,7 @@ def told(*endpoints: tuple[str, int]) -> Evidence:
 
 @pytest.mark.parametrize("speaks", ["kafka", "controller"])
 def test_a_controllers_listener(speaks: str) -> None:
-    look = Look("gw:9093", "gw", ("10.0.0.1",), attempts=(Attempt("10.0.0.1", "connected"),), speaks=speaks)  # type: ignore[arg-type]
+    look = probed("gw:9093", "gw", ("10.0.0.1",), attempts=(Attempt("10.0.0.1", "connected"),), speaks=speaks)
     found = diagnose(replace(WITHOUT_MAP, bootstraps=(look,), paths=(), replicas=None))
     assert cause(found) == ("BN105" if speaks == "controller" else "BN404")
     assert codes(found) == {cause(found)}

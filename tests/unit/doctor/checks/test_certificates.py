@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from tests.support.endpoint_probes import probed, replace
 from tests.unit.doctor.conftest import WITHOUT_MAP
 
 from brokernat.doctor.diagnosis import diagnose
-from brokernat.doctor.evidence import Attempt, Look, Objection, Presented, TlsSeen
+from brokernat.doctor.evidence import Attempt, Objection, Presented, TlsSeen
 from brokernat.doctor.finding import Finding, Severity
 
-GATEWAY = Look("10.0.0.5:9093", "10.0.0.5", attempts=(Attempt("10.0.0.5", "connected"),))
+GATEWAY = probed("10.0.0.5:9093", "10.0.0.5", attempts=(Attempt("10.0.0.5", "connected"),))
 FIRST, LAST = "2026-01-01T00:00:00+00:00", "2027-01-01T00:00:00+00:00"
 OWN = Presented("kafka-1", "HQ issuing", FIRST, LAST)
 ISSUING = Presented("HQ issuing", "HQ root", FIRST, LAST)

@@ -1,8 +1,7 @@
 """Who coordinates, and whether this client reaches it."""
 
-from dataclasses import replace
-
 import pytest
+from tests.support.endpoint_probes import replace
 from tests.unit.doctor.conftest import BROKERS, mapped, refused
 
 from brokernat.doctor.diagnosis import diagnose
@@ -19,7 +18,7 @@ def asked(kind: str, evidence: Evidence = HEALTHY, broker: Advertised | None = N
 
 
 def first_path(evidence: Evidence, **changes: object) -> Evidence:
-    return replace(evidence, paths=(replace(evidence.paths[0], **changes), *evidence.paths[1:]))  # type: ignore[arg-type]
+    return replace(evidence, paths=(replace(evidence.paths[0], **changes), *evidence.paths[1:]))
 
 
 @pytest.mark.parametrize(("kind", "code"), KINDS)

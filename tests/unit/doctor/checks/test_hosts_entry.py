@@ -1,8 +1,7 @@
 """A hosts file's line that decides a name: an info while it leads somewhere, an error where the way ends there."""
 
-from dataclasses import replace
-
 import pytest
+from tests.support.endpoint_probes import replace
 from tests.unit.doctor.conftest import WITHOUT_MAP, mapped, refused
 
 from brokernat.doctor.diagnosis import diagnose

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
+from tests.support.endpoint_probes import replace
 from tests.unit.doctor.conftest import BROKERS, GATEWAY, mapped, reached
 
 from brokernat.doctor.diagnosis import Diagnosis, diagnose

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from tests.support.endpoint_probes import probed, replace
 from tests.unit.doctor.conftest import BROKERS, GATEWAY, WITHOUT_MAP, mapped, reached, refused
 
 from brokernat.doctor.diagnosis import Diagnosis, diagnose
@@ -15,7 +14,6 @@ from brokernat.doctor.evidence import (
     Evidence,
     Identity,
     ListenerSeen,
-    Look,
     Path,
     SaslSeen,
     TlsSeen,
@@ -25,7 +23,7 @@ from brokernat.doctor.host_kinds import is_loopback
 
 HEALTHY = mapped({1: 1, 2: 2, 3: 3})
 FIRST, *OTHERS = HEALTHY.bootstraps
-OPEN = Look("gw:9094", "gw", ("10.9.0.1",), attempts=(Attempt("10.9.0.1", "connected"),))
+OPEN = probed("gw:9094", "gw", ("10.9.0.1",), attempts=(Attempt("10.9.0.1", "connected"),))
 OF_4_4 = (("ApiVersions", 5),)
 
 
@@ -51,7 +49,7 @@ def answering(own: dict[int, Identity], knows: tuple[tuple[str, int], ...] = (),
         replace(
             path,
             look=path.look
-            and replace(path.look, identity=own.get(path.broker.node_id, path.look.identity), knows=knows, **changes),  # type: ignore[arg-type]
+            and replace(path.look, identity=own.get(path.broker.node_id, path.look.identity), knows=knows, **changes),
         )
         for path in HEALTHY.paths
     )

@@ -1,8 +1,7 @@
 """Evidence to findings, and one root among them."""
 
-from dataclasses import replace
-
 import pytest
+from tests.support.endpoint_probes import replace
 from tests.unit.doctor.conftest import GATEWAY, WITHOUT_MAP, mapped, reached, refused
 
 from brokernat.doctor.checks import CHECKS
@@ -19,7 +18,7 @@ def bootstrap(look: Look) -> Evidence:
 
 def first(**changes: object) -> Evidence:
     looks = HEALTHY.bootstraps
-    return replace(HEALTHY, bootstraps=(replace(looks[0], **changes), *looks[1:]))  # type: ignore[arg-type]
+    return replace(HEALTHY, bootstraps=(replace(looks[0], **changes), *looks[1:]))
 
 
 def advertised(host: str, port: int = 9092) -> Evidence:

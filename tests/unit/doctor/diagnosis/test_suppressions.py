@@ -1,8 +1,7 @@
 """What is suppressed is kept, decides nothing, and hides no other cause."""
 
-from dataclasses import replace
-
 import pytest
+from tests.support.endpoint_probes import replace
 from tests.unit.doctor.conftest import WITHOUT_MAP, refused
 
 from brokernat.doctor.diagnosis import diagnose

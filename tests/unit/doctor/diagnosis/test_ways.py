@@ -1,8 +1,7 @@
 """The hops of the usual situation and of its variants: where the way ends, and in what words."""
 
-from dataclasses import replace
-
 import pytest
+from tests.support.endpoint_probes import replace
 from tests.unit.doctor.conftest import GATEWAY, WITHOUT_MAP, mapped, reached, refused
 
 from brokernat.doctor.diagnosis import diagnose

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from tests.support.endpoint_probes import probed, replace
 from tests.unit.doctor.conftest import BROKERS, GATEWAY, WITHOUT_MAP, refused
 
 from brokernat.doctor.discovery.matching import Discovery, match
@@ -135,7 +134,7 @@ def test_of_two_listeners_the_one_is_advised_for_which_most_is_proven() -> None:
     [
         replace(RIGHT[2], complete=False),
         replace(RIGHT[2], slow=True, brokers=None, identity=None, cluster_id=None),
-        Look(RIGHT[2].endpoint, "gw", complete=False),
+        probed(RIGHT[2].endpoint, "gw", complete=False),
     ],
     ids=["cut-short", "silent", "not-begun"],
 )
@@ -166,11 +165,11 @@ def test_no_bootstrap_server_answers() -> None:
 @pytest.mark.parametrize(
     ("look", "words"),
     [
-        (Look("a:1", "a", attempts=(Attempt("10.0.0.1", "timeout"), Attempt("10.0.0.2", "refused"))), "refused"),
-        (Look("a:1", "a", attempts=(Attempt("10.0.0.1", "timeout"),)), "no answer"),
-        (Look("a:1", "a", attempts=(Attempt("10.0.0.1", "unreachable"),)), "no route"),
-        (Look("a:1", "a", dns_error="unknown"), "name does not resolve"),
-        (Look("a:1", "a", complete=False), "not probed in time (see --timeout)"),
+        (probed("a:1", "a", attempts=(Attempt("10.0.0.1", "timeout"), Attempt("10.0.0.2", "refused"))), "refused"),
+        (probed("a:1", "a", attempts=(Attempt("10.0.0.1", "timeout"),)), "no answer"),
+        (probed("a:1", "a", attempts=(Attempt("10.0.0.1", "unreachable"),)), "no route"),
+        (probed("a:1", "a", dns_error="unknown"), "name does not resolve"),
+        (probed("a:1", "a", complete=False), "not probed in time (see --timeout)"),
     ],
 )
 def test_silent_candidates_are_counted(look: Look, words: str) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from tests.support.endpoint_probes import replace
 
 from brokernat.doctor.discovery.matching import Discovery, MatchedNode
 from brokernat.doctor.discovery.rules import network_rule, propose

@@ -10,11 +10,11 @@ from tests.support.simulated_brokers import serving
 
 from brokernat.address import Endpoint
 from brokernat.config import Cluster
-from brokernat.doctor.client_side import ClientSide
+from brokernat.doctor.client.credentials import ClientSide
 from brokernat.doctor.discovery.matching import match
 from brokernat.doctor.discovery.sweep import Candidates, Progress, sweep
-from brokernat.doctor.evidence import Look
-from brokernat.doctor.probes.look import Looker
+from brokernat.doctor.evidence import EndpointProbe
+from brokernat.doctor.probes.walk import Prober
 
 TIMEOUT = 60
 PROVEN = {"apiversions": {}, "describeconfigs": {"newest_api_versions": 4}}
@@ -46,10 +46,10 @@ def test_every_candidate_is_looked_at_in_its_order(method: str, options: dict[st
 
 
 def test_nothing_is_begun_after_the_end() -> None:
-    async def look() -> tuple[Look, ...]:
-        looker = Looker(ClientSide(), 1.0, asyncio.get_running_loop().time(), asyncio.Semaphore(1))
+    async def look() -> tuple[EndpointProbe, ...]:
+        prober = Prober(ClientSide(), 1.0, asyncio.get_running_loop().time(), asyncio.Semaphore(1))
         ends = [Endpoint("127.0.0.1", port) for port in range(1, 65536)]
-        return await Candidates(looker, looker, (), lambda _: None).looks(ends, {})
+        return await Candidates(prober, prober, (), lambda _: None).looks(ends, {})
 
     looks = asyncio.run(look())
     assert len(looks) == 65535

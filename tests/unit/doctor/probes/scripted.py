@@ -27,8 +27,16 @@ class Scripted:
     def __init__(self, *answers: object) -> None:
         self.answers = list(answers)
         self.asked: list[object] = []
+        self.offered: dict[int, tuple[int, int]] | None = None
+        self.patience = 60.0
 
-    async def ask(self, request: object, answer: object) -> Any:
+    def offers(self, api: int, version: int) -> bool:
+        """By what the greeting said, everything but ApiVersions v5 before one."""
+        if self.offered is None:
+            return (api, version) != (18, 5)
+        return api in self.offered and version <= self.offered[api][1]
+
+    async def ask(self, request: object, answer: object, most: int = 0) -> Any:
         """What comes next, or the error that comes next."""
         self.asked.append(request)
         told = self.answers.pop(0)
@@ -36,7 +44,7 @@ class Scripted:
             raise told
         return told
 
-    async def ask_raw(self, api: int, version: int, body: bytes, *, flexible: bool = False) -> Any:
+    async def ask_raw(self, api: int, version: int, body: bytes, *, flexible: bool = False, most: int = 0) -> Any:
         """The same for a request that is written out."""
         return await self.ask((api, version, body, flexible), None)
 
@@ -61,6 +69,7 @@ def metadata(*partitions: tuple[str, int, int, ErrorCode, Sequence[int]]) -> Met
                         partition_index=i32(number),
                         leader_id=BrokerId(leader),
                         replica_nodes=tuple(map(BrokerId, replicas)),
+                        isr_nodes=tuple(map(BrokerId, replicas[:1])),
                     ),
                 ),
             )

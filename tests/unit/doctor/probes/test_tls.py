@@ -20,9 +20,9 @@ import pytest
 
 from brokernat.address import Endpoint
 from brokernat.config import Cluster
-from brokernat.doctor.client_side import client_side
-from brokernat.doctor.evidence import Look
-from brokernat.doctor.probes.walk import Walk
+from brokernat.doctor.client.credentials import client_side
+from brokernat.doctor.evidence import EndpointProbe
+from brokernat.doctor.probes.walk import Prober
 
 VECTORS = Path(__file__).parents[3] / "vectors" / "tls"
 NAME = "kafka-1.hq.internal"
@@ -112,13 +112,11 @@ def shows(certificate: str) -> dict[str, str]:
 
 def seen(
     server: Server | None, cluster: Cluster, name: str = NAME, talk: Callable[[socket.socket], None] = answer
-) -> Look:
-    async def look(endpoint: Endpoint) -> Look:
-        walk = Walk(client_side(cluster), PATIENCE, Look(str(endpoint), name))
-        channel = await walk.open(endpoint)
-        if channel is not None:
-            await channel.close()
-        return walk.seen
+) -> EndpointProbe:
+    async def look(endpoint: Endpoint) -> EndpointProbe:
+        deadline = asyncio.get_running_loop().time() + 2 * PATIENCE
+        prober = Prober(client_side(cluster), PATIENCE, deadline, asyncio.Semaphore(1))
+        return await prober.probe(endpoint, name, until="versions")
 
     with listening(server, talk) as endpoint:
         return asyncio.run(look(endpoint))
@@ -217,4 +215,4 @@ def test_a_plain_listener_is_told_from_a_gateway_without_a_broker() -> None:
     assert (plain.tls.outcome, plain.speaks) == ("not-tls", "kafka")
     empty = seen(None, client(), talk=hang_up)
     assert empty.tls is not None
-    assert (empty.tls.outcome, empty.speaks) == ("closed", "closed")
+    assert (empty.tls.outcome, empty.speaks) == ("reset", "closed")

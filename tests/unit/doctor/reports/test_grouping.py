@@ -1,7 +1,6 @@
 """Findings as people read them: said once, with what they follow from."""
 
-from dataclasses import replace
-
+from tests.support.endpoint_probes import replace
 from tests.unit.doctor.conftest import WITHOUT_MAP
 
 from brokernat.doctor.diagnosis import Cause, diagnose

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections import Counter
-from dataclasses import replace
 from hashlib import sha256
 from itertools import pairwise
 from xml.etree import ElementTree as ET
@@ -12,6 +11,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.endpoint_probes import replace
 from tests.unit.doctor.conftest import WITHOUT_MAP, mapped, reached, refused
 from tests.unit.doctor.reports.test_json_v1 import ON_SPARK, WITH_FILES, WITH_LISTENERS
 

@@ -1,11 +1,11 @@
 """The report for programs: its shape is promised, so what is here today stays."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
+from tests.support.endpoint_probes import replace
 from tests.unit.doctor.conftest import FEW, WITHOUT_MAP, mapped, refused
 
 from brokernat.doctor.diagnosis import diagnose

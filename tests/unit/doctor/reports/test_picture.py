@@ -1,9 +1,9 @@
 """The picture: what is broken is marked without colour, nothing lies on anything else, many brokers are few rows."""
 
-from dataclasses import replace
 from itertools import combinations
 
 import pytest
+from tests.support.endpoint_probes import replace
 from tests.unit.doctor.conftest import WITHOUT_MAP, mapped, reached, refused
 from tests.unit.doctor.reports.test_terminal import MANY
 

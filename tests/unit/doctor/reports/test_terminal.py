@@ -1,9 +1,8 @@
 """The report for people: narrow terminals, no colour, two hundred brokers, text that a terminal would obey."""
 
-from dataclasses import replace
-
 import pytest
 from syrupy.assertion import SnapshotAssertion
+from tests.support.endpoint_probes import replace
 from tests.unit.doctor.conftest import FEW, WITHOUT_MAP, mapped, reached, refused
 
 from brokernat.doctor.diagnosis import diagnose

@@ -1,8 +1,7 @@
 """One sentence for whoever reads no further."""
 
-from dataclasses import replace
-
 import pytest
+from tests.support.endpoint_probes import replace
 from tests.unit.doctor.conftest import WITHOUT_MAP, mapped, refused
 from tests.unit.doctor.reports.test_json_v1 import WITH_FILES
 

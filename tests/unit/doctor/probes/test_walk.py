@@ -12,10 +12,10 @@ import pytest
 from tests.support.simulated_brokers import Simulated
 
 from brokernat.address import Endpoint
-from brokernat.doctor.client_side import ClientSide
-from brokernat.doctor.evidence import Look
+from brokernat.doctor.client.credentials import ClientSide
+from brokernat.doctor.evidence import EndpointProbe, NameLookup
 from brokernat.doctor.probes import walk
-from brokernat.doctor.probes.look import Looker
+from brokernat.doctor.probes.walk import Prober
 
 NODES = (1, 2, 3)
 TIMEOUT = 60
@@ -42,14 +42,14 @@ async def converse(
 
 def looked_at(
     behind: Sequence[int], newest_api_versions: int, *, answers: int | None = None, patience: float = 20.0
-) -> tuple[Look, int]:
+) -> tuple[EndpointProbe, int]:
     """A look at a balancer that leads each connection to the next of these nodes, and how many it took.
 
     Args:
         answers: how many requests of a connection are answered; all of them where it is None.
     """
 
-    async def run() -> tuple[Look, int]:
+    async def run() -> tuple[EndpointProbe, int]:
         taken, talks = 0, set[asyncio.Task[None] | None]()
 
         async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -62,7 +62,7 @@ def looked_at(
             here = Endpoint("127.0.0.1", server.sockets[0].getsockname()[1])
             cluster = Simulated(dict.fromkeys(NODES, here), newest_api_versions)
             deadline = asyncio.get_running_loop().time() + TIMEOUT
-            look = await Looker(ClientSide(), patience, deadline, asyncio.Semaphore(1)).look(here, expected=1)
+            look = await Prober(ClientSide(), patience, deadline, asyncio.Semaphore(1)).probe(here, expected=1)
             await asyncio.gather(*filter(None, talks), return_exceptions=True)
         return look, taken
 
@@ -96,10 +96,10 @@ def test_each_address_of_a_name_is_met(monkeypatch: pytest.MonkeyPatch, other: i
     behind = {f"127.0.0.{number}": 1 for number in range(1, 9)} | {f"127.0.0.{other + 1}": 2}
     met: set[str] = set()
 
-    async def resolved(_: str, __: int, ___: float) -> tuple[tuple[str, ...], str | None]:
-        return tuple(behind), None
+    async def resolved(_: str, __: int, ___: float, *, canonical: bool) -> NameLookup:
+        return NameLookup("ok", tuple(behind))
 
-    async def run() -> Look:
+    async def run() -> EndpointProbe:
         async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             here: str = writer.get_extra_info("sockname")[0]
 
@@ -115,7 +115,7 @@ def test_each_address_of_a_name_is_met(monkeypatch: pytest.MonkeyPatch, other: i
             gateway = Endpoint("gateway.example", port)
             cluster = Simulated(dict.fromkeys(NODES, gateway), 5)
             deadline = asyncio.get_running_loop().time() + TIMEOUT
-            look = await Looker(ClientSide(), 20.0, deadline, asyncio.Semaphore(1)).look(gateway)
+            look = await Prober(ClientSide(), 20.0, deadline, asyncio.Semaphore(1)).probe(gateway)
             for each in others:
                 each.close()
         return look
@@ -129,4 +129,8 @@ def test_each_address_of_a_name_is_met(monkeypatch: pytest.MonkeyPatch, other: i
 
 def test_a_broker_that_greets_and_then_hangs_is_told_from_one_that_hangs_up() -> None:
     look, taken = looked_at((1,), 5, answers=1, patience=3.0)
-    assert (look.speaks, look.answers, look.slow, taken) == ("kafka", False, True, 1)
+    assert (look.speaks, look.answers, look.slow, taken) == ("kafka", False, True, 3)
+    assert look.failed == "metadata"
+    tried = look.tried("metadata")
+    assert tried is not None
+    assert (tried.made, tried.failed, tried.faults) == (3, 3, ("silent",) * 3)

@@ -1,26 +1,37 @@
-"""Java's trust store and key store, as OpenSSL takes them.
+"""The client's TLS as OpenSSL takes it: whom it trusts, what it shows, which versions it speaks.
 
-PEM is read as it is. Everything else is opened by Java itself: `keytool` lists trusted certificates, and a program of
-one file prints the key. OpenSSL takes a key from a file only, so a key that is no file of the user's becomes one in
+PEM is read as it is. Kafka finds its blocks by a pattern, so a text may have prose around them, letters of any
+language, and a block on one line with blanks where lines end, as in a Java properties file; OpenSSL wants lines, and
+Python ASCII. Everything else is opened by Java itself: `keytool` lists trusted certificates, and a program of one
+file prints the key. OpenSSL takes a key from a file only, so a key that is no file of the user's becomes one in
 memory (`/dev/shm`) that nobody else may read, for as long as it takes. Passwords go by the environment: arguments are
 seen by everybody. What Java says about a store is told apart by its own words and never quoted.
+
+A context is made twice. Java asks no certificate of its trust store for its time and OpenSSL does, so the second one
+asks none, and `probes/tls.py` compares the times itself.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import ssl
 import subprocess
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
-from brokernat.doctor.pem import blocks
 from brokernat.errors import ConfigError, Problem
 from brokernat.jvm import find_java
 
+_NO_CHECK_TIME = 0x200000  # X509_V_FLAG_NO_CHECK_TIME, which Python has no name for
+_VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
+"""What Java still speaks: JDKs since 2021 refuse TLS 1.0 and 1.1, as OpenSSL does."""
+_BLOCK = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTALL)
+_LINE = 64
 _TIMEOUT = 60
 _MEMORY = Path("/dev/shm")  # noqa: S108 - a file system in memory; NamedTemporaryFile makes names that nobody guesses
 _READER = Path(__file__).with_name("ReadKeyStore.java")
@@ -56,6 +67,71 @@ class OwnCertificate:
 
     file: str
     password: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TlsSide:
+    """`undated` asks no certificate for its time; `certificate` is whether the client has one to show."""
+
+    context: ssl.SSLContext = field(repr=False)
+    undated: ssl.SSLContext = field(repr=False)
+    certificate: bool
+
+
+def tls_side(properties: Mapping[str, str]) -> TlsSide:
+    """The client's `ssl.` properties.
+
+    Raises:
+        ConfigError: a store cannot be read, or no version is left.
+    """
+    trusted = trusted_certificates(properties)
+    context, undated = _trusting(trusted), _trusting(trusted)
+    undated.verify_flags |= _NO_CHECK_TIME
+    with own_certificate(properties) as own:
+        for each in (context, undated):
+            _limit(each, properties.get("ssl.enabled.protocols"))
+            if own is not None:
+                _show(each, own)
+    return TlsSide(context, undated, own is not None)
+
+
+def _trusting(certificates: str | None) -> ssl.SSLContext:
+    if certificates is None:
+        context = ssl.create_default_context()
+        context.check_hostname = False
+        return context
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    # Java takes any certificate of its trust store for an anchor, a broker's own among them.
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    try:
+        context.load_verify_locations(cadata=certificates)
+    except (OSError, ValueError):
+        raise _unusable("a certificate of the trust store cannot be read") from None
+    return context
+
+
+def _show(context: ssl.SSLContext, own: OwnCertificate) -> None:
+    try:
+        context.load_cert_chain(own.file, password=own.password)
+    except (OSError, ValueError):
+        # OpenSSL's own words hold no secret, and no help either.
+        hint = "check `ssl.key.password`, and that the certificate is that of the key and comes first"
+        raise _unusable("the client's key or its certificate cannot be read", hint) from None
+
+
+def _limit(context: ssl.SSLContext, names: str | None) -> None:
+    if names is None:
+        return
+    known = [_VERSIONS[name.strip()] for name in names.split(",") if name.strip() in _VERSIONS]
+    if not known:
+        message = f"`ssl.enabled.protocols: {names}` names no version of TLS that Java still speaks"
+        raise ConfigError(Problem("tls-version", message, f"write `{','.join(_VERSIONS)}`, or leave it out"))
+    context.minimum_version, context.maximum_version = min(known), max(known)
+
+
+def _unusable(message: str, hint: str | None = None) -> ConfigError:
+    return ConfigError(Problem("store-unreadable", message, hint))
 
 
 def trusted_certificates(properties: Mapping[str, str]) -> str | None:
@@ -175,3 +251,14 @@ def _in_memory(text: str) -> Iterator[str]:
         file.write(text)
         file.flush()
         yield file.name
+
+
+def blocks(text: str, ending: str) -> list[str]:
+    """The blocks whose kind ends so, `CERTIFICATE` or `PRIVATE KEY`, each as lines."""
+    return [_lines(kind, body) for kind, body in _BLOCK.findall(text) if kind.endswith(ending)]
+
+
+def _lines(kind: str, body: str) -> str:
+    # A key of old has headers of its own, and is left as it is.
+    content = body.strip() if ":" in body else "\n".join(textwrap.wrap("".join(body.split()), _LINE))
+    return f"-----BEGIN {kind}-----\n{content}\n-----END {kind}-----\n"

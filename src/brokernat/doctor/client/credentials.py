@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from brokernat.address import AddressMap, Endpoint, Translation
 from brokernat.clients.java_security import parse_jaas
 from brokernat.config import Cluster
-from brokernat.doctor.evidence import Advertised, Look
-from brokernat.doctor.tls_side import TlsSide, tls_side
-from brokernat.doctor.tokens import token
+from brokernat.doctor.client.tokens import token
+from brokernat.doctor.client.trust import TlsSide, tls_side
+from brokernat.doctor.evidence import Advertised, EndpointProbe, TlsHandshake
 from brokernat.errors import ConfigError, Problem, UnmappedEndpointError
 
 CANONICAL = "resolve_canonical_bootstrap_servers_only"
@@ -57,16 +57,16 @@ class ClientSide:
         """Whether the client logs in."""
         return self.protocol.startswith("SASL_")
 
-    def may_log_in(self, endpoint: Endpoint, seen: Look) -> bool:
-        """Whether the login may go to the peer that was seen so far at an endpoint."""
-        verified = self.verify_name and seen.tls is not None and seen.tls.outcome == "ok"
+    def may_log_in(self, endpoint: Endpoint, tls: TlsHandshake | None) -> bool:
+        """Whether the login may go to the peer at an endpoint, after this handshake."""
+        verified = self.verify_name and tls is not None and tls.ok
         readable = self.mechanism == "PLAIN" or (self.mechanism == "OAUTHBEARER" and self.token is not None)
         return not readable or verified or endpoint in self.login_to
 
-    def withheld_from(self, look: Look) -> bool:
-        """Whether a look ended because the login was not to go there."""
-        withheld = look.sasl is not None and look.sasl.outcome == "not-tried" and look.speaks == "kafka"
-        return withheld and not self.may_log_in(Endpoint.parse(look.endpoint), look)
+    def withheld_from(self, probe: EndpointProbe) -> bool:
+        """Whether a probe ended because the login was not to go there."""
+        withheld = probe.sasl is not None and probe.sasl.outcome == "not-tried" and probe.speaks == "kafka"
+        return withheld and not self.may_log_in(Endpoint.parse(probe.endpoint), probe.tls)
 
 
 def client_side(cluster: Cluster, token_command: str | None = None) -> ClientSide:

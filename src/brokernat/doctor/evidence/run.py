@@ -1,0 +1,163 @@
+"""Everything that one run saw: endpoints, the cluster's partitions and coordinators, Spark's JVMs, brokers' files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+# Read at run time as well: pydantic looks the types of fields up.
+from brokernat.doctor.evidence.endpoint import EndpointProbe
+from brokernat.doctor.evidence.stages import Advertised
+
+VERSION = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Leaderless:
+    """Partitions that clients cannot use, on two looks. `sample` is one, as `topic-partition`; `nodes` hold them."""
+
+    error: str
+    count: int
+    sample: str
+    nodes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinator:
+    """Who coordinates a group or a transactional id, as a bootstrap server says.
+
+    `error` is Kafka's name of what it answered instead, on two looks; `not-asked` where asking would create `topic`,
+    `not-answered` where the connection ended or the time ran out before.
+    """
+
+    kind: Literal["group", "transaction"]
+    key: str
+    broker: Advertised | None = None
+    error: str = ""
+
+    @property
+    def subject(self) -> str:
+        """As a report calls it."""
+        return f"{'group' if self.kind == 'group' else 'transactional id'} {self.key}"
+
+    @property
+    def topic(self) -> str:
+        """Where the coordinator keeps its state."""
+        return "__consumer_offsets" if self.kind == "group" else "__transaction_state"
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """From an advertised listener to what is dialled for it. `look` is None where nothing may be dialled.
+
+    `rule` is the rule that decided; `direct` is a first look at the advertised endpoint itself, made where a rule leads
+    elsewhere.
+    """
+
+    broker: Advertised
+    look: EndpointProbe | None
+    rule: str | None = None
+    direct: EndpointProbe | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerSeen:
+    """A listener of a bootstrap server's node, by that node's settings, and what this client meets where it is sent.
+
+    `entered` are the bootstrap servers that came in on it. `look` has no identity unless it was dialled for a node too,
+    and is None where the endpoint is none.
+    """
+
+    node_id: int
+    name: str
+    endpoint: str
+    look: EndpointProbe | None
+    entered: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NodeTried:
+    """A node as Kafka's own client met it in a JVM of Spark's; `dialled` is empty where nothing may be dialled."""
+
+    node_id: int
+    advertised: str
+    dialled: str
+    outcome: Literal["proved", "not-provable", "other-node", "unmapped", "unreachable", "failed"]
+    detail: str = ""
+
+    @property
+    def reached(self) -> bool:
+        """Whether this node answered there."""
+        return self.outcome in ("proved", "not-provable")
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutorSeen:
+    """A JVM of a Spark application: `driver`, or an executor by Spark's id, empty where it never registered.
+
+    `fingerprint` is that of the map it has. `nodes` is empty unless it has `answered`.
+    """
+
+    executor: str
+    host: str
+    outcome: Literal["answered", "no-agent", "other-map", "failed", "silent", "not-registered"]
+    detail: str = ""
+    agent: str | None = None
+    fingerprint: str | None = None
+    nodes: tuple[NodeTried, ...] = ()
+
+    @property
+    def is_driver(self) -> bool:
+        """Whether it is the driver's JVM, which stands where the doctor runs."""
+        return self.executor == "driver"
+
+    @property
+    def name(self) -> str:
+        """As a report calls it."""
+        if self.is_driver:
+            return "the driver"
+        place = f" on {self.host}" if self.host else ""
+        return f"executor {self.executor}{place}" if self.executor else "an executor that was expected"
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerFile:
+    """What a broker's file says about its listeners. `name` is the file, with the service of a compose file.
+
+    `settings` are in the order of the file, a name that is given twice is there twice; no other settings are kept.
+    `published` are a container's ports with the host's, None where the file is no compose file.
+    """
+
+    name: str
+    settings: tuple[tuple[str, str], ...]
+    published: tuple[tuple[int, int], ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Everything one run saw. `bootstraps` and `paths` are in the order of the configuration and of node ids.
+
+    `replicas` are the node ids that partitions name, None where they were not asked for; `in_sync` those of them that
+    are in sync for any partition: they are up, whatever a listener shows. `dns_lookup` is the client's
+    `client.dns.lookup`. `unprobed` counts advertised brokers beyond the most that are probed.
+    `executors` has the driver's JVM too; it is empty where no Spark was asked.
+    """
+
+    taken_at: str
+    cluster: str
+    security_protocol: str
+    mechanism: str | None
+    rules: tuple[str, ...] | None
+    unmapped: str
+    bootstraps: tuple[EndpointProbe, ...]
+    paths: tuple[Path, ...] = ()
+    replicas: tuple[int, ...] | None = None
+    in_sync: tuple[int, ...] = ()
+    leaderless: tuple[Leaderless, ...] = ()
+    coordinators: tuple[Coordinator, ...] = ()
+    dns_lookup: str | None = None
+    executors: tuple[ExecutorSeen, ...] = ()
+    files: tuple[BrokerFile, ...] = ()
+    listeners: tuple[ListenerSeen, ...] = ()
+    unprobed: int = 0
+    version: int = VERSION

@@ -1,0 +1,148 @@
+"""The lengths in an answer, held against the bytes that came, before anything is allocated for them; pure.
+
+kio makes room for as many elements as an array says that it has, and a stranger may say two thousand million. So an
+answer is walked through first, by the same schema and without making anything: every length must fit into the bytes
+that are left, where an element takes at least as many as its fixed parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from functools import cache
+from types import NoneType
+from typing import Any, get_args, get_origin
+
+from kio.serial.errors import BufferUnderflow
+from kio.static.protocol import Entity
+
+Walker = Callable[[bytes, int], int]
+
+_FIXED = {
+    "int8": 1,
+    "uint8": 1,
+    "bool": 1,
+    "int16": 2,
+    "uint16": 2,
+    "error_code": 2,
+    "int32": 4,
+    "uint32": 4,
+    "timedelta_i32": 4,
+    "int64": 8,
+    "float64": 8,
+    "timedelta_i64": 8,
+    "datetime_i64": 8,
+    "uuid": 16,
+}
+_VARINT = 5
+"""An unsigned varint of 32 bits has no more bytes."""
+
+
+def require_bounds(answer: type[Entity], data: bytes, offset: int = 0) -> None:
+    """Walk through an answer.
+
+    Raises:
+        BufferUnderflow: a length in it is more than what is left.
+    """
+    _entity(answer)[0](data, offset)
+
+
+@cache
+def _entity(entity: type[Any]) -> tuple[Walker, int]:
+    """What walks over an entity, and the fewest bytes that one has."""
+    flexible = bool(entity.__flexible__)
+    steps: list[Walker] = []
+    smallest = int(flexible)
+    for field in fields(entity):
+        if "tag" in field.metadata:
+            continue
+        walker, size = _field(field.type, field.metadata.get("kafka_type"), flexible)
+        steps.append(walker)
+        smallest += size
+    if flexible:
+        steps.append(_tags)
+
+    def walk(data: bytes, at: int) -> int:
+        for step in steps:
+            at = step(data, at)
+        return at
+
+    return walk, smallest
+
+
+def _field(kind: Any, name: str | None, flexible: bool) -> tuple[Walker, int]:
+    inner = [each for each in get_args(kind) if each not in (NoneType, Ellipsis)]
+    if get_origin(kind) is tuple:
+        return _array(_field(inner[0], name, flexible), flexible), 1 if flexible else 4
+    if inner:
+        return _field(inner[0], name, flexible)
+    if name is None:
+        return _entity(kind)
+    if name in _FIXED:
+        return _fixed(_FIXED[name]), _FIXED[name]
+    if name not in ("string", "bytes"):
+        raise NotImplementedError(f"a field of {name}")
+    return _text(flexible, 2 if name == "string" else 4), 1 if flexible else 2 if name == "string" else 4
+
+
+def _fixed(size: int) -> Walker:
+    def walk(data: bytes, at: int) -> int:
+        return _within(data, at + size)
+
+    return walk
+
+
+def _text(flexible: bool, prefix: int) -> Walker:
+    def walk(data: bytes, at: int) -> int:
+        length, at = _length(data, at, flexible, prefix)
+        return _within(data, at + max(0, length))
+
+    return walk
+
+
+def _array(element: tuple[Walker, int], flexible: bool) -> Walker:
+    step, smallest = element
+
+    def walk(data: bytes, at: int) -> int:
+        count, at = _length(data, at, flexible, 4)
+        _within(data, at + max(0, count) * max(1, smallest))
+        for _ in range(count):
+            at = step(data, at)
+        return at
+
+    return walk
+
+
+def _tags(data: bytes, at: int) -> int:
+    count, at = _varint(data, at)
+    for _ in range(count):
+        _, at = _varint(data, at)
+        size, at = _varint(data, at)
+        at = _within(data, at + size)
+    return at
+
+
+def _length(data: bytes, at: int, flexible: bool, prefix: int) -> tuple[int, int]:
+    """A length and where what it is the length of begins; -1 is null."""
+    if flexible:
+        length, at = _varint(data, at)
+        return length - 1, at
+    _within(data, at + prefix)
+    return int.from_bytes(data[at : at + prefix], "big", signed=True), at + prefix
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    value = 0
+    for index in range(_VARINT):
+        byte = data[_within(data, at + 1) - 1]
+        at += 1
+        value |= (byte & 0x7F) << (7 * index)
+        if byte < 0x80:
+            return value, at
+    raise BufferUnderflow("a length that does not end")
+
+
+def _within(data: bytes, at: int) -> int:
+    if at > len(data):
+        raise BufferUnderflow(f"{at} bytes are announced and {len(data)} came")
+    return at

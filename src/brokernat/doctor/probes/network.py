@@ -1,0 +1,257 @@
+"""A name to addresses, an address to a connection, and the ways in which that fails.
+
+A look-up runs in a daemon thread of its own: the C library cannot be interrupted, and a thread of asyncio's pool would
+hold up the end of the program for as long as the resolver takes. All addresses of a name are tried, because clients
+take one of them and the next run another.
+
+A firewall that rejects and a port where nothing listens are the same error to a program. Linux keeps the ICMP message
+that came instead of an answer (IP_RECVERR), with its kind and who sent it, so the two are told apart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+import ssl
+import struct
+import sys
+import threading
+from collections.abc import Callable, Container
+from contextlib import suppress
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Literal, TypeVar, cast
+
+from brokernat.doctor.evidence import Attempt, NameLookup
+from brokernat.doctor.probes.channel import CountingReader
+
+Streams = tuple[CountingReader, asyncio.StreamWriter]
+Result = TypeVar("Result")
+Outcome = Literal["connected", "refused", "timeout", "unreachable"]
+
+HOSTS = Path("/etc/hosts")
+TRIES = 3
+_PAUSE = 0.1
+_JOINED = 1.25
+"""A little longer than Linux waits before it sends the first packet again, in seconds."""
+_OUTCOMES: dict[int, Outcome] = {errno.ECONNREFUSED: "refused", errno.ETIMEDOUT: "timeout"}
+_UNKNOWN = {getattr(socket, name) for name in ("EAI_NONAME", "EAI_NODATA", "EAI_ADDRFAMILY") if hasattr(socket, name)}
+# Python has no names for these of Linux.
+_IP_RECVERR, _IPV6_RECVERR, _BY_ICMP, _BY_ICMP6 = 11, 25, 2, 3
+_ICMP = {
+    (_BY_ICMP, 3, 0): "net-unreachable",
+    (_BY_ICMP, 3, 1): "host-unreachable",
+    (_BY_ICMP, 3, 3): "port-unreachable",
+    (_BY_ICMP, 3, 9): "net-prohibited",
+    (_BY_ICMP, 3, 10): "host-prohibited",
+    (_BY_ICMP, 3, 13): "admin-prohibited",
+    (_BY_ICMP6, 1, 0): "net-unreachable",
+    (_BY_ICMP6, 1, 1): "admin-prohibited",
+    (_BY_ICMP6, 1, 3): "host-unreachable",
+    (_BY_ICMP6, 1, 4): "port-unreachable",
+    (_BY_ICMP6, 1, 5): "admin-prohibited",
+    (_BY_ICMP6, 1, 6): "net-unreachable",
+}
+
+
+async def resolve(host: str, port: int, patience: float, *, canonical: bool = False) -> NameLookup:
+    """The addresses of a host, or why there are none; with what they are called where that is wanted."""
+    with suppress(ValueError):
+        # An address needs no look-up, and a thread for each of thousands would cost more than the connection.
+        address = str(ip_address(host))
+        return NameLookup("ok", (address,), canonical=await _canonical((address,), patience) if canonical else ())
+    try:
+        found = await _in_a_thread(lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM), patience)
+    except TimeoutError:
+        return NameLookup("no-answer", detail=f"no answer from the name server within {patience:.0f} s")
+    except UnicodeError:
+        return NameLookup("not-a-name", detail="not a host name")
+    except OSError as error:
+        outcome: Literal["unknown", "no-answer"] = "unknown" if error.errno in _UNKNOWN else "no-answer"
+        return NameLookup(outcome, detail=error.strerror or type(error).__name__)
+    addresses = tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
+    names = await _canonical(addresses, patience) if canonical else ()
+    return NameLookup("ok", addresses, "", deciding_line(host, addresses), names)
+
+
+async def _canonical(addresses: tuple[str, ...], patience: float) -> tuple[str, ...]:
+    return tuple(await asyncio.gather(*(canonical_name(each, patience) for each in addresses)))
+
+
+async def canonical_name(address: str, patience: float) -> str:
+    """What Java calls an address (`InetAddress.getCanonicalHostName`): the name that the name server has for it.
+
+    It is the address itself where there is none, and where the name does not lead back to the address.
+    """
+    try:
+        name = await _in_a_thread(lambda: socket.getnameinfo((address, 0), 0)[0], patience)
+    except (OSError, UnicodeError):
+        return address
+    return name if address in (await resolve(name, 0, patience)).addresses else address
+
+
+def deciding_line(host: str, addresses: Container[str]) -> str | None:
+    """The line of this machine's hosts file that has the name and one of the addresses that it was resolved to."""
+    try:
+        return line_for(HOSTS.read_text("utf-8", "replace"), host, addresses)
+    except OSError:
+        return None
+
+
+def line_for(text: str, host: str, addresses: Container[str]) -> str | None:
+    """The same in the text of a hosts file; a name's own machine, `localhost`, is no news."""
+    name = host.lower().rstrip(".")
+    for line in text.splitlines():
+        address, *names = line.partition("#")[0].split() or [""]
+        known = name in map(str.lower, names) and name != "localhost"
+        if known and _plain(address) in addresses:
+            return " ".join((address, *names))
+    return None
+
+
+def _plain(address: str) -> str:
+    try:
+        return str(ip_address(address))
+    except ValueError:
+        return "none"
+
+
+async def connect(
+    address: str, port: int, patience: float, *, tries: int = 1, source: str | None = None
+) -> tuple[Attempt, Streams | None]:
+    """A TCP connection, to be closed by the caller.
+
+    A try that is answered by nothing is joined by the next one, from another port of ours, so that all of them take no
+    longer than one: a packet that was lost, or a balancer with a dead target, is told from a black hole.
+
+    Args:
+        tries: in all.
+        source: the address of ours to come from.
+    """
+    clock = asyncio.get_running_loop()
+    end, waiting = clock.time() + patience, set[asyncio.Task[tuple[Attempt, Streams | None]]]()
+    made = failed = 0
+    last = Attempt(address, "timeout", f"no answer within {patience:g} s")
+    try:
+        while True:
+            if made < tries and clock.time() < end:
+                made += 1
+                waiting.add(asyncio.create_task(_connect(address, port, end - clock.time(), source)))
+            if not waiting:
+                break
+            until = end - clock.time() + 1 if made == tries else min(_JOINED, patience / (tries + 1))
+            done, waiting = await asyncio.wait(waiting, timeout=until, return_when=asyncio.FIRST_COMPLETED)
+            for each in done:
+                attempt, streams = each.result()
+                if streams is not None:
+                    return _counted(attempt, made, made - 1), streams
+                last, failed = attempt, failed + 1
+            if done and made < tries:
+                await asyncio.sleep(min(_PAUSE * failed, max(0.0, end - clock.time())))
+    finally:
+        for each in waiting:
+            each.cancel()
+            each.add_done_callback(_drop)
+    return _counted(last, made, made), None
+
+
+def _counted(attempt: Attempt, made: int, failed: int) -> Attempt:
+    return Attempt(
+        attempt.address, attempt.outcome, attempt.detail, attempt.icmp, attempt.reported_by, made=made, failed=failed
+    )
+
+
+def _drop(task: asyncio.Task[tuple[Attempt, Streams | None]]) -> None:
+    """Close what came too late to be used."""
+    if not task.cancelled() and (streams := task.result()[1]) is not None:
+        streams[1].transport.abort()
+
+
+async def _connect(address: str, port: int, patience: float, source: str | None) -> tuple[Attempt, Streams | None]:
+    loop = asyncio.get_running_loop()
+    place = (await loop.getaddrinfo(address, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST))[0]
+    own = socket.socket(place[0], socket.SOCK_STREAM)
+    own.setblocking(False)
+    try:
+        if sys.platform == "linux":
+            level, option = _recverr(own)
+            own.setsockopt(level, option, 1)
+        if source is not None:
+            own.bind((source, 0))
+        async with asyncio.timeout(patience):
+            await loop.sock_connect(own, place[4])
+        reader = CountingReader(loop=loop)
+        protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
+        transport, _ = await loop.create_connection(lambda: protocol, sock=own)
+    except TimeoutError:
+        own.close()
+        return Attempt(address, "timeout", f"no answer within {patience:g} s"), None
+    except OSError as error:
+        icmp, sender = _icmp_of(own)
+        own.close()
+        outcome = _OUTCOMES.get(error.errno or 0, "unreachable")
+        return Attempt(address, outcome, error.strerror or type(error).__name__, icmp, sender), None
+    except asyncio.CancelledError:
+        own.close()
+        raise
+    return Attempt(address, "connected"), (reader, asyncio.StreamWriter(transport, protocol, reader, loop))
+
+
+def _recverr(own: socket.socket) -> tuple[int, int]:
+    inet6 = own.family == socket.AF_INET6
+    return (socket.IPPROTO_IPV6, _IPV6_RECVERR) if inet6 else (socket.IPPROTO_IP, _IP_RECVERR)
+
+
+def _icmp_of(own: socket.socket) -> tuple[str, str]:
+    """The ICMP message that ended a connection, and who sent it; empty where none came or the system keeps none."""
+    if sys.platform != "linux":
+        return "", ""
+    try:
+        _, found, _, _ = own.recvmsg(0, 512, socket.MSG_ERRQUEUE)
+    except OSError:
+        return "", ""
+    for level, option, data in found:
+        if (level, option) == _recverr(own):
+            # struct sock_extended_err, and behind it the address of the sender.
+            _, origin, kind, code = struct.unpack_from("=IBBB", data)
+            four = origin == _BY_ICMP
+            raw = data[20:24] if four else data[24:40]
+            sender = socket.inet_ntop(socket.AF_INET if four else socket.AF_INET6, raw) if raw else ""
+            return _ICMP.get((origin, kind, code), ""), sender
+    return "", ""
+
+
+async def start_tls(streams: Streams, context: ssl.SSLContext, name: str, patience: float) -> None:
+    """Turn a connection into a TLS one; TLS is told `name`.
+
+    Raises:
+        OSError: also ssl.SSLError and TimeoutError, as the handshake ended.
+    """
+    async with asyncio.timeout(patience):
+        await streams[1].start_tls(context, server_hostname=name)
+
+
+async def _in_a_thread(function: Callable[[], Result], patience: float) -> Result:
+    """Raises TimeoutError, and what the function raises."""
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[Result] = loop.create_future()
+
+    def settle(result: Result | None, error: Exception | None) -> None:
+        if answer.done():
+            return
+        if error is None:
+            answer.set_result(cast("Result", result))
+        else:
+            answer.set_exception(error)
+
+    def run() -> None:
+        try:
+            outcome: tuple[Result | None, Exception | None] = function(), None
+        except (OSError, UnicodeError) as error:
+            outcome = None, error
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(settle, *outcome)
+
+    threading.Thread(target=run, daemon=True).start()
+    return await asyncio.wait_for(answer, patience)

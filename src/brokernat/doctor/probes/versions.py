@@ -1,0 +1,83 @@
+"""The greeting, ApiVersions: which requests a peer offers, which tells a broker from a controller and how old it is.
+
+A peer that does not answer it is asked twice more, in the words of TLS and of HTTP: a Kafka listener with TLS takes
+plain bytes for nothing, and an HTTP server says nothing until a line ends. Only what it answers makes it another
+program's port.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from kio.schema.api_versions.v0.request import ApiVersionsRequest
+from kio.schema.api_versions.v0.response import ApiVersionsResponse
+
+from brokernat.doctor.evidence import ApiVersions
+from brokernat.doctor.probes.channel import Channel, ChannelError
+from brokernat.doctor.probes.network import connect
+from brokernat.doctor.probes.protocols import protocol_of
+from brokernat.doctor.probes.tls import speaks_tls
+
+API_VERSIONS = 18
+_METADATA, _BROKER_REGISTRATION = 3, 62
+_HEAD = 64
+_MOST = 1 << 16
+_NO_ANSWER = ("silent", "closed", "reset")
+
+
+async def greet(channel: Channel) -> ApiVersions:
+    """What the peer offers, which the channel keeps to from here on; never raises."""
+    try:
+        answer = await channel.ask(ApiVersionsRequest(), ApiVersionsResponse, _MOST)
+    except ChannelError as error:
+        return ApiVersions(
+            error.fault,
+            protocol=error.protocol,
+            first_bytes=error.seen.hex(),
+            received=error.received,
+            connection_received=error.connection_received,
+            detail=str(error),
+        )
+    offered = {int(each.api_key): (int(each.min_version), int(each.max_version)) for each in answer.api_keys or ()}
+    channel.offered = offered
+    # Brokers register at a KRaft controller's own listener, and clients get no metadata there.
+    controller = _BROKER_REGISTRATION in offered and _METADATA not in offered
+    listed = tuple(sorted((key, *versions) for key, versions in offered.items()))
+    return ApiVersions("controller" if controller else "ok", listed)
+
+
+async def explained(seen: ApiVersions, address: str, port: int, patience: float) -> ApiVersions:
+    """The same greeting, or what the peer says in other words where it did not answer Kafka's."""
+    if seen.outcome not in _NO_ANSWER:
+        return seen
+    tls, head = await asyncio.gather(speaks_tls(address, port, patience), _answer_to_http(address, port, patience))
+    protocol = protocol_of(head)
+    if tls or protocol:
+        return ApiVersions("other-protocol", (), "TLS" if tls else protocol, head[:16].hex(), detail=seen.detail)
+    return seen
+
+
+async def speaks_kafka(address: str, port: int, patience: float) -> bool:
+    """Whether a plain connection is understood there."""
+    _, streams = await connect(address, port, patience)
+    if streams is None:
+        return False
+    channel = Channel(*streams, patience)
+    try:
+        return (await greet(channel)).outcome in ("ok", "controller")
+    finally:
+        await channel.close()
+
+
+async def _answer_to_http(address: str, port: int, patience: float) -> bytes:
+    _, streams = await connect(address, port, patience)
+    if streams is None:
+        return b""
+    reader, writer = streams
+    try:
+        writer.write(b"GET / HTTP/1.0\r\n\r\n")
+        return await asyncio.wait_for(reader.read(_HEAD), patience)
+    except OSError:
+        return b""
+    finally:
+        writer.transport.abort()

@@ -1,0 +1,150 @@
+"""Names, addresses, the hosts file, connections: what is found there, and how it fails."""
+
+import asyncio
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from brokernat.address import Endpoint
+from brokernat.doctor.client.credentials import ClientSide
+from brokernat.doctor.evidence import EndpointProbe, NameLookup
+from brokernat.doctor.probes import network
+from brokernat.doctor.probes.network import HOSTS, canonical_name, connect, deciding_line, line_for, resolve
+from brokernat.doctor.probes.walk import Prober
+
+
+@pytest.fixture
+def stuck() -> Iterator[Callable[..., None]]:
+    """A resolver that answers when the test is over."""
+    over = threading.Event()
+
+    def wait(*arguments: object, **options: object) -> None:
+        over.wait(60)
+        raise OSError("too late")
+
+    yield wait
+    over.set()
+
+
+def test_all_addresses_of_a_name_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    entries = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 9092)) for address in ("10.0.0.1", "10.0.0.2") * 2]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: entries)
+    assert asyncio.run(resolve("kafka", 9092, 5)) == NameLookup("ok", ("10.0.0.1", "10.0.0.2"))
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome", "reason"),
+    [
+        (socket.gaierror(-2, "Name or service not known"), "unknown", "Name or service not known"),
+        (socket.gaierror(-5, "No address associated with hostname"), "unknown", "No address associated with hostname"),
+        (
+            socket.gaierror(-3, "Temporary failure in name resolution"),
+            "no-answer",
+            "Temporary failure in name resolution",
+        ),
+        (UnicodeError(), "not-a-name", "not a host name"),
+    ],
+)
+def test_why_there_is_none(monkeypatch: pytest.MonkeyPatch, error: Exception, outcome: str, reason: str) -> None:
+    def refuse(*arguments: object, **options: object) -> None:
+        raise error
+
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    assert asyncio.run(resolve("kafka", 9092, 5)) == NameLookup(outcome, detail=reason)  # type: ignore[arg-type]
+
+
+def test_a_resolver_that_hangs_holds_nobody_up(monkeypatch: pytest.MonkeyPatch, stuck: Callable[..., None]) -> None:
+    monkeypatch.setattr(socket, "getaddrinfo", stuck)
+    monkeypatch.setattr(socket, "getnameinfo", stuck)
+    found = asyncio.run(resolve("kafka", 9092, 0.05))
+    assert (found.outcome, found.addresses) == ("no-answer", ())
+    assert "no answer from the name server" in found.detail
+    assert asyncio.run(canonical_name("10.0.0.1", 0.05)) == "10.0.0.1"
+
+
+@pytest.mark.parametrize(("leads_to", "called"), [("10.0.0.1", "gw.example"), ("10.0.0.2", "10.0.0.1")])
+def test_an_address_is_called_by_a_name_that_leads_back_to_it(
+    monkeypatch: pytest.MonkeyPatch, leads_to: str, called: str
+) -> None:
+    monkeypatch.setattr(socket, "getnameinfo", lambda *_: ("gw.example", "0"))
+    entry = (socket.AF_INET, socket.SOCK_STREAM, 6, "", (leads_to, 0))
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [entry])
+    assert asyncio.run(canonical_name("10.0.0.1", 5)) == called
+
+
+TEXT = """
+127.0.0.1   localhost kafka-self   # kafka-comment
+::1 localhost
+10.9.0.1\tKafka-1.hq.internal kafka-1
+fd00:0::1 kafka-6
+nonsense kafka-2
+"""
+
+
+@pytest.mark.parametrize(
+    ("host", "address", "line"),
+    [
+        ("kafka-1", "10.9.0.1", "10.9.0.1 Kafka-1.hq.internal kafka-1"),
+        ("KAFKA-1.hq.internal.", "10.9.0.1", "10.9.0.1 Kafka-1.hq.internal kafka-1"),
+        ("kafka-6", "fd00::1", "fd00:0::1 kafka-6"),
+        ("kafka-1", "10.9.0.2", None),
+        ("kafka-comment", "127.0.0.1", None),
+        ("kafka-2", "", None),
+        ("10.9.0.1", "10.9.0.1", None),
+        ("localhost", "127.0.0.1", None),
+    ],
+)
+def test_line(host: str, address: str, line: str | None) -> None:
+    assert line_for(TEXT, host, (address,)) == line
+
+
+def test_this_machine() -> None:
+    assert HOSTS.is_file()
+    assert deciding_line("no-such-name.invalid", ()) is None
+
+
+def test_a_probe_keeps_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "hosts").write_text("127.0.0.1 kafka-1.hq.invalid\n")
+    monkeypatch.setattr(network, "HOSTS", tmp_path / "hosts")
+    entry = (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 1))
+    looked_up = socket.getaddrinfo
+    monkeypatch.setattr(
+        socket, "getaddrinfo", lambda host, *a, **o: [entry] if "kafka" in str(host) else looked_up(host, *a, **o)
+    )
+
+    async def run() -> EndpointProbe:
+        prober = Prober(ClientSide(), 5.0, asyncio.get_running_loop().time() + 60, asyncio.Semaphore(1))
+        return await prober.touch(Endpoint("kafka-1.hq.invalid", 1))
+
+    probe = asyncio.run(run())
+    assert probe.hosts_entry == "127.0.0.1 kafka-1.hq.invalid"
+    assert probe.attempts[0].outcome == "refused"
+
+
+def test_a_port_where_nothing_listens_is_tried_again_and_is_no_firewall() -> None:
+    attempt, streams = asyncio.run(connect("127.0.0.1", 1, 20, tries=3))
+    assert streams is None
+    assert (attempt.outcome, attempt.made, attempt.failed, attempt.icmp, attempt.rejected) == (
+        "refused",
+        3,
+        3,
+        "",
+        False,
+    )
+
+
+def test_a_connection_comes_from_the_source_that_is_wanted() -> None:
+    async def run() -> str:
+        async with await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            _, streams = await connect("127.0.0.1", port, 20, source="127.0.0.9")
+            assert streams is not None
+            try:
+                return str(streams[1].get_extra_info("sockname")[0])
+            finally:
+                streams[1].transport.abort()
+
+    assert asyncio.run(run()) == "127.0.0.9"

@@ -1,0 +1,66 @@
+"""What a peer offers: a broker's requests and a controller's (KIP-919), and what its bytes are of."""
+
+import asyncio
+
+import pytest
+from kio.schema.api_versions.v0.response import ApiVersion, ApiVersionsResponse
+from kio.schema.errors import ErrorCode
+from kio.static.primitive import i16
+from tests.unit.doctor.probes.scripted import Scripted
+
+from brokernat.doctor.probes.channel import ChannelError
+from brokernat.doctor.probes.protocols import protocol_of
+from brokernat.doctor.probes.versions import greet
+
+
+def offering(known: dict[int, int]) -> ApiVersionsResponse:
+    keys = tuple(
+        ApiVersion(api_key=i16(key), min_version=i16(0), max_version=i16(newest)) for key, newest in known.items()
+    )
+    return ApiVersionsResponse(error_code=ErrorCode.none, api_keys=keys)
+
+
+@pytest.mark.parametrize(
+    ("known", "outcome"),
+    [
+        ({0: 11, 1: 17, 3: 12, 18: 4}, "ok"),
+        ({1: 17, 18: 4, 52: 1, 55: 2, 60: 1, 62: 4, 63: 1}, "controller"),
+        ({3: 12, 18: 4, 62: 4}, "ok"),
+        ({18: 4}, "ok"),
+        ({}, "ok"),
+    ],
+)
+def test_what_a_listener_serves(known: dict[int, int], outcome: str) -> None:
+    script = Scripted(offering(known))
+    found = asyncio.run(greet(script.channel))
+    assert found.outcome == outcome
+    assert found.offered == tuple((key, 0, newest) for key, newest in sorted(known.items()))
+    assert script.offered == {key: (0, newest) for key, newest in known.items()}
+
+
+def test_what_is_kept_of_a_peer_that_does_not_answer() -> None:
+    error = ChannelError("cut", b"\0\0", "cut", 2, 2)
+    found = asyncio.run(greet(Scripted(error).channel))
+    assert (found.outcome, found.received, found.first_bytes, found.detail) == ("cut", 2, "0000", "cut")
+
+
+@pytest.mark.parametrize(
+    ("seen", "protocol"),
+    [
+        (b"HTTP/1.1 400 Bad Request\r\n", "HTTP"),
+        (b"SSH-2.0-OpenSSH_9.2p1\r\n", "SSH"),
+        (bytes.fromhex("15030300020250"), "TLS"),
+        (b"220 mail.example ESMTP Postfix\r\n", "SMTP or FTP"),
+        (bytes.fromhex("4a0000000a") + b"8.0.36\0\x08", "MySQL"),
+        (b"E\0\0\0hSFATAL\0VFATAL\0", "PostgreSQL"),
+        (b"-ERR unknown command\r\n", "Redis"),
+        (bytes.fromhex("000012040000000000"), "HTTP/2"),
+        # Kafka's: a length and a correlation id, whole or in part.
+        (bytes.fromhex("0000017000000001"), ""),
+        (b"\0\0", ""),
+        (b"", ""),
+        (b"\x7f\xff\xff\xff", ""),
+    ],
+)
+def test_only_bytes_tell_another_protocol(seen: bytes, protocol: str) -> None:
+    assert protocol_of(seen) == protocol
