@@ -16,7 +16,9 @@ from brokernat.doctor.evidence import Evidence, from_json, to_json
 _SLOT = re.compile(r"127\.([1-9]\d*)\.")
 _TAKEN = datetime(2026, 11, 21, 12, tzinfo=UTC)
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00")
-_NAME_SERVER = re.compile(r'("dns_error": )"[^"]*"')
+# Of a machine without a name server no name is known to be unknown.
+_NAME_SERVER = re.compile(r'("outcome": )"(?:unknown|no-answer)"(,\s*"addresses": \[\],\s*"detail": )"[^"]*"')
+_SECONDS = re.compile(r'("(?:median|largest)": )[\d.]+')
 # OpenSSL's names of one alert differ with its version, and Python adds the line of its own source.
 _ALERT = re.compile(r'("outcome": "(?:client-certificate|failed)",[^}]*?"detail": )"[^"]*"')
 _FIRST_LOCAL_PORT, _FIRST_OTHER_PORT = 12001, 12101
@@ -38,7 +40,8 @@ def normal(evidence: Evidence, scene: Scene) -> Evidence:
                 text = re.sub(rf"\b{port}\b", str(number), text)
     taken = datetime.fromisoformat(evidence.taken_at)
     text = _MOMENT.sub(lambda moment: _moved(moment[0], taken), text)
-    text = _NAME_SERVER.sub(r'\1"Name or service not known"', text)
+    text = _NAME_SERVER.sub(r'\1"unknown"\2"Name or service not known"', text)
+    text = _SECONDS.sub(r"\g<1>0.0", text)
     text = _ALERT.sub(r'\1"an alert of TLS"', text)
     return from_json(_SLOT.sub("127.10.", text), "normal")
 
