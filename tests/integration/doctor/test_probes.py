@@ -5,23 +5,29 @@ The strict world has an authorizer that gives its user one topic to look at and 
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.integration.doctor.bearer import bearer
-from tests.integration.doctor.looking import looked_at, problems
+from tests.integration.doctor.looking import TIMEOUT, looked_at, problems
 from tests.integration.doctor.scene import Scene
 from tests.support.odd_certificates import with_certificate
 
 from brokernat.address import AddressMap
 from brokernat.config import Cluster, Secret
+from brokernat.doctor.client.credentials import client_side
 from brokernat.doctor.client.trust import own_certificate
 from brokernat.doctor.diagnosis import diagnose
-from brokernat.doctor.evidence import Evidence, Look, to_json
+from brokernat.doctor.evidence import EndpointProbe, Evidence, Transfer, to_json
 from brokernat.doctor.finding import Severity
+from brokernat.doctor.probes.channel import Channel
+from brokernat.doctor.probes.size import each_direction
+from brokernat.doctor.probes.walk import Prober
 from brokernat.errors import ConfigError
 from brokernat.jvm import find_java
 from brokernat.testbed import RunningCluster
@@ -33,7 +39,7 @@ def changed(cluster: Cluster, client: Mapping[str, str | Secret]) -> Cluster:
     return replace(cluster, client={**cluster.client, **client})
 
 
-def nodes(evidence: Evidence) -> dict[int, Look]:
+def nodes(evidence: Evidence) -> dict[int, EndpointProbe]:
     return {path.broker.node_id: path.look for path in evidence.paths if path.look is not None}
 
 
@@ -48,6 +54,41 @@ def test_without_a_right_a_node_is_told_by_what_it_leads(strict: RunningCluster)
         assert (identity.method, identity.confidence) == ("listoffsets", "likely")
         assert identity.detail == "cluster_authorization_failed"
     assert {node: strict.log(node).read_text().count("Unexpected broker id") for node in strict.nodes} == before
+
+
+def test_large_messages_pass_in_either_direction_whatever_the_user_may_do(
+    strict: RunningCluster, doctor_scene: Scene
+) -> None:
+    """Of 3.9, 4.3 and 4.4; on the first two of these clusters the user may not describe the group, or nothing at all."""
+
+    async def transfers(cluster: RunningCluster) -> list[tuple[Transfer, ...]]:
+        deadline = asyncio.get_running_loop().time() + TIMEOUT
+        prober = Prober(client_side(cluster.cluster), TIMEOUT / 4, deadline, asyncio.Semaphore(1))
+        end = next(iter(cluster.reachable.values()))
+        probe = await prober.probe(end)
+        assert probe.size is not None
+
+        @asynccontextmanager
+        async def another() -> AsyncIterator[Channel | None]:
+            async with prober.channel(probe) as (channel, _):
+                yield channel
+
+        return [probe.size.transfers, await each_direction(another, TIMEOUT / 4)]
+
+    for cluster in (strict, doctor_scene.hq2, doctor_scene.local, doctor_scene.hq):
+        together, alone = asyncio.run(transfers(cluster))
+        assert [(each.direction, each.outcome, each.size > 8192) for each in together] == [
+            ("request", "ok", True),
+            ("answer", "ok", True),
+        ]
+        assert [(each.direction, each.outcome) for each in alone] == [
+            ("request", "ok"),
+            ("request", "ok"),
+            ("answer", "ok"),
+            ("answer", "ok"),
+        ]
+        assert [each.received >= each.size for each in alone if each.direction == "answer"] == [True, True]
+        assert all(each.received < 1500 for each in alone if each.direction == "request")
 
 
 def test_exchanged_forwards_are_found_by_leadership(strict: RunningCluster) -> None:

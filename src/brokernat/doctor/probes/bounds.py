@@ -13,7 +13,7 @@ from functools import cache
 from types import NoneType
 from typing import Any, get_args, get_origin
 
-from kio.serial.errors import BufferUnderflow
+from kio.serial.errors import BufferUnderflow, DecodeError
 from kio.static.protocol import Entity
 
 Walker = Callable[[bytes, int], int]
@@ -38,13 +38,16 @@ _VARINT = 5
 """An unsigned varint of 32 bits has no more bytes."""
 
 
-def require_bounds(answer: type[Entity], data: bytes, offset: int = 0) -> None:
+def require_whole(answer: type[Entity], data: bytes, offset: int = 0) -> None:
     """Walk through an answer.
 
     Raises:
         BufferUnderflow: a length in it is more than what is left.
+        DecodeError: something is left behind its end.
     """
-    _entity(answer)[0](data, offset)
+    end = _entity(answer)[0](data, offset)
+    if end != len(data):
+        raise DecodeError(f"{len(data)} bytes came and the answer ends after {end}")
 
 
 @cache

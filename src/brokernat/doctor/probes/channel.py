@@ -19,7 +19,7 @@ from kio.serial.errors import SerialError
 from kio.static.protocol import Entity, Payload
 
 from brokernat.doctor.evidence import Fault
-from brokernat.doctor.probes.bounds import require_bounds
+from brokernat.doctor.probes.bounds import require_whole
 from brokernat.doctor.probes.protocols import protocol_of
 
 LARGEST_ANSWER = 32 << 20
@@ -55,7 +55,10 @@ class ChannelError(Exception):
 
 
 class CountingReader(asyncio.StreamReader):
-    """A stream that knows how much came, and what came first since it was marked, also when the peer resets."""
+    """A stream that knows how much came, and what came first since it was marked, also when the peer resets.
+
+    It is marked when an answer was read, and not when a request is sent: some servers greet before they are asked.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop=loop)
@@ -89,6 +92,8 @@ class Channel:
     writer: asyncio.StreamWriter
     patience: float
     offered: Mapping[int, tuple[int, int]] | None = None
+    received: int = 0
+    """Bytes of the last answer."""
     _correlation: int = field(default=0, repr=False)
 
     def offers(self, api: int, version: int) -> bool:
@@ -109,7 +114,7 @@ class Channel:
         # An answer to a flexible request has tags in its header; that to ApiVersions never has (KIP-511).
         start = 1 if flexible else 0
         try:
-            require_bounds(answer, data, start)
+            require_whole(answer, data, start)
             return entity_reader(answer)(data, start)[0]
         except (SerialError, ValueError, TypeError, LookupError, ArithmeticError, struct.error) as error:
             reason = f"an answer that cannot be read: {type(error).__name__}"
@@ -122,7 +127,6 @@ class Channel:
         self._correlation += 1
         header = struct.pack(">hhih", api, version, self._correlation, len(CLIENT_ID)) + CLIENT_ID
         packet = header + (b"\0" if flexible else b"") + body
-        self.reader.mark()
         try:
             async with asyncio.timeout(self.patience):
                 self.writer.write(struct.pack(">i", len(packet)) + packet)
@@ -130,7 +134,7 @@ class Channel:
                 length, correlation = struct.unpack(">ii", await self.reader.readexactly(_HEADER))
                 if not 4 <= length <= most or correlation != self._correlation:
                     raise self._strange()
-                return await self.reader.readexactly(length - 4)
+                answer = await self.reader.readexactly(length - 4)
         except asyncio.IncompleteReadError:
             raise self._ended("closed", "the peer closed the connection") from None
         except TimeoutError:
@@ -139,6 +143,9 @@ class Channel:
             # OpenSSL's name of what happened; its own message ends with a line of Python's source.
             words = getattr(error, "reason", None) or error.strerror or type(error).__name__
             raise self._ended("reset", words) from None
+        self.received = self.reader.received
+        self.reader.mark()
+        return answer
 
     def _ended(self, fault: Fault, words: str) -> ChannelError:
         """What the bytes that came make of the end of a connection, or of waiting."""

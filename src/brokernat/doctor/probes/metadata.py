@@ -46,8 +46,9 @@ async def advertised(channel: Channel, known: dict[Brokers, Brokers]) -> Cluster
     """
     try:
         answer = await _ask(channel, (), _MOST_BYTES)
-        if len(answer.brokers or ()) > _MOST_BROKERS:
-            raise ChannelError(f"an answer with {len(answer.brokers)} brokers")
+        if answer.brokers is None or len(answer.brokers) > _MOST_BROKERS:
+            count = "no list of" if answer.brokers is None else len(answer.brokers)
+            raise ChannelError(f"an answer with {count} brokers")
     except ChannelError as error:
         return ClusterMetadata(
             error.fault,
@@ -55,7 +56,7 @@ async def advertised(channel: Channel, known: dict[Brokers, Brokers]) -> Cluster
             connection_received=error.connection_received,
             detail=str(error),
         )
-    told = sorted((int(each.node_id), each.host, int(each.port)) for each in answer.brokers or ())
+    told = sorted((int(each.node_id), each.host, int(each.port)) for each in answer.brokers)
     brokers = tuple(Advertised(*each) for each in told)
     controller = getattr(answer, "controller_id", None)
     return ClusterMetadata(

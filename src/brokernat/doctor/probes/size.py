@@ -69,6 +69,11 @@ async def measure(channel: Channel | None, another: Open, patience: float) -> Si
         counts = made, made - 1
         answer = Transfer("answer", ended.received, "ok", ended.received, ended.connection_received, *counts)
         return SizeTest((Transfer("request", LARGE, "ok", 0, 0, *counts), answer))
+    return SizeTest(await each_direction(another, patience))
+
+
+async def each_direction(another: Open, patience: float) -> tuple[Transfer, ...]:
+    """Large requests with small answers, and large answers to smaller requests, in both sizes."""
     sizes = MEDIUM, LARGE
     directed = await asyncio.gather(
         *(_directed("request", size, partial(_pad, size=size), another, patience) for size in sizes),
@@ -77,7 +82,7 @@ async def measure(channel: Channel | None, another: Open, patience: float) -> Si
             for size in sizes
         ),
     )
-    return SizeTest(tuple(directed))
+    return tuple(directed)
 
 
 async def _directed(
@@ -111,7 +116,7 @@ async def _exchange(channel: Channel, request: Request, patience: float) -> _End
         return _Ended(error.fault, error.received, error.connection_received)
     finally:
         channel.patience = usual
-    return _Ended(None, channel.reader.received, channel.reader.total)
+    return _Ended(None, channel.received, channel.reader.total)
 
 
 async def _fetch_offsets(channel: Channel, partitions: int) -> bytes:
