@@ -59,7 +59,7 @@ def test_without_a_right_a_node_is_told_by_what_it_leads(strict: RunningCluster)
 def test_large_messages_pass_in_either_direction_whatever_the_user_may_do(
     strict: RunningCluster, doctor_scene: Scene
 ) -> None:
-    """Of 3.9, 4.3 and 4.4; on the first two of these clusters the user may not describe the group, or nothing at all."""
+    """Of 3.9, 4.3 and 4.4; on the first of these clusters the user may describe one topic and nothing else."""
 
     async def transfers(cluster: RunningCluster) -> list[tuple[Transfer, ...]]:
         deadline = asyncio.get_running_loop().time() + TIMEOUT
