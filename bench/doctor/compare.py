@@ -18,8 +18,8 @@ from bench.doctor.compared import COMPARED
 from tests.integration.doctor.scene import Scene, scene
 
 from brokernat.config import Cluster, Secret
-from brokernat.doctor.collecting import collect
 from brokernat.doctor.diagnosis import diagnose
+from brokernat.doctor.probes.collecting import collect
 from brokernat.doctor.reports.terminal import terminal
 from brokernat.jvm import find_java, resolve
 

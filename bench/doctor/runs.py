@@ -18,7 +18,7 @@ from brokernat.testbed.config_file import config_text, quoted
 _AS_INSTALLED = "import sys; sys.modules['hypothesis'] = None"
 _DOCTOR = (sys.executable, "-c", f"{_AS_INSTALLED}; from brokernat.cli.app import main; sys.exit(main())", "doctor")
 _SIMULATED = (sys.executable, "-m", "tests.support.simulated_brokers")
-_IMPORTED = ("brokernat.doctor.collecting", "brokernat.doctor.diagnosis", "brokernat.doctor.reports.terminal")
+_IMPORTED = ("brokernat.doctor.probes.collecting", "brokernat.doctor.diagnosis", "brokernat.doctor.reports.terminal")
 _SLOWEST = 12
 """Imports that are shown."""
 

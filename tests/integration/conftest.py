@@ -13,8 +13,8 @@ from collections.abc import Iterator
 import pytest
 from tests.support.warm_cli import WarmCli
 
-from brokernat.doctor import collecting
 from brokernat.doctor.discovery import sweep as sweeping
+from brokernat.doctor.probes import collecting
 from brokernat.testbed import LoopbackWorld
 
 

@@ -16,9 +16,9 @@ from tests.support.simulated_brokers import Simulated
 
 from brokernat.address import Endpoint
 from brokernat.config import Cluster, Secret
-from brokernat.doctor.collecting import collect
 from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.evidence import Evidence, from_json, to_json
+from brokernat.doctor.probes.collecting import collect
 from brokernat.doctor.reports.json_v1 import json_v1
 from brokernat.doctor.reports.terminal import terminal
 

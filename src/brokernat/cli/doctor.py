@@ -218,7 +218,7 @@ def doctor(
 
 def _collected(cluster: Cluster, timeout: float, **asked: Any) -> Evidence:
     require_extra("kio", "the doctor")
-    from brokernat.doctor.collecting import collect
+    from brokernat.doctor.probes.collecting import collect
 
     with console.progress_line("probing the bootstrap servers and the advertised listeners"):
         return collect(cluster, timeout, **asked)

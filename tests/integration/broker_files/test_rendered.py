@@ -15,10 +15,10 @@ from tests.integration.broker_files.rendered import RenderedCluster, bound, boun
 from brokernat.address import AddressMap, Endpoint
 from brokernat.config import Cluster
 from brokernat.doctor.broker_files.opening import read_broker_files
-from brokernat.doctor.collecting import collect
 from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import Finding, Severity
+from brokernat.doctor.probes.collecting import collect
 from brokernat.render import Forward, forwards
 from brokernat.render.listeners_plan import Wanted, forwards_to_make, plan_behind_nat, plan_listeners
 from brokernat.testbed import LoopbackWorld

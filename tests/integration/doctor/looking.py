@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from brokernat.config import Cluster, Secret
-from brokernat.doctor.collecting import collect
 from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.evidence import Evidence, from_json, to_json
 from brokernat.doctor.finding import Severity
+from brokernat.doctor.probes.collecting import collect
 
 TIMEOUT = 60
 

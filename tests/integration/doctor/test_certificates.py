@@ -15,9 +15,9 @@ from tests.integration.doctor.scene import Scene
 
 from brokernat.clients import librdkafka
 from brokernat.config import Cluster
-from brokernat.doctor.collecting import collect
 from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.finding import Severity
+from brokernat.doctor.probes.collecting import collect
 from brokernat.jvm import find_java
 from brokernat.testbed import RunningCluster
 from brokernat.testbed.broker import BrokerVersion

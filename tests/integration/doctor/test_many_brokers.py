@@ -5,9 +5,9 @@ from tests.support.simulated_brokers import serving
 
 from brokernat.address import AddressMap
 from brokernat.config import Cluster
-from brokernat.doctor.collecting import collect
 from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.finding import Severity
+from brokernat.doctor.probes.collecting import collect
 from brokernat.doctor.reports.terminal import terminal
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("patient_doctor")]

@@ -11,7 +11,7 @@ from tests.integration.doctor.looking import TIMEOUT
 from tests.integration.doctor.scene import Scene
 from tests.support.cluster_admin import Allow, Operation, allow
 
-from brokernat.doctor.collecting import collect
+from brokernat.doctor.probes.collecting import collect
 from brokernat.testbed import RunningCluster, Topic
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("patient_doctor")]

@@ -11,9 +11,9 @@ from tests.support.simulated_brokers import serving
 
 from brokernat.address import AddressMap
 from brokernat.config import Cluster
-from brokernat.doctor.collecting import collect
 from brokernat.doctor.diagnosis import Diagnosis, diagnose
 from brokernat.doctor.finding import Severity
+from brokernat.doctor.probes.collecting import collect
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("patient_doctor")]
 

@@ -16,9 +16,9 @@ from datetime import UTC, datetime
 from brokernat.address import Endpoint
 from brokernat.config import Cluster
 from brokernat.doctor.client.credentials import ClientSide, client_side, dialled
-from brokernat.doctor.collecting import as_bootstrap
 from brokernat.doctor.evidence import Advertised, EndpointProbe, Evidence
 from brokernat.doctor.probes.certificates import covers
+from brokernat.doctor.probes.collecting import as_bootstrap
 from brokernat.doctor.probes.survey import Survey, survey
 from brokernat.doctor.probes.walk import Prober, Shared
 
