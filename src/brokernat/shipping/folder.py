@@ -16,6 +16,7 @@ from __future__ import annotations
 import fcntl
 import os
 import stat
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -27,6 +28,8 @@ DATABASE: Final = "spool.db"
 LOCK: Final = "lock"
 MOVED_BY: Final = "`--spool`, `spool:` or `spool=`"
 """What names another folder: of `brokernat ship`, of its section in the file, of KafkaHandler."""
+_CLAIMS: Final = 200
+_CLAIM_PAUSE: Final = 0.01
 _LOGS: Final = tuple(f"{DATABASE}-{part}" for part in ("wal", "shm", "journal"))
 _OTHERS_MAY_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 # O_NONBLOCK: a named pipe must not keep us waiting before it is refused.
@@ -72,6 +75,14 @@ class SpoolFolder:
             self._lock = -1
 
 
+def _locked(lock: int, kind: int) -> bool:
+    try:
+        fcntl.flock(lock, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
 def is_held(directory: Path) -> bool:
     """Whether a process holds the spool now."""
     try:
@@ -79,12 +90,9 @@ def is_held(directory: Path) -> bool:
     except FileNotFoundError:
         return False
     try:
-        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+        return not _locked(lock, fcntl.LOCK_SH)
     finally:
         os.close(lock)
-    return False
 
 
 def refuse_links(directory: Path) -> None:
@@ -146,9 +154,15 @@ def _must_be_regular(directory: Path, name: str, found: os.stat_result) -> None:
 
 
 def _claim(directory: Path, lock: int) -> None:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise SpoolBusyError(directory, os.read(lock, 20).decode("ascii", "replace").strip()) from None
+    """`is_held` has the lock shared for a moment, and must not be taken for a holder."""
+    for _ in range(_CLAIMS):
+        if _locked(lock, fcntl.LOCK_EX):
+            break
+        if not _locked(lock, fcntl.LOCK_SH):
+            raise SpoolBusyError(directory, os.read(lock, 20).decode("ascii", "replace").strip())
+        fcntl.flock(lock, fcntl.LOCK_UN)
+        time.sleep(_CLAIM_PAUSE)
+    else:
+        raise SpoolBusyError(directory, "")
     os.ftruncate(lock, 0)
     os.write(lock, f"{os.getpid()}\n".encode())

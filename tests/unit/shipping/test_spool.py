@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
@@ -214,6 +215,15 @@ def test_new_blocks_in_memory_are_bounded_and_the_rest_comes_from_the_disk(tmp_p
         position = blocks[-1].block_id
         found += [int(str(message).rstrip("x")) for message in messages(blocks)]
     assert found == list(range(40))
+
+
+def test_a_look_at_the_status_is_no_holder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`ship status` has the lock shared for a moment; who starts then waits for the moment to pass."""
+    Spool(tmp_path / "spool").close()
+    with (tmp_path / "spool" / "lock").open() as look:
+        fcntl.flock(look, fcntl.LOCK_SH)
+        monkeypatch.setattr("time.sleep", lambda seconds: fcntl.flock(look, fcntl.LOCK_UN))
+        Spool(tmp_path / "spool").close()
 
 
 def test_records_of_one_topic_never_go_to_another(tmp_path: Path) -> None:
