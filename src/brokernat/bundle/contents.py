@@ -149,20 +149,16 @@ def install(folder: Path) -> Installed:
         ConfigError: it is no bundle of this version.
         DamagedBundleError: it is not as it was collected.
     """
-    manifest.verify(folder)
+    files = manifest.verify(folder)
     made = Description.read(folder)
     target = cache_dir() / "artifacts"
     # A bundle without Spark has none, and an empty folder may get lost on the way.
     names = sorted(directory.name for directory in (folder / "artifacts").glob("*"))
     for name in names:
         if not (target / name).is_dir():
-            create_directory(target / name, partial(_copy, folder / "artifacts" / name))
+            create_directory(target / name, partial(manifest.copy, folder, files, f"artifacts/{name}"))
     if made.pyspark and made.connector:
         known = candidates(release_of(made.pyspark))
         # Or the first start would ask a repository that is not there for what even its maker could not get.
         never_ask_for(known[: known.index(Combination(*made.connector))])
     return Installed(target, tuple(names))
-
-
-def _copy(source: Path, work: Path) -> None:
-    shutil.copytree(source, work, dirs_exist_ok=True)

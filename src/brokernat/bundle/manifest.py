@@ -10,9 +10,10 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import shutil
 import stat
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
 
 from brokernat.errors import ConfigError, DamagedBundleError, Problem
 
@@ -41,10 +42,36 @@ def verify(folder: Path) -> dict[str, str]:
         raise ConfigError(Problem("not-a-bundle", message, "`brokernat bundle DIR` makes one")) from None
     listed = {name: digest for digest, _, name in (line.partition("  ") for line in text.splitlines())}
     found = _sums(folder)
-    if wrong := differences(listed, found):
+    _refuse(folder, differences(listed, found))
+    return found
+
+
+def copy(folder: Path, files: Mapping[str, str], inside: str, target: Path) -> None:
+    """Copies verified files. Each copy is hashed, so what arrives is what was verified, whatever happens in between.
+
+    Args:
+        folder: the bundle.
+        files: what `verify` returned.
+        inside: the folder in the bundle whose files are copied, such as `artifacts/a`.
+        target: a folder that is there.
+
+    Raises:
+        DamagedBundleError: a file has changed since.
+    """
+    listed = {name: digest for name, digest in files.items() if name.startswith(f"{inside}/")}
+    found = {}
+    for name in listed:
+        path = target / PurePosixPath(name).relative_to(inside)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(folder / name, path, follow_symlinks=False)
+        found[name] = _sum(path)
+    _refuse(folder, differences(listed, found))
+
+
+def _refuse(folder: Path, wrong: Sequence[str]) -> None:
+    if wrong:
         message = "\n".join((f"`{folder}` is not as it was collected", *wrong))
         raise DamagedBundleError(message, hint="install nothing from it; carry it over again")
-    return found
 
 
 def differences(listed: Mapping[str, str], found: Mapping[str, str]) -> tuple[str, ...]:

@@ -58,6 +58,29 @@ def test_of_a_damaged_bundle_nothing_is_installed(bundle: Path, cache: Path) -> 
     assert not cache.exists()
 
 
+@pytest.mark.parametrize("link", [True, False])
+def test_a_jar_that_changes_after_it_was_verified_is_not_installed(
+    bundle: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, link: bool
+) -> None:
+    verify = manifest.verify
+    jar = bundle / "artifacts" / "token-4.0.0-key" / "a.jar"
+
+    def verify_and_change(folder: Path) -> dict[str, str]:
+        found = verify(folder)
+        jar.unlink()
+        if link:
+            jar.symlink_to(bundle / "artifacts" / "connector-4.2.0-key" / "a.jar")
+        else:
+            jar.write_bytes(b"another")
+        (jar.parent / "more.jar").write_bytes(b"not listed")
+        return found
+
+    monkeypatch.setattr(manifest, "verify", verify_and_change)
+    with pytest.raises(DamagedBundleError, match=r"token-4\.0\.0-key/a\.jar"):
+        install(bundle)
+    assert not (cache / "artifacts" / "token-4.0.0-key").exists()
+
+
 def test_a_description_survives_being_written(bundle: Path) -> None:
     made = Description.read(bundle)
     assert (made.extras, made.connector) == (("spark",), (KNOWN.connector, KNOWN.token_provider))
