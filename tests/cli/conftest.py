@@ -27,6 +27,15 @@ clusters:
     bootstrap_servers: localhost:19092
 """
 
+PIPELINE = """
+pipelines:
+  tags:
+    source: {cluster: hq, topics: [orders]}
+    decode: {format: json, schema: "id STRING"}
+    sink: {cluster: local, topic: tags, dead_letters: tags.dead}
+    checkpoint: state
+"""
+
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from tests.cli.conftest import PIPELINE
 
 from brokernat.cli import pipeline
 from brokernat.cli.spark import SparkOptions
@@ -41,14 +42,6 @@ def test_the_steps_wait_only_for_executors_that_have_answered(
 
 FAILED = ProofRow("driver", "here", "hq", 1, "a:1", "b:1", Outcome.OTHER_NODE, "the rule for node 1 leads to node 2")
 WRONG = CheckResult("sink", Level.ERROR, "topic `tags` does not exist", code=2)
-SECTION = """
-pipelines:
-  tags:
-    source: {cluster: hq, topics: [orders]}
-    decode: {format: json, schema: "id STRING"}
-    sink: {cluster: local, topic: tags, dead_letters: tags.dead}
-    checkpoint: state
-"""
 
 
 class Running:
@@ -77,7 +70,7 @@ def started(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Running]:
         return runs[-1]
 
     with (folder / "brokernat.yaml").open("a") as file:
-        file.write(SECTION)
+        file.write(PIPELINE)
     monkeypatch.setattr(pipeline, "pipeline_session", lambda *_: nullcontext())
     monkeypatch.setattr("brokernat.pipelines.pipeline.start", start)
     return runs

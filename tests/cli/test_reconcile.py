@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
+from tests.cli.conftest import PIPELINE
 
 from brokernat.cli import reconcile
 from brokernat.clients.spark.proof import Outcome, Proof, ProofRow
@@ -21,14 +22,6 @@ TORN = SourceAccount(
     "web-2", 2, 30, 7, 0, 23, (Span(1, 1), Span(5, 6), Span(8, 8), Span(10, 10), Span(12, 12), Span(14, 30))
 )
 ABSENT = SourceAccount("web-3", None, None, 0, 0, 5, (Span(1, 5),))
-PIPELINE = """
-pipelines:
-  tags:
-    source: {cluster: hq, topics: [orders]}
-    decode: {format: json, schema: "id STRING"}
-    sink: {cluster: local, topic: tags, dead_letters: tags.dead}
-    checkpoint: state
-"""
 TOPIC = "--cluster hq --topic audit"
 
 

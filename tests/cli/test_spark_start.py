@@ -7,18 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.cli.conftest import PIPELINE
 
 from brokernat.clients.spark import environment
 
 RECONCILE = ("pipeline", "reconcile", "--cluster", "local", "--topic", "audit")
-PIPELINE = """
-pipelines:
-  tags:
-    source: {cluster: hq, topics: [orders]}
-    decode: {format: json, schema: "id STRING"}
-    sink: {cluster: local, topic: tags, dead_letters: tags.dead}
-    checkpoint: state
-"""
 
 
 @pytest.mark.parametrize("command", [RECONCILE, ("pipeline", "run", "tags"), ("pipeline", "check", "tags")])

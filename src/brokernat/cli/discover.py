@@ -183,7 +183,7 @@ def _agreed_to_login(cluster: Cluster, endpoints: Sequence[Endpoint]) -> bool:
     named = (*map(str, endpoints[:_MOST_NAMED]), *((f"and {more} more",) if more > 0 else ()))
     if not can_ask():
         hint = (
-            "name only candidates that may know the password, and say `--send-login`; "
+            "name only candidates that may know the password, and add `--send-login`; "
             "or let the cluster use SASL_SSL or SCRAM, which show it to nobody"
         )
         raise ConfigError(Problem("login-not-agreed", message, hint, details=tuple(f"  {each}" for each in named)))

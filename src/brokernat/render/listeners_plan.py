@@ -193,9 +193,9 @@ def plan_listeners(wanted: Wanted, node_ids: Sequence[int]) -> ListenersPlan:
 def _problems_of_names(wanted: Wanted) -> Iterator[Problem]:
     names = tuple(wanted.advertised)
     if not names:
-        yield Problem("no-listener", "no listener is given", "say `--listener NAME=HOST:PORT`, once for each")
+        yield Problem("no-listener", "no listener is given", "add `--listener NAME=HOST:PORT` once for each listener")
     if CONTROLLER in names:
-        hint = "say `--controller HOST:PORT` for where controllers find each other"
+        hint = "add `--controller HOST:PORT`, the endpoint at which controllers find each other"
         yield Problem("controller", f"{CONTROLLER} is the quorum's own listener, and never advertised to clients", hint)
     given = {"--bind": wanted.bound, "--protocol": wanted.protocols, "--inter-broker": (wanted.inter_broker or "",)}
     for option, mentioned in given.items():
