@@ -81,8 +81,14 @@ EVERYWHERE = [
     "listener.security.protocol.map=PLAINTEXT\n",
     "listener.security.protocol.map=PLAINTEXT:plaintext , SSL : SSL\nlisteners=PLAINTEXT://h:1\n",
 ]
-# Kafka 4.4 refuses it: a warning.
-BEFORE_4 = ["listeners=PLAINTEXT://h:1,\n"]
+# Kafka 4.3 refuses them, and older releases do not.
+EMPTY_ENTRIES = [
+    "listeners=PLAINTEXT://h:1,\n",
+    "listeners=,PLAINTEXT://h:1\n",
+    "listeners=PLAINTEXT://h:1,,PLAINTEXT2://h:2\nlistener.security.protocol.map="
+    "PLAINTEXT:PLAINTEXT,PLAINTEXT2:PLAINTEXT,CONTROLLER:PLAINTEXT\n",
+    "listeners=PLAINTEXT://h:1\nadvertised.listeners=PLAINTEXT://g:1,\n",
+]
 OF_ZOOKEEPER = ["controller.listener.names=C\n"]
 BEFORE_3_0 = [
     "host.name=h\n",
@@ -110,11 +116,15 @@ OF_KRAFT = [
     f"{CONTROLLER}listeners=CONTROLLER://h:2\n",
     f"{CONTROLLER}listeners=CONTROLLER://h:2,PLAINTEXT://h:1\n",
     f"{CONTROLLER}listeners=PLAINTEXT://h:1\n",
+    f"{BROKER}advertised.host.name=g\nadvertised.port=7\n",
+    f"{BROKER}listeners=PLAINTEXT://h:1\nadvertised.host.name=g\n",
+    f"{BROKER}{OWN_IS_A}listeners=A://h:1,B://h:2\nadvertised.listeners=A://h:2,B://h:1\n",
 ]
 CASES = {
     "2.4.1": [ZOOKEEPER + case for case in (*EVERYWHERE, *BEFORE_3_0)],
-    "3.9.2": [*(ZOOKEEPER + case for case in (*EVERYWHERE, *BEFORE_4, *OF_ZOOKEEPER)), *OF_KRAFT],
-    "4.4.0": [*(BROKER + case for case in EVERYWHERE), *OF_KRAFT],
+    "3.9.2": [*(ZOOKEEPER + case for case in (*EVERYWHERE, *EMPTY_ENTRIES, *OF_ZOOKEEPER)), *OF_KRAFT],
+    "4.3.1": [BROKER + case for case in EMPTY_ENTRIES],
+    "4.4.0": [*(BROKER + case for case in (*EVERYWHERE, *EMPTY_ENTRIES)), *OF_KRAFT],
 }
 
 

@@ -4,6 +4,10 @@ Follows `KafkaConfig` (`listeners`, `effectiveAdvertisedBrokerListeners`, `effec
 in 2.4 to 4.4 and held against it by a test. Nothing is judged here: an entry that Kafka could not read is kept in
 `unreadable`, and what can be known without it stays.
 
+The settings that Kafka 3.0 took out (`host.name`, `advertised.host.name` and their ports) count only where ZooKeeper
+leads the brokers: no release in KRaft mode reads them. An advertised port 0 becomes the port that the listener of that
+name is bound to (`ListenerInfo.withEphemeralPortsCorrected`).
+
 The trap: a listener's name is compared in upper case (`ListenerName.normalised`), but the names in
 `controller.listener.names` are not.
 """
@@ -12,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from brokernat.config.kafka_names import PROTOCOLS
 from brokernat.doctor.evidence import BrokerFile, Evidence
@@ -102,16 +106,20 @@ def broker_listeners(file: BrokerFile) -> BrokerListeners:
     controllers = _names(settings.get("controller.listener.names", ""))
     roles = frozenset(_names(settings.get("process.roles", "")))
     unreadable += (Unreadable("process.roles", role) for role in sorted(roles - ROLES))
-    listeners = _listeners("listeners", settings.get("listeners", _default_listeners(settings)), unreadable)
-    given = settings.get("advertised.listeners", _former_advertised(settings))
+    former_listeners, former_advertised = (None, None) if roles else former_settings(settings)
+    bound = settings.get("listeners", former_listeners or DEFAULT_LISTENERS)
+    listeners = _listeners("listeners", bound, unreadable)
+    given = settings.get("advertised.listeners", former_advertised)
     told = None if given is None else _listeners("advertised.listeners", given, unreadable)
+    ports = {each.name: each.port for each in listeners}
+    effective = [each if each.port else replace(each, port=ports.get(each.name, 0)) for each in told or ()]
     return BrokerListeners(
         file=file,
         settings=settings,
         node_id=_number(settings.get("node.id") or settings.get("broker.id")),
         roles=roles,
         listeners=listeners,
-        advertised=tuple(each for each in (listeners if told is None else told) if each.name not in controllers),
+        advertised=tuple(each for each in (listeners if told is None else effective) if each.name not in controllers),
         advertised_setting=told,
         protocols=_protocols(settings, roles, controllers, listeners, unreadable),
         controllers=controllers,
@@ -137,18 +145,15 @@ def _number(text: str | None) -> int | None:
     return int(text) if text is not None and re.fullmatch(r"[0-9]{1,9}", text) else None
 
 
-def _default_listeners(settings: Mapping[str, str]) -> str:
-    """Before 3.0 `host.name` and `port` stand in for a missing `listeners`."""
-    if "host.name" in settings or "port" in settings:
-        return f"PLAINTEXT://{settings.get('host.name', '')}:{settings.get('port', '9092')}"
-    return DEFAULT_LISTENERS
-
-
-def _former_advertised(settings: Mapping[str, str]) -> str | None:
-    if "advertised.host.name" in settings or "advertised.port" in settings:
-        host = settings.get("advertised.host.name") or settings.get("host.name", "")
-        return f"PLAINTEXT://{host}:{settings.get('advertised.port') or settings.get('port', '9092')}"
-    return None
+def former_settings(settings: Mapping[str, str]) -> tuple[str | None, str | None]:
+    """What `host.name`, `port`, `advertised.host.name` and `advertised.port` stood for before Kafka 3.0: the text of
+    `listeners` and that of `advertised.listeners`, None where they stand for nothing."""
+    host, port = settings.get("host.name", ""), settings.get("port", "9092")
+    listeners = f"PLAINTEXT://{host}:{port}" if "host.name" in settings or "port" in settings else None
+    if "advertised.host.name" not in settings and "advertised.port" not in settings:
+        return listeners, None
+    host = settings.get("advertised.host.name") or host
+    return listeners, f"PLAINTEXT://{host}:{settings.get('advertised.port') or port}"
 
 
 def _listeners(setting: str, text: str, unreadable: list[Unreadable]) -> tuple[Listener, ...]:

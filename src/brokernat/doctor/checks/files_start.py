@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from brokernat.config.kafka_names import PROTOCOLS
-from brokernat.doctor.broker_files.listeners import BrokerListeners, Listener, all_listeners, serving
+from brokernat.doctor.broker_files.listeners import (
+    DEFAULT_LISTENERS,
+    BrokerListeners,
+    Listener,
+    all_listeners,
+    former_settings,
+    serving,
+)
 from brokernat.doctor.broker_files.told import where
 from brokernat.doctor.checks.registry import Need, check, finding
 from brokernat.doctor.evidence import Evidence
@@ -41,8 +48,10 @@ def listener_unreadable(evidence: Evidence) -> Iterator[Finding]:
             value = broker.settings.get(setting, "")
             if value and not all(entry.strip() for entry in value.split(",")):
                 remedy = Remedy(broker=(f"take the comma out of `{setting}`",))
-                message = f"`{setting}` has a comma too many: Kafka 4.4 refuses to start"
-                yield finding(Severity.WARNING, broker.name, message, (value,), remedy=remedy)
+                message = f"`{setting}` has a comma too many: Kafka 4.3 refuses to start, older releases ignore it"
+                # No release that refuses it runs with ZooKeeper.
+                severity = Severity.ERROR if broker.is_kraft else Severity.WARNING
+                yield finding(severity, broker.name, message, (value,), remedy=remedy)
         if not broker.listeners and not broker.unreadable:
             remedy = Remedy(broker=(f"in `listeners` write {_LISTENER}",))
             yield finding(Severity.ERROR, broker.name, "`listeners` is set, and holds none", remedy=remedy)
@@ -162,6 +171,68 @@ def advertised_without_listener(evidence: Evidence) -> Iterator[Finding]:
                 message = f"{each} is advertised, and no listener {each.name} is bound"
                 seen = (f"listeners: {', '.join(map(str, broker.listeners))}",)
                 yield finding(Severity.ERROR, broker.name, message, seen, remedy=remedy)
+
+
+@check(
+    "BN830",
+    "A broker's file advertises port 0",
+    "Brokers advertise a port that their files do not name: {subjects}.",
+    needs=(Need.FILES,),
+)
+def port_zero_advertised(evidence: Evidence) -> Iterator[Finding]:
+    """What: `advertised.listeners` has port 0.
+    Why: the broker starts and advertises the port that the listener is bound to. Behind a NAT, a balancer or a
+    published port that is not the port that clients dial; where the listener is bound to port 0 as well, it is another
+    one after each start.
+    Remedy: the port that clients dial.
+    """
+    for broker in serving(evidence):
+        bound = {each.name: each.port for each in broker.listeners}
+        for each in broker.advertised_setting or ():
+            if each.port == 0 and each.name in bound:
+                port = bound[each.name]
+                told = f"clients are told {port}, which {each.name} is bound to" if port else "any free port is told"
+                remedy = Remedy(broker=(f"advertise {each.name}://{each.host}:PORT with the port that clients dial",))
+                yield finding(Severity.WARNING, broker.name, f"{each} is advertised: {told}", remedy=remedy)
+
+
+@check(
+    "BN831",
+    "A listener advertises another listener's port",
+    "Listeners advertise the port of another listener, which clients then meet: {subjects}.",
+    needs=(Need.FILES,),
+)
+def port_of_another_listener(evidence: Evidence) -> Iterator[Finding]:
+    """What: a listener advertises an endpoint at which another listener of the same broker is.
+    Why: the port alone decides which listener a client meets. With another protocol it cannot connect; with the same
+    one it is told the other listener's endpoints from then on. A gateway may exchange ports, so the endpoints count
+    where the host is the broker's own: bound by the other listener, or advertised by it.
+    Remedy: the port that the listener is bound to, or that a gateway forwards to it.
+    """
+    for broker in serving(evidence):
+        ports = {each.name: each.port for each in broker.listeners}
+        for each in broker.advertised:
+            other = next((there for there in broker.listeners if _advertises(broker, each, there)), None)
+            if other is not None and each.name in ports:
+                differ = broker.protocols.get(each.name) != broker.protocols.get(other.name)
+                message = f"{each} is advertised, and {other.name} is bound to that port"
+                remedy = Remedy(broker=(f"advertise {each.name}://{each.host}:{ports[each.name]}",))
+                seen = (f"listeners: {', '.join(map(str, broker.listeners))}",)
+                severity = Severity.ERROR if differ else Severity.WARNING
+                yield finding(severity, broker.name, message, seen, remedy=remedy)
+
+
+def _advertises(broker: BrokerListeners, advertised: Listener, other: Listener) -> bool:
+    """Whether what one listener advertises is where another one is."""
+    if other.name == advertised.name or other.port != advertised.port or not advertised.host:
+        return False
+    own = next((each.port for each in broker.listeners if each.name == advertised.name), None)
+    if own == advertised.port:
+        return False
+    there = next((each for each in broker.advertised if each.name == other.name), None)
+    same_host = there is not None and there.host.lower() == advertised.host.lower()
+    exchanged = there is not None and there.port in (own, other.port)
+    return other.host.lower() == advertised.host.lower() or (same_host and exchanged)
 
 
 @check(
@@ -298,17 +369,19 @@ _FORMER = ("host.name", "port", "advertised.host.name", "advertised.port")
     "Files have settings that Kafka no longer reads: {subjects}.",
     needs=(Need.FILES,),
 )
-def former_settings(evidence: Evidence) -> Iterator[Finding]:
+def settings_of_the_past(evidence: Evidence) -> Iterator[Finding]:
     """What: a broker's file has `host.name`, `port`, `advertised.host.name` or `advertised.port`.
-    Why: Kafka 3.0 took these out. From then on they are not read, and the defaults hold without a word: the broker
-    binds every address on 9092 and advertises its machine's own name.
+    Why: Kafka 3.0 took these out, and no release in KRaft mode reads them. Without `listeners` the defaults hold
+    without a word: the broker binds every address on 9092 and advertises its machine's own name.
     Remedy: `listeners` and `advertised.listeners`.
     """
     for broker in all_listeners(evidence):
         found = [name for name in _FORMER if name in broker.settings]
         if found:
-            listeners = ",".join(map(str, broker.listeners))
-            advertised = ",".join(map(str, broker.advertised_setting or ()))
-            lines = [f"listeners={listeners}", *([f"advertised.listeners={advertised}"] if advertised else [])]
-            message = f"{', '.join(found)}: not read from Kafka 3.0 on"
+            listeners, advertised = former_settings(broker.settings)
+            bound = broker.settings.get("listeners") or listeners or DEFAULT_LISTENERS
+            told = broker.settings.get("advertised.listeners") or advertised
+            lines = [f"listeners={bound}", *([f"advertised.listeners={told}"] if told else [])]
+            since = "a broker in KRaft mode does not read it" if broker.is_kraft else "not read from Kafka 3.0 on"
+            message = f"{', '.join(found)}: {since}"
             yield finding(Severity.WARNING, broker.name, message, remedy=Remedy(broker=tuple(lines)))

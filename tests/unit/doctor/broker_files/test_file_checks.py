@@ -35,6 +35,11 @@ def composed(text: str, *published: tuple[int, int]) -> Evidence:
     return without_network((file(text, "c.yml kafka", published),))
 
 
+THREE = {
+    "listeners": "A://10.0.0.4:1,B://10.0.0.5:2,C://:3,CONTROLLER://:9093",
+    "listener_security_protocol_map": "A:PLAINTEXT,B:PLAINTEXT,C:SSL,CONTROLLER:PLAINTEXT",
+    "inter_broker_listener_name": "A",
+}
 BOTH = "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,B:PLAINTEXT"
 
 
@@ -49,7 +54,9 @@ BOTH = "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,B:PLAINTEXT"
         (files(SITUATION_1), "BN813", {"BN813", "BN816"}),
         (files(kraft(listeners="PLAINTEXT:9092,CONTROLLER://:9093")), "BN811", {"BN811", "BN815"}),
         (files(kraft(listeners=" ")), "BN811", {"BN811", "BN815", "BN823"}),
-        (files(kraft(listeners="PLAINTEXT://:9092,,CONTROLLER://:9093")), None, {"BN811"}),
+        (files(kraft(listeners="PLAINTEXT://:9092,,CONTROLLER://:9093")), "BN811", {"BN811"}),
+        (files(kraft(advertised_listeners="PLAINTEXT://kafka-1.example:9092,")), "BN811", {"BN811"}),
+        (files("listeners=PLAINTEXT://a.example:1,"), None, {"BN811"}),
         (
             files(kraft(process_roles="broker", listeners="SSL://:1", advertised_listeners="SSL://a.example:1")),
             "BN814",
@@ -135,6 +142,19 @@ BOTH = "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,B:PLAINTEXT"
         (composed(kraft(advertised_listeners="PLAINTEXT://a.example:9092"), (9093, 9092)), "BN827", {"BN827"}),
         (composed(KRAFT), None, set()),
         (files("host.name=a.example\nadvertised.port=1"), None, {"BN829"}),
+        (files(kraft(advertised_host_name="a.example")), None, {"BN829"}),
+        (files(kraft(advertised_listeners="PLAINTEXT://a.example:0")), None, {"BN830"}),
+        *(
+            (files(kraft(**THREE, advertised_listeners=f"A://{a},B://{b},C://{c}")), cause, codes)
+            for a, b, c, cause, codes in (
+                ("a.example:1", "a.example:2", "a.example:3", None, set()),
+                ("a.example:2", "a.example:1", "a.example:3", None, {"BN831"}),
+                ("a.example:3", "a.example:2", "a.example:3", "BN831", {"BN831"}),
+                ("10.0.0.5:2", "a.example:7", "a.example:3", None, {"BN831"}),
+                ("gw.example:2", "a.example:2", "a.example:3", None, set()),
+                ("gw.example:2", "gw.example:9", "a.example:3", None, set()),
+            )
+        ),
     ],
 )
 def test_exactly_these_findings(evidence: Evidence, cause: str | None, codes: set[str]) -> None:

@@ -18,6 +18,9 @@ from brokernat.doctor.broker_files.listeners import Unreadable, broker_listeners
         (KRAFT.replace("advertised", "x"), ["PLAINTEXT://:9092"]),
         ("host.name=h", ["PLAINTEXT://h:9092"]),
         ("host.name=h\nport=1\nadvertised.host.name=a", ["PLAINTEXT://a:1"]),
+        (f"{KRAFT}\nadvertised.host.name=a\nadvertised.port=1", ["PLAINTEXT://kafka-1.example:9092"]),
+        ("process.roles=broker\nhost.name=h\nadvertised.host.name=a", ["PLAINTEXT://:9092"]),
+        ("listeners=A://:1,B://:0\nadvertised.listeners=A://a:0,B://b:0", ["A://a:1", "B://b:0"]),
         ("advertised.host.name=a\nadvertised.listeners=B://b:2", ["B://b:2"]),
     ],
 )
