@@ -13,27 +13,27 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 from tests.cli.conftest import Run
 from tests.support.endpoint_probes import replace
-from tests.unit.doctor.conftest import BROKERS, GATEWAY, WITHOUT_MAP, reached, refused
+from tests.unit.doctor.conftest import BROKERS, GATEWAY, WITHOUT_MAP, reached, refused, steady
 
 from brokernat.address import Endpoint
 from brokernat.cli.app import main
 from brokernat.config import load
 from brokernat.doctor.discovery import sweep as sweeping
-from brokernat.doctor.discovery.sweep import Swept
-from brokernat.doctor.evidence import Look
+from brokernat.doctor.discovery.matching import Swept
+from brokernat.doctor.evidence import EndpointProbe
 
 if TYPE_CHECKING:
     Seeing = Callable[..., None]
 
 EVIDENCE = replace(WITHOUT_MAP, taken_at="2026-11-21T12:00:00+00:00", paths=())
-RIGHT = [reached(node, end) for node, end in GATEWAY.items()]
+RIGHT = [steady(reached(node, end)) for node, end in GATEWAY.items()]
 
 
 @pytest.fixture
 def seeing(monkeypatch: pytest.MonkeyPatch) -> Seeing:
     """Decides what the network would have shown."""
 
-    def decide(candidates: Sequence[Look], bootstraps: Sequence[Look] = RIGHT[:1]) -> None:
+    def decide(candidates: Sequence[EndpointProbe], bootstraps: Sequence[EndpointProbe] = RIGHT[:1]) -> None:
         def sweep(cluster: object, endpoints: Sequence[Endpoint], *more: object) -> Swept:
             return Swept(replace(EVIDENCE, bootstraps=tuple(bootstraps)), tuple(candidates))
 
@@ -276,7 +276,9 @@ def test_for_programs(run: Run, seeing: Seeing) -> None:
         "candidate": "172.10.1.40:9093",
         "method": "describeconfigs",
         "confidence": "proven",
+        "connections": 17,
     }
+    assert told["one_source"] is False
     assert [finding["code"] for finding in told["findings"]] == ["BN605"]
     assert told["other_candidates"] == {"refused": 1}
 
@@ -371,3 +373,10 @@ def test_mixed_bootstrap_servers_of_the_file_are_not_given_a_map_that_fits_one(
     assert said.startswith("exit 5\n")
     assert f"    bootstrap_servers: {RIGHT[0].endpoint}\n" in said
     assert load(folder / "brokernat.yaml").cluster("hq").bootstrap_servers == (Endpoint("172.10.1.40", 9093),)
+
+
+def test_a_balancer_that_this_machine_cannot_see_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    swept = Swept(replace(EVIDENCE, bootstraps=tuple(RIGHT[:1])), tuple(RIGHT), one_source=True)
+    monkeypatch.setattr(sweeping, "sweep", lambda *_: swept)
+    said = run("discover", "--cluster", "hq")
+    assert "from this machine a balancer that chooses by the client's address cannot be seen" in said

@@ -234,9 +234,11 @@ def as_json(found: Discovery, proven: Sequence[ProvenRule]) -> dict[str, Any]:
                 "candidate": each.candidate,
                 "method": each.method,
                 "confidence": each.confidence.value,
+                "connections": each.connections,
             }
             for each in found.matched
         ],
+        "one_source": found.one_source,
         "missing": [{"node_id": node.node_id, "advertised": node.endpoint} for node in found.missing],
         "rules": [{"rule": str(new.rule), "comment": new.comment} for new in proven],
         "other_candidates": dict(found.silent),
@@ -251,6 +253,10 @@ def _seen(found: Discovery, width: int) -> Iterator[str]:
         yield from folded(f"{number} advertised{listener}, cluster {found.cluster_id}", width, "", "  ")
         yield ""
         yield from _table(found, width)
+        yield ""
+    if found.matched and found.one_source:
+        words = "from this machine a balancer that chooses by the client's address cannot be seen"
+        yield from folded(words, width, "", "  ")
         yield ""
     if found.silent:
         told = ", ".join(f"{number} {what}" for what, number in sorted(found.silent.items()))

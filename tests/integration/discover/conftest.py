@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import select
-import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from itertools import cycle
-from socketserver import BaseRequestHandler, ThreadingTCPServer
+from contextlib import AbstractContextManager, contextmanager
 
 import pytest
+from tests.support.balancers import Switch, switched
 
 from brokernat.address import Endpoint
 from brokernat.testbed import ClusterOptions, LoopbackWorld, Protocol
 
-Switch = Callable[..., AbstractContextManager[list[Endpoint]]]
+Switched = Callable[..., AbstractContextManager[list[Endpoint]]]
 Recorder = Callable[[Endpoint], AbstractContextManager[tuple[Endpoint, bytearray]]]
 
 
@@ -31,19 +28,10 @@ def kinds_world() -> Iterator[LoopbackWorld]:
 
 
 @pytest.fixture
-def switch() -> Switch:
-    """`with switch([a], [a, b]) as ends`: a port that leads to a, and one whose connections go to a and b in turn."""
-    return _switch
-
-
-@contextmanager
-def _switch(*targets: list[Endpoint]) -> Iterator[list[Endpoint]]:
-    with ExitStack() as stack:
-        servers = [stack.enter_context(_Server(upstreams)) for upstreams in targets]
-        for server in servers:
-            threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-            stack.callback(server.shutdown)
-        yield [Endpoint(*server.server_address) for server in servers]
+def switch() -> Switched:
+    """`with switch([a], [a, b]) as ends`: a port that leads to a, and one that leads to a and b in turn, or by
+    `choice`."""
+    return switched
 
 
 @pytest.fixture
@@ -54,37 +42,7 @@ def recorder() -> Recorder:
 
 @contextmanager
 def _recorder(target: Endpoint) -> Iterator[tuple[Endpoint, bytearray]]:
-    with _Server([target]) as server:
+    with Switch([target]) as server:
         threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
         yield Endpoint(*server.server_address), server.received
         server.shutdown()
-
-
-class _Server(ThreadingTCPServer):
-    """Leads each connection to the next of its upstreams."""
-
-    daemon_threads = True
-
-    def __init__(self, upstreams: list[Endpoint]) -> None:
-        super().__init__(("127.0.0.1", 0), _Connection)
-        self.turns = cycle(upstreams)
-        self.received = bytearray()
-
-    server_address: tuple[str, int]
-
-
-class _Connection(BaseRequestHandler):
-    server: _Server
-
-    def handle(self) -> None:
-        upstream = next(self.server.turns)
-        with suppress(OSError), socket.create_connection((upstream.host, upstream.port)) as far:
-            other = {self.request: far, far: self.request}
-            while True:
-                for end in select.select(list(other), [], [])[0]:
-                    data = end.recv(1 << 16)
-                    if not data:
-                        return
-                    if end is self.request:
-                        self.server.received += data
-                    other[end].sendall(data)

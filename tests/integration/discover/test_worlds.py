@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.integration.discover.conftest import Recorder, Switch
+from tests.integration.discover.conftest import Recorder, Switched
 from tests.integration.spark.standalone import SHORT_LIVED
+from tests.support.balancers import BALANCERS
 from tests.support.cluster_admin import Allow, Operation, allow, delete_topics
 
 from brokernat.address import AddressMap, Endpoint
@@ -128,7 +129,7 @@ def test_the_bootstrap_servers_are_the_candidates_unless_others_are_given(loopba
     assert discovered(loopback_world.local.cluster).direct
 
 
-def test_two_ports_exchanged(loopback_world: LoopbackWorld, switch: Switch) -> None:
+def test_two_ports_exchanged(loopback_world: LoopbackWorld, switch: Switched) -> None:
     hq = loopback_world.hq
     with switch([hq.bound[2]], [hq.bound[1]]) as (one, two):
         assert led(discovered(hq.cluster, one, two, hq.reachable[3])) == {
@@ -138,10 +139,11 @@ def test_two_ports_exchanged(loopback_world: LoopbackWorld, switch: Switch) -> N
         }
 
 
+@pytest.mark.parametrize("balancer", BALANCERS)
 @pytest.mark.parametrize("version", ["3.9.2", "4.4.0"])
-def test_a_balancer_on_one_port(kinds_world: LoopbackWorld, switch: Switch, version: str) -> None:
+def test_a_balancer_on_one_port(kinds_world: LoopbackWorld, switch: Switched, version: str, balancer: str) -> None:
     hq = next(each for each in (kinds_world.hq, kinds_world.hq2) if each.plan.options.version == version)
-    with switch(list(hq.bound.values())) as (balanced,):
+    with switch(list(hq.bound.values()), choice=BALANCERS[balancer]) as (balanced,):
         found = discovered(hq.cluster, hq.reachable[1], balanced)
     assert led(found) == {1: str(hq.reachable[1])}
     assert codes(found) == ["BN605", "BN602"]

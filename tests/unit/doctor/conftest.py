@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from tests.support.endpoint_probes import probed
+from tests.support.endpoint_probes import replace as replace_words
 
 from brokernat.doctor.checks import CHECKS
 from brokernat.doctor.evidence import Advertised, Attempt, EndpointProbe, Evidence, Identity, Path
@@ -23,6 +24,14 @@ def reached(node_id: int, endpoint: str) -> EndpointProbe:
         brokers=BROKERS,
         identity=Identity(node_id, "describeconfigs"),
     )
+
+
+def steady(look: EndpointProbe, connections: int = 17) -> EndpointProbe:
+    """The same with further connections that met the node again."""
+    assert look.identity is not None
+    assert look.identity.node_id is not None
+    met = tuple((each.address, look.identity.node_id) for each in look.attempts)
+    return replace_words(look, identity=replace(look.identity, met=met, connections=connections))
 
 
 def refused(endpoint: str) -> EndpointProbe:

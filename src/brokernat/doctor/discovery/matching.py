@@ -1,10 +1,17 @@
 """Finds the candidate that leads to each node, or the reason why there is none; pure.
 
 The map is made for one listener: where the bootstrap servers belong to several, the one for which most is proven. A
-candidate leads to a node when the same node answers there each time, and cluster and listener are the same: the right
-broker on another listener advertises other endpoints, and a client that reads metadata there leaves the map. Two
-candidates for one node are a conflict: both may be right, and none is preferred. What the time did not suffice for is
-not known, which is another thing than a node that no candidate leads to.
+candidate leads to a node when the same node answers there on enough connections, and cluster and listener are the same:
+the right broker on another listener advertises other endpoints, and a client that reads metadata there leaves the map.
+Two candidates for one node are a conflict: both may be right, and none is preferred. What the time did not suffice for
+is not known, which is another thing than a node that no candidate leads to.
+
+**Enough connections.** A balancer hides best before two nodes, however many the cluster has. One that chooses at random
+and evenly meets the same node again with 1/2, so after `ENOUGH` further connections at each address of a name 1 in 256
+is taken for a node; one that takes turns shows at the second. What is assumed: the choice is even (nine connections of
+ten to one node stay hidden on 43 % of such tries), it is made for each connection, and not by the client's address.
+The last shows only where connections come from several addresses (`sweep.sources`). A standby that takes over when a
+node fails is not seen while it waits.
 """
 
 from __future__ import annotations
@@ -14,38 +21,60 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from brokernat.doctor.diagnosis import diagnose
-from brokernat.doctor.discovery.sweep import Swept
-from brokernat.doctor.evidence import Advertised, Evidence, Look
+from brokernat.doctor.evidence import Advertised, EndpointProbe, Evidence
 from brokernat.doctor.finding import Confidence, Finding, Remedy, Severity
 from brokernat.doctor.host_kinds import dialable
 from brokernat.plurals import counted
 
 # The families of checks that a bootstrap server alone can fail, and those after which nobody knows all nodes.
 _ABOUT_SERVERS = ("BN1", "BN4", "BN5")
+ENOUGH = 8
+"""How many further connections must meet the same node, at each address of a candidate."""
+
 _NO_KAFKA = "BN104"
 _NOT_KNOWN = "BN004"
 _NOT_PROBED = "not probed in time (see --timeout)"
+_FAULTS = {
+    "silent": "it accepts connections and stays silent",
+    "stalled": "its answer stops in the middle",
+    "closed": "it closes the connection",
+    "reset": "it resets the connection",
+    "cut": "its answer is cut",
+}
+"""The outcomes of a stage that a broker, a balancer or a firewall may have."""
 _MORE_TIME = Remedy(("give more time: `--timeout SECONDS`",))
 _MIXED_LISTENERS = "BN502"
 _INCOMPLETE_SET = {"BN501", "BN503"}
 
 
 @dataclass(frozen=True, slots=True)
+class Swept:
+    """What was seen. `evidence` is about the bootstrap servers alone; `candidates` are probes in the order given, and
+    empty where no bootstrap server answers. `one_source` is whether any was connected to from one address only."""
+
+    evidence: Evidence
+    candidates: tuple[EndpointProbe, ...]
+    one_source: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class MatchedNode:
-    """A node, what it advertises, and the candidate that leads to it."""
+    """A node, what it advertises, and the candidate that leads to it; `connections` are those on which it answered."""
 
     node_id: int
     advertised: str
     candidate: str
     method: str
     confidence: Confidence
+    connections: int
 
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
     """What is proven for the nodes that `listener` advertises.
 
-    `matched` has at most one for each node. `bootstrap_servers` are those of the listener. `silent` counts candidates
+    `matched` has at most one for each node. `bootstrap_servers` are those of the listener. `one_source`
+    is whether a balancer that chooses by the client's address would not be seen. `silent` counts candidates
     at which no Kafka was seen, by what was there instead. All
     but `findings` is empty where no bootstrap server answers.
     """
@@ -59,6 +88,7 @@ class Discovery:
     findings: tuple[Finding, ...]
     silent: Mapping[str, int]
     bootstrap_servers: tuple[str, ...] = ()
+    one_source: bool = False
 
     @property
     def answered(self) -> bool:
@@ -103,7 +133,7 @@ def match(swept: Swept) -> Discovery:
     answering = [look for look in evidence.bootstraps if look.answers]
     if not answering:
         return Discovery(evidence.cluster, None, None, evidence.taken_at, (), (), tuple(findings), {})
-    listeners: dict[object, list[Look]] = {}
+    listeners: dict[object, list[EndpointProbe]] = {}
     for look in answering:
         if look.cluster_id == answering[0].cluster_id:
             listeners.setdefault(look.brokers, []).append(look)
@@ -111,12 +141,12 @@ def match(swept: Swept) -> Discovery:
     return max(discoveries, key=lambda each: (each.direct, len(each.matched), len(each.bootstrap_servers)))
 
 
-def _of_listener(servers: Sequence[Look], swept: Swept, about_servers: Sequence[Finding]) -> Discovery:
+def _of_listener(servers: Sequence[EndpointProbe], swept: Swept, about_servers: Sequence[Finding]) -> Discovery:
     """The discovery for the listener that these bootstrap servers belong to."""
     evidence, home = swept.evidence, servers[0]
     addresses = tuple(look.endpoint for look in servers)
     findings = [_keep(addresses, each) if each.code == _MIXED_LISTENERS else each for each in about_servers]
-    leads: dict[int, list[Look]] = {}
+    leads: dict[int, list[EndpointProbe]] = {}
     silent: Counter[str] = Counter()
     doubts: list[Finding] = []
     for look in swept.candidates:
@@ -149,6 +179,7 @@ def _of_listener(servers: Sequence[Look], swept: Swept, about_servers: Sequence[
         (*findings, *doubts),
         dict(+silent),
         addresses,
+        swept.one_source,
     )
 
 
@@ -163,12 +194,14 @@ def _about_servers(evidence: Evidence) -> list[Finding]:
     return [each for each in found if each.code.startswith(_ABOUT_SERVERS) and each.severity is not Severity.INFO]
 
 
-def _reasons(look: Look, home: Look, evidence: Evidence) -> Iterator[Finding]:
+def _reasons(look: EndpointProbe, home: EndpointProbe, evidence: Evidence) -> Iterator[Finding]:
     """Why a candidate that took a connection is none for any node; the first reason is enough."""
     if not look.connected:
         return
-    if not look.complete or look.slow:
+    if not look.complete:
         yield _doubt(look, _NOT_KNOWN, "not known: the time ran out before it was seen what answers", remedy=_MORE_TIME)
+    elif (fault := _fault(look)) is not None:
+        yield _doubt(look, _NOT_KNOWN, f"not known: {fault}", remedy=_MORE_TIME)
     elif not look.answers:
         for found in _about_servers(replace(evidence, bootstraps=(look,), replicas=None)) or [
             _doubt(look, _NO_KAFKA, "it takes connections, and no Kafka answers")
@@ -181,7 +214,13 @@ def _reasons(look: Look, home: Look, evidence: Evidence) -> Iterator[Finding]:
         yield from _wrong_place(look, home)
 
 
-def _wrong_place(look: Look, home: Look) -> Iterator[Finding]:
+def _fault(look: EndpointProbe) -> str | None:
+    """How the connection ended where that says nothing about who is there."""
+    failed = None if look.failed in (None, "connect") else getattr(look, look.failed)
+    return None if failed is None else _FAULTS.get(failed.outcome)
+
+
+def _wrong_place(look: EndpointProbe, home: EndpointProbe) -> Iterator[Finding]:
     identity, known = look.identity, {node.node_id for node in home.brokers or ()}
     who = "a broker" if identity is None or identity.node_id is None else f"node {identity.node_id}"
     if identity is not None and identity.others:
@@ -199,9 +238,22 @@ def _wrong_place(look: Look, home: Look) -> Iterator[Finding]:
         yield _doubt(look, "BN604", "a broker of this cluster, and which one it is cannot be proven", seen, remedy)
     elif identity.node_id not in known:
         yield _doubt(look, "BN503", f"{who}, which the bootstrap servers do not advertise")
+    elif (answered := _answered(look)) < (enough := 1 + (ENOUGH if len(known) > 1 else 1)):
+        words = f"not known: {who} answered on {answered} connections, and {enough} are needed to rule out a balancer"
+        yield _doubt(look, _NOT_KNOWN, words, remedy=_MORE_TIME)
 
 
-def _unmatched(node: Advertised, nodes: Sequence[Advertised], looks: Sequence[Look], unknown: int) -> Iterator[Finding]:
+def _answered(look: EndpointProbe) -> int:
+    """On how many connections the node answered, at that address of the name where it did so least often."""
+    if look.identity is None:
+        return 0
+    connected = {each.address for each in look.attempts if each.outcome == "connected"}
+    return look.identity.connections if connected <= {address for address, _ in look.identity.met} else 0
+
+
+def _unmatched(
+    node: Advertised, nodes: Sequence[Advertised], looks: Sequence[EndpointProbe], unknown: int
+) -> Iterator[Finding]:
     """Why a node has no candidate; `unknown` is the number of candidates that were not probed to the end."""
     same = [each for each in nodes if each.endpoint == node.endpoint and each != node]
     if not dialable(node.host, node.port):
@@ -220,13 +272,14 @@ def _unmatched(node: Advertised, nodes: Sequence[Advertised], looks: Sequence[Lo
         yield _missing(node, f"several candidates lead to it: {ends}", remedy)
 
 
-def _matched(node: Advertised, look: Look) -> MatchedNode:
+def _matched(node: Advertised, look: EndpointProbe) -> MatchedNode:
     assert look.identity is not None  # noqa: S101
     confidence = Confidence(look.identity.confidence)
-    return MatchedNode(node.node_id, node.endpoint, look.endpoint, look.identity.method, confidence)
+    method, connections = look.identity.method, look.identity.connections
+    return MatchedNode(node.node_id, node.endpoint, look.endpoint, method, confidence, connections)
 
 
-def listener_name(look: Look) -> str | None:
+def listener_name(look: EndpointProbe) -> str | None:
     """The listener's name, where the broker tells its settings: that which advertises what this endpoint advertises."""
     node_id = None if look.identity is None else look.identity.node_id
     own = next((each.endpoint for each in look.brokers or () if each.node_id == node_id), None)
@@ -234,7 +287,13 @@ def listener_name(look: Look) -> str | None:
     return next((name for name, _, end in (each.strip().partition("://") for each in listeners) if end == own), None)
 
 
-def _doubt(look: Look, code: str, message: str, seen: Iterable[str] = (), remedy: Remedy = Remedy()) -> Finding:  # noqa: B008 - frozen
+def _doubt(
+    look: EndpointProbe,
+    code: str,
+    message: str,
+    seen: Iterable[str] = (),
+    remedy: Remedy = Remedy(),  # noqa: B008 - frozen
+) -> Finding:
     return Finding(code, Severity.WARNING, f"candidate {look.endpoint}", message, tuple(seen), remedy=remedy)
 
 
@@ -242,11 +301,11 @@ def _missing(node: Advertised, message: str, remedy: Remedy = Remedy()) -> Findi
     return Finding("BN605", Severity.ERROR, f"node {node.node_id} at {node.endpoint}", message, remedy=remedy)
 
 
-def _set(look: Look) -> str:
+def _set(look: EndpointProbe) -> str:
     return ", ".join(f"{each.node_id} {each.endpoint}" for each in look.brokers or ())
 
 
-def _silence(look: Look) -> str:
+def _silence(look: EndpointProbe) -> str:
     """The outcome that says most: somebody refuses before nobody answers."""
     if not look.complete:
         return _NOT_PROBED

@@ -1,14 +1,19 @@
-"""The network's part of a discovery: the bootstrap servers say what is advertised, then every candidate is looked at.
+"""The network's part of a discovery: the bootstrap servers advertise the brokers, then every candidate is probed.
 
-A candidate is touched first, many at a time, and looked at only where something listens: closed ports cost a packet,
-and a black hole holds a place among the touches and none among the looks. A certificate that names a broker and not
-the gateway is no obstacle: once one bootstrap server has told the brokers' names, everything else is looked at again
-under the name that its certificate has of them, as a client does that dials it by the map.
+A connection to a candidate is tried first, many at a time, and only what accepts one is probed: a closed port costs a
+packet, and a black hole holds up no probe. A certificate that names a broker and not the gateway is no obstacle: once
+one bootstrap server has advertised the brokers' names, everything else is probed again under the name that its
+certificate has of them, as a client does that dials it by the map.
+
+Each candidate is connected to again and again, because a balancer may stand there. On loopback the connections come
+from several addresses, which shows a balancer that chooses by the client's address. Elsewhere this machine has one
+address for a candidate, and such a balancer cannot be seen from it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,6 +21,7 @@ from datetime import UTC, datetime
 from brokernat.address import Endpoint
 from brokernat.config import Cluster
 from brokernat.doctor.client.credentials import ClientSide, client_side, dialled
+from brokernat.doctor.discovery.matching import ENOUGH, Swept
 from brokernat.doctor.evidence import Advertised, EndpointProbe, Evidence
 from brokernat.doctor.probes.certificates import covers
 from brokernat.doctor.probes.collecting import as_bootstrap
@@ -26,6 +32,10 @@ _AT_ONCE, _LOOKS = 128, 16
 _STEP, _TOUCH = 5.0, 2.0
 
 
+_MOST_CONNECTIONS, _MOST = 512, 16
+_LOOPBACK = tuple(f"127.0.0.{number}" for number in range(2, 2 + _MOST))
+
+
 @dataclass(frozen=True, slots=True)
 class Progress:
     """How far the candidates are; behind `answering` of them is Kafka for this client."""
@@ -33,15 +43,6 @@ class Progress:
     done: int
     total: int
     answering: int
-
-
-@dataclass(frozen=True, slots=True)
-class Swept:
-    """What was seen. `evidence` is about the bootstrap servers alone; `candidates` are looks in the order given, and
-    empty where no bootstrap server answers."""
-
-    evidence: Evidence
-    candidates: tuple[EndpointProbe, ...]
 
 
 def sweep(
@@ -83,7 +84,23 @@ def sweep(
             again = runner.run(sweeping.looks(withheld, {}))
             known = {look.endpoint: look for look in again}
             looks = tuple(known.get(look.endpoint, look) for look in looks)
-    return Swept(evidence, looks)
+    one_source = any(not sources(address) for look in looks if look.answers for address in look.addresses)
+    return Swept(evidence, looks, one_source)
+
+
+def connections(brokers: int) -> int:
+    """How many further connections to make to each address of a candidate.
+
+    As many as leave a random balancer over two nodes 1 in 65,536 to be taken for one node, and of many brokers fewer,
+    down to what a match takes.
+    """
+    return max(ENOUGH, min(_MOST, _MOST_CONNECTIONS // max(brokers, 1)))
+
+
+def sources(address: str) -> Sequence[str]:
+    """The addresses of this machine to connect to an address from; empty where only the usual one serves."""
+    # Other systems than Linux have 127.0.0.1 alone.
+    return _LOOPBACK if sys.platform == "linux" and address.startswith("127.") else ()
 
 
 async def _begin(
@@ -98,17 +115,18 @@ async def _begin(
     step = min(_STEP, timeout / 4)
     looks = asyncio.Semaphore(_LOOKS)
     shared = Shared()
-    early = Prober(client, step, start + timeout / 2, looks, shared)
+    early = Prober(client, step, start + timeout / 2, looks, shared, connections=_MOST, sources=sources)
     bootstraps = await asyncio.gather(
         *(
             early.probe(server, server_name) if server_name else as_bootstrap(server, cluster.address_map, early)
             for server in cluster.bootstrap_servers
         )
     )
-    late = Prober(client, step, start + timeout, looks, shared)
-    quick = Prober(client, min(step, _TOUCH), start + timeout, asyncio.Semaphore(_AT_ONCE), shared)
     first = next((look for look in bootstraps if look.answers), None)
     brokers = first.brokers or () if first else ()
+    wanted = connections(len(brokers))
+    late = Prober(client, step, start + timeout, looks, shared, connections=wanted, sources=sources)
+    quick = Prober(client, min(step, _TOUCH), start + timeout, asyncio.Semaphore(_AT_ONCE), shared)
     by_the_map = (dialled(broker, cluster.address_map) for broker in brokers)
     client.login_to.update(each.endpoint for each in by_the_map if each is not None)
     candidates = Candidates(late, quick, brokers, progress)

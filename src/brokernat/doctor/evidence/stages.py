@@ -232,7 +232,8 @@ class Identity:
     By what only it can do: `listoffsets` is the leader of its partitions, on two connections; `certificate` has a name
     that one broker alone advertises. `detail` says why the methods before it told nothing. `others` are node ids that
     later connections to the same endpoint met: a balancer, or a name whose addresses lead to several brokers; `met` has
-    every (address, node id) that answered. `settings` are the node's own about its listeners. `fault` is how the
+    every (address, node id) that answered, and `connections` is on how many the node answered, at the address where it
+    did so least often. `settings` are the node's own about its listeners. `fault` is how the
     connection ended where nothing could be asked.
     """
 
@@ -243,6 +244,7 @@ class Identity:
     met: tuple[tuple[str, int], ...] = ()
     settings: tuple[tuple[str, str], ...] = ()
     fault: Fault | None = None
+    connections: int = 0
 
     @property
     def ok(self) -> bool:

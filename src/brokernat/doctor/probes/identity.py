@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import re
 import struct
+from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
@@ -182,7 +183,9 @@ def settled(first: Identity, met: Collection[tuple[str, int | None]]) -> Identit
     agreeing = [node for _, node in met if node == first.node_id]
     if first.confidence == "likely" and len(agreeing) < _FEWEST and not others:
         return Identity(None, "none", first.detail)
-    return Identity(first.node_id, first.method, first.detail, others, known, first.settings)
+    answered = Counter(address for address, node in met if node == first.node_id)
+    fewest = min((answered[address] for address, _ in met), default=0)
+    return Identity(first.node_id, first.method, first.detail, others, known, first.settings, connections=fewest)
 
 
 def by_certificate(told: ClusterMetadata, tls: TlsHandshake | None) -> int | None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from statistics import median
@@ -74,8 +74,9 @@ class Prober:
     """Probes endpoints as one client.
 
     `patience` bounds each answer, in seconds, and `dialling` each connection where that is less; `deadline` (of the
-    loop's clock) bounds all of them. `connections` are how many later ones look for a balancer, None for as many as the
-    brokers need; they come from `sources`, addresses of ours, in turn.
+    loop's clock) bounds all of them. `connections` are how many later ones look for a balancer at each address of a
+    name, None for as many as the brokers need; they come from `sources`, the addresses of ours for one of theirs, in
+    turn.
     """
 
     client: ClientSide
@@ -85,7 +86,7 @@ class Prober:
     shared: Shared = field(default_factory=Shared)
     dialling: float | None = None
     connections: int | None = None
-    sources: Sequence[str] = ()
+    sources: Callable[[str], Sequence[str]] = lambda _: ()
 
     async def probe(
         self,
@@ -341,11 +342,14 @@ class Walk:
 
     async def _met_again(self, first: Identity) -> Identity:
         told, leadership, prober = self.found["metadata"], self.shared.leadership, self.prober
-        wanted = samples(len(told.brokers)) if prober.connections is None else prober.connections
+        wanted = samples(len(told.brokers))
+        if prober.connections is not None:
+            wanted = prober.connections * len(self._taking)
         here = self.result()
 
         async def meet(address: str, number: int) -> int | None:
-            source = prober.sources[number % len(prober.sources)] if prober.sources else None
+            sources = prober.sources(address)
+            source = sources[number % len(sources)] if sources else None
             try:
                 async with prober.channel(here, address, source) as (channel, tls):
                     return None if channel is None else await identify_again(channel, told, first, tls, leadership)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import random
+
 import pytest
 from tests.support.endpoint_probes import probed, replace
-from tests.unit.doctor.conftest import BROKERS, GATEWAY, WITHOUT_MAP, refused
+from tests.unit.doctor.conftest import BROKERS, GATEWAY, WITHOUT_MAP, reached, refused, steady
 
-from brokernat.doctor.discovery.matching import Discovery, match
-from brokernat.doctor.discovery.sweep import Swept
-from brokernat.doctor.evidence import Advertised, Attempt, Evidence, Identity, Look
+from brokernat.doctor.discovery.matching import Discovery, Swept, match
+from brokernat.doctor.discovery.sweep import connections
+from brokernat.doctor.evidence import Advertised, Attempt, EndpointProbe, Evidence, Identity
+from brokernat.doctor.probes.identity import sampled
 
-SEEN = replace(WITHOUT_MAP, paths=())
-RIGHT = tuple(WITHOUT_MAP.bootstraps)
+RIGHT = tuple(map(steady, WITHOUT_MAP.bootstraps))
+SEEN = replace(WITHOUT_MAP, paths=(), bootstraps=RIGHT)
 
 
-def discovered(*candidates: Look, evidence: Evidence = SEEN) -> Discovery:
+def discovered(*candidates: EndpointProbe, evidence: Evidence = SEEN) -> Discovery:
     return match(Swept(evidence, candidates))
 
 
@@ -26,7 +30,7 @@ def codes(found: Discovery) -> list[str]:
     return [finding.code for finding in found.findings]
 
 
-def at(endpoint: str, look: Look) -> Look:
+def at(endpoint: str, look: EndpointProbe) -> EndpointProbe:
     return replace(look, endpoint=endpoint)
 
 
@@ -58,7 +62,7 @@ def test_a_weaker_method_is_told() -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_is_no_candidate(changed: Look, code: str) -> None:
+def test_what_is_no_candidate(changed: EndpointProbe, code: str) -> None:
     found = discovered(*RIGHT[:2], changed)
     assert led(found) == {1: GATEWAY[1], 2: GATEWAY[2]}
     assert codes(found) == ["BN605", code]
@@ -134,11 +138,13 @@ def test_of_two_listeners_the_one_is_advised_for_which_most_is_proven() -> None:
     [
         replace(RIGHT[2], complete=False),
         replace(RIGHT[2], slow=True, brokers=None, identity=None, cluster_id=None),
+        replace(RIGHT[2], speaks="silence", brokers=None, identity=None, cluster_id=None),
+        replace(RIGHT[2], speaks="closed", brokers=None, identity=None, cluster_id=None),
         probed(RIGHT[2].endpoint, "gw", complete=False),
     ],
-    ids=["cut-short", "silent", "not-begun"],
+    ids=["cut-short", "slow", "silent", "closed", "not-begun"],
 )
-def test_what_the_time_did_not_suffice_for_is_not_known(slow: Look) -> None:
+def test_what_the_time_did_not_suffice_for_is_not_known(slow: EndpointProbe) -> None:
     found = discovered(*RIGHT[:2], slow)
     (missing,) = (finding for finding in found.findings if finding.code == "BN605")
     assert missing.message == "not known: 1 candidate was not probed to the end"
@@ -163,6 +169,48 @@ def test_no_bootstrap_server_answers() -> None:
 
 
 @pytest.mark.parametrize(
+    "few",
+    [
+        steady(reached(3, GATEWAY[3]), connections=8),
+        replace(
+            RIGHT[2],
+            attempts=(*RIGHT[2].attempts, Attempt("10.0.0.9", "connected")),
+            addresses=("172.10.1.40", "10.0.0.9"),
+        ),
+    ],
+    ids=["too-few", "an-address-never-met"],
+)
+def test_too_few_connections_prove_nothing(few: EndpointProbe) -> None:
+    found = discovered(*RIGHT[:2], few)
+    assert sorted(led(found)) == [1, 2]
+    assert codes(found) == ["BN605", "BN004"]
+    assert "and 9 are needed to rule out a balancer" in found.findings[1].message
+    assert discovered(*RIGHT[:2], steady(reached(3, GATEWAY[3]), connections=9)).whole
+
+
+@pytest.mark.parametrize("nodes", [2, 3, 4])
+def test_a_random_balancer_is_never_taken_for_a_node(nodes: int) -> None:
+    dice = random.Random(nodes)
+
+    async def meet(_address: str, _number: int) -> int:
+        return dice.randint(1, nodes)
+
+    async def runs() -> list[Identity]:
+        end = asyncio.get_running_loop().time() + 60
+        wanted = connections(nodes)
+        return [
+            await sampled(Identity(dice.randint(1, nodes), "apiversions"), ["172.10.1.40"], wanted, meet, end)
+            for _ in range(500)
+        ]
+
+    brokers = tuple(Advertised(node, "10.0.0.1", node) for node in range(1, nodes + 1))
+    home = replace(RIGHT[0], brokers=brokers)
+    for identity in asyncio.run(runs()):
+        found = discovered(replace(home, identity=identity), evidence=replace(SEEN, bootstraps=(home,), replicas=None))
+        assert found.matched == ()
+
+
+@pytest.mark.parametrize(
     ("look", "words"),
     [
         (probed("a:1", "a", attempts=(Attempt("10.0.0.1", "timeout"), Attempt("10.0.0.2", "refused"))), "refused"),
@@ -172,5 +220,5 @@ def test_no_bootstrap_server_answers() -> None:
         (probed("a:1", "a", complete=False), "not probed in time (see --timeout)"),
     ],
 )
-def test_silent_candidates_are_counted(look: Look, words: str) -> None:
+def test_silent_candidates_are_counted(look: EndpointProbe, words: str) -> None:
     assert discovered(*RIGHT, look).silent == {words: 1}

@@ -12,7 +12,7 @@ from brokernat.doctor.finding import Confidence
 
 def discovery(*pairs: str) -> Discovery:
     entries = [
-        MatchedNode(number, advertised, candidate, "apiversions", Confidence.PROVEN)
+        MatchedNode(number, advertised, candidate, "apiversions", Confidence.PROVEN, 17)
         for number, (advertised, _, candidate) in enumerate((pair.partition(" = ") for pair in pairs), 1)
     ]
     return Discovery("hq", "AbC", None, "2026-11-21T12:00:00+00:00", (), tuple(entries), (), {})

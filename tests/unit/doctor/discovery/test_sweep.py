@@ -6,13 +6,14 @@ import asyncio
 import socket
 
 import pytest
+from tests.support.balancers import BALANCERS, switched
 from tests.support.simulated_brokers import serving
 
 from brokernat.address import Endpoint
 from brokernat.config import Cluster
 from brokernat.doctor.client.credentials import ClientSide
 from brokernat.doctor.discovery.matching import match
-from brokernat.doctor.discovery.sweep import Candidates, Progress, sweep
+from brokernat.doctor.discovery.sweep import Candidates, Progress, connections, sources, sweep
 from brokernat.doctor.evidence import EndpointProbe
 from brokernat.doctor.probes.walk import Prober
 
@@ -60,3 +61,21 @@ def test_candidates_wait_for_a_bootstrap_server_that_answers() -> None:
     with serving(1) as served:
         swept = sweep(Cluster("hq", (closed(),)), [*served.reachable.values()], TIMEOUT)
     assert swept.candidates == ()
+
+
+@pytest.mark.parametrize("balancer", BALANCERS)
+@pytest.mark.parametrize("nodes", [2, 4])
+def test_no_balancer_is_taken_for_a_node(nodes: int, balancer: str) -> None:
+    """Over all brokers, and over two of them that hide best."""
+    with serving(nodes, "127.0.77") as served:
+        ends = list(served.reachable.values())
+        with switched(ends, ends[:2], choice=BALANCERS[balancer]) as candidates:
+            found = match(sweep(Cluster("hq", (ends[0],)), candidates, TIMEOUT))
+    assert found.matched == ()
+    assert [finding.code for finding in found.findings] == [*["BN605"] * nodes, "BN602", "BN602"]
+
+
+def test_how_many_connections_and_from_where() -> None:
+    assert [connections(brokers) for brokers in (0, 1, 2, 32, 48, 64, 5000)] == [16, 16, 16, 16, 10, 8, 8]
+    assert len(set(sources("127.0.0.1"))) == 16
+    assert sources("172.10.1.40") == sources("::1") == ()
