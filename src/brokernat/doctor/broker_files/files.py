@@ -1,0 +1,77 @@
+"""Brokers' files from the disk: `server.properties` of any name, and compose files (`.yml`, `.yaml`)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from brokernat.doctor.broker_files.compose import RESOLVE, parse_compose
+from brokernat.doctor.broker_files.listeners import parse_server_properties
+from brokernat.doctor.evidence import BrokerFile, Evidence
+from brokernat.errors import ConfigError, Problem
+from brokernat.paths import reading
+
+_COMPOSE = (".yml", ".yaml")
+_LARGEST = 2**20
+
+
+def read_broker_files(files: Iterable[Path]) -> tuple[BrokerFile, ...]:
+    """What the files say about listeners, and nothing else of them.
+
+    Raises:
+        ConfigError: with every file that cannot be read, or that is none of a broker.
+    """
+    found: list[BrokerFile] = []
+    problems: list[Problem] = []
+    for file in dict.fromkeys(files):
+        try:
+            found += _read(file)
+        except ConfigError as error:
+            problems += error.problems
+    if problems:
+        raise ConfigError(*problems)
+    return tuple(found)
+
+
+def without_network(files: tuple[BrokerFile, ...]) -> Evidence:
+    """Evidence of files alone."""
+    return Evidence(
+        taken_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        cluster="files",
+        security_protocol="",
+        mechanism=None,
+        rules=None,
+        unmapped="",
+        bootstraps=(),
+        files=files,
+    )
+
+
+def _read(file: Path) -> tuple[BrokerFile, ...]:
+    # The name goes into the evidence, which is text.
+    source = os.fsencode(file).decode(errors="replace")
+    data = _bytes(file)
+    if file.suffix in _COMPOSE:
+        try:
+            brokers = parse_compose(data.decode("utf-8-sig"), source)
+        except UnicodeDecodeError:
+            raise ConfigError(Problem("file-unreadable", f"`{source}` is not UTF-8 text")) from None
+        hint = RESOLVE
+    else:
+        # Kafka reads bytes, for which `Properties.load` says ISO 8859-1.
+        settings = parse_server_properties(data.decode("latin-1"), source)
+        brokers = (BrokerFile(source, settings),) if settings else ()
+        hint = "give a broker's server.properties, or a compose file, whose name ends in .yml or .yaml"
+    if not brokers:
+        raise ConfigError(Problem("no-broker", f"`{source}` says nothing about a broker's listeners", hint))
+    return brokers
+
+
+def _bytes(file: Path) -> bytes:
+    with reading(file, moved_by="`--server-properties FILE`"), file.open("rb") as opened:
+        data = opened.read(_LARGEST + 1)
+    if len(data) > _LARGEST:
+        raise ConfigError(Problem("file-unreadable", f"`{file}` is larger than a broker's file ever is"))
+    return data
