@@ -186,7 +186,7 @@ def doctor(
 
     HOST:PORT are bootstrap servers, separated by blanks or `,`. Without any, a cluster of the file is probed.
     """
-    from brokernat.doctor.broker_files.opening import read_broker_files, without_network
+    from brokernat.doctor.broker_files.files import read_broker_files, without_network
 
     if list_checks:
         return _list_checks(output)

@@ -17,9 +17,8 @@ import pytest
 
 from brokernat.address import Endpoint
 from brokernat.config.java_properties import parse_properties
-from brokernat.doctor.broker_files.listeners import broker_listeners
-from brokernat.doctor.broker_files.opening import without_network
-from brokernat.doctor.broker_files.settings import parse_server_properties
+from brokernat.doctor.broker_files.files import without_network
+from brokernat.doctor.broker_files.listeners import broker_listeners, parse_server_properties
 from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.evidence import BrokerFile
 from brokernat.doctor.finding import Severity

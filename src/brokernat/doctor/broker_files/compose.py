@@ -13,13 +13,15 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-from brokernat.doctor.broker_files.settings import about_listeners, setting_of
+from brokernat.doctor.broker_files.listeners import about_listeners
 from brokernat.doctor.evidence import BrokerFile
 from brokernat.errors import ConfigError, Location, Problem
 
 RESOLVE = "`docker compose config > resolved.yaml` fills in what compose takes from elsewhere: give that file"
 
 _VARIABLE = re.compile(r"\$(?:(\$)|[A-Za-z_]\w*|\{[A-Za-z_]\w*(?::?-([^${}]*)|[^${}]*)?\})")
+_PREFIXES = ("KAFKA_CFG_", "KAFKA_")
+_RUNS = {1: ".", 2: "_", 3: "-"}
 _MOST_PORTS = 1000
 _PORT = re.compile(r"(?:.*:)?(\d{1,5})(?:-(\d{1,5}))?:(\d{1,5})(?:-(\d{1,5}))?(?:/tcp)?", re.ASCII)
 _NUMBER = re.compile(r"\d{1,5}", re.ASCII)
@@ -70,7 +72,7 @@ def _services(text: str, source: str) -> dict[str, dict[str, Any]]:
 
 def _settings(service: dict[str, Any], where: str, source: str) -> Iterator[tuple[str, str]]:
     for variable, value in _environment(service.get("environment")):
-        setting = setting_of(variable)
+        setting = _setting_of(variable)
         if setting is None or not about_listeners([(setting, "")]):
             continue
         text = _interpolated(value)
@@ -90,6 +92,19 @@ def _environment(environment: object) -> Iterator[tuple[str, str]]:
         for entry in (each for each in environment if not isinstance(each, _NESTED)):
             name, given, value = str(entry).partition("=")
             yield name, value if given else f"${{{name}}}"
+
+
+def _setting_of(variable: str) -> str | None:
+    """The setting that a variable sets, None where it is none of Kafka's.
+
+    The images of Apache and Confluent take `KAFKA_`, Bitnami's takes `KAFKA_CFG_`. One underline is a dot, two are an
+    underline, three a dash (`KafkaDockerWrapper`, `getServerConfigsFromEnv`).
+    """
+    for prefix in _PREFIXES:
+        if variable.startswith(prefix):
+            rest = variable.removeprefix(prefix).lower()
+            return re.sub("_{1,3}", lambda run: _RUNS[len(run[0])], rest)
+    return None
 
 
 def _interpolated(text: str) -> str | None:

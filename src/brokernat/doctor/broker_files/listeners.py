@@ -18,9 +18,29 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from brokernat.config.java_properties import parse_properties
 from brokernat.config.kafka_names import PROTOCOLS
 from brokernat.doctor.evidence import BrokerFile, Evidence
 
+# Nothing else is taken out of a file: a broker's file holds passwords.
+LISTENER_SETTINGS = frozenset(
+    {
+        "listeners",
+        "advertised.listeners",
+        "listener.security.protocol.map",
+        "inter.broker.listener.name",
+        "security.inter.broker.protocol",
+        "controller.listener.names",
+        "process.roles",
+        "node.id",
+        "broker.id",
+        # No longer read from Kafka 3.0 on.
+        "host.name",
+        "port",
+        "advertised.host.name",
+        "advertised.port",
+    }
+)
 ROLES = frozenset({"broker", "controller"})
 DEFAULT_LISTENERS = "PLAINTEXT://:9092"
 
@@ -97,6 +117,20 @@ class BrokerListeners:
     def of_clients(self) -> tuple[Listener, ...]:
         """What it binds for others than controllers."""
         return tuple(each for each in self.listeners if each.name not in self.controllers)
+
+
+def parse_server_properties(text: str, source: str) -> tuple[tuple[str, str], ...]:
+    """The settings of a `server.properties` that are about listeners.
+
+    Raises:
+        ConfigError: Java refuses the file.
+    """
+    return about_listeners((each.name, each.value) for each in parse_properties(text, source))
+
+
+def about_listeners(settings: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Those of the settings; Kafka trims what it reads."""
+    return tuple((name, value.strip()) for name, value in settings if name in LISTENER_SETTINGS)
 
 
 def broker_listeners(file: BrokerFile) -> BrokerListeners:

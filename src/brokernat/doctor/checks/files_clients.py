@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from brokernat.doctor.broker_files.listener_table import where
 from brokernat.doctor.broker_files.listeners import BrokerListeners, Listener, serving
-from brokernat.doctor.broker_files.told import where
 from brokernat.doctor.checks.registry import Need, check, finding
 from brokernat.doctor.evidence import Evidence, Look
 from brokernat.doctor.finding import Confidence, Finding, Remedy, Severity

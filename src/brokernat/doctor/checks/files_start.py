@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from brokernat.config.kafka_names import PROTOCOLS
+from brokernat.doctor.broker_files.listener_table import where
 from brokernat.doctor.broker_files.listeners import (
     DEFAULT_LISTENERS,
     BrokerListeners,
@@ -13,7 +14,6 @@ from brokernat.doctor.broker_files.listeners import (
     former_settings,
     serving,
 )
-from brokernat.doctor.broker_files.told import where
 from brokernat.doctor.checks.registry import Need, check, finding
 from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import Confidence, Finding, Remedy, Severity

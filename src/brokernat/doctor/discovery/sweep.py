@@ -28,7 +28,7 @@ from brokernat.doctor.probes.collecting import as_bootstrap
 from brokernat.doctor.probes.survey import Survey, survey
 from brokernat.doctor.probes.walk import Prober, Shared
 
-_AT_ONCE, _LOOKS = 128, 16
+_AT_ONCE, _PROBES = 128, 16
 _STEP, _TOUCH = 5.0, 2.0
 
 
@@ -54,7 +54,7 @@ def sweep(
     token_command: str | None = None,
     agree: Callable[[Sequence[Endpoint]], bool] = lambda _: False,
 ) -> Swept:
-    """Look at the bootstrap servers and the candidates as a client of this cluster.
+    """Probe the bootstrap servers and the candidates as a client of this cluster.
 
     Args:
         candidates: what may lead to brokers; the bootstrap servers where it is empty.
@@ -62,30 +62,30 @@ def sweep(
         server_name: what TLS and SASL are told at the bootstrap servers, instead of their own hosts.
         token_command: prints a token for OAUTHBEARER.
         agree: whether the password or token may go to these candidates, which speak Kafka and could read it; called
-            once, after all candidates were looked at without a login, and only where there are such candidates.
+            once, after all candidates were probed without a login, and only where there are such candidates.
 
     Raises:
         ConfigError: the client's section cannot be read, or the command gives no token.
     """
     client = client_side(cluster, token_command)
     with asyncio.Runner() as runner:
-        evidence, sweeping = runner.run(_begin(cluster, client, timeout, progress, server_name))
-        if sweeping is None:
+        evidence, probing = runner.run(_begin(cluster, client, timeout, progress, server_name))
+        if probing is None:
             return Swept(evidence, ())
-        known = {look.endpoint: look for look in evidence.bootstraps if look.complete}
-        given = candidates or [Endpoint.parse(look.endpoint) for look in evidence.bootstraps]
-        looks = runner.run(sweeping.looks(tuple(dict.fromkeys(given)), known))
-        withheld = [Endpoint.parse(look.endpoint) for look in looks if client.withheld_from(look)]
+        known = {probe.endpoint: probe for probe in evidence.bootstraps if probe.complete}
+        given = candidates or [Endpoint.parse(probe.endpoint) for probe in evidence.bootstraps]
+        probes = runner.run(probing.probes(tuple(dict.fromkeys(given)), known))
+        withheld = [Endpoint.parse(probe.endpoint) for probe in probes if client.withheld_from(probe)]
         # Between two runs of the loop: Ctrl-C at the question is a KeyboardInterrupt.
         asked_at = runner.get_loop().time()
         if withheld and agree(withheld):
             client.login_to.update(withheld)
-            sweeping.late.deadline += runner.get_loop().time() - asked_at
-            again = runner.run(sweeping.looks(withheld, {}))
-            known = {look.endpoint: look for look in again}
-            looks = tuple(known.get(look.endpoint, look) for look in looks)
-    one_source = any(not sources(address) for look in looks if look.answers for address in look.addresses)
-    return Swept(evidence, looks, one_source)
+            probing.late.deadline += runner.get_loop().time() - asked_at
+            again = runner.run(probing.probes(withheld, {}))
+            known = {probe.endpoint: probe for probe in again}
+            probes = tuple(known.get(probe.endpoint, probe) for probe in probes)
+    one_source = any(not sources(address) for probe in probes if probe.answers for address in probe.addresses)
+    return Swept(evidence, probes, one_source)
 
 
 def connections(brokers: int) -> int:
@@ -110,22 +110,22 @@ async def _begin(
     progress: Callable[[Progress], None],
     server_name: str | None,
 ) -> tuple[Evidence, Candidates | None]:
-    """What the bootstrap servers tell, and what looks at candidates, None where no bootstrap server answers."""
+    """What the bootstrap servers advertise, and what probes candidates; None where no bootstrap server answers."""
     start = asyncio.get_running_loop().time()
     step = min(_STEP, timeout / 4)
-    looks = asyncio.Semaphore(_LOOKS)
+    probes = asyncio.Semaphore(_PROBES)
     shared = Shared()
-    early = Prober(client, step, start + timeout / 2, looks, shared, connections=_MOST, sources=sources)
+    early = Prober(client, step, start + timeout / 2, probes, shared, connections=_MOST, sources=sources)
     bootstraps = await asyncio.gather(
         *(
             early.probe(server, server_name) if server_name else as_bootstrap(server, cluster.address_map, early)
             for server in cluster.bootstrap_servers
         )
     )
-    first = next((look for look in bootstraps if look.answers), None)
+    first = next((probe for probe in bootstraps if probe.answers), None)
     brokers = first.brokers or () if first else ()
     wanted = connections(len(brokers))
-    late = Prober(client, step, start + timeout, looks, shared, connections=wanted, sources=sources)
+    late = Prober(client, step, start + timeout, probes, shared, connections=wanted, sources=sources)
     quick = Prober(client, min(step, _TOUCH), start + timeout, asyncio.Semaphore(_AT_ONCE), shared)
     by_the_map = (dialled(broker, cluster.address_map) for broker in brokers)
     client.login_to.update(each.endpoint for each in by_the_map if each is not None)
@@ -147,17 +147,17 @@ async def _begin(
 
 @dataclass
 class Candidates:
-    """Looks at candidates, with the names of the brokers that are advertised for certificates."""
+    """Probes candidates, with the names of the brokers that are advertised for certificates."""
 
     late: Prober
     quick: Prober
     brokers: tuple[Advertised, ...]
     progress: Callable[[Progress], None]
 
-    async def looks(
+    async def probes(
         self, endpoints: Sequence[Endpoint], known: Mapping[str, EndpointProbe]
     ) -> tuple[EndpointProbe, ...]:
-        """A look for each, in their order; what the time does not suffice for is not begun."""
+        """A probe of each, in their order; what the time does not suffice for is not begun."""
         seen = [EndpointProbe(str(endpoint), endpoint.host, complete=False) for endpoint in endpoints]
         waiting = iter(enumerate(endpoints))
         clock = asyncio.get_running_loop()
@@ -168,21 +168,21 @@ class Candidates:
             for index, endpoint in waiting:
                 if clock.time() >= self.late.deadline:
                     return
-                seen[index] = known.get(str(endpoint)) or await self._look(endpoint)
+                seen[index] = known.get(str(endpoint)) or await self._probe(endpoint)
                 done, answering = done + 1, answering + seen[index].answers
                 self.progress(Progress(done, len(endpoints), answering))
 
         await asyncio.gather(*(work() for _ in range(_AT_ONCE)))
         return tuple(seen)
 
-    async def by_its_name(self, look: EndpointProbe) -> EndpointProbe:
-        """The same look, or another under the name of the broker that the certificate names."""
-        if look.tls is None or look.tls.outcome != "name-mismatch":
-            return look
-        names = look.tls.names
+    async def by_its_name(self, probe: EndpointProbe) -> EndpointProbe:
+        """The same probe, or another under the name of the broker that the certificate names."""
+        if probe.tls is None or probe.tls.outcome != "name-mismatch":
+            return probe
+        names = probe.tls.names
         name = next((broker.host for broker in self.brokers if covers(names, broker.host)), None)
-        return look if name is None else await self.late.probe(Endpoint.parse(look.endpoint), name)
+        return probe if name is None else await self.late.probe(Endpoint.parse(probe.endpoint), name)
 
-    async def _look(self, endpoint: Endpoint) -> EndpointProbe:
+    async def _probe(self, endpoint: Endpoint) -> EndpointProbe:
         touched = await self.quick.touch(endpoint)
         return await self.by_its_name(await self.late.probe(endpoint)) if touched.connected else touched

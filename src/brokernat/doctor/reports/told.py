@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from brokernat.doctor.broker_files.told import Door, Told, ToldEndpoint, told
+from brokernat.doctor.broker_files.listener_table import (
+    AdvertisedEndpoint,
+    ListenerPort,
+    ListenerRow,
+    listener_table,
+)
 from brokernat.doctor.diagnosis import Diagnosis
 
 _WORKS = {
@@ -18,8 +23,8 @@ _WORKS = {
 
 def told_lines(diagnosis: Diagnosis) -> Iterator[tuple[int, str]]:
     """Lines with their depth; none where no file was given."""
-    for row in told(diagnosis.evidence):
-        yield 0, f"who comes in on {row.listener} ({_about(row)}), that is {_doors(row)}, is told"
+    for row in listener_table(diagnosis.evidence):
+        yield 0, f"who comes in on {row.listener} ({_about(row)}), that is {_ports(row)}, is told"
         for endpoint in row.endpoints:
             yield 1, _endpoint(endpoint)
         if not row.endpoints:
@@ -35,13 +40,13 @@ def told_v1(diagnosis: Diagnosis) -> list[dict[str, Any]]:
             "inter_broker": row.inter_broker,
             "comes_in_on": [
                 {
-                    "broker": door.broker,
-                    "node_id": door.node_id,
-                    "host": door.host,
-                    "port": door.port,
-                    "published": door.published,
+                    "broker": port.broker,
+                    "node_id": port.node_id,
+                    "host": port.host,
+                    "port": port.port,
+                    "published": port.published,
                 }
-                for door in row.doors
+                for port in row.ports
             ],
             "is_told": [
                 {
@@ -54,28 +59,28 @@ def told_v1(diagnosis: Diagnosis) -> list[dict[str, Any]]:
                 for each in row.endpoints
             ],
         }
-        for row in told(diagnosis.evidence)
+        for row in listener_table(diagnosis.evidence)
     ]
 
 
-def _about(row: Told) -> str:
+def _about(row: ListenerRow) -> str:
     return f"{row.protocol or 'no one protocol'}{', the brokers among themselves too' if row.inter_broker else ''}"
 
 
-def _doors(row: Told) -> str:
-    return ", ".join(map(_door, row.doors)) or "no port"
+def _ports(row: ListenerRow) -> str:
+    return ", ".join(map(_port, row.ports)) or "no port"
 
 
-def _door(door: Door) -> str:
-    host = f"[{door.host}]" if ":" in door.host else door.host
-    published = f" (published as {door.published})" if door.published is not None else ""
-    return f"{_node(door)} {host}:{door.port}{published}"
+def _port(port: ListenerPort) -> str:
+    host = f"[{port.host}]" if ":" in port.host else port.host
+    published = f" (published as {port.published})" if port.published is not None else ""
+    return f"{_node(port)} {host}:{port.port}{published}"
 
 
-def _endpoint(told: ToldEndpoint) -> str:
-    host = f"[{told.host}]" if ":" in told.host else told.host or "(its machine's own name)"
-    return f"{_node(told)} at {host}:{told.port}{_WORKS[told.where]}"
+def _endpoint(advertised: AdvertisedEndpoint) -> str:
+    host = f"[{advertised.host}]" if ":" in advertised.host else advertised.host or "(its machine's own name)"
+    return f"{_node(advertised)} at {host}:{advertised.port}{_WORKS[advertised.where]}"
 
 
-def _node(place: Door | ToldEndpoint) -> str:
+def _node(place: ListenerPort | AdvertisedEndpoint) -> str:
     return place.broker if place.node_id is None else f"node {place.node_id}"

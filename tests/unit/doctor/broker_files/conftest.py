@@ -1,7 +1,7 @@
 """Evidence of files, from the lines that matter."""
 
-from brokernat.doctor.broker_files.opening import without_network
-from brokernat.doctor.broker_files.settings import parse_server_properties
+from brokernat.doctor.broker_files.files import without_network
+from brokernat.doctor.broker_files.listeners import parse_server_properties
 from brokernat.doctor.evidence import BrokerFile, Evidence
 
 

@@ -5,7 +5,7 @@ from tests.support.endpoint_probes import replace
 from tests.unit.doctor.broker_files.conftest import BOB_AND_FRED, KRAFT, SITUATION_1, file, files
 from tests.unit.doctor.conftest import GATEWAY, reached
 
-from brokernat.doctor.broker_files.opening import without_network
+from brokernat.doctor.broker_files.files import without_network
 from brokernat.doctor.checks import CHECKS, Need
 from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.evidence import Advertised, Evidence

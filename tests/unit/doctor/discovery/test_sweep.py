@@ -50,7 +50,7 @@ def test_nothing_is_begun_after_the_end() -> None:
     async def look() -> tuple[EndpointProbe, ...]:
         prober = Prober(ClientSide(), 1.0, asyncio.get_running_loop().time(), asyncio.Semaphore(1))
         ends = [Endpoint("127.0.0.1", port) for port in range(1, 65536)]
-        return await Candidates(prober, prober, (), lambda _: None).looks(ends, {})
+        return await Candidates(prober, prober, (), lambda _: None).probes(ends, {})
 
     looks = asyncio.run(look())
     assert len(looks) == 65535
