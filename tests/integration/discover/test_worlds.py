@@ -213,6 +213,17 @@ def test_without_a_terminal_the_login_is_refused_with_the_list_or_sent_by_an_opt
         assert plain_password(cluster).encode() in received
 
 
+def test_kafkas_own_file_is_another_way_to_give_the_login(kinds_world: LoopbackWorld, tmp_path: Path) -> None:
+    properties = {**kinds_world.local.cluster.kafka_properties(), "security.protocol": "sasl_plaintext", "acks": "all"}
+    (tmp_path / "client.properties").write_text("".join(f"{name} = {value}\n" for name, value in properties.items()))
+    answer = json.loads(
+        run("discover", "--command-config", "client.properties", "--format", "json", folder=tmp_path, code=5)
+    )
+    # Metadata is answered after the login only; who answers may not be asked by this user.
+    assert answer["cluster_id"] == kinds_world.local.cluster_id
+    assert [finding["code"] for finding in answer["findings"]] == ["BN605", "BN604"]
+
+
 def test_what_the_map_leads_to_gets_the_login_without_a_question(
     kinds_world: LoopbackWorld, recorder: Recorder
 ) -> None:

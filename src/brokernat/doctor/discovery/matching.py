@@ -27,7 +27,7 @@ from brokernat.doctor.host_kinds import dialable
 from brokernat.plurals import counted
 
 # The families of checks that a bootstrap server alone can fail, and those after which nobody knows all nodes.
-_ABOUT_SERVERS = ("BN1", "BN4", "BN5")
+_ABOUT_SERVERS = ("BN005", "BN1", "BN3", "BN4", "BN5")
 ENOUGH = 8
 """How many further connections must meet the same node, at each address of a candidate."""
 

@@ -161,6 +161,14 @@ def test_what_is_reached_as_it_is_needs_no_map() -> None:
     assert discovered(*(at(BROKERS[n - 1].endpoint, RIGHT[n - 1]) for n in (1, 2, 3))).direct
 
 
+@pytest.mark.parametrize("speaks", ["silence", "closed", "http", "other"])
+def test_why_no_bootstrap_server_answers(speaks: str) -> None:
+    server = replace(RIGHT[0], speaks=speaks, brokers=None, identity=None, cluster_id=None)
+    found = discovered(evidence=replace(SEEN, bootstraps=(server,), replicas=None))
+    assert not found.answered
+    assert server.endpoint in " ".join(finding.subject for finding in found.findings)
+
+
 def test_no_bootstrap_server_answers() -> None:
     found = discovered(evidence=replace(SEEN, bootstraps=(refused("172.10.1.40:9093"),), replicas=None))
     assert found.nodes == ()
