@@ -96,7 +96,8 @@ def discover(
     endpoints = tuple(dict.fromkeys((*parse_candidates(candidates), *scanned)))
     found = _found(looked_at, endpoints, timeout, server_name, token_command, send_login=send_login)
     proven = () if found.direct else propose(found, hosts=not port_rules)
-    _show(found, proven, file, output, given=given)
+    heading = None if not given else _NEW_FILE if write else _FILE_TO_WRITE
+    _show(found, proven, file, output, heading)
     if not found.answered:
         return NothingReachableError.exit_code
     if proven and (write or file) and may_write(found, given=given, partial=partial):
@@ -191,30 +192,32 @@ def _agreed_to_login(cluster: Cluster, endpoints: Sequence[Endpoint]) -> bool:
     return click.confirm("send the login?", err=True)
 
 
-def _show(found: Discovery, proven: Sequence[ProvenRule], file: str | None, output: str, *, given: bool) -> None:
+def _show(found: Discovery, proven: Sequence[ProvenRule], file: str | None, output: str, heading: str | None) -> None:
     if output == "json":
         console.json_data(as_json(found, proven))
         return
     to_stdout = file != _STDOUT
-    text = as_text(found, proven, console.width(), given=given, with_rules=to_stdout)
+    text = as_text(found, proven, console.width(), heading, with_rules=to_stdout)
     (console.data if to_stdout else console.note)(text)
 
 
 _SIGNS = {Severity.ERROR: "x", Severity.WARNING: "!", Severity.INFO: "i"}
 _COLUMNS = ("node", "advertised", "candidate", "method", "confidence")
 _SECTION = "  "
+_FILE_TO_WRITE = "a brokernat.yaml to start with (`--write` writes it, with explanations)"
+_NEW_FILE = "the cluster of the new file"
 
 
 def as_text(
-    found: Discovery, proven: Sequence[ProvenRule], width: int, *, given: bool = False, with_rules: bool = True
+    found: Discovery, proven: Sequence[ProvenRule], width: int, heading: str | None = None, *, with_rules: bool = True
 ) -> str:
     """The whole report; no line end at its end.
 
     Args:
-        given: no file has the cluster: the rules are shown as a section to start a file with.
+        heading: stands above the rules as a section of a file, where no file has the cluster.
         with_rules: False where they go elsewhere.
     """
-    lines = [*_seen(found, width), *(_outcome(found, proven, width, given=given) if with_rules else ())]
+    lines = [*_seen(found, width), *(_outcome(found, proven, width, heading) if with_rules else ())]
     return "\n".join(lines).removesuffix("\n")
 
 
@@ -268,11 +271,11 @@ def _seen(found: Discovery, width: int) -> Iterator[str]:
         yield ""
 
 
-def _outcome(found: Discovery, proven: Sequence[ProvenRule], width: int, *, given: bool) -> Iterator[str]:
+def _outcome(found: Discovery, proven: Sequence[ProvenRule], width: int, heading: str | None) -> Iterator[str]:
     if found.direct:
         yield "every broker can be dialled as it is advertised: no map is needed"
     elif proven:
-        yield from _rules(found, proven, width, given=given)
+        yield from _rules(found, proven, width, heading)
     elif found.nodes:
         yield "no rule is proven"
 
@@ -307,7 +310,7 @@ def _finding(finding: Finding, width: int) -> Iterator[str]:
         yield from folded(line, width, " " * (len(sign) + 2), " " * (len(sign) + 4))
 
 
-def _rules(found: Discovery, proven: Sequence[ProvenRule], width: int, *, given: bool) -> Iterator[str]:
+def _rules(found: Discovery, proven: Sequence[ProvenRule], width: int, heading: str | None) -> Iterator[str]:
     if host_to_host(found.matched) and len(str(proven[0].rule).split(":")) == 1:
         yield from folded(
             "every port stays the same, so the rules are for hosts; --port-rules adds the ports", width, "", "  "
@@ -317,11 +320,11 @@ def _rules(found: Discovery, proven: Sequence[ProvenRule], width: int, *, given:
             words = f"`{network}` would cover these hosts, and others that were not probed"
             yield from folded(words, width, "", "  ")
         yield ""
-    if not given:
+    if heading is None:
         yield "rules to copy"
         yield from address_map_lines(proven)
         return
-    yield "a brokernat.yaml to start with (`--write` writes it, with explanations)"
+    yield heading
     yield ""
     yield "clusters:"
     yield f"{_SECTION}{CLUSTER}:"
