@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from brokernat.doctor.diagnosis import diagnose
-from brokernat.doctor.evidence import Evidence, Look, from_json, to_json
+from brokernat.doctor.evidence import VERSION, Evidence, NameLookup, from_json, to_json
 from brokernat.doctor.reports.html import html_page
 from brokernat.doctor.reports.json_v1 import json_v1
 from brokernat.doctor.reports.shape_v1 import schema_v1
@@ -37,6 +37,7 @@ WORDS = st.one_of(
 )
 RULES = st.sampled_from(["a=b", "a:1=b:2", "*.hq:9092=gw:{9092+id}", "10.0.0.0/24=10.1.0.0/24", "[fd00::1]:1=x:1"])
 ADDRESSES = st.sampled_from(["192.168.1.23", "127.0.0.1", "::1", "fe80::1%eth0", "fd00::1", "::ffff:10.0.0.1"])
+SECONDS = st.floats(0, 100)
 NUMBERS = st.one_of(st.integers(-2, 4), st.integers(0, 70_000), st.just(2**31))
 
 
@@ -47,8 +48,8 @@ def made_of(hint: Any) -> st.SearchStrategy[Any]:
         hints = get_type_hints(hint)
         given_fields = {each.name: made_of(hints[each.name]) for each in fields(hint)}
         if hint is Evidence:
-            given_fields |= {"version": st.just(1), "rules": st.none() | st.lists(RULES, max_size=3).map(tuple)}
-        if hint is Look:
+            given_fields |= {"version": st.just(VERSION), "rules": st.none() | st.lists(RULES, max_size=3).map(tuple)}
+        if hint is NameLookup:
             given_fields["addresses"] = st.lists(ADDRESSES, max_size=2).map(tuple)
         return st.builds(hint, **given_fields)
     if origin is Literal:
@@ -59,7 +60,7 @@ def made_of(hint: Any) -> st.SearchStrategy[Any]:
         return st.lists(made_of(arguments[0]), max_size=2).map(tuple)
     if origin is tuple:
         return st.tuples(*map(made_of, arguments))
-    return {str: WORDS, int: NUMBERS, bool: st.booleans(), type(None): st.none()}[hint]
+    return {str: WORDS, int: NUMBERS, float: SECONDS, bool: st.booleans(), type(None): st.none()}[hint]
 
 
 SCHEMA = Draft202012Validator(json.loads(schema_v1()))

@@ -266,7 +266,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """A message of a size in one direction; the message in the other direction is small where `large` is False.
+    """A message of a size in one direction; the one in the other direction is small.
 
     `received` are the bytes of the answer that came, `connection_received` all of that connection.
     """
@@ -284,8 +284,8 @@ class Transfer:
 class SizeTest:
     """Whether large requests and answers get through, after small ones did.
 
-    On a path that is well there is one exchange, of which both messages are large. Where that fails, each direction is
-    tried alone in two sizes. It is empty where the peer offers no request to do it with.
+    On a path that is well there is one message above 8 KiB in each direction. Where one fails, each direction is tried
+    again in two sizes. A message is `not-possible` where the peer offers no request to do it with.
     """
 
     transfers: tuple[Transfer, ...] = ()

@@ -128,13 +128,13 @@ class Channel:
         header = struct.pack(">hhih", api, version, self._correlation, len(CLIENT_ID)) + CLIENT_ID
         packet = header + (b"\0" if flexible else b"") + body
         try:
-            async with asyncio.timeout(self.patience):
+            async with asyncio.timeout(self.patience) as limit:
                 self.writer.write(struct.pack(">i", len(packet)) + packet)
                 await self.writer.drain()
-                length, correlation = struct.unpack(">ii", await self.reader.readexactly(_HEADER))
+                length, correlation = struct.unpack(">ii", await self._exactly(_HEADER, limit))
                 if not 4 <= length <= most or correlation != self._correlation:
                     raise self._strange()
-                answer = await self.reader.readexactly(length - 4)
+                answer = await self._exactly(length - 4, limit)
         except asyncio.IncompleteReadError:
             raise self._ended("closed", "the peer closed the connection") from None
         except TimeoutError:
@@ -146,6 +146,17 @@ class Channel:
         self.received = self.reader.received
         self.reader.mark()
         return answer
+
+    async def _exactly(self, size: int, limit: asyncio.Timeout) -> bytes:
+        """As many bytes; whatever comes gives the rest as much time again, because loss makes large answers slow."""
+        found = bytearray()
+        while len(found) < size:
+            chunk = await self.reader.read(size - len(found))
+            if not chunk:
+                raise asyncio.IncompleteReadError(bytes(found), size)
+            found += chunk
+            limit.reschedule(asyncio.get_running_loop().time() + self.patience)
+        return bytes(found)
 
     def _ended(self, fault: Fault, words: str) -> ChannelError:
         """What the bytes that came make of the end of a connection, or of waiting."""

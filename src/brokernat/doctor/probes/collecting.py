@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from brokernat.address import AddressMap, Endpoint, Unmapped
@@ -31,6 +31,7 @@ from brokernat.doctor.evidence import (
     ListenerSeen,
     Path,
 )
+from brokernat.doctor.probes.network import TRIES
 from brokernat.doctor.probes.survey import Survey, survey, told_by_nodes
 from brokernat.doctor.probes.walk import Prober, Shared
 from brokernat.errors import ConfigError
@@ -148,6 +149,7 @@ class _Dialling:
     late: Prober
     quick: Prober
     known: Mapping[str, EndpointProbe]
+    probing: dict[tuple[Endpoint, str], asyncio.Task[EndpointProbe]] = field(default_factory=dict)
 
     async def path(self, broker: Advertised) -> Path:
         """The way to a broker."""
@@ -163,7 +165,13 @@ class _Dialling:
 
     async def _probe(self, endpoint: Endpoint, broker: Advertised) -> EndpointProbe:
         found = self.known.get(str(endpoint))
-        return found if found is not None else await self.late.probe(endpoint, broker.host, broker.node_id)
+        if found is not None:
+            return found
+        # Nodes that advertise one endpoint share one probe.
+        place = endpoint, broker.host
+        if place not in self.probing:
+            self.probing[place] = asyncio.create_task(self.late.probe(endpoint, broker.host, broker.node_id))
+        return await self.probing[place]
 
     async def listeners(self, bootstraps: Sequence[EndpointProbe], paths: Sequence[Path]) -> tuple[ListenerSeen, ...]:
         """All listeners that nodes advertise by their settings, by node id, in the order of these.
@@ -216,8 +224,10 @@ class _Dialling:
                 target = self.address_map.translate(advertised).endpoint
         except ConfigError:
             return None
-        if not same_protocol:
-            return await self.quick.touch(target)
+        # First all at once: a listener that takes no connection holds none of its node's.
+        touched = await self.quick.touch(target, tries=TRIES)
+        if not same_protocol or not touched.connected:
+            return touched
         probe = await self.quick.probe(target, advertised.host, node_id, until="metadata")
         if not self.quick.client.withheld_from(probe):
             return probe

@@ -52,7 +52,11 @@ _FLAKY, _FLAKY_TRIES = ("closed", "reset"), 8
 _PAUSE = 0.1
 _PATIENCE = (1.0, 0.5, 1.0)
 """Parts of the patience that the first, second and third try of a silent peer get."""
-_AT_LEAST, _LATENCIES = 2.0, 5
+_AT_LEAST, _LATENCIES = 3.0, 5
+"""A large message has at least so many seconds, and as many times as long as small ones took."""
+_RESOLVING = 1.6
+"""Times the patience: the resolver of Linux turns to its second name server after five seconds."""
+_AT_ONCE = 1.0
 _AGREEING = 2
 _WORDLESS = ("not-tls", "closed", "reset", "silent")
 _RESERVE = 0.05
@@ -111,10 +115,10 @@ class Prober:
         async with self.parallel, self.turn(endpoint, expected):
             return await walk.in_time(until, rule)
 
-    async def touch(self, endpoint: Endpoint) -> EndpointProbe:
-        """Name and connection only, tried once."""
+    async def touch(self, endpoint: Endpoint, tries: int = 1) -> EndpointProbe:
+        """Name and connection only."""
         async with self.parallel:
-            return await Walk(self, endpoint, endpoint.host, tries=1).in_time("connect")
+            return await Walk(self, endpoint, endpoint.host, tries=tries).in_time("connect")
 
     @asynccontextmanager
     async def turn(self, endpoint: Endpoint, node_id: int | None) -> AsyncIterator[None]:
@@ -256,11 +260,15 @@ class Walk:
         faults = self._faults(stage)
         if stage in ("connect", "size") or not faults or faults[-1] not in _BY_CHANCE:
             return False
+        if stage == "resolve" and self.log[stage][-1][0] > _AT_ONCE:
+            # The resolver has tried again itself.
+            return False
         more = self.shared.flaky and faults[-1] in _FLAKY and self.tries > 1
         return len(faults) < (_FLAKY_TRIES if more else self.tries)
 
     async def _resolve(self) -> NameLookup:
-        return await resolve(self.endpoint.host, self.endpoint.port, self.prober.patience, canonical=self.canonical)
+        patience = _RESOLVING * self.prober.patience
+        return await resolve(self.endpoint.host, self.endpoint.port, patience, canonical=self.canonical)
 
     async def _connect(self) -> Connection:
         """To all addresses first, then to the one that was taken before."""

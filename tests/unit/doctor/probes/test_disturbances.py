@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import subprocess
 import sys
 from pathlib import Path as File
@@ -18,7 +19,7 @@ def tried(probe: EndpointProbe, stage: str) -> Tries:
     return found
 
 
-def test_a_path_that_is_well_takes_one_exchange_more() -> None:
+def test_a_path_that_is_well_takes_two_exchanges_more() -> None:
     probe, met = probed_through(Path())
     assert probe.failed is None
     assert probe.complete
@@ -108,6 +109,17 @@ def test_what_is_lost_only_when_it_is_large(path: Path, outcomes: list[tuple[str
     assert probe.size is not None
     found = [(each.direction, round(each.size, -3), each.outcome) for each in probe.size.transfers]
     assert [each for each in outcomes if each not in found] == []
+
+
+def test_a_broker_without_these_requests_is_not_accused() -> None:
+    probe, _ = probed_through(Path(answers={API_VERSIONS: without_large_requests}))
+    assert probe.size is not None
+    assert (probe.size.outcome, probe.size.ok) == ("not-possible", True)
+
+
+def without_large_requests(right: bytes) -> bytes:
+    """Metadata 0 to 6 and nothing else, as a small proxy may offer."""
+    return struct.pack(">ii", 16, int.from_bytes(right[4:8], "big")) + struct.pack(">hihhh", 0, 1, METADATA, 0, 6)
 
 
 def test_one_connection_at_a_time_is_enough() -> None:

@@ -1,0 +1,37 @@
+"""Which endpoints are probed, and how often."""
+
+import asyncio
+from typing import cast
+
+from tests.support.endpoint_probes import probed
+
+from brokernat.address import Endpoint
+from brokernat.doctor.client.credentials import ClientSide
+from brokernat.doctor.evidence import Advertised, EndpointProbe, Path
+from brokernat.doctor.probes.collecting import _Dialling
+from brokernat.doctor.probes.walk import Prober
+
+
+class _Prober:
+    def __init__(self) -> None:
+        self.client = ClientSide()
+        self.probed: list[Endpoint] = []
+
+    async def probe(self, endpoint: Endpoint, name: str, expected: int) -> EndpointProbe:
+        self.probed.append(endpoint)
+        await asyncio.sleep(0)
+        return probed(str(endpoint), name)
+
+
+def test_nodes_that_advertise_one_endpoint_share_its_probe() -> None:
+    """Each of them alone would cost the time of a black hole, one after the other."""
+    prober = _Prober()
+    brokers = [Advertised(node, "localhost", 9092) for node in (1, 2, 3)] + [Advertised(4, "localhost", 9093)]
+
+    async def run() -> list[Path]:
+        dialling = _Dialling(None, cast("Prober", prober), cast("Prober", prober), {})
+        return await asyncio.gather(*map(dialling.path, brokers))
+
+    paths = asyncio.run(run())
+    assert [path.broker.node_id for path in paths] == [1, 2, 3, 4]
+    assert prober.probed == [Endpoint("localhost", 9092), Endpoint("localhost", 9093)]
