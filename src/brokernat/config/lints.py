@@ -54,9 +54,9 @@ def _client(cluster: str, document: Document) -> Iterator[Problem]:
         if is_secret(name) and name not in _PUBLIC and isinstance(value, str) and "${" not in value:
             hint = "keep it out of the file: `${env:NAME}` or `${file:PATH}`"
             yield Problem("plain-secret", f"`{name}` is written in plain", hint, document.locate(path))
-    if any(name.startswith("sasl.") for name in client) and not str(
-        client.get("security.protocol", "")
-    ).upper().startswith("SASL_"):
+    protocol = str(client.get("security.protocol", ""))
+    unknown = "${" in protocol
+    if any(name.startswith("sasl.") for name in client) and not unknown and not protocol.upper().startswith("SASL_"):
         message = "`sasl.*` has no effect: `security.protocol` is not SASL_PLAINTEXT or SASL_SSL"
         place = document.locate(("clusters", cluster, "client"), key=True)
         yield Problem("sasl-unused", message, "add `security.protocol: SASL_SSL`", place)

@@ -29,8 +29,13 @@ HEAD = "clusters:\n  hq:\n    bootstrap_servers: gw:1\n"
         ("    client:\n      ssl.key.password: canary\n", [("warning", "plain-secret", 5)]),
         ("    client:\n      ssl.truststore.certificates: PEM\n", []),
         ("    client:\n      sasl.mechanism: PLAIN\n", [("warning", "sasl-unused", 4)]),
+        ("    client: {security.protocol: sasl_ssl, sasl.mechanism: GSSAPI}\n", []),
+        ("    client: {security.protocol: '${env:KIND}', sasl.mechanism: GSSAPI}\n", []),
         ("    client: {security.protocol: SASL_SSL, sasl.mechanism: GSSAPI}\n", []),
     ],
 )
-def test_findings(tmp_path: Path, text: str, found: list[tuple[str, str, int | None]]) -> None:
+def test_findings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, found: list[tuple[str, str, int | None]]
+) -> None:
+    monkeypatch.setenv("KIND", "sasl_ssl")
     assert findings(tmp_path, HEAD + text) == found
