@@ -108,3 +108,12 @@ def test_of_a_long_line_the_part_that_says_it_is_shown(run: Run) -> None:
     shown = next(line for line in said.splitlines() if "could not be established" in line)
     assert len(shown) < 420
     assert "Connection to node 2 (192.168.1.23/192.168.1.23:9092)" in shown
+
+
+def test_a_line_like_a_known_one_is_not_claimed(run: Run) -> None:
+    line = "ERROR [Producer clientId=p] Connection to node 2 could not now be established: Node may not be available"
+    said = run("explain", line)
+    assert said.startswith("exit 5\n")
+    assert "not a known line\n" in said
+    assert "This looks like" in said
+    assert '"like": "java-no-connection"' in run("explain", line, "--format", "json")

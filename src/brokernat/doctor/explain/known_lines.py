@@ -4,9 +4,10 @@ A kind has text that each of its lines holds (`holds`, one of several) and a pat
 text is looked for first: most lines of a log are about something else, and `in` is the cheapest way to find that out.
 Patterns never start at the line's start, because every logger puts something else in front.
 
-A file is one client's (`client`). A kind is a `[[line]]` with the fields of `KnownLine`; its meaning is `means`, `do`,
-`codes` and `run`, or several `[[line.explanation]]` of these with conditions (`if`), or the name of an explanation in
-`shared.toml`. `<<name>>` stands for a text or a pattern of `shared.toml`. Blanks and line ends in a text are one blank.
+A file is one client's (`client`, which a kind may give itself). A kind is a `[[line]]` with the fields of `KnownLine`.
+Its meaning is `means`, `do`, `codes` and `run`, or several `[[line.explanation]]` of these with conditions (`if`), or
+the name of an explanation in `shared.toml`. `<<name>>` stands for a text or a pattern of `shared.toml`. Blanks and line
+ends in a text are one blank.
 """
 
 from __future__ import annotations
@@ -136,7 +137,7 @@ def _known_line(client: str, fields: dict[str, Any]) -> KnownLine:
     fields["pattern"] = _NAME.sub(lambda name: _shared()["patterns"][name[1]], fields["pattern"])
     fields["tells"] = Tells[fields.get("tells", "place").upper()]
     fields["role"] = Role(fields.get("role", Role.UNNAMED))
-    return KnownLine(client=client, explanations=tuple(map(_explanation, given)), **fields)
+    return KnownLine(client=fields.pop("client", client), explanations=tuple(map(_explanation, given)), **fields)
 
 
 def _explanation(fields: dict[str, Any]) -> Explanation:

@@ -29,13 +29,15 @@ _ABOVE = 60
 _BELOW = 80
 _PASTED = 30
 _KAFKA = re.compile(
-    r"(?i:kafka|brokernat|sarama|franz|schema.?registry|ksql|debezium)|\bo\.a\.k\.|clientId=|NetworkClient|bootstrap"
+    r"(?i:kafka|brokernat|sarama|franz|schema.?registry|ksql|debezium|rdkafka)|\bo\.a\.k\.|clientId=|"
+    r"(?:WARN|INFO|ERROR) NetworkClient|bootstrap\.servers|[Bb]ootstrap (?:broker|server)"
 )
 _OTHERS = re.compile(
-    r"(?i:https?:|httpclient|urllib|requests[./]|httpx|aiohttp|urlopen|webclient|resttemplate|feign|okhttp|retrofit|jdbc|"
-    r"postgres|psycopg|mysql|mariadb|oracle|hikari|mongo|redis|jedis|lettuce|elastic|opensearch|cassandra|hadoop|hdfs|"
-    r"hive|zookeeper|rabbit|amqp|activemq|ldap|smtp|mail|ftp|ssh|s3a?:|amazonaws|aws|boto|azure|google|grpc|netty|eureka|"
-    r"consul|vault|keycloak|jenkins|maven|gradle|docker|kubernetes|kubelet|nginx|tomcat|jetty|pip|npm|github)"
+    r"(?i:https?[:.]|httpclient|urllib|requests[./]|httpx|aiohttp|urlopen|webclient|resttemplate|feign|okhttp|retrofit|"
+    r"jdbc|postgres|psycopg|mysql|mariadb|oracle|hikari|mongo|redis|jedis|lettuce|elastic|opensearch|cassandra|hadoop|"
+    r"hdfs|hive|zookeeper|rabbit|amqp|activemq|ldap|smtp|mail|ftp|ssh|s3a?:|amazonaws|aws|boto|azure|google|grpc|netty|"
+    r"eureka|consul|vault|keycloak|jenkins|maven|gradle|execute goal|could not get|docker|kubernetes|kubelet|nginx|"
+    r"tomcat|jetty|pip|npm|github)"
 )
 _CONTINUES = re.compile(
     r"\s|at |Caused by|Suppressed|\.{3} \d|File \"|Traceback|During handling|The above exc|[\w.]+: "

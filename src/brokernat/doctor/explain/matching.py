@@ -1,7 +1,7 @@
 """One line to what it means; pure.
 
-A line means one thing: at most one kind matches it. The exception are wrappers (`Query … terminated with exception:`),
-which repeat in one line what another line reports; they are looked for only when no other kind matches.
+A line means one thing: at most one kind matches what a client wrote. Where a program puts its own words around it
+(`Query … terminated with exception:`), the kind that tells more counts.
 
 Nine lines of ten match nothing, and there are hundreds of texts to look for. Those that share a few letters are looked
 for together: a line without the letters holds none of them. Which letters is computed, the most shared first. Lines
@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from brokernat.doctor.explain.known_lines import Explanation, HostHint, KnownLine, Role, Tells, host_hints, known_lines
+from brokernat.doctor.explain.known_lines import Explanation, HostHint, KnownLine, Role, host_hints, known_lines
 from brokernat.doctor.explain.peers import Peer, peer_of
 
 _LETTERS = 5
@@ -112,7 +112,7 @@ def _around(known: KnownLine, line: str) -> Iterator[tuple[int, str]]:
 
 @lru_cache(maxsize=8192)
 def kinds_of(wording: str) -> tuple[KnownLine, ...]:
-    """Each kind of which a line, every digit a 0, holds a text; wrappers last."""
+    """Each kind of which a line, every digit a 0, holds a text; what tells more comes first."""
     held = {
         known.key: known
         for letters, members in _groups()
@@ -120,7 +120,7 @@ def kinds_of(wording: str) -> tuple[KnownLine, ...]:
         for text, known in members
         if text in wording
     }
-    return tuple(sorted(held.values(), key=lambda known: known.tells is Tells.WRAPPER))
+    return tuple(sorted(held.values(), key=lambda known: known.tells))
 
 
 @cache

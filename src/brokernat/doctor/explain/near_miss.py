@@ -22,7 +22,7 @@ MOST: Final = 10
 _WORDINGS = 200
 _LIKE, _LEAST_WORDS = 0.6, 3
 _CALM = re.compile(r"\b(?:INFO|DEBUG|TRACE|info|debug|trace)\b")
-_KAFKA = re.compile(r"(?i)kafka|broker|sarama|franz|\bo\.a\.k\.|clientId=")
+_KAFKA = re.compile(r"(?i)kafka|sarama|franz|\bo\.a\.k\.|clientId=")
 _WORD = re.compile(r"[A-Za-z][A-Za-z_]{2,}")
 _VARIES = re.compile(r"[0-9a-f-]{20,}|\d+")
 
@@ -65,14 +65,13 @@ class UnknownLines:
 def most_like(line: str) -> KnownLine | None:
     """The kind whose lines a line is like; None where it is like none."""
     words, weights = _words(line), _weights()
-    likest, best = None, _LIKE
+    likest, most = None, 0.0
     for known, own in _words_of_kinds():
         shared = own & words
-        if len(shared) < _LEAST_WORDS:
-            continue
-        likeness = sum(weights[word] for word in shared) / sum(weights[word] for word in own)
-        if likeness >= best:
-            likest, best = known, likeness
+        weight = sum(weights[word] for word in shared)
+        likeness = weight / sum(weights[word] for word in own) if shared else 0.0
+        if len(shared) >= _LEAST_WORDS and likeness >= _LIKE and likeness * weight > most:
+            likest, most = known, likeness * weight
     return likest
 
 

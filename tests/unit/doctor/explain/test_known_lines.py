@@ -60,8 +60,8 @@ def test_no_pattern_repeats_what_repeats(known: KnownLine) -> None:
     # `(a+)+` takes exponential time where it does not match.
     tree = _parser.parse(known.pattern)
     assert [inner for repeat in _unbounded(tree) for inner in _unbounded(repeat)] == []
-    # Each further one multiplies the time by the length.
-    assert sum(1 for _ in _unbounded(tree)) <= 12
+    # Alternatives and lookaheads count, too; in a row each further one would multiply the time by the length.
+    assert sum(1 for _ in _unbounded(tree)) <= 16
 
 
 def _unbounded(tree: Iterable[Any]) -> Iterator[Any]:

@@ -5,6 +5,8 @@ import json
 import tracemalloc
 from collections.abc import Iterator
 
+import pytest
+
 from brokernat.doctor.explain.log import MOST, explain_log
 from brokernat.doctor.explain.log_text import LONGEST, pieces
 
@@ -77,3 +79,43 @@ def test_a_long_line_comes_in_pieces_and_is_one_line() -> None:
 def test_nothing() -> None:
     assert explain_log([]).lines == 0
     assert explain_log(pieces(io.StringIO(""))).explained == ()
+
+
+PKIX = "javax.net.ssl.SSLHandshakeException: PKIX path building failed: sun.security.provider.certpath.X: unable to find valid certification path to requested target\n"  # noqa: E501
+KAFKAS = "\tat org.apache.kafka.common.network.SslTransportLayer.handshake(SslTransportLayer.java:1)\n"
+ANOTHERS = "\tat org.apache.http.impl.client.CloseableHttpClient.execute(CloseableHttpClient.java:1)\n"
+ANYBODYS = "\tat java.base/sun.security.ssl.Alert.createSSLException(Alert.java:1)\n"
+NOTHING = ["INFO all is well\n"] * 100
+
+
+@pytest.mark.parametrize(
+    ("log", "claimed"),
+    [
+        ([PKIX], True),
+        ([PKIX, ANYBODYS], True),
+        ([PKIX, ANYBODYS, KAFKAS], True),
+        ([PKIX, ANYBODYS, ANOTHERS], False),
+        ([PKIX, ANYBODYS, ANOTHERS, KAFKAS], False),
+        ([line(1, 1), PKIX, ANYBODYS], True),
+        ([line(1, 1), PKIX, ANYBODYS, ANOTHERS], False),
+        (["INFO GET https://api/\n", PKIX], False),
+        (["INFO GET https://api/\n", line(1, 1), PKIX], True),
+        ([line(1, 1), *NOTHING, PKIX], False),
+        ([*NOTHING, PKIX, ANYBODYS], False),
+        ([*NOTHING, PKIX, ANYBODYS, KAFKAS, *NOTHING], True),
+        ([PKIX, "INFO all is well\n", KAFKAS], True),
+    ],
+)
+def test_borrowed_words_count_where_kafka_is_near(log: list[str], claimed: bool) -> None:
+    found = explain_log(log).explained
+    assert ("java-untrusted" in {each.match.known.key for each in found}) == claimed
+
+
+def test_what_follows_a_borrowed_line_keeps_its_place() -> None:
+    found = explain_log([PKIX, ANYBODYS, f"Caused by: {LATE}", KAFKAS, line(2, 2)])
+    assert (found.lines, found.recognised) == (5, 3)
+    assert {each.match.known.key for each in found.explained} == {
+        "java-untrusted",
+        "java-no-node",
+        "java-no-connection",
+    }

@@ -37,10 +37,18 @@ def healthy() -> list[str]:
 
 
 def pasted() -> list[Pasted]:
+    return [each for file in sorted((FOLDER / "pasted").glob("*.txt")) for each in _blocks(file)]
+
+
+def other_programs() -> list[Pasted]:
+    """Lines of programs that are not Kafka clients; `how` has where they come from."""
+    return _blocks(FOLDER / "other_programs.txt")
+
+
+def _blocks(file: Path) -> list[Pasted]:
     found = []
-    for file in sorted((FOLDER / "pasted").glob("*.txt")):
-        for block in file.read_text("utf-8").split("=== ")[1:]:
-            head, *lines = block.split("\n")[:-1]
-            rows, _, how = head.partition("| ")
-            found.append(Pasted(how, frozenset(rows.replace(",", " ").split()), tuple(lines)))
+    for block in file.read_text("utf-8").split("=== ")[1:]:
+        head, *lines = block.split("\n")[:-1]
+        rows, _, how = head.partition("| ")
+        found.append(Pasted(how, frozenset(rows.replace(",", " ").split()), tuple(lines)))
     return found
