@@ -4,7 +4,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-JARS := src/brokernat/jvm/_native/brokernat-agent.jar
+JARS := src/brokernat/jvm/_native/brokernat-agent.jar src/brokernat/jvm/_native/brokernat-spark.jar
 JAR_SOURCES := $(wildcard native/*/pom.xml) $(shell find native/jvm-agent/src/main native/spark-functions/src/main -type f)
 PLUGIN := src/brokernat/clients/librdkafka/_native/libbrokernat-rdkafka.so
 PLUGIN_SOURCES := $(wildcard native/librdkafka-plugin/src/*)
@@ -37,11 +37,11 @@ $(VENV)/.done: requirements/dev.lock requirements/uv.lock pyproject.toml | $(BIN
 
 agent: $(JARS) ## the jars: the JVM agent, and the functions that Spark loads
 
-$(JARS): $(JAR_SOURCES) tools/jars.py | $(VENV)/.done
+$(JARS) &: $(JAR_SOURCES) tools/jars.py | $(VENV)/.done
 	@command -v javac >/dev/null || { echo "error: no javac on PATH; on Debian and Ubuntu install openjdk-17-jdk"; exit 2; }
 	@echo "building the jars"
 	@$(BIN)/python tools/jars.py
-	@touch $@
+	@touch $(JARS)
 
 plugin: $(PLUGIN) ## the librdkafka plug-in
 

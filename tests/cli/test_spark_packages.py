@@ -25,6 +25,7 @@ def release(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(environment, "installed_spark", lambda: release)
     monkeypatch.setattr(connector, "connector_jars", jars)
     monkeypatch.setattr("brokernat.jvm.agent_jar", lambda: Path("/opt/brokernat/brokernat-agent.jar"))
+    monkeypatch.setattr("brokernat.jvm.spark_functions_jar", lambda: Path("/opt/brokernat/brokernat-spark.jar"))
     return release
 
 
@@ -37,5 +38,5 @@ def test_what_it_prints(run: Callable[..., str], snapshot: SnapshotAssertion, op
 def test_json_has_the_same_jars(run: Callable[..., str], release: SparkRelease) -> None:
     text = run("spark-packages").split("--- stdout\n")[1].split("\n")[0]
     found = json.loads(run("spark-packages", "--format", "json").split("--- stdout\n")[1].split("--- stderr")[0])
-    assert [*found["jars"], found["agent"]] == text.split(",")
+    assert [*found["jars"], found["agent"], found["functions"]] == text.split(",")
     assert (found["pyspark"], found["scala"]) == (release.version, release.scala)

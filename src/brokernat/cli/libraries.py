@@ -62,25 +62,26 @@ def plugin(show_path: bool, copy_to: Path | None, preload: bool, output: str) ->
 @click.option("--coordinates", is_flag=True, help="Print Maven's coordinates of the connector, for `--packages`.")
 @format_option
 def spark_packages(coordinates: bool, output: str) -> None:
-    """Print the jars for `spark-submit --jars`: the Kafka connector of this PySpark, and the agent.
+    """Print the jars for `spark-submit --jars`: this PySpark's Kafka connector, the agent, and brokernat's functions.
 
     The connector has the version and the Scala of the Spark that runs here (SPARK_HOME, else PySpark). It is downloaded
     once, and compared with its SHA-256.
     """
     from brokernat.clients.spark.connector import connector_jars
     from brokernat.clients.spark.environment import installed_spark
-    from brokernat.jvm import agent_jar
+    from brokernat.jvm import agent_jar, spark_functions_jar
 
     release = installed_spark()
     found = connector_jars(release)
     jars, combination = [str(jar) for jar in found.jars], found.combination
+    own = {"agent": str(agent_jar()), "functions": str(spark_functions_jar())}
     if output == "json":
         facts = {"pyspark": release.version, "scala": release.scala, "coordinates": list(combination.coordinates)}
-        console.json_data({"version": 1, **facts, "jars": jars, "agent": str(agent_jar())})
+        console.json_data({"version": 1, **facts, "jars": jars, **own})
     elif coordinates:
         console.data(",".join(combination.coordinates))
     else:
-        console.data(",".join((*jars, str(agent_jar()))))
+        console.data(",".join((*jars, *own.values())))
 
 
 def copy_into(folder: Path, file: Path) -> Path:

@@ -1,11 +1,11 @@
-"""One batch: decode, enrich, count, transform, count again, and only then write.
+"""One batch: decode, enrich, transform, write, and count all of it; what does not add up is not committed.
 
 Spark calls this with each micro-batch and commits its offsets when it returns; whatever is raised leaves the batch
-uncommitted, and the next start runs it again with the same offsets. The decoded records are kept (memory, then disk),
-so the source is read once and counts are of the very rows that are written. When nothing may begin any more, a batch
-that comes is refused before it reads a record: that is how a stop never cuts one in two.
-
-Counts cannot ride along with the write: Spark's batch sink for Kafka runs a query of its own that reports none.
+uncommitted, and the next start runs it again with the same offsets. Without a transform, and with one that works row by
+row, nothing is kept and nothing is read twice: one query reads, counts, writes and counts again. Any other transform
+may multiply records, cost (Python) and give other rows each time: what it gets and what it returns is kept (memory,
+then disk) and counted before anything is written. When nothing may begin any more, a batch that comes is refused before
+it reads a record: that is how a stop never cuts one in two.
 """
 
 from __future__ import annotations
@@ -23,18 +23,20 @@ from brokernat.pipelines.counting import (
     Counts,
     check_received,
     count_faults,
+    count_outgoing,
     count_rows,
     count_transformed,
-    is_row_by_row,
     observed,
+    recount_outgoing,
 )
 from brokernat.pipelines.envelope import envelop
 from brokernat.pipelines.plan import Join, Plan, well
 from brokernat.pipelines.reference import ReferenceTable
+from brokernat.pipelines.row_by_row import is_row_by_row
 from brokernat.pipelines.sink import write
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, Observation, SparkSession
 
 log = logging.getLogger(__name__)
 
@@ -65,6 +67,11 @@ class Batches:
     on_batch: Callable[[BatchReport], None]
     failure: BaseException | None = field(default=None, init=False)
     """What ended the query, as it was raised: Spark hands back only a text of it."""
+    _in_one_pass: bool = field(default=False, init=False)
+    """Whether the transform of the last batch needed no keeping."""
+
+    def __post_init__(self) -> None:
+        self._in_one_pass = self.plan.transform is None
 
     def __call__(self, records: DataFrame, batch_id: int) -> None:
         try:
@@ -79,28 +86,48 @@ class Batches:
         from pyspark.sql import Observation
 
         started = time.monotonic()
-        spark = records.sparkSession
-        envelope = envelop(records, self.cluster_id)
-        joins, versions = current_joins(self.plan, self.references, spark)
         entering = Observation()
-        decoded = self.plan.decode_and_enrich(count_rows(envelope, entering), joins)
+        joins, versions = current_joins(self.plan, self.references, records.sparkSession)
+        envelope = envelop(count_rows(records, entering), self.cluster_id)
+        decoded = self.plan.decode_and_enrich(envelope, joins)
         with ExitStack() as kept:
-            records = _keep(decoded, kept)
-            rows, faulty = count_faults(records)
-            check_received(observed(entering), rows, envelope.count)
-            if self.plan.transform is None:
-                tags, outgoing = rows - faulty, self.plan.outgoing(records)
+            if not self._in_one_pass:
+                # Before the transform is called: it may read its records, or make a frame of what it has read.
+                _keep(decoded, kept)
+            transformed = self.plan.transformed(decoded)
+            outgoing = self.plan.outgoing(decoded, transformed)
+            self._in_one_pass = outgoing is not None
+            if outgoing is not None:
+                kept.close()
+                counts = self._write_in_one_pass(records, entering, outgoing)
             else:
-                # Kept, because a transform may cost (Python) and need not give the same rows twice (a clock, chance).
-                transformed = _keep(self.plan.transformed(records), kept)
-                if is_row_by_row(well(records), transformed):
-                    tags = transformed.count()
-                else:
-                    tags = count_transformed(transformed, rows - faulty, transform=self.plan.transform.name)
-                outgoing = self.plan.tags(transformed).unionByName(self.plan.dead_letters(records))
-            write(outgoing, self.sink_options)
-        counts = Counts(rows, tags, faulty, rows - faulty - tags)
+                _keep(transformed, kept)
+                counts = self._count_and_write(records, entering, decoded, transformed)
         self.on_batch(BatchReport(batch_id, counts, time.monotonic() - started, versions))
+
+    def _write_in_one_pass(self, records: DataFrame, entering: Observation, outgoing: DataFrame) -> Counts:
+        from pyspark.sql import Observation
+
+        leaving, dead_letters = Observation(), self.plan.sink.dead_letters
+        rows = count_outgoing(outgoing, leaving, dead_letters=dead_letters)
+        write(rows.where("topic IS NOT NULL") if self.plan.transform else rows, self.sink_options)
+        found = observed(leaving) or recount_outgoing(outgoing, dead_letters=dead_letters)
+        check_received(observed(entering), found["rows"], records.count, written=True)
+        tags = found["rows"] - found["dead_letters"] - found["filtered"]
+        return Counts(found["rows"], tags, found["dead_letters"], found["filtered"])
+
+    def _count_and_write(
+        self, records: DataFrame, entering: Observation, decoded: DataFrame, transformed: DataFrame
+    ) -> Counts:
+        assert self.plan.transform  # noqa: S101 - nothing else needs more than one pass
+        rows, faulty = count_faults(decoded)
+        check_received(observed(entering), rows, records.count)
+        if is_row_by_row(well(decoded), transformed):
+            tags = transformed.count()
+        else:
+            tags = count_transformed(transformed, rows - faulty, transform=self.plan.transform.name)
+        write(self.plan.tags(transformed).unionByName(self.plan.dead_letters(decoded)), self.sink_options)
+        return Counts(rows, tags, faulty, rows - faulty - tags)
 
 
 def current_joins(
@@ -127,8 +154,8 @@ def current_joins(
     return joins, versions
 
 
-def _keep(frame: DataFrame, kept: ExitStack) -> DataFrame:
+def _keep(frame: DataFrame, kept: ExitStack) -> None:
     from pyspark.storagelevel import StorageLevel
 
     kept.callback(frame.unpersist)
-    return frame.persist(StorageLevel.MEMORY_AND_DISK)
+    frame.persist(StorageLevel.MEMORY_AND_DISK)

@@ -1,10 +1,11 @@
-"""In = tags + dead letters + filtered, for every batch, before anything of it is written.
+"""In = tags + dead letters + filtered, for every batch, before it is committed.
 
 Records are counted where they enter and where they leave our own steps: a step that lost or multiplied one is found
 out. What a user's transform drops is `filtered`; what it duplicates or tears from its source is an error, because
-nobody could tell such tags from those of a batch that was run again. The first count rides along with the work
-(`observe`), and Spark counts a task twice when an executor died in between: so a difference is believed only after a
-second, slow count.
+nobody could tell such tags from those of a batch that was run again. Counts ride along with the work (`observe`). Those
+of rows on their way to the sink are exact: Spark takes the counts of one attempt of each task of a query's last stage.
+Those in front of an exchange hold a task twice when an executor died in between: so a difference is believed only after
+a second, slow count.
 """
 
 from __future__ import annotations
@@ -12,19 +13,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from brokernat.errors import IncompleteError
 from brokernat.pipelines.envelope import COORDINATES, FAULT
 from brokernat.plurals import counted
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, Observation
+    from pyspark.sql import Column, DataFrame, Observation
 
 _EXAMPLES = 3
 _REPORT_SECONDS = 10
-_ROW_BY_ROW = frozenset({"Project", "Filter", "SubqueryAlias"})
-"""Steps of Spark's plans that make at most one row of each row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +53,26 @@ def count_rows(frame: DataFrame, observation: Observation) -> DataFrame:
     from pyspark.sql import functions as F  # noqa: N812
 
     return frame.observe(observation, F.count(F.lit(1)).alias("rows"))
+
+
+def count_outgoing(rows: DataFrame, observation: Observation, *, dead_letters: str) -> DataFrame:
+    """Rows for the sink, with `rows`, `dead_letters` and `filtered` counted in passing."""
+    return rows.observe(observation, *_totals(dead_letters))
+
+
+def recount_outgoing(rows: DataFrame, *, dead_letters: str) -> dict[str, int]:
+    """The same in a pass of its own."""
+    row = rows.agg(*_totals(dead_letters)).first()
+    assert row is not None  # noqa: S101 - an aggregate without groups has one row
+    return row.asDict()
+
+
+def _totals(dead_letters: str) -> tuple[Column, ...]:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    topic = F.col("topic")
+    rows, dead = F.count(F.lit(1)), F.count(F.when(topic == dead_letters, topic))
+    return rows.alias("rows"), dead.alias("dead_letters"), (rows - F.count(topic)).alias("filtered")
 
 
 def count_faults(records: DataFrame) -> tuple[int, int]:
@@ -86,48 +105,24 @@ def observed(observation: Observation) -> dict[str, int] | None:
         return None
 
 
-def check_received(entering: Mapping[str, int] | None, left: int, recount: Callable[[], int]) -> None:
+def check_received(
+    entering: Mapping[str, int] | None, left: int, recount: Callable[[], int], *, written: bool = False
+) -> None:
     """Raise IncompleteError when steps of ours lost or multiplied records.
 
     Args:
         entering: `rows` that came in, as counted in passing; None where that is not known.
         left: how many came out.
         recount: counts anew what came in.
+        written: whether what came out is in the sink already.
     """
     if entering is not None and entering["rows"] == left:
         return
     if (received := recount()) != left:
+        state = "was written and is not committed: the next start writes it again" if written else "was not written"
         raise IncompleteError(
-            f"{counted(received, 'record')} came in, {left} came out",
-            hint="nothing of this batch was written; please report this",
+            f"{counted(received, 'record')} came in, {left} came out", hint=f"the batch {state}; please report this"
         )
-
-
-def is_row_by_row(before: DataFrame, after: DataFrame) -> bool:
-    """Whether Spark's own plan shows that each row of `after` is made of one row of `before`, and none of two.
-
-    It does where nothing but projections and filters lie between them and `brokernat_src` is the same column. Joins,
-    unions, generators and whatever Python returns as a frame may do anything: there, duplicates are looked for.
-    """
-    first, last = _analyzed(before), _analyzed(after)
-    if _identity(first) != _identity(last):
-        return False
-    while not last.fastEquals(first):
-        if last.nodeName() not in _ROW_BY_ROW:
-            return False
-        last = last.children().head()
-    return True
-
-
-def _analyzed(frame: DataFrame) -> Any:
-    return frame._jdf.queryExecution().analyzed()  # noqa: SLF001 - Python has no reader of plans
-
-
-def _identity(plan: Any) -> int | None:
-    """The id that Spark gives a column when it is made; a column that was computed anew has another."""
-    columns = plan.output()
-    found = (columns.apply(place) for place in range(columns.size()))
-    return next((int(column.exprId().id()) for column in found if column.name() == COORDINATES), None)
 
 
 def count_transformed(transformed: DataFrame, well: int, *, transform: str) -> int:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 COORDINATES = "brokernat_src"
 VALUE = "brokernat_value"
 FAULT = "brokernat_fault"
+KEPT = "brokernat_kept"
 RESERVED_PREFIX = "brokernat_"
 
 SOURCE_HEADER = "brokernat-src"

@@ -13,7 +13,8 @@ from brokernat.config.model import Sink
 from brokernat.pipelines.dead_letter import dead_letter
 from brokernat.pipelines.decode import decode
 from brokernat.pipelines.enrich import check_columns, enrich
-from brokernat.pipelines.envelope import FAULT, VALUE
+from brokernat.pipelines.envelope import FAULT, KEPT, VALUE
+from brokernat.pipelines.row_by_row import is_row_by_row, over_all
 from brokernat.pipelines.sink import tag
 from brokernat.pipelines.transform import Transform
 
@@ -58,18 +59,32 @@ class Plan:
         good = well(records)
         return self.transform(good) if self.transform else good
 
-    def outgoing(self, records: DataFrame) -> DataFrame:
-        """Tags and dead letters of a pipeline without a transform, in one pass: a row for each record.
+    def outgoing(self, records: DataFrame, transformed: DataFrame | None = None) -> DataFrame | None:
+        """A row for each record in one pass: its tag, its dead letter, or a null topic where the transform drops it.
+
+        Args:
+            records: decoded and enriched.
+            transformed: see `transformed`; made of them where it is not given.
 
         Returns:
-            Rows for Spark's Kafka sink: topic, key, value, headers.
+            Rows for Spark's Kafka sink: topic, key, value, headers. None where the transform is not known to work row
+            by row, or calls Python functions.
         """
         from pyspark.sql import functions as F  # noqa: N812
 
-        good = tag(well(records).columns, topic=self.sink.topic, key=self.sink.key)
+        is_tag = F.col(FAULT).isNull()
+        if self.transform:
+            good = well(records)
+            transformed = transformed or self.transform(good)
+            everything = over_all(records, good, transformed) if is_row_by_row(good, transformed) else None
+            if everything is None:
+                return None
+            records, is_tag = everything, F.col(KEPT)
+        own = [column for column in records.columns if column not in (FAULT, VALUE, KEPT)]
+        tags = tag(own, topic=self.sink.topic, key=self.sink.key)
         dead = dead_letter(pipeline=self.name, topic=self.sink.dead_letters)
-        is_well = F.col(FAULT).isNull()
-        return records.select(*(F.when(is_well, good[name]).otherwise(dead[name]).alias(name) for name in good))
+        is_dead = F.col(FAULT).isNotNull()
+        return records.select(*(F.when(is_tag, tags[name]).when(is_dead, dead[name]).alias(name) for name in tags))
 
     def tags(self, transformed: DataFrame) -> DataFrame:
         """What a transform returned, as rows for Spark's Kafka sink."""

@@ -18,7 +18,7 @@ from brokernat.pipelines.envelope import COORDINATES, SOURCE_HEADER, coordinate_
 from brokernat.pipelines.root_cause import root_cause
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 # Nulls are written: a reader sees that the field exists. Six digits: to_json would cut microseconds off.
 _JSON = {"ignoreNullFields": "false", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss[.SSSSSS]XXX"}
@@ -30,6 +30,7 @@ PRODUCER_DEFAULTS: Mapping[str, str] = {
     "kafka.delivery.timeout.ms": "120000",
 }
 REQUIRED: Mapping[str, str] = {"kafka.acks": "all"}
+_V1_SOURCES = "spark.sql.sources.useV1SourceList"
 _TOO_LARGE = "RecordTooLargeException"
 
 
@@ -73,7 +74,8 @@ def write(rows: DataFrame, options: Mapping[str, str]) -> None:
     from pyspark.errors import PySparkException
 
     try:
-        rows.write.format("kafka").options(**producer_options(options)).save()
+        _use_v2(rows.sparkSession)
+        rows.write.format("kafka").mode("append").options(**producer_options(options)).save()
     except (PySparkException, Py4JJavaError) as error:
         cause = root_cause(error)
         if not cause.startswith(_TOO_LARGE):
@@ -83,6 +85,13 @@ def write(rows: DataFrame, options: Mapping[str, str]) -> None:
             hint="raise max.request.size of the sink cluster's client and max.message.bytes of the topic, or let the "
             "transform make less of it; nothing is lost: the next start runs the batch again",
         ) from None
+
+
+def _use_v2(spark: SparkSession) -> None:
+    """As a V1 source, which Kafka is by default, the sink runs a query of its own, and no `Observation` completes."""
+    listed = (spark.conf.get(_V1_SOURCES) or "").split(",")
+    if "kafka" in listed:
+        spark.conf.set(_V1_SOURCES, ",".join(name for name in listed if name != "kafka"))
 
 
 def largest(rows: DataFrame, count: int = 3) -> list[str]:

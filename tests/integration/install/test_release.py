@@ -104,7 +104,7 @@ def test_the_plugin_of_each_machine_is_for_that_machine_and_for_an_old_glibc(rel
 def test_the_pure_wheel_lacks_the_plugin_alone(release: Path) -> None:
     pure, whole = (set(zipfile.ZipFile(release / name).namelist()) for name in (PURE, linux("aarch64")))
     assert {name for name in whole ^ pure if ".dist-info/" not in name} == {f"{NATIVE}/{name}" for name in EXPORTED}
-    assert "brokernat/jvm/_native/brokernat-agent.jar" in pure
+    assert {f"brokernat/jvm/_native/{jar}" for jar in ("brokernat-agent.jar", "brokernat-spark.jar")} <= pure
 
 
 class Pure:

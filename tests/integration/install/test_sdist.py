@@ -41,7 +41,7 @@ def test_without_a_compiler_the_rest_is_there(sdist: Path, tmp_path: Path) -> No
     wheel = _build(sdist, tmp_path, "--wheel", environment=environment)
     names = set(zipfile.ZipFile(wheel).namelist())
     assert not LIBRARIES & names
-    assert "brokernat/jvm/_native/brokernat-agent.jar" in names
+    assert {f"brokernat/jvm/_native/{jar}" for jar in ("brokernat-agent.jar", "brokernat-spark.jar")} <= names
     assert wheel.name.endswith("-py3-none-any.whl")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 from collections import Counter
 
@@ -21,6 +22,10 @@ from pyspark.sql.types import StringType
 def tag(records):
     kind = F.udf(lambda amount: "big" if amount > 100 else "small", StringType())
     return records.where("order_id <> 'o7'").withColumn("size", kind("amount"))
+
+
+def plain(records):
+    return records.where("order_id <> 'o7'").withColumn("size", F.when(F.col("amount") > 100, "big"))
 
 
 def twice(records):
@@ -62,6 +67,23 @@ def test_every_record_becomes_a_tag_a_dead_letter_or_is_counted_as_filtered(work
     assert kinds == Counter(f"brokernat.{kind}" for kind in expected)
     assert {record.value for record in dead} == set(faulty)
     assert {record.key for record in dead} == {b"k"}
+
+
+@pytest.mark.parametrize("function", [None, "plain"])
+def test_the_source_is_read_once(workplace: Workplace, function: str | None) -> None:
+    """Spark's own reports tell what it has read: with two passes over the source they have each record twice."""
+    (workplace.folder / "read_tags.py").write_text(TRANSFORM)
+    if function:
+        workplace.pipeline |= {"transform": f"read_tags:{function}"}
+    workplace.write([*(order(number) for number in range(200)), b"{", order(1, amount="x")])
+    # A process of its own has its Spark log in its own folder.
+    (batch,) = map(json.loads, workplace.run_alone("run", "--once", "--format", "json").stdout.splitlines())
+    filtered = 1 if function == "plain" else 0
+    found = [batch[name] for name in ("received", "tags", "dead_letters", "filtered")]
+    assert found == [202, 200 - filtered, 2, filtered]
+    assert (len(workplace.read_tags()), len(workplace.read_dead())) == (200 - filtered, 2)
+    log = (workplace.checkpoint / "_brokernat" / "spark.log").read_text()
+    assert [int(rows) for rows in re.findall(r'"numInputRows" : (\d+),\n  "inputRowsPerSecond', log)] == [202]
 
 
 def test_an_overwritten_reference_shows_in_the_tags_and_sigterm_finishes_the_batch(workplace: Workplace) -> None:

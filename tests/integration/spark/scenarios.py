@@ -151,9 +151,9 @@ def two_clusters(wishes: Wishes) -> Findings:
 def map_without_agent(wishes: Wishes) -> Findings:
     """Jar and map are there, and nothing loads the agent."""
     from brokernat.clients.spark.connector import connector_jars
-    from brokernat.jvm import agent_jar
+    from brokernat.jvm import agent_jar, spark_functions_jar
 
-    jars = [*connector_jars(_pyspark_version()).jars, agent_jar()]
+    jars = [*connector_jars(_pyspark_version()).jars, agent_jar(), spark_functions_jar()]
     builder = wishes.builder().config("spark.jars", ",".join(map(str, jars)))
     spark = builder.config("spark.brokernat.loader", "javaagent").getOrCreate()
     return {"proof": facts(prove(spark, wishes.clusters)), "too_late": _refusal(wishes)}

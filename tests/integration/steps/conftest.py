@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.integration.spark.standalone import C1
@@ -41,8 +41,18 @@ def spark() -> Iterator[SparkSession]:
             .getOrCreate()
         )
         session.sparkContext.setLogLevel("ERROR")
+        _limit_variants(session)
         yield session
         session.stop()
+
+
+def _limit_variants(session: SparkSession) -> None:
+    """Spark's own tests have a limit of 16 MiB in place of 128, which is read once."""
+    java: Any = session._jvm.java.lang  # type: ignore[union-attr]
+    java.System.setProperty("spark.testing", "1")
+    loader = java.Thread.currentThread().getContextClassLoader()
+    java.Class.forName("org.apache.spark.types.variant.VariantUtil", True, loader)
+    java.System.clearProperty("spark.testing")
 
 
 @pytest.fixture

@@ -37,6 +37,7 @@ WELL = [
     '{"a": [], "ao": [], "mp": {}}',
     '{"a": [1, null]}',
     '{"v": [1, "x", {"y": null}]}',
+    '{"v": {"\\ud83d\\ude00": "\\ud83d\\ude00"}}',
     '{"odd.name": "x"}',
     ' {"s": "x"} \n',
 ]
@@ -94,6 +95,10 @@ FAULTY: dict[str | bytes | None, tuple[str, str]] = {
     '{"mp": {"k": "1"}}': ("WrongType", "field `mp[]`: expected INT"),
     '{"mp": [1]}': ("WrongType", "field `mp`: expected MAP"),
     '{"odd.name": 1}': ("WrongType", "field `odd.name`: expected STRING"),
+    '{"v": "\\ud83d"}': ("WrongType", "field `v`: expected VARIANT, found STRING"),
+    '{"v": [1, {"x": ["\\ude00"], "y": 1}, 2], "s": "x"}': ("WrongType", "field `v`: expected VARIANT, found ARRAY"),
+    '{"v": {"a": {"\\ud83d": 1}}, "s": 1}': ("WrongType", "field `s`: expected STRING"),
+    '{"v": {"a": {"\\ud83d": 1}}, "s": "x", "s": "y"}': ("MalformedValue", ""),
 }
 
 
@@ -139,6 +144,16 @@ def test_not_null_is_held_to(envelopes: Callable[..., DataFrame], value: str) ->
     [fault] = faults(decode(envelopes([value]), schema("s STRING NOT NULL, n INT")))  # type: ignore[arg-type]
     assert fault is not None
     assert "field `s`: expected a value (NOT NULL)" in fault[1]
+
+
+def test_a_variant_that_is_too_large_is_named_and_what_follows_is_read(envelopes: Callable[..., DataFrame]) -> None:
+    large = '{"v": {"a": [1, "' + "x" * (17 << 20) + '", {"b": 2}], "c": 3}, "s": '
+    values = [large + end for end in ('"x"}', "1}", '"x"} rest')]
+    found = faults(decode(envelopes(values), schema("v VARIANT, s STRING")))  # type: ignore[arg-type]
+    assert all(found)
+    too_large = "field `v`: expected a value that fits into Spark's VARIANT, found OBJECT"
+    assert [(fault or ("", ""))[0] for fault in found] == ["WrongType", "WrongType", "MalformedValue"]
+    assert [(fault or ("", ""))[1].startswith(too_large) for fault in found] == [True, True, False]
 
 
 def test_a_wide_schema_still_decodes(envelopes: Callable[..., DataFrame]) -> None:

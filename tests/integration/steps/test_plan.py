@@ -10,8 +10,9 @@ import pytest
 
 from brokernat.config.model import Sink
 from brokernat.errors import ConfigError, IncompleteError
-from brokernat.pipelines.counting import check_received, count_transformed, is_row_by_row
+from brokernat.pipelines.counting import check_received, count_transformed
 from brokernat.pipelines.plan import Join, Plan, well
+from brokernat.pipelines.row_by_row import is_row_by_row
 from brokernat.pipelines.transform import Transform, TransformError
 
 if TYPE_CHECKING:
@@ -54,10 +55,12 @@ def _text(value: bytes | None) -> str | None:
 
 def run(steps: Plan, envelope: DataFrame, *joins: Join) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     records = steps.decode_and_enrich(envelope, joins)
+    in_one_pass = steps.outgoing(records)
+    rows = leaving(in_one_pass.where("topic IS NOT NULL")) if in_one_pass else []
     if steps.transform:
-        rows = leaving(steps.tags(steps.transformed(records)).unionByName(steps.dead_letters(records)))
-    else:
-        rows = leaving(steps.outgoing(records))
+        apart = leaving(steps.tags(steps.transformed(records)).unionByName(steps.dead_letters(records)))
+        assert not in_one_pass or sorted(rows, key=str) == sorted(apart, key=str)
+        rows = apart
     return [r for r in rows if r["topic"] == "tags"], [r for r in rows if r["topic"] == "tags.dead"]
 
 

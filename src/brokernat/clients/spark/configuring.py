@@ -15,7 +15,16 @@ from brokernat.address import canonical_text
 from brokernat.clients.spark import environment
 from brokernat.clients.spark.connector import connector_jars
 from brokernat.clients.spark.session import class_visible
-from brokernat.clients.spark.settings import AGENT_CLASS, LOADER_KEY, Loader, LoaderChoice, choose_loader, settings
+from brokernat.clients.spark.settings import (
+    AGENT_CLASS,
+    CATALOG_KEY,
+    FUNCTIONS_CLASS,
+    LOADER_KEY,
+    Loader,
+    LoaderChoice,
+    choose_loader,
+    settings,
+)
 from brokernat.config import Cluster
 from brokernat.errors import ConfigError, Problem
 from brokernat.jvm import agent_jar, spark_functions_jar
@@ -75,7 +84,7 @@ def configure(
         present = {**present, **environment.submitted_settings(jvm), **options}
     choice = choose_loader(present.get("spark.master", "local[*]"), loader, agent_jar(), agent_path)
     jars = () if brings_connector(present) else connector_jars(release, connector_version).jars
-    needed = settings(present, choice, (*jars, spark_functions_jar()))
+    needed = settings(present, choice, (*jars, spark_functions_jar())) | {CATALOG_KEY: FUNCTIONS_CLASS}
     environment.refuse_overridden(needed, os.environ)
     if jvm is None:
         environment.prepare_java(release)
@@ -111,12 +120,13 @@ def _refuse_unprepared(jvm: Any, choice: LoaderChoice) -> None:
             "call configure(builder, clusters) before the first session of a new process; where a platform starts the "
             "session, its settings bring the agent (docs/guides/spark-notebooks.md) and configure is not needed",
         )
-    absent = [name for name in (_CONNECTOR_CLASS, AGENT_CLASS) if not class_visible(jvm, name)]
+    absent = [name for name in (_CONNECTOR_CLASS, AGENT_CLASS, FUNCTIONS_CLASS) if not class_visible(jvm, name)]
     if absent:
         raise _too_late(
             f"Spark's JVM has started already, without {' and '.join(absent)}; it takes no jars and options any more",
             "call configure(builder, clusters) before the first session of the process; under spark-submit pass "
-            f"--jars and, with the javaagent loader, --driver-java-options -javaagent:{choice.driver_agent}",
+            f'--jars "$(brokernat spark-packages)" and, with the javaagent loader, '
+            f"--driver-java-options -javaagent:{choice.driver_agent}",
         )
     if choice.loader is Loader.JAVAAGENT and jvm.java.lang.System.getProperty("brokernat.agent.version") is None:
         raise _too_late(

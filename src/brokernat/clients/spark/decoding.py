@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from brokernat.errors import ConfigError, Problem
+from brokernat.clients.spark.session import class_visible
+from brokernat.clients.spark.settings import CATALOG, CATALOG_KEY, FUNCTIONS_CLASS
+from brokernat.errors import ConfigError, MissingToolError, Problem
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
 FAULT = "brokernat_fault"
 RESERVED_PREFIX = "brokernat_"
 
-_CATALOG = "brokernat"
-_CATALOG_CLASS = "io.brokernat.spark.BrokernatFunctions"
 _SCALARS = {"bigint", "boolean", "date", "decimal", "double", "float", "int", "smallint", "string", "timestamp"}
 _SCALARS |= {"timestamp_ntz", "tinyint", "variant"}
 
@@ -43,17 +43,30 @@ def decode(value: Column, schema: StructType, spark: SparkSession | None = None)
 
     Raises:
         ConfigError: a type that JSON cannot be read as, or a field whose name begins with `brokernat_`.
+        MissingToolError: the session has started without `brokernat-spark.jar`.
     """
     from pyspark.sql import SparkSession
     from pyspark.sql import functions as F  # noqa: N812
 
     check_schema(schema)
     spark = spark or SparkSession.active()
-    # Spark loads a catalog when a function of it is called for the first time.
-    spark.conf.set(f"spark.sql.catalog.{_CATALOG}", _CATALOG_CLASS)
+    if spark.conf.get(CATALOG_KEY, None) != FUNCTIONS_CLASS:
+        _require_functions(spark)
+        spark.conf.set(CATALOG_KEY, FUNCTIONS_CLASS)
     zone = spark.conf.get("spark.sql.session.timeZone")
     assert zone is not None  # noqa: S101 - it has a default
-    return F.call_function(".".join((_CATALOG, "decode", _quoted(zone), _quoted(schema.json()))), value)
+    return F.call_function(".".join((CATALOG, "decode", _quoted(zone), _quoted(schema.json()))), value)
+
+
+def _require_functions(spark: SparkSession) -> None:
+    """A Connect client sees no classes: there, Spark's own error names the one that is missing."""
+    jvm = getattr(spark, "_jvm", None)
+    if jvm is not None and not class_visible(jvm, FUNCTIONS_CLASS):
+        raise MissingToolError(
+            "this Spark session has no `decode`: its JVM has started without brokernat-spark.jar",
+            hint="call configure(builder, clusters) before the session starts, or name the jar in `spark.jars`: "
+            "`brokernat spark-packages` prints its path",
+        )
 
 
 def check_schema(schema: StructType) -> None:

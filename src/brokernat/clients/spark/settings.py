@@ -24,6 +24,10 @@ from brokernat.jvm import require_absolute
 
 AGENT_CLASS = "io.brokernat.agent.Agent"
 REPORTER_CLASS = "io.brokernat.agent.ReporterLoader"
+FUNCTIONS_CLASS = "io.brokernat.spark.BrokernatFunctions"
+CATALOG = "brokernat"
+CATALOG_KEY = f"spark.sql.catalog.{CATALOG}"
+"""Spark loads the catalog when a function of it is called for the first time."""
 LOADER_KEY = "spark.brokernat.loader"
 """Where `configure` leaves its choice of loader, so that every later part can ask the session."""
 

@@ -43,6 +43,7 @@ def test_the_same_builder_comes_back_with_connector_and_agent() -> None:
     assert options["spark.jars"] == f"/cache/connector-4.2.0.jar,{spark_functions_jar()}"
     assert options["spark.driver.defaultJavaOptions"] == "-javaagent:/opt/brokernat-agent.jar"
     assert options["spark.brokernat.loader"] == "javaagent"
+    assert options["spark.sql.catalog.brokernat"] == "io.brokernat.spark.BrokernatFunctions"
 
 
 def test_the_clusters_of_a_config_are_taken_as_they_are() -> None:

@@ -71,6 +71,21 @@ final class Utf8 {
         }
     }
 
+    /** Whether a text has half of a surrogate pair, which no UTF-8 can hold. */
+    static boolean hasHalfSurrogate(String text) {
+        for (int i = 0; i < text.length(); i++) {
+            char c = text.charAt(i);
+            if (Character.isSurrogate(c)) {
+                boolean isPair = Character.isHighSurrogate(c) && i + 1 < text.length() && Character.isLowSurrogate(text.charAt(i + 1));
+                if (!isPair) {
+                    return true;
+                }
+                i++;
+            }
+        }
+        return false;
+    }
+
     /** At most so many characters of a text; what is not UTF-8 shows as U+FFFD. */
     static String beginning(byte[] bytes, int from, int to, int characters) {
         // No character has more than four bytes.

@@ -1,6 +1,8 @@
 package io.brokernat.spark;
 
 import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonStreamContext;
+import com.fasterxml.jackson.core.util.JsonParserDelegate;
 import java.io.IOException;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.types.variant.Variant;
@@ -10,8 +12,11 @@ import org.apache.spark.unsafe.types.VariantVal;
 
 /** Any value as a VARIANT. A class of its own, because Spark has the type since 4.0. */
 final class VariantReader extends ValueReader {
+    private final String tooLarge;
+
     VariantReader(DataType type, String label, boolean nullable) {
         super(type, label, nullable);
+        tooLarge = "field `" + label + "`: expected a value that fits into Spark's VARIANT";
     }
 
     /** A VARIANT can hold JSON's null, which is something else than no value. */
@@ -22,11 +27,54 @@ final class VariantReader extends ValueReader {
 
     @Override
     Object value(JsonParser in, Mismatch mismatch) throws IOException {
+        JsonStreamContext here = in.getParsingContext();
+        JsonStreamContext around = in.currentToken().isStructStart() ? here.getParent() : here;
         try {
-            Variant variant = VariantBuilder.parseJson(in, false);
+            Variant variant = VariantBuilder.parseJson(new WholeTexts(in), false);
             return new VariantVal(variant.getValue(), variant.getMetadata());
-        } catch (VariantSizeLimitException tooLarge) {
-            return null;
+        } catch (VariantSizeLimitException error) {
+            mismatch.first(tooLarge);
+        } catch (HalfSurrogateException error) {
+            mismatch.first(expected);
         }
+        // The builder has left the parser where it gave up.
+        while (in.getParsingContext() != around) {
+            in.nextToken();
+        }
+        return null;
+    }
+
+    /** Spark 4.0 would write a question mark for half of a surrogate pair, and 4.3 says that the text is no JSON. */
+    private static final class WholeTexts extends JsonParserDelegate {
+        WholeTexts(JsonParser in) {
+            super(in);
+        }
+
+        @Override
+        public String getText() throws IOException {
+            return whole(super.getText());
+        }
+
+        @Override
+        public String currentName() throws IOException {
+            return whole(super.currentName());
+        }
+
+        @Override
+        @Deprecated
+        public String getCurrentName() throws IOException {
+            return whole(super.currentName());
+        }
+
+        private static String whole(String text) throws IOException {
+            if (text != null && Utf8.hasHalfSurrogate(text)) {
+                throw new HalfSurrogateException();
+            }
+            return text;
+        }
+    }
+
+    private static final class HalfSurrogateException extends IOException {
+        private static final long serialVersionUID = 1;
     }
 }
