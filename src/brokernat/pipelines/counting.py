@@ -13,8 +13,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from brokernat.clients.spark.releases import numbers
 from brokernat.errors import IncompleteError
 from brokernat.pipelines.envelope import COORDINATES, FAULT
 from brokernat.plurals import counted
@@ -48,14 +49,14 @@ class Counts:
         return f"{self.received} in = {made} + {self.filtered} filtered"
 
 
-def count_rows(frame: DataFrame, observation: Observation) -> DataFrame:
+def count_rows(frame: DataFrame, observation: Observation | str) -> DataFrame:
     """The frame, with `rows` counted in passing."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return frame.observe(observation, F.count(F.lit(1)).alias("rows"))
 
 
-def count_outgoing(rows: DataFrame, observation: Observation, *, dead_letters: str) -> DataFrame:
+def count_outgoing(rows: DataFrame, observation: Observation | str, *, dead_letters: str) -> DataFrame:
     """Rows for the sink, with `rows`, `dead_letters` and `filtered` counted in passing."""
     return rows.observe(observation, *_totals(dead_letters))
 
@@ -89,12 +90,14 @@ def observed(observation: Observation) -> dict[str, int] | None:
 
     It may do so with a batch that holds markers of transactions only.
     """
+    import pyspark
     from py4j.protocol import Py4JJavaError
 
     # The counts come with Spark's report of the action, a moment after it. `get` alone might wait for ever.
-    completed = observation._jo.future().isCompleted  # type: ignore[union-attr]  # noqa: SLF001 - Python only waits
+    java: Any = observation._jo  # noqa: SLF001 - Python only waits
+    is_old = numbers(pyspark.__version__) < numbers("4.0")
     deadline = time.monotonic() + _REPORT_SECONDS
-    while not completed():
+    while not (java.getOrEmpty().nonEmpty() if is_old else java.future().isCompleted()):
         if time.monotonic() > deadline:
             return None
         time.sleep(0.005)

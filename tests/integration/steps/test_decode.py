@@ -97,8 +97,8 @@ FAULTY: dict[str | bytes | None, tuple[str, str]] = {
     '{"odd.name": 1}': ("WrongType", "field `odd.name`: expected STRING"),
     '{"v": "\\ud83d"}': ("WrongType", "field `v`: expected VARIANT, found STRING"),
     '{"v": [1, {"x": ["\\ude00"], "y": 1}, 2], "s": "x"}': ("WrongType", "field `v`: expected VARIANT, found ARRAY"),
-    '{"v": {"a": {"\\ud83d": 1}}, "s": 1}': ("WrongType", "field `s`: expected STRING"),
-    '{"v": {"a": {"\\ud83d": 1}}, "s": "x", "s": "y"}': ("MalformedValue", ""),
+    '{"v": {"a": {"b": "\\ud83d"}}, "s": 1}': ("WrongType", "field `s`: expected STRING"),
+    '{"v": {"a": {"b": "\\ud83d"}}, "s": "x", "s": "y"}': ("MalformedValue", ""),
 }
 
 

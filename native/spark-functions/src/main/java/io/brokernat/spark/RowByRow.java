@@ -50,11 +50,16 @@ public final class RowByRow {
      * @param kept the name of the BOOLEAN column to add: true where the row is one of {@code transformed}.
      * @return a plan with the columns of {@code transformed}, {@code fault}, {@code value} and {@code kept}, a row per
      *     record; null where the transform holds anything but projections and filters, or a Python function, which
-     *     Spark would call with the rows that are not kept too.
+     *     Spark would call with the rows that are not kept too; null with Scala 2.12 (Spark 3.5), whose collections
+     *     are other classes.
      */
     public static LogicalPlan over(
             LogicalPlan records, LogicalPlan well, LogicalPlan transformed, String fault, String value, String kept) {
-        return new RowByRow(records, well, fault, value, kept).over(transformed);
+        try {
+            return new RowByRow(records, well, fault, value, kept).over(transformed);
+        } catch (LinkageError scala212) {
+            return null;
+        }
     }
 
     private LogicalPlan over(LogicalPlan node) {
