@@ -6,7 +6,7 @@ could not be read. Each takes the document and yields problems.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from brokernat.config.document import Document, Path, Value
 from brokernat.config.problems import did_you_mean
@@ -87,4 +87,40 @@ def _topics_differ(document: Document) -> Iterator[Problem]:
                 )
 
 
-_CHECKS = (_one_kind_of_map, _maps_have_content, _clusters_exist, _references_exist, _topics_differ)
+def _options_fit_the_mode(document: Document) -> Iterator[Problem]:
+    for name in document.section("pipelines"):
+        pipeline = document.section("pipelines", name)
+        mode = "realtime" if pipeline.get("mode") == "realtime" else "micro-batch"
+        for key, hint in _OF_ONE_MODE[mode].items():
+            *sections, option = path = ("pipelines", name, *key)
+            if option in document.section(*sections):
+                message = f"`{option}` has no effect with `mode: {mode}`"
+                yield Problem("other-mode", message, hint, document.locate(path, key=True))
+        for reference in document.section("pipelines", name, "references"):
+            refresh = ("pipelines", name, "references", reference, "refresh")
+            if document.section(*refresh[:-1]).get("refresh") == _REFRESH_OF_OTHER[mode]:
+                message = f"`refresh: {_REFRESH_OF_OTHER[mode]}` does not work with `mode: {mode}`"
+                yield Problem("other-mode", message, _REFRESH_HINTS[mode], document.locate(refresh))
+
+
+_OF_ONE_MODE: Mapping[str, Mapping[tuple[str, ...], str]] = {
+    "realtime": {
+        ("trigger_interval",): "remove it: records are written as they come, and progress is committed each `epoch`",
+        ("source", "max_offsets_per_trigger"): "remove it: Spark's Real-Time Mode refuses limits of records",
+        ("source", "min_partitions"): "remove it: Real-Time Mode reads each partition with one task",
+    },
+    "micro-batch": {("epoch",): "write `trigger_interval`, or set `mode: realtime`"},
+}
+_REFRESH_OF_OTHER = {"realtime": "every_batch", "micro-batch": "every_epoch"}
+_REFRESH_HINTS = {
+    "realtime": "write `every_epoch`: when the files change, the query ends with its epoch and starts again",
+    "micro-batch": "write `every_batch`",
+}
+_CHECKS = (
+    _one_kind_of_map,
+    _maps_have_content,
+    _clusters_exist,
+    _references_exist,
+    _topics_differ,
+    _options_fit_the_mode,
+)

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Literal
 
 from brokernat.address import AddressMap, Endpoint
 from brokernat.config.client_properties import security_protocol
 from brokernat.config.kafka_properties import kafka_properties
 from brokernat.config.secrets import Secret
+
+Profile = Literal["auto", "lan", "wan"]
+"""The length of the line to a cluster; `auto` is measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,13 +22,14 @@ class Cluster:
 
     `bootstrap_servers` can be dialled from here. `client` holds client properties in Kafka's own names. `address_map`
     is None if the file has no map: clients then use the map of their JVM, if there is one. An empty map is different:
-    these clients use no map, even if the JVM has one.
+    these clients use no map, even if the JVM has one. `profile` chooses the settings of Spark's clients.
     """
 
     name: str
     bootstrap_servers: tuple[Endpoint, ...]
     address_map: AddressMap | None = None
     client: Mapping[str, str | Secret] = field(default_factory=lambda: MappingProxyType({}))
+    profile: Profile = "auto"
 
     def __post_init__(self) -> None:
         """Every client gets `security.protocol` in upper case, because the Python libraries accept nothing else.

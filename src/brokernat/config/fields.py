@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, PlainValidator, Validation
 
 from brokernat.address import Endpoint, Rule, parse_rule
 from brokernat.address.rules import needs_node_id
+from brokernat.config.durations import seconds
 from brokernat.config.problems import Fault, faults
 from brokernat.config.sizes import size_in_bytes
 from brokernat.errors import ConfigError, Problem
@@ -22,8 +23,11 @@ from brokernat.paths import expanded_home
 _TOPIC = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}", re.ASCII)  # org.apache.kafka.common.internals.Topic
 _FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 _INTERVAL = re.compile(r"[1-9][0-9]* (milliseconds?|seconds?|minutes?|hours?)", re.ASCII)
+_EPOCH = re.compile(r"[1-9][0-9]* (seconds?|minutes?|hours?)", re.ASCII)
 _AGE = re.compile(r"[1-9][0-9]* (seconds?|minutes?|hours?|days?|weeks?)", re.ASCII)
 _SMALLEST = 1 << 20
+_SHORTEST_EPOCH = 5
+"""Of `spark.sql.streaming.realTimeMode.minBatchDuration`, seconds."""
 _RULE_IN_QUOTES = "write `- advertised = reachable`, in quotes where it starts with `*` or `[`"
 _RULE_PER_ENTRY = "one rule for each entry of the list: `- advertised = reachable`"
 
@@ -103,6 +107,13 @@ def _shaped(pattern: re.Pattern[str], kind: str, what: str, hint: str) -> AfterV
     return AfterValidator(check)
 
 
+def _not_too_short(value: str) -> str:
+    if seconds(value) < _SHORTEST_EPOCH:
+        message = f"`{value}` is shorter than {_SHORTEST_EPOCH} seconds, the least that Spark takes"
+        raise faults([Fault(Problem("bad-epoch", message, "the pause between two epochs would rule"))])
+    return value
+
+
 def _nothing_is_empty(value: object) -> object:
     """A heading whose entries are all commented out is an empty mapping."""
     return {} if value is None else value
@@ -145,6 +156,12 @@ Interval = Annotated[
     str,
     _shaped(_INTERVAL, "bad-interval", "an interval", "write a number and a unit, for example `10 seconds`"),
     WithJsonSchema({"type": "string", "examples": ["10 seconds"]}),
+]
+Epoch = Annotated[
+    str,
+    _shaped(_EPOCH, "bad-epoch", "an epoch", "write a number and a unit, for example `1 minute`"),
+    AfterValidator(_not_too_short),
+    WithJsonSchema({"type": "string", "examples": ["1 minute"]}),
 ]
 Age = Annotated[
     str,

@@ -113,7 +113,8 @@ def _cluster(name: str, section: ClusterSection) -> Cluster:
         address_map = AddressMap(section.address_map, unmapped)
     elif section.broker_nat is not None:
         address_map = pair(section.bootstrap_servers, section.broker_nat, unmapped)
-    return Cluster(name, section.bootstrap_servers, address_map, MappingProxyType(dict(section.client)))
+    client = MappingProxyType(dict(section.client))
+    return Cluster(name, section.bootstrap_servers, address_map, client, section.profile)
 
 
 def _not_a_mapping(document: Document) -> Problem:

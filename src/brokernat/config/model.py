@@ -12,10 +12,12 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from brokernat.address import pair
 from brokernat.config.client_properties import ClientProperties
+from brokernat.config.cluster import Profile
 from brokernat.config.fields import (
     Age,
     DataPath,
     Endpoints,
+    Epoch,
     FunctionName,
     Interval,
     MaybeEmpty,
@@ -48,6 +50,11 @@ class ClusterSection(Section):
     unmapped: Literal["fail", "pass"] = Field(
         "fail", description="What becomes of an advertised endpoint that no rule names: refused, or dialled as it is."
     )
+    profile: Profile = Field(
+        "auto",
+        description="The length of the line, for the settings of Spark's clients: `wan` from a round trip of 10 ms on; "
+        "`auto` measures it at `pipeline check` and `run`. `client` wins over each setting.",
+    )
     client: ClientProperties = Field(
         default_factory=dict,
         description="Kafka client properties in Kafka's own names; `${env:NAME}` and `${file:PATH}`.",
@@ -70,6 +77,12 @@ class Source(Section):
     topics: tuple[Topic, ...] = Field(min_length=1, description="The topics to read.")
     starting_offsets: Literal["earliest", "latest"] = Field(
         "earliest", description="Where a pipeline without a checkpoint starts."
+    )
+    min_partitions: int | None = Field(
+        None,
+        gt=0,
+        description="Read with at least this many tasks, each over a connection of its own; a partition that several "
+        "tasks read does not keep its order.",
     )
     max_offsets_per_trigger: int | None = Field(None, gt=0, description="At most this many records in one batch.")
 
@@ -102,7 +115,11 @@ class Reference(Section):
         default_factory=dict, description="Options of Spark's reader."
     )
     ddl: NonEmpty | None = Field(None, alias="schema", description="The columns as a Spark DDL string.")
-    refresh: Literal["every_batch", "never"] = Field("every_batch", description="When the files are read again.")
+    refresh: Literal["every_batch", "every_epoch", "never"] = Field(
+        "every_batch",
+        description="When changed files are read again. With `mode: realtime` it is `every_epoch` unless given: the "
+        "query ends with its epoch and starts again.",
+    )
     duplicates: Literal["fail", "first", "last"] = Field(
         "fail", description="What becomes of a key that the reference holds more than once; rows never multiply."
     )
@@ -135,8 +152,16 @@ class PipelineSection(Section):
     transform: FunctionName | None = Field(None, description="`module:function`, DataFrame -> DataFrame.")
     sink: Sink
     checkpoint: DataPath = Field(min_length=1, description="A folder for Spark's progress, relative to this file.")
+    mode: Literal["micro-batch", "realtime"] = Field(
+        "micro-batch",
+        description="`realtime` writes each record as it comes (Spark 4.1 or newer, a task slot for each partition).",
+    )
     trigger_interval: Interval | None = Field(
         None, description="The time between the starts of two batches; unless given, as soon as the last has ended."
+    )
+    epoch: Epoch = Field(
+        "1 minute",
+        description="`mode: realtime`: how often progress is committed; a crash repeats at most this much.",
     )
 
 

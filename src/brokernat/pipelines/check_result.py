@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from brokernat.config.cluster import Profile
 from brokernat.errors import BrokernatError, ConfigError
 
 
@@ -31,10 +32,12 @@ class CheckResult:
 
 @dataclass(frozen=True, slots=True)
 class Preflight:
-    """All results, and the existing topics by cluster name, which the proof uses."""
+    """All results; topics that exist and measured profiles by cluster name; the partitions of the source's topics."""
 
     results: tuple[CheckResult, ...]
     topics: dict[str, tuple[str, ...]]
+    partitions: int = 0
+    profiles: Mapping[str, Profile] = field(default_factory=dict)
 
     @property
     def exit_code(self) -> int:

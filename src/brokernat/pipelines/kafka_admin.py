@@ -7,6 +7,7 @@ is not granted is data and no error: the check says what it could not see.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ _SECRET = re.compile("password|jaas|secret|key|info", re.IGNORECASE)
 _KAFKA = "org.apache.kafka."
 _ABSENT = "UnknownTopicOrPartitionException"
 _FORBIDDEN = "AuthorizationException"
+_ROUND_TRIPS = 5
 _NO_TOPIC_ID = "A" * 22
 
 
@@ -80,6 +82,21 @@ class KafkaAdmin:
                 f"cluster `{self._name}` does not answer: {root_cause(error)}",
                 hint="`brokernat pipeline check` says which broker is reached from which executor",
             ) from None
+
+    def round_trip_ms(self) -> float:
+        """The time of a request and its answer, the shortest of five, in milliseconds.
+
+        A request to a broker and no TCP connect: a gateway in between would answer that itself.
+
+        Raises:
+            NothingReachableError: no broker answered in time.
+        """
+        return min(self._timed() for _ in range(_ROUND_TRIPS)) * 1000
+
+    def _timed(self) -> float:
+        began = time.monotonic()
+        self.cluster_id()
+        return time.monotonic() - began
 
     def topics(self, names: Iterable[str]) -> dict[str, TopicFacts | Unseen]:
         """What is known of each topic."""

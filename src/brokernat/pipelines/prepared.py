@@ -6,11 +6,12 @@ This module makes no connection and starts nothing. Checking, running and reconc
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from brokernat.config import Cluster, Config, Pipeline
+from brokernat.config.cluster import Profile
 from brokernat.errors import ConfigError, Problem
 from brokernat.pipelines.kafka_admin import TopicFacts, Unseen
 from brokernat.pipelines.plan import Plan
@@ -43,6 +44,15 @@ class Prepared:
         pipeline = config.pipeline(name)
         source, sink = config.cluster(pipeline.source.cluster), config.cluster(pipeline.sink.cluster)
         return cls(pipeline, source, sink, config.path.parent, State(pipeline.checkpoint))
+
+    def with_profiles(self, profiles: Mapping[str, Profile]) -> Self:
+        """The same pipeline with the measured profiles, by cluster name."""
+        source = replace(self.source, profile=profiles.get(self.source.name, self.source.profile))
+        if self.sink is self.source:
+            return replace(self, source=source, sink=source)
+        return replace(
+            self, source=source, sink=replace(self.sink, profile=profiles.get(self.sink.name, self.sink.profile))
+        )
 
     @property
     def clusters(self) -> tuple[Cluster, ...]:

@@ -21,6 +21,15 @@ def kinds(text: str) -> list[str]:
         ("clusters: {hq: {address_map: [7], broker_nat: {}}}", ["two-maps"]),
         ("clusters: {hq: {address_map: , broker_nat: a:1}}", ["empty"]),
         ("pipelines: {t: {source: {topics: x}, sink: {topic: x, dead_letters: x}}}", ["same-topic"]),
+        ("pipelines: {t: {mode: realtime, trigger_interval: 1 second}}", ["other-mode"]),
+        (
+            "pipelines: {t: {mode: realtime, source: {max_offsets_per_trigger: 7, min_partitions: 7}}}",
+            ["other-mode"] * 2,
+        ),
+        ("pipelines: {t: {mode: realtime, references: {r: {refresh: every_batch}}}}", ["other-mode"]),
+        ("pipelines: {t: {mode: realtime, epoch: 9 seconds, references: {r: {refresh: every_epoch}}}}", []),
+        ("pipelines: {t: {epoch: 9 seconds, references: {r: {refresh: every_epoch}}}}", ["other-mode"] * 2),
+        ("pipelines: {t: {mode: 7, references: 7, source: 7}}", []),
         ("7", []),
     ],
 )

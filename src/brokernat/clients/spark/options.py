@@ -1,19 +1,19 @@
 """The options of Spark's Kafka source and sink for one cluster.
 
 Spark passes every option `kafka.NAME` to the Kafka client as `NAME`, on the driver and on the executors. There are
-three layers, of which the later wins: defaults for connections with a high latency, the loader of the agent, the
-cluster's own properties. Spark refuses some properties of a plain client
+three layers, of which the later wins: the settings of the cluster's profile (`profiles.py`), the loader of the agent,
+the cluster's own properties. Spark refuses some properties of a plain client
 (`KafkaSourceProvider.validateGeneralOptions`): they are left out, with a log line.
 """
 
 from __future__ import annotations
 
-import enum
 import logging
 import sys
 from collections.abc import Mapping
 from typing import Any
 
+from brokernat.clients.spark.profiles import SETTINGS, Role
 from brokernat.clients.spark.settings import LOADER_KEY, REPORTER_CLASS, Loader
 from brokernat.config import Cluster
 
@@ -21,42 +21,6 @@ log = logging.getLogger(__name__)
 
 MAP_PROPERTY = "brokernat.map"
 
-
-class Role(enum.StrEnum):
-    """The end of a query that the options are for."""
-
-    SOURCE = "source"
-    SINK = "sink"
-
-
-# Spark sets 64 KiB, which switches the kernel's tuning off: measured at 50 ms, 1.6 MB/s where -1 gives 53 MB/s.
-_AUTO_BUFFER = "-1"
-
-BOTH_ENDS: Mapping[str, str] = {
-    "receive.buffer.bytes": _AUTO_BUFFER,
-    # KIP-899, clients from 3.8 on: when every known broker is gone (the gateway moved) start again from the
-    # bootstrap servers.
-    "metadata.recovery.strategy": "rebootstrap",
-    # A gateway that is down is asked less often than Kafka's once a second.
-    "reconnect.backoff.max.ms": "10000",
-}
-DEFAULTS: Mapping[Role | None, Mapping[str, str]] = {
-    None: BOTH_ENDS,
-    Role.SOURCE: {
-        **BOTH_ENDS,
-        # Spark asks for the beginning and the end after each poll: two round trips per 500 records with Kafka's
-        # default.
-        "max.poll.records": "10000",
-        "max.partition.fetch.bytes": str(4 << 20),
-    },
-    Role.SINK: {
-        **BOTH_ENDS,
-        "send.buffer.bytes": _AUTO_BUFFER,
-        "batch.size": str(128 << 10),
-        "linger.ms": "10",
-        "compression.type": "lz4",
-    },
-}
 
 REFUSED_BY_SPARK: Mapping[Role, frozenset[str]] = {
     Role.SOURCE: frozenset(
@@ -94,7 +58,8 @@ def client_properties(cluster: Cluster, *, role: Role | None = None, loader: Loa
     for name in sorted(refused & own.keys()):
         log.warning("cluster %s: %s is left out, Spark sets it itself", cluster.name, name)
         del own[name]
-    properties = {**DEFAULTS[role], **own}
+    defaults = {setting.name: setting.value(cluster.profile) for setting in SETTINGS[role]}
+    properties = {**defaults, **own}
     if own.get(MAP_PROPERTY) and (loader or session_loader()) is not Loader.JAVAAGENT:
         # From Kafka 4.0 on the property's default is this class, before it was added anyway.
         reporters = own.get("metric.reporters", KAFKA_DEFAULT_REPORTERS)

@@ -1,13 +1,15 @@
 """The options of source and sink: what is added, what the user's own values win over, what Spark would refuse."""
 
 import logging
+from dataclasses import replace
 
 import pytest
 
 from brokernat.address import AddressMap, Endpoint
-from brokernat.clients.spark.options import Role, kafka_options
+from brokernat.clients.spark import Role, kafka_options
 from brokernat.clients.spark.settings import REPORTER_CLASS, Loader
 from brokernat.config import Cluster
+from brokernat.config.cluster import Profile
 
 MAP = AddressMap.parse("192.168.1.23:9092 = 172.10.1.40:9093")
 REPORTERS = f"org.apache.kafka.common.metrics.JmxReporter,{REPORTER_CLASS}"
@@ -37,6 +39,14 @@ def test_each_end_has_its_own_defaults(role: Role | None, present: dict[str, str
     options = kafka_options(cluster(), role=role)
     assert {f"kafka.{name}": value for name, value in present.items()}.items() <= options.items()
     assert f"kafka.{absent}" not in options
+
+
+@pytest.mark.parametrize(("profile", "records"), [("auto", "10000"), ("lan", "10000"), ("wan", "50000")])
+def test_the_profile_of_the_cluster_chooses_the_values(profile: Profile, records: str) -> None:
+    options = kafka_options(replace(cluster(), profile=profile), role=Role.SOURCE)
+    assert options["kafka.max.poll.records"] == records
+    own = replace(cluster({"max.poll.records": "7"}), profile=profile)
+    assert kafka_options(own, role=Role.SOURCE)["kafka.max.poll.records"] == "7"
 
 
 def test_the_user_s_own_value_wins() -> None:
