@@ -33,6 +33,7 @@ def test_the_steps_wait_only_for_executors_that_have_answered(
     tried = CheckResult("steps", Level.OK, "tried")
     monkeypatch.setattr(preflight, "look_at_clusters", lambda *_: Preflight((), {}))
     monkeypatch.setattr(preflight, "try_steps", lambda *_: [tried])
+    monkeypatch.setattr(preflight, "task_slots", lambda *_: [])
     monkeypatch.setattr(spark, "prove", lambda *_, **__: proof)
     wanted = SparkOptions(None, (), "auto", None, 60.0)
     found, seen = pipeline._preflight(cast("Any", None), cast("Any", type("P", (), {"clusters": ()})), wanted)

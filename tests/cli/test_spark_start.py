@@ -45,6 +45,30 @@ def test_a_spark_that_cannot_do_it_is_refused_before_anything_is_started(
     assert "starting Spark" not in printed
 
 
+@pytest.mark.parametrize("command", ["run", "check"])
+def test_realtime_needs_a_newer_spark_than_micro_batches(
+    run: Callable[..., str], folder: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    with (folder / "brokernat.yaml").open("a") as file:
+        file.write(f"{PIPELINE}    mode: realtime\n")
+    monkeypatch.setenv("XDG_STATE_HOME", str(folder))
+    monkeypatch.setattr("pyspark.version.__version__", "4.0.0")
+    monkeypatch.setattr(environment, "spark_home", lambda: folder)
+    printed = run("pipeline", command, "tags")
+    assert printed.startswith("exit 2\n")
+    assert "error: `mode: realtime` needs PySpark 4.1 or newer, and PySpark 4.0.0 is installed" in printed
+    assert "hint: pip install 'pyspark>=4.1', or set `mode: micro-batch`" in printed
+    assert "starting Spark" not in printed
+
+
+def test_a_realtime_pipeline_does_not_run_once(run: Callable[..., str], folder: Path) -> None:
+    with (folder / "brokernat.yaml").open("a") as file:
+        file.write(f"{PIPELINE}    mode: realtime\n")
+    printed = run("pipeline", "run", "tags", "--once")
+    assert printed.startswith("exit 2\n")
+    assert "pipeline `tags` has `mode: realtime`, which reads until it is stopped" in printed
+
+
 def test_a_jvm_that_ends_at_its_start_is_no_bug_of_ours(folder: Path) -> None:
     settings = ("spark.jars=/spark-sql-kafka-0-10_2.13.jar", "spark.driver.extraJavaOptions=-agentlib:no-such")
     options = [word for setting in settings for word in ("--conf", setting)]

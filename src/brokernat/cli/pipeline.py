@@ -28,6 +28,7 @@ from brokernat.pipelines.check_result import CheckResult, Preflight
 from brokernat.pipelines.pipeline import Run
 from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.progress import Progress
+from brokernat.pipelines.realtime import EpochRun
 from brokernat.plurals import counted
 
 if TYPE_CHECKING:
@@ -96,9 +97,10 @@ def run(name: str, config_file: Path, output: str, once: bool, **options: Any) -
     reports an error.
     """
     from brokernat.clients.spark import watch
-    from brokernat.pipelines.pipeline import start
+    from brokernat.pipelines.pipeline import check_once, start
 
     prepared, wanted = _prepare(config_file, name), SparkOptions(**options)
+    check_once(prepared, once=once)
     reports: queue.SimpleQueue[BatchReport] = queue.SimpleQueue()
     with ExitStack() as stack:
         signals = stack.enter_context(StopSignals())
@@ -110,7 +112,7 @@ def run(name: str, config_file: Path, output: str, once: bool, **options: Any) -
         if found.exit_code:
             return found.exit_code
         console.note(f"proved: {counted(len(proof.rows), 'endpoint')} from {counted(len(proof.executors), 'JVM')}")
-        running = start(spark, prepared, reports.put, once=once)
+        running = start(spark, prepared.with_profiles(found.profiles), reports.put, once=once)
         signals.call_on_first(running.stop)
         unproved: list[Proof] = []
 
@@ -136,13 +138,14 @@ def _preflight(spark: SparkSession, prepared: Prepared, wanted: SparkOptions) ->
     """What can be known before the start. An executor that does not answer would keep the steps waiting for ever."""
     from brokernat.clients.spark import prove
     from brokernat.pipelines.check_result import CheckResult, Level
-    from brokernat.pipelines.preflight import look_at_clusters, not_provable, try_steps
+    from brokernat.pipelines.preflight import look_at_clusters, not_provable, task_slots, try_steps
 
     console.note("connecting from the driver and every executor to every broker")
     found = look_at_clusters(spark, prepared)
     proof = prove(spark, prepared.clusters, topics=found.topics, timeout=wanted.proof_timeout)
     found = found.and_then(not_provable(proof, prepared.clusters))
     if proof.complete:
+        found = found.and_then(task_slots(spark, prepared, found.partitions))
         return found.and_then(try_steps(spark, prepared)), proof
     skipped = CheckResult("steps", Level.WARNING, "not checked: an executor has not answered")
     return found.and_then([skipped]), proof
@@ -155,7 +158,7 @@ def _report_results(results: Iterable[CheckResult]) -> None:
 
 
 def _show_until_end(
-    running: Run, reports: queue.SimpleQueue[BatchReport], output: str, signals: StopSignals
+    running: Run | EpochRun, reports: queue.SimpleQueue[BatchReport], output: str, signals: StopSignals
 ) -> Progress:
     from brokernat.pipelines.progress import Progress
 

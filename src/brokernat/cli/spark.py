@@ -99,7 +99,7 @@ def pipeline_session(prepared: Prepared, wanted: SparkOptions) -> Iterator[Spark
     from brokernat.pipelines.session import require_spark
     from brokernat.pipelines.state import locked
 
-    require_spark()
+    require_spark(prepared.pipeline.mode)
     name = prepared.pipeline.name
     folder = prepared.state.local_folder(name)
     with (

@@ -27,8 +27,7 @@ class Committed:
 
 def read_committed(files: Files, checkpoint: str) -> Committed | None:
     """What a checkpoint says, None where no batch was ever committed."""
-    commits = [stamp.path.rpartition("/")[2] for stamp in files.stamps(f"{checkpoint}/commits")]
-    batches = [int(name) for name in commits if name.isdigit()]
+    batches = _numbers(files, f"{checkpoint}/commits")
     if not batches:
         return None
     end = offsets(files.read_text(f"{checkpoint}/offsets/{max(batches)}") or "")
@@ -37,6 +36,17 @@ def read_committed(files: Files, checkpoint: str) -> Committed | None:
         topic: {partition: first.get(topic, {}).get(partition, 0) for partition in ends} for topic, ends in end.items()
     }
     return Committed(begin, end)
+
+
+def uncommitted(files: Files, checkpoint: str) -> list[str]:
+    """The files with the offsets of batches that have no commit: at most that of the last one."""
+    commits = _numbers(files, f"{checkpoint}/commits")
+    return [f"{checkpoint}/offsets/{number}" for number in _numbers(files, f"{checkpoint}/offsets") - commits]
+
+
+def _numbers(files: Files, folder: str) -> set[int]:
+    names = (stamp.path.rpartition("/")[2] for stamp in files.stamps(folder))
+    return {int(name) for name in names if name.isdigit()}
 
 
 def offsets(text: str) -> Offsets:

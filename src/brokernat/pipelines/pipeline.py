@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import logging
-import re
 import threading
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from brokernat.clients.spark import Role, client_properties, kafka_options
-from brokernat.errors import BrokernatError, ConfigError, IncompleteError
+from brokernat.errors import BrokernatError, ConfigError, Problem
 from brokernat.pipelines.batch import Batches, BatchReport, StoppedError
 from brokernat.pipelines.files import Files
 from brokernat.pipelines.kafka_admin import open_admin
 from brokernat.pipelines.prepared import Prepared
-from brokernat.pipelines.root_cause import root_cause
+from brokernat.pipelines.query import has_ended, query_failure
+from brokernat.pipelines.realtime import EpochRun
 from brokernat.pipelines.source import read_stream
 from brokernat.pipelines.state import Owner, State, foreign
 
@@ -24,21 +24,6 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 log = logging.getLogger(__name__)
-
-_POLL_SECONDS = 0.2
-_NOTHING_IS_LOST = "nothing is lost: the batch is not committed, and the next start runs it again with the same offsets"
-_HINTS = {
-    re.compile("UnknownTopicOrPartition"): (
-        "a topic is not there any more: `brokernat pipeline check` says which. For a new one of its name give the "
-        "pipeline another `checkpoint`: the present one holds offsets of the topic that is gone"
-    ),
-    re.compile("KAFKA_DATA_LOSS|data may have been lost|OffsetOutOfRange"): (
-        "the source does not have any more what the checkpoint would read next: retention has removed it, or somebody "
-        "has made a topic again. To go on with what is there, give the pipeline another `checkpoint`; what is gone in "
-        "between is lost"
-    ),
-}
-"""By what Spark (4, 3.5) and Kafka's client say."""
 
 
 class Run:
@@ -64,18 +49,14 @@ class Run:
             BrokernatError: a step raised it.
             IncompleteError: the query failed; the message is its first cause in one line.
         """
-        from py4j.protocol import Py4JNetworkError
         from pyspark.errors import StreamingQueryException
 
         try:
-            if self._query.awaitTermination(_POLL_SECONDS):  # type: ignore[arg-type]  # takes seconds as float
+            if has_ended(self._query):
                 return False
         except StreamingQueryException as error:
             self._raise_failure(error)
             return False
-        except (Py4JNetworkError, OSError) as error:
-            message = f"Spark's JVM has ended: {type(error).__name__}"
-            raise IncompleteError(message, hint=_NOTHING_IS_LOST) from None
         if self._stopping.is_set() and not self._query.status["isTriggerActive"]:
             # Between two batches: nothing is cut short. A batch that begins right now refuses itself.
             self._query.stop()
@@ -88,14 +69,12 @@ class Run:
             return
         if isinstance(failure, BrokernatError):
             raise failure
-        cause = root_cause(failure or error)
-        hint = next((hint for said, hint in _HINTS.items() if said.search(cause)), _NOTHING_IS_LOST)
-        raise IncompleteError(f"the query failed: {cause}", hint=hint)
+        raise query_failure(failure or error)
 
 
 def start(
     spark: SparkSession, prepared: Prepared, on_batch: Callable[[BatchReport], None], *, once: bool = False
-) -> Run:
+) -> Run | EpochRun:
     """Starts the query.
 
     Args:
@@ -105,14 +84,18 @@ def start(
         once: read the current content of the source, then end.
 
     Raises:
-        ConfigError: the checkpoint belongs to another pipeline or cluster, or to a deleted topic.
+        ConfigError: the checkpoint belongs to another pipeline or cluster, or to a deleted topic; or the pipeline's
+            mode does not fit.
         NothingReachableError: the source cluster does not answer.
     """
     pipeline = prepared.pipeline
+    check_once(prepared, once=once)
     with open_admin(spark, client_properties(prepared.source), prepared.source.name) as admin:
         cluster_id = admin.cluster_id()
         owner = prepared.owner(cluster_id, admin.topics(pipeline.source.topics))
     claim(Files(spark), prepared.state, owner)
+    if pipeline.mode == "realtime":
+        return EpochRun(spark, prepared, cluster_id, on_batch)
     stopping = threading.Event()
     batches = Batches(
         plan=prepared.plan(),
@@ -129,6 +112,14 @@ def start(
     elif pipeline.trigger_interval:
         writer = writer.trigger(processingTime=pipeline.trigger_interval)
     return Run(writer.foreachBatch(batches).start(), batches, stopping)
+
+
+def check_once(prepared: Prepared, *, once: bool) -> None:
+    """Raise ConfigError where `once` is asked of a query that has no end of its own."""
+    if once and prepared.pipeline.mode == "realtime":
+        message = f"pipeline `{prepared.pipeline.name}` has `mode: realtime`, which reads until it is stopped"
+        hint = "set `mode: micro-batch` to read what is there and end; both modes share the checkpoint"
+        raise ConfigError(Problem("once-in-realtime", message, hint))
 
 
 def claim(files: Files, state: State, owner: Owner) -> None:

@@ -6,11 +6,14 @@ the two halves: it asks about the topics that the first has found, and the secon
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from brokernat.clients.spark import Outcome, Proof, client_properties
+from brokernat.clients.spark import Outcome, Proof, Role, client_properties
+from brokernat.clients.spark.profiles import SETTINGS, profile_of
 from brokernat.config import Cluster
+from brokernat.config.cluster import Profile
 from brokernat.errors import BrokernatError, ConfigError, NothingReachableError
 from brokernat.pipelines.batch import current_joins
 from brokernat.pipelines.check_result import CheckResult, Level, Preflight, from_error
@@ -19,6 +22,7 @@ from brokernat.pipelines.files import Files
 from brokernat.pipelines.kafka_admin import TopicFacts, open_admin
 from brokernat.pipelines.kafka_commands import grant
 from brokernat.pipelines.prepared import Prepared
+from brokernat.pipelines.realtime import AT_ONCE, lack_of_slots, outgoing, slots
 from brokernat.pipelines.root_cause import root_cause
 from brokernat.pipelines.sink import REQUIRED
 from brokernat.pipelines.state import Owner, foreign
@@ -40,26 +44,33 @@ def look_at_clusters(spark: SparkSession, prepared: Prepared) -> Preflight:
     """Clusters, topics, rights, sizes, checkpoint: asked on the driver alone, so that no busy executor can delay it."""
     results: list[CheckResult] = []
     seen: dict[str, Facts] = {}
+    profiles: dict[str, Profile] = {}
     for end, cluster, names in _ends(prepared):
         try:
             with open_admin(spark, client_properties(cluster), cluster.name) as admin:
                 cluster_id = admin.cluster_id()
                 seen[end] = admin.topics(names)
+                round_trip = admin.round_trip_ms()
         except (ConfigError, NothingReachableError) as error:
             results.append(from_error(f"cluster {cluster.name}", error))
             continue
         results.append(CheckResult(f"cluster {cluster.name}", Level.OK, f"cluster id {cluster_id}"))
+        profiles[cluster.name] = profile_of(round_trip) if cluster.profile == "auto" else cluster.profile
+        at_once = AT_ONCE if prepared.pipeline.mode == "realtime" and end == SINK else {}
+        chosen = replace(cluster, profile=profiles[cluster.name])
+        results += client_settings(chosen, Role(end), round_trip, at_once)
         results += usable(end, cluster, seen[end])
         if end == SOURCE:
             results += _checkpoint(Files(spark), prepared, prepared.owner(cluster_id, seen[end]))
     results += overruled(prepared.sink)
     if SOURCE in seen and SINK in seen:
         results += sizes(prepared, seen[SOURCE], seen[SINK])
+    partitions = sum(fact.partitions for fact in seen.get(SOURCE, {}).values() if isinstance(fact, TopicFacts))
     present: dict[str, tuple[str, ...]] = {}
     for end, cluster, _ in _ends(prepared):
         there = (name for name, fact in seen.get(end, {}).items() if isinstance(fact, TopicFacts))
         present[cluster.name] = (*present.get(cluster.name, ()), *there)
-    return Preflight(tuple(results), present)
+    return Preflight(tuple(results), present, partitions, profiles)
 
 
 def _ends(prepared: Prepared) -> tuple[tuple[str, Cluster, tuple[str, ...]], ...]:
@@ -95,6 +106,21 @@ def overruled(sink: Cluster) -> Iterator[CheckResult]:
             yield CheckResult("sink", Level.WARNING, message, f"remove `{name}` from `client:` of this cluster")
 
 
+def client_settings(
+    cluster: Cluster, role: Role, round_trip_ms: float, at_once: Mapping[str, str]
+) -> Iterator[CheckResult]:
+    """The settings of the clients that read or write a cluster, each with its reason; `at_once` of `mode: realtime`."""
+    subject = f"client {cluster.name} ({role})"
+    yield CheckResult(subject, Level.OK, f"profile {cluster.profile}: a request takes {round_trip_ms:.0f} ms")
+    for setting in SETTINGS[role]:
+        value, reason = setting.value(cluster.profile), setting.reason
+        if setting.name in cluster.client:
+            value, reason = str(cluster.client[setting.name]), "from `client`"
+        elif setting.name in at_once:
+            value, reason = at_once[setting.name], "`mode: realtime` waits for no second record"
+        yield CheckResult(subject, Level.OK, f"{setting.name}={value}: {reason}")
+
+
 def _checkpoint(files: Files, prepared: Prepared, owner: Owner) -> Iterator[CheckResult]:
     subject, state = "checkpoint", prepared.state
     try:
@@ -114,14 +140,23 @@ def _checkpoint(files: Files, prepared: Prepared, owner: Owner) -> Iterator[Chec
             yield CheckResult(subject, Level.OK, state.checkpoint)
 
 
+def task_slots(spark: SparkSession, prepared: Prepared, partitions: int) -> Iterator[CheckResult]:
+    """Whether the executors have a task slot for each partition, which `mode: realtime` needs."""
+    if prepared.pipeline.mode == "realtime" and (problem := lack_of_slots(partitions, slots(spark))):
+        yield CheckResult("task slots", Level.ERROR, problem.message, problem.hint, code=2)
+
+
 def try_steps(spark: SparkSession, prepared: Prepared) -> Iterator[CheckResult]:
     """References, schema, columns and transform, put together over no records; reads the references on executors."""
     envelope = envelop(spark.createDataFrame([], _RECORDS), "check")
     try:
         plan = prepared.plan()
         joins, versions = current_joins(plan, prepared.references(), spark)
-        records = plan.decode_and_enrich(envelope, joins)
-        plan.tags(plan.transformed(records)).unionByName(plan.dead_letters(records))
+        if prepared.pipeline.mode == "realtime":
+            outgoing(plan, envelope, joins)
+        else:
+            records = plan.decode_and_enrich(envelope, joins)
+            plan.tags(plan.transformed(records)).unionByName(plan.dead_letters(records))
     except BrokernatError as error:
         yield from_error("steps", error)
         return

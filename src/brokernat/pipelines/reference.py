@@ -73,12 +73,17 @@ class ReferenceTable:
             StaleReferenceError: it is older than it may be.
         """
         snapshot = self._in_force(spark, key_type)
-        self._look_at_the_age(snapshot)
+        self.check_age()
         return snapshot
 
-    def _look_at_the_age(self, snapshot: Snapshot) -> None:
-        """Whatever keeps a newer version away, a broken file or none: what counts is how old the data in force is."""
-        if self.section.max_age is None:
+    def check_age(self) -> None:
+        """Whatever keeps a newer version away, a broken file or none: what counts is how old the data in force is.
+
+        Raises:
+            StaleReferenceError: it is older than it may be.
+        """
+        snapshot = self._current
+        if self.section.max_age is None or snapshot is None:
             return
         age = time.time() - max(stamp.modified for stamp in snapshot.stamps) / 1000
         if age <= seconds(self.section.max_age):

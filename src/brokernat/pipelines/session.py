@@ -61,14 +61,16 @@ SETTINGS: Mapping[str, str] = {
 
 OLDEST_SPARK = "4.0"
 """The first that tells when counts of a batch are complete (`Observation`), and the first with `try_cast`."""
+OLDEST_REALTIME = "4.1"
+"""The first with Real-Time Mode."""
 
 
-def require_spark() -> None:
-    """Do nothing where the installed Spark runs pipelines.
+def require_spark(mode: str = "micro-batch") -> None:
+    """Do nothing where the installed Spark runs pipelines of this mode.
 
     Raises:
         MissingToolError: PySpark is not installed.
-        ConfigError: it is not supported, or too old for pipelines.
+        ConfigError: it is not supported, or too old for the mode.
     """
     version = environment.installed_spark().version
     if numbers(version) < numbers(OLDEST_SPARK):
@@ -76,6 +78,10 @@ def require_spark() -> None:
         hint = (
             f"pip install 'pyspark>={OLDEST_SPARK}'; jobs of your own work with {version}: docs/reference/versions.md"
         )
+        raise ConfigError(Problem("pyspark-too-old", message, hint))
+    if mode == "realtime" and numbers(version) < numbers(OLDEST_REALTIME):
+        message = f"`mode: realtime` needs PySpark {OLDEST_REALTIME} or newer, and PySpark {version} is installed"
+        hint = f"pip install 'pyspark>={OLDEST_REALTIME}', or set `mode: micro-batch`"
         raise ConfigError(Problem("pyspark-too-old", message, hint))
 
 

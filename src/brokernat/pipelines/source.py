@@ -26,17 +26,21 @@ BATCH_RECORDS = 500_000
 is what a crash may repeat."""
 
 
-def read_stream(spark: SparkSession, source: Source, options: Mapping[str, str]) -> DataFrame:
+def read_stream(spark: SparkSession, source: Source, options: Mapping[str, str], *, whole: bool = False) -> DataFrame:
     """key, value, topic, partition, offset, timestamp, headers.
 
     Args:
         options: from `clients.spark.kafka_options`, with the credentials.
+        whole: without a limit of records, which Real-Time Mode refuses.
     """
     own = {
         "subscribe": ",".join(source.topics),
         "startingOffsets": source.starting_offsets,
-        "maxOffsetsPerTrigger": str(source.max_offsets_per_trigger or BATCH_RECORDS),
         "includeHeaders": "true",
         "failOnDataLoss": "true",
     }
+    if source.min_partitions:
+        own["minPartitions"] = str(source.min_partitions)
+    if not whole:
+        own["maxOffsetsPerTrigger"] = str(source.max_offsets_per_trigger or BATCH_RECORDS)
     return spark.readStream.format("kafka").options(**{**DEFAULTS, **options, **own}).load()

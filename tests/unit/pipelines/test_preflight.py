@@ -1,10 +1,20 @@
 """What the findings come to; the rest of the check is asked of real brokers elsewhere."""
 
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
 from brokernat.address import Endpoint
-from brokernat.clients.spark import Outcome, Proof, ProofRow
+from brokernat.clients.spark import Outcome, Proof, ProofRow, Role
+from brokernat.clients.spark.profiles import profile_of
 from brokernat.config import Cluster
+from brokernat.config.cluster import Profile
 from brokernat.pipelines.check_result import CheckResult, Level, Preflight
-from brokernat.pipelines.preflight import not_provable
+from brokernat.pipelines.preflight import client_settings, not_provable
+from brokernat.pipelines.prepared import Prepared
+from brokernat.pipelines.realtime import AT_ONCE, sink_options
+from brokernat.pipelines.state import State
 
 
 def test_the_smallest_code_of_an_error_counts_and_warnings_do_not() -> None:
@@ -26,3 +36,35 @@ def test_brokers_that_may_not_be_asked_are_named_by_cluster_with_the_right_to_gr
     assert (found.subject, found.level) == ("proof hq", Level.WARNING)
     assert found.message.startswith("node 2, 3 answered")
     assert "User:app --operation DescribeConfigs --cluster" in (found.hint or "")
+
+
+@pytest.mark.parametrize(("milliseconds", "profile", "records"), [(1.4, "lan", 10_000), (52.0, "wan", 50_000)])
+def test_the_round_trip_chooses_the_settings_and_each_is_shown_with_its_reason(
+    milliseconds: float, profile: Profile, records: int
+) -> None:
+    assert profile_of(milliseconds) == profile
+    hq = Cluster("hq", (Endpoint("gw", 9093),), client={"max.partition.fetch.bytes": "7"}, profile=profile)
+    first, *settings = client_settings(hq, Role.SOURCE, milliseconds, {})
+    assert (first.subject, first.level) == ("client hq (source)", Level.OK)
+    assert first.message == f"profile {profile}: a request takes {milliseconds:.0f} ms"
+    shown = dict(result.message.split(": ", 1) for result in settings)
+    assert shown[f"max.poll.records={records}"].startswith("Spark asks for the beginning and the end")
+    assert shown["max.partition.fetch.bytes=7"] == "from `client`"
+    assert all(shown.values())
+
+
+def test_realtime_shows_that_its_producer_does_not_wait_unless_the_cluster_says_otherwise() -> None:
+    for client, expected in (({}, "linger.ms=0: `mode: realtime`"), ({"linger.ms": "3"}, "linger.ms=3: from `client`")):
+        cluster = Cluster("local", (Endpoint("gw", 9093),), client=client)
+        shown = [result.message for result in client_settings(cluster, Role.SINK, 1, AT_ONCE)]
+        assert any(message.startswith(expected) for message in shown)
+        assert sink_options(cluster)["kafka.linger.ms"] == expected[len("linger.ms=")]
+
+
+def test_measured_profiles_reach_both_ends_of_a_pipeline() -> None:
+    hq, local = (Cluster(name, (Endpoint("gw", 9093),)) for name in ("hq", "local"))
+    prepared = Prepared(cast("Any", None), hq, local, Path(), State("")).with_profiles({"hq": "wan", "local": "lan"})
+    assert (prepared.source.profile, prepared.sink.profile) == ("wan", "lan")
+    same = Prepared(cast("Any", None), hq, hq, Path(), State("")).with_profiles({"hq": "wan"})
+    assert same.clusters == (same.source,)
+    assert same.source.profile == "wan"

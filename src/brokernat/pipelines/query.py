@@ -1,0 +1,50 @@
+"""Waits for a streaming query, and turns its failure into one sentence with a hint."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from brokernat.errors import IncompleteError
+from brokernat.pipelines.root_cause import root_cause
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
+
+POLL_SECONDS = 0.2
+_NOTHING_IS_LOST = "nothing is lost: the batch is not committed, and the next start runs it again from the same offsets"
+_HINTS = {
+    re.compile("UnknownTopicOrPartition"): (
+        "a topic is not there any more: `brokernat pipeline check` says which. For a new one of its name give the "
+        "pipeline another `checkpoint`: the present one holds offsets of the topic that is gone"
+    ),
+    re.compile("KAFKA_DATA_LOSS|data may have been lost|OffsetOutOfRange"): (
+        "the source does not have any more what the checkpoint would read next: retention has removed it, or somebody "
+        "has made a topic again. To go on with what is there, give the pipeline another `checkpoint`; what is gone in "
+        "between is lost"
+    ),
+}
+"""By what Spark (4, 3.5) and Kafka's client say."""
+
+
+def has_ended(query: StreamingQuery) -> bool:
+    """Waits 0.2 s and returns whether the query has ended.
+
+    Raises:
+        IncompleteError: Spark's JVM has ended.
+        pyspark.errors.StreamingQueryException: the query failed; `query_failure` makes a message of it.
+    """
+    from py4j.protocol import Py4JNetworkError
+
+    try:
+        return bool(query.awaitTermination(POLL_SECONDS))  # type: ignore[arg-type]  # takes seconds as float
+    except (Py4JNetworkError, OSError) as error:
+        message = f"Spark's JVM has ended: {type(error).__name__}"
+        raise IncompleteError(message, hint=_NOTHING_IS_LOST) from None
+
+
+def query_failure(error: BaseException) -> IncompleteError:
+    """The error to raise for a failed query: its first cause in one line, and what to do."""
+    cause = root_cause(error)
+    hint = next((hint for said, hint in _HINTS.items() if said.search(cause)), _NOTHING_IS_LOST)
+    return IncompleteError(f"the query failed: {cause}", hint=hint)

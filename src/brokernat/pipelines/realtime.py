@@ -1,0 +1,274 @@
+"""`mode: realtime`: Spark's Real-Time Mode (4.1 and newer), where each record is written as it comes.
+
+A task for each partition reads for one epoch, a long batch of Spark's; at its end Spark writes the offsets and the
+commit, and begins the next. So nothing of ours stands between two records: no `foreachBatch`, no second pass, no
+Python. Counts ride along with the one projection (`observe`) and are compared when the epoch has ended: unlike in
+micro-batches, what does not add up has been written and committed, and stops the run.
+
+The references are broadcast at the beginning of each epoch and cannot change while the query runs: when files change,
+the query ends with its epoch and begins again with the new version.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from brokernat.clients.spark import Role, kafka_options
+from brokernat.config import Cluster
+from brokernat.errors import ConfigError, IncompleteError, Problem
+from brokernat.pipelines.batch import BatchReport, current_joins
+from brokernat.pipelines.committed import uncommitted
+from brokernat.pipelines.counting import Counts, count_outgoing, count_rows
+from brokernat.pipelines.envelope import envelop
+from brokernat.pipelines.files import Files, FileStamp
+from brokernat.pipelines.plan import Join, Plan, well
+from brokernat.pipelines.prepared import Prepared
+from brokernat.pipelines.query import has_ended, query_failure
+from brokernat.pipelines.realtime_transform import refuse_unsupported
+from brokernat.pipelines.sink import producer_options
+from brokernat.pipelines.source import read_stream
+from brokernat.plurals import counted
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+_RECEIVED, _LEAVING = "brokernat_received", "brokernat_leaving"
+_NONE: Mapping[str, int] = {"rows": 0, "dead_letters": 0, "filtered": 0}
+_UNKNOWN = -1
+"""What Spark reports of a sink that does not count."""
+_LOOK_SECONDS = 2.0
+"""How often the files of references are looked at."""
+_JOIN_MILLISECONDS = 200
+AT_ONCE: Mapping[str, str] = {"linger.ms": "0"}
+"""A producer that waits for more records makes every record wait."""
+
+
+def outgoing(plan: Plan, envelope: DataFrame, joins: Sequence[Join]) -> DataFrame:
+    """The rows for Spark's Kafka sink: of each record its tag or dead letter, or none where it was filtered.
+
+    Raises:
+        ConfigError: the transform holds a step that this mode does not run.
+        TransformError: see `Transform`.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    # The hint, because this mode has no other join than that with a broadcast table, however large.
+    broadcast = [replace(join, frame=F.broadcast(join.frame)) for join in joins]
+    records = plan.decode_and_enrich(count_rows(envelope, _RECEIVED), broadcast)
+    transformed = plan.transformed(records)
+    if plan.transform:
+        refuse_unsupported(well(records), transformed, transform=plan.transform.name)
+    rows = plan.outgoing(records, transformed)
+    assert rows is not None  # noqa: S101 - what is not row by row was refused
+    return count_outgoing(rows, _LEAVING, dead_letters=plan.sink.dead_letters).where("topic IS NOT NULL")
+
+
+def slots(spark: SparkSession) -> int:
+    """How many tasks the registered executors can run at once."""
+    context: Any = spark.sparkContext._jsc.sc()  # noqa: SLF001 - Python has no count that spark.default.parallelism leaves alone
+    return int(context.maxNumConcurrentTasks(context.resourceProfileManager().defaultResourceProfile()))
+
+
+def lack_of_slots(partitions: int, available: int) -> Problem | None:
+    """Why a source with so many partitions cannot run: a task reads its partition until the epoch ends."""
+    if partitions <= available:
+        return None
+    message = (
+        f"`mode: realtime` needs a task slot for each partition: the source has {counted(partitions, 'partition')}, "
+        f"Spark runs {counted(available, 'task')} at once"
+    )
+    hint = f"give the application {partitions} cores (`--master 'local[{partitions}]'` on one machine)"
+    return Problem("too-few-slots", message, hint)
+
+
+@dataclass(frozen=True, slots=True)
+class EpochQuery:
+    """A running query with the versions it joins, and the stamps that their files had."""
+
+    query: StreamingQuery
+    versions: Mapping[str, str]
+    stamps: Mapping[str, tuple[FileStamp, ...]]
+
+
+class EpochRun:
+    """A running pipeline. Call `poll` until it returns False. `stop` may be called from a signal handler."""
+
+    def __init__(
+        self, spark: SparkSession, prepared: Prepared, cluster_id: str, on_batch: Callable[[BatchReport], None]
+    ) -> None:
+        """Starts the query.
+
+        Raises:
+            ConfigError: the source has more partitions than there are task slots, or a step does not fit.
+        """
+        self._spark = spark
+        self._prepared = prepared
+        self._cluster_id = cluster_id
+        self._on_batch = on_batch
+        self._plan = prepared.plan()
+        self._references = prepared.references()
+        self._stopping = threading.Event()
+        self._reported = -1
+        self._ending = False
+        self._looked_at = time.monotonic()
+        _forget_uncommitted(Files(spark), prepared.pipeline.checkpoint)
+        self._running = self._start()
+
+    def stop(self) -> None:
+        """Ends the query at the end of its epoch."""
+        self._stopping.set()
+
+    def progress(self) -> dict[str, object] | None:
+        """Spark's last progress report; None before the end of the first epoch."""
+        return self._running.query.lastProgress
+
+    def poll(self) -> bool:
+        """Waits 0.2 s and returns whether the query still runs.
+
+        Raises:
+            IncompleteError: the query failed, or the counts of an epoch do not add up.
+            ConfigError: the source has got more partitions than there are task slots.
+            StaleReferenceError: a reference is older than it may be.
+        """
+        from pyspark.errors import StreamingQueryException
+
+        try:
+            ended = _thread_has_ended(self._running.query)
+        except StreamingQueryException as error:
+            raise query_failure(error) from None
+        try:
+            self._report_epochs()
+        except BaseException:
+            self._running.query.stop()
+            raise
+        if ended and (self._stopping.is_set() or not self._ending):
+            return False
+        if ended:
+            self._running = self._start()
+        elif not self._ending and (self._stopping.is_set() or self._files_changed()):
+            end_with_epoch(self._running.query)
+            self._ending = True
+        return True
+
+    def _start(self) -> EpochQuery:
+        pipeline, sink = self._prepared.pipeline, self._prepared.sink
+        self._ending = False
+        stamps = self._stamps()
+        joins, versions = current_joins(self._plan, self._references, self._spark)
+        options = kafka_options(self._prepared.source, role=Role.SOURCE)
+        stream = read_stream(self._spark, pipeline.source, options, whole=True)
+        rows = outgoing(self._plan, envelop(stream, self._cluster_id), joins)
+        writer = rows.writeStream.format("kafka").options(**producer_options(sink_options(sink)))
+        writer = writer.queryName(pipeline.name).option("checkpointLocation", pipeline.checkpoint)
+        # PySpark's overloads do not name this trigger.
+        query = writer.outputMode("update").trigger(realTime=pipeline.epoch).start()  # type: ignore[call-overload]
+        return EpochQuery(query, versions, stamps)
+
+    def _report_epochs(self) -> None:
+        query = self._running.query
+        last = query.lastProgress
+        if last is None or last["batchId"] <= self._reported:
+            return
+        for progress in query.recentProgress:
+            if progress["batchId"] > self._reported:
+                self._report(progress)
+        for table in self._references:
+            table.check_age()
+
+    def _report(self, progress: Mapping[str, Any]) -> None:
+        epoch = self._reported = int(progress["batchId"])
+        counts = epoch_counts(progress)
+        if counts.received:
+            seconds = progress["durationMs"]["triggerExecution"] / 1000
+            self._on_batch(BatchReport(epoch, counts, seconds, self._running.versions))
+        if problem := lack_of_slots(partitions_of(progress), slots(self._spark)):
+            raise ConfigError(problem)
+
+    def _files_changed(self) -> bool:
+        if time.monotonic() - self._looked_at < _LOOK_SECONDS:
+            return False
+        self._looked_at = time.monotonic()
+        return self._stamps() != self._running.stamps
+
+    def _stamps(self) -> dict[str, tuple[FileStamp, ...]]:
+        files = Files(self._spark)
+        watched = (table for table in self._references if table.section.refresh != "never")
+        return {table.section.path: files.stamps(table.section.path) for table in watched}
+
+
+def sink_options(sink: Cluster) -> dict[str, str]:
+    """The options of the sink, with what keeps a producer from waiting; the cluster's own `client` wins."""
+    mine = {f"kafka.{name}": value for name, value in AT_ONCE.items() if name not in sink.client}
+    return {**kafka_options(sink, role=Role.SINK), **mine}
+
+
+def epoch_counts(progress: Mapping[str, Any]) -> Counts:
+    """The counts of an epoch from Spark's report of it.
+
+    Raises:
+        IncompleteError: *in = tags + dead letters + filtered* is not true, by what came in, left and was written.
+    """
+    found = {name: row.asDict() for name, row in progress["observedMetrics"].items()}
+    # Spark reports nothing of a plan that it finds empty.
+    received, leaving = found.get(_RECEIVED, {"rows": 0})["rows"], found.get(_LEAVING, _NONE)
+    dead_letters, filtered = leaving["dead_letters"], leaving["filtered"]
+    counts = Counts(received, leaving["rows"] - dead_letters - filtered, dead_letters, filtered)
+    written = progress["sink"]["numOutputRows"]
+    if received != leaving["rows"] or written not in (counts.tags + dead_letters, _UNKNOWN):
+        raise IncompleteError(
+            f"epoch {progress['batchId']}: {counted(received, 'record')} came in, {leaving['rows']} came out, "
+            f"{written} were written ({counts})",
+            hint="the epoch is committed: `brokernat pipeline reconcile` names what is missing or repeated; "
+            "please report this",
+        )
+    return counts
+
+
+def partitions_of(progress: Mapping[str, Any]) -> int:
+    """How many partitions an epoch has read."""
+    ends = (source["endOffset"] for source in progress["sources"])
+    topics = [json.loads(end) if isinstance(end, str) else end for end in ends]
+    return sum(len(partitions) for topic in topics for partitions in (topic or {}).values())
+
+
+def end_with_epoch(query: StreamingQuery) -> None:
+    """Lets the query end when its epoch does.
+
+    `StreamingQuery.stop` interrupts the epoch, and the next start would write its records again. Spark's own
+    MicroBatchExecution ends a query after a batch by this state (for `availableNow`); Python has no call for it.
+    """
+    from pyspark.sql import SparkSession
+
+    package: Any = SparkSession.active()._jvm.org.apache.spark.sql.execution.streaming.runtime  # type: ignore[union-attr]  # noqa: SLF001
+    _execution(query).state().set(getattr(getattr(package, "TERMINATED$"), "MODULE$"))
+
+
+def _thread_has_ended(query: StreamingQuery) -> bool:
+    """Waits up to 0.4 s and returns whether the query has ended; raises as `has_ended` does."""
+    if not has_ended(query):
+        return False
+    # From `end_with_epoch` on Spark calls the query ended, while its epoch still runs.
+    thread = _execution(query).queryExecutionThread()
+    thread.join(_JOIN_MILLISECONDS)
+    return not thread.isAlive() and has_ended(query)
+
+
+def _execution(query: StreamingQuery) -> Any:
+    """Spark's `StreamExecution`."""
+    return query._jsq.streamingQuery()  # noqa: SLF001 - Python has a part of it
+
+
+def _forget_uncommitted(files: Files, checkpoint: str) -> None:
+    """Removes the offsets of a batch that was not committed: a crash or micro-batch mode left them.
+
+    Real-Time Mode writes the offsets of an epoch when it ends, and fails where there are some already
+    (`concurrentStreamLogUpdate`). The records are read again from where the batch before has ended.
+    """
+    for path in uncommitted(files, checkpoint):
+        files.remove(path)
