@@ -29,7 +29,9 @@ def describe_machine(client: str) -> None:
         f"brokers {ClusterOptions().version}",
         f"Python {platform.python_version()}",
     ]
-    say(f"command     python -m bench.{Path(sys.argv[0]).parent.name} {shlex.join(sys.argv[1:])}".rstrip())
+    program = Path(sys.argv[0])
+    module = program.parent.name if program.stem == "__main__" else f"{program.parent.name}.{program.stem}"
+    say(f"command     python -m bench.{module} {shlex.join(sys.argv[1:])}".rstrip())
     say(f"machine     {os.cpu_count()} x {model}, {platform.system()} {platform.release()}")
     say(f"versions    {', '.join(versions)}")
     say(f"load        {os.getloadavg()[0]:.2f} before the start")
