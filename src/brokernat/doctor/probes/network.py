@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import os
 import socket
 import ssl
 import struct
@@ -186,12 +187,14 @@ async def _connect(address: str, port: int, patience: float, source: str | None)
         transport, _ = await loop.create_connection(lambda: protocol, sock=own)
     except TimeoutError:
         own.close()
-        return Attempt(address, "timeout", f"no answer within {patience:g} s"), None
+        return Attempt(address, "timeout", f"no answer within {patience:.2g} s"), None
     except OSError as error:
         icmp, sender = _icmp_of(own)
         own.close()
         outcome = _OUTCOMES.get(error.errno or 0, "unreachable")
-        return Attempt(address, outcome, error.strerror or type(error).__name__, icmp, sender), None
+        # asyncio puts a sentence of its own into `strerror`.
+        words = os.strerror(error.errno) if error.errno else type(error).__name__
+        return Attempt(address, outcome, words, icmp, sender), None
     except asyncio.CancelledError:
         own.close()
         raise
