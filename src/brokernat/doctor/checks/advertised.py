@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from brokernat.doctor.checks.failures import path_failure
 from brokernat.doctor.checks.queries import at, lets_in, place_of, proven_line
 from brokernat.doctor.checks.registry import Need, check, finding
-from brokernat.doctor.evidence import Evidence, Look
+from brokernat.doctor.evidence import EndpointProbe, Evidence
 from brokernat.doctor.finding import Confidence, Failure, Finding, Remedy, Severity
 from brokernat.doctor.host_kinds import address, inside_name, is_loopback, network
 
@@ -177,7 +177,7 @@ def no_bootstrap_advertised(evidence: Evidence) -> Iterator[Finding]:
         yield finding(Severity.INFO, f"cluster {evidence.cluster}", message)
 
 
-def _places(look: Look) -> set[str]:
+def _places(look: EndpointProbe) -> set[str]:
     """The endpoint, and what its name led to."""
     port = look.endpoint.rpartition(":")[2]
     return {look.endpoint, *(f"{address}:{port}" for address in look.addresses)}

@@ -8,7 +8,7 @@ from itertools import combinations, starmap
 from brokernat.doctor.checks.failures import home_cluster, path_failure, same_listener
 from brokernat.doctor.checks.queries import advertised_sets, listener_of, node, places, probed_endpoints, proven_line
 from brokernat.doctor.checks.registry import Need, check, finding
-from brokernat.doctor.evidence import Evidence, Look
+from brokernat.doctor.evidence import EndpointProbe, Evidence
 from brokernat.doctor.finding import Failure, Finding, Remedy, Severity
 
 
@@ -111,7 +111,7 @@ def _elsewhere(evidence: Evidence, best: Sequence[str]) -> list[Failure]:
     return [failure for path in others if (failure := path_failure(path, evidence)) is not None]
 
 
-def _name(evidence: Evidence, looks: Sequence[Look]) -> str | None:
+def _name(evidence: Evidence, looks: Sequence[EndpointProbe]) -> str | None:
     found = {listener_of(evidence, look) for look in looks}
     return found.pop() if len(found) == 1 else None
 
@@ -122,7 +122,7 @@ def _reached(evidence: Evidence, told: Sequence[str]) -> int:
     return sum(each.split()[1] in answering for each in told)
 
 
-def _side(told: Sequence[str], looks: Sequence[Look], name: str | None) -> str:
+def _side(told: Sequence[str], looks: Sequence[EndpointProbe], name: str | None) -> str:
     servers = ", ".join(look.endpoint for look in looks)
     return f"{f'listener {name}, ' if name else ''}bootstrap {servers}: {', '.join(told)}"
 
@@ -167,7 +167,7 @@ def brokers_absent(evidence: Evidence) -> Iterator[Finding]:
         yield finding(Severity.ERROR, f"node {node_id}", f"not on {here}", (known, *told), remedy=remedy)
 
 
-def _expected(evidence: Evidence, first: Look) -> dict[int, str]:
+def _expected(evidence: Evidence, first: EndpointProbe) -> dict[int, str]:
     """Nodes that there are, and how that is known."""
     found = dict.fromkeys(evidence.replicas or (), "it holds partitions")
     for seen in evidence.listeners:
@@ -181,7 +181,7 @@ def _expected(evidence: Evidence, first: Look) -> dict[int, str]:
     return found
 
 
-def _way_in(evidence: Evidence, first: Look) -> str:
+def _way_in(evidence: Evidence, first: EndpointProbe) -> str:
     """A listener that works from here and knows the most; the brokers' own only where there is no other."""
     inner = dict(first.settings).get("inter.broker.listener.name")
     ways = [each for each in evidence.listeners if each.look is not None and each.look.brokers and not each.entered]
@@ -192,7 +192,7 @@ def _way_in(evidence: Evidence, first: Look) -> str:
     return f"use bootstrap servers of a listener that all brokers have{instead}"
 
 
-def _lacks(look: Look, node_id: int, first: Look) -> bool:
+def _lacks(look: EndpointProbe, node_id: int, first: EndpointProbe) -> bool:
     if look.brokers is None or look.cluster_id != first.cluster_id:
         return False
     return node_id not in {broker.node_id for broker in look.brokers}

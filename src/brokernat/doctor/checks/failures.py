@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from brokernat.doctor.evidence import Evidence, Look, Path
+from brokernat.doctor.evidence import ApiVersions, Connection, EndpointProbe, Evidence, Path, TlsHandshake
 from brokernat.doctor.finding import Failure
 from brokernat.doctor.host_kinds import dialable
 
@@ -30,9 +30,9 @@ def once(compute: Callable[[Evidence], _Result]) -> Callable[[Evidence], _Result
     return kept
 
 
-def bootstrap_failure(look: Look, evidence: Evidence) -> Failure | None:
+def bootstrap_failure(look: EndpointProbe, evidence: Evidence) -> Failure | None:
     """The stage that fails for a bootstrap server."""
-    return stage_failure(look) or _cluster(look, evidence)
+    return stage_failure(look) or _cluster(look, evidence) or size_failure(look)
 
 
 def path_failure(path: Path, evidence: Evidence) -> Failure | None:
@@ -52,9 +52,9 @@ def path_failure(path: Path, evidence: Evidence) -> Failure | None:
         return Failure(look.endpoint, "identity", broker.node_id, words="another node", doubt=own is not None)
     if path.rule and not any(same_listener(look, each) for each in evidence.bootstraps if each.answers):
         return Failure(look.endpoint, "metadata", broker.node_id, words="another listener")
-    if identity is not None and identity.node_id is None and path.rule:
+    if size_failure(look) is None and identity is not None and identity.node_id is None and path.rule:
         return Failure(look.endpoint, "identity", broker.node_id, words="not proven", doubt=True)
-    return None
+    return size_failure(look)
 
 
 def home_cluster(evidence: Evidence) -> str | None:
@@ -62,7 +62,7 @@ def home_cluster(evidence: Evidence) -> str | None:
     return next((look.cluster_id for look in evidence.bootstraps if look.cluster_id), None)
 
 
-def same_listener(one: Look, other: Look) -> bool:
+def same_listener(one: EndpointProbe, other: EndpointProbe) -> bool:
     """Whether what two endpoints advertise can be of one listener: they share nodes and say the same of each.
 
     In one of them a node may be missing that has just gone or come, and a broker that has just started knows none.
@@ -95,52 +95,80 @@ def renumbered(evidence: Evidence) -> int | None:
     return offsets.pop()
 
 
-def _cluster(look: Look, evidence: Evidence) -> Failure | None:
+def _cluster(look: EndpointProbe, evidence: Evidence) -> Failure | None:
     if look.cluster_id in (None, home_cluster(evidence)):
         return None
     return Failure(look.endpoint, "cluster", words="another cluster")
 
 
-def stage_failure(look: Look) -> Failure | None:
-    """The first stage of the probe that did not come out well."""
-    if look.dns_error:
-        return Failure(look.endpoint, "resolve", words="name unknown", detail=look.dns_error)
-    if look.attempts and not look.connected:
-        outcomes = {attempt.outcome for attempt in look.attempts}
-        words = _CONNECTING[outcomes.pop()] if len(outcomes) == 1 else "no connection"
-        return Failure(look.endpoint, "connect", words=words)
-    if look.tls is not None and not look.tls_done:
-        words = _TLS.get(look.tls.outcome, "TLS fails")
-        return Failure(look.endpoint, "tls", name=look.name, words=words, detail=look.tls.detail)
-    if look.sasl is not None and look.sasl.outcome in _LOGIN:
-        return Failure(look.endpoint, "sasl", words=_LOGIN[look.sasl.outcome], detail=look.sasl.detail)
-    if look.speaks not in (None, "kafka"):
-        return Failure(look.endpoint, "versions", words=_SPEAKS.get(look.speaks, "not Kafka"), detail=look.first_bytes)
-    if look.answers:
+def stage_failure(probe: EndpointProbe) -> Failure | None:
+    """The first stage of the probe that fails; a doubt where the time ran out, or the login was not tried."""
+    for stage in _STAGES:
+        result = getattr(probe, stage)
+        if result is None or result.ok:
+            continue
+        name = probe.name if stage == "tls" else ""
+        unknown = result.outcome == "not-tried" or (not probe.complete and result.outcome in _WAITING)
+        words = "time ran out" if unknown and result.outcome != "not-tried" else _words(stage, result)
+        return Failure(
+            probe.endpoint, stage, name=name, words=words, detail=getattr(result, "detail", ""), doubt=unknown
+        )
+    if probe.answers:
         return None
-    if look.sasl is not None and look.sasl.outcome == "not-tried":
-        return Failure(look.endpoint, "sasl", words="login not tried", detail=look.sasl.detail, doubt=True)
-    if look.complete:
-        return Failure(look.endpoint, "metadata", words="no metadata")
-    return Failure(look.endpoint, "metadata", words="time ran out", doubt=True)
+    if probe.complete:
+        return Failure(probe.endpoint, "metadata", words="no metadata")
+    return Failure(probe.endpoint, "metadata", words="time ran out", doubt=True)
 
 
-_CONNECTING = {"refused": "refused", "timeout": "no answer", "unreachable": "no route"}
+def size_failure(probe: EndpointProbe) -> Failure | None:
+    """Large messages that do not get through where small ones do."""
+    if probe.size is None or probe.size.ok:
+        return None
+    return Failure(probe.endpoint, "size", words=f"large {probe.size.failed[0].direction}s fail")
+
+
+def _words(stage: str, result: object) -> str:
+    if isinstance(result, Connection) and all(each.rejected for each in result.attempts):
+        return "rejected"
+    if isinstance(result, TlsHandshake) and result.plain:
+        return _TLS["not-tls"]
+    if isinstance(result, ApiVersions) and result.outcome == "other-protocol":
+        return f"speaks {result.protocol}"
+    outcome = getattr(result, "outcome", "")
+    return _WORDS[stage].get(outcome) or _FAULTS.get(outcome) or f"{stage} fails"
+
+
+_STAGES = ("resolve", "connect", "tls", "versions", "sasl", "metadata")
+# Outcomes that more time might have changed.
+_WAITING = ("timeout", "mixed", "silent", "stalled", "no-answer")
 _TLS = {
     "not-tls": "no TLS there",
-    "closed": "hangs up",
     "name-mismatch": "certificate of another name",
     "expired": "certificate not valid now",
     "untrusted": "certificate not trusted",
     "unfit": "certificate not fit for this",
     "client-certificate": "wants a client certificate",
+    "failed": "TLS fails",
 }
-_LOGIN = {"mechanism-not-offered": "mechanism not offered", "rejected": "login refused", "closed": "login refused"}
-_SPEAKS = {
-    "controller": "a controller's listener",
-    "tls": "speaks TLS",
-    "http": "speaks HTTP",
-    "ssh": "speaks SSH",
-    "silence": "silence",
-    "closed": "hangs up",
+_WORDS = {
+    "resolve": {"unknown": "name unknown", "no-answer": "no name server", "not-a-name": "not a host name"},
+    "connect": {"refused": "refused", "timeout": "no answer", "unreachable": "no route", "mixed": "no connection"},
+    "tls": _TLS,
+    "versions": {"controller": "a controller's listener"},
+    "sasl": {
+        "not-tried": "login not tried",
+        "mechanism-not-offered": "mechanism not offered",
+        "rejected": "login refused",
+        "closed": "login refused",
+    },
+    "metadata": {},
+}
+_FAULTS = {
+    "silent": "silence",
+    "closed": "closes",
+    "reset": "resets",
+    "cut": "cut",
+    "stalled": "stalls",
+    "unreadable": "not Kafka",
+    "unsupported": "unknown versions",
 }

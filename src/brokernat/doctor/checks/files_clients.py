@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from brokernat.doctor.broker_files.listener_table import where
 from brokernat.doctor.broker_files.listeners import BrokerListeners, Listener, serving
 from brokernat.doctor.checks.registry import Need, check, finding
-from brokernat.doctor.evidence import Evidence, Look
+from brokernat.doctor.evidence import EndpointProbe, Evidence
 from brokernat.doctor.finding import Confidence, Finding, Remedy, Severity
 from brokernat.doctor.host_kinds import inside_name, is_loopback
 
@@ -266,7 +266,7 @@ def file_and_reality(evidence: Evidence) -> Iterator[Finding]:
         yield finding(Severity.INFO, f"cluster {evidence.cluster}", message)
 
 
-def _differences(broker: BrokerListeners, looks: list[Look], seen: set[int]) -> Iterator[str]:
+def _differences(broker: BrokerListeners, looks: list[EndpointProbe], seen: set[int]) -> Iterator[str]:
     if broker.node_id not in seen:
         yield f"the cluster does not tell of node {broker.node_id}"
     told = {each.endpoint.lower() for each in broker.advertised if each.host}

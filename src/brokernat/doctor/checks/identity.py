@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from brokernat.doctor.checks.failures import renumbered, same_listener
 from brokernat.doctor.checks.queries import acl_line, at, dialled_nodes, proven_line, sureness
 from brokernat.doctor.checks.registry import Need, check, finding
-from brokernat.doctor.evidence import Evidence, Look
+from brokernat.doctor.evidence import EndpointProbe, Evidence
 from brokernat.doctor.finding import Confidence, Finding, Remedy, Severity
 
 
@@ -151,7 +151,7 @@ def identity_refused(evidence: Evidence) -> Iterator[Finding]:
             yield at(probed, Severity.ERROR, message, remedy=remedy)
 
 
-def _was_asked(look: Look) -> bool:
+def _was_asked(look: EndpointProbe) -> bool:
     return look.newest("ApiVersions") >= _CHECKS_IDENTITY and bool(look.cluster_id)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from brokernat.address import AddressMap, LintFinding, lint
 from brokernat.doctor.checks.failures import bootstrap_failure, once, path_failure
 from brokernat.doctor.checks.registry import finding
-from brokernat.doctor.evidence import Evidence, Identity, Look, Path
+from brokernat.doctor.evidence import EndpointProbe, Evidence, Identity, Path
 from brokernat.doctor.finding import Confidence, Failure, Finding, Remedy, Severity
 from brokernat.doctor.host_kinds import dialable
 
@@ -30,7 +30,7 @@ class Place:
 class ProbedEndpoint(Place):
     """A place that was probed; `path` is None for a bootstrap server."""
 
-    look: Look
+    look: EndpointProbe
     path: Path | None = None
 
 
@@ -87,7 +87,7 @@ def node(path: Path) -> str:
     return f"node {path.broker.node_id} at {path.broker.endpoint}"
 
 
-def unreachable(look: Look) -> str | None:
+def unreachable(look: EndpointProbe) -> str | None:
     """Why there is no connection, None where there is one or nothing was tried."""
     if look.dns_error:
         return f"the name does not resolve: {look.dns_error}"
@@ -96,9 +96,9 @@ def unreachable(look: Look) -> str | None:
     return ", ".join(f"{each.address} {_TRIED[each.outcome]}" for each in look.attempts)
 
 
-def advertised_sets(evidence: Evidence) -> dict[tuple[str, ...], list[Look]]:
+def advertised_sets(evidence: Evidence) -> dict[tuple[str, ...], list[EndpointProbe]]:
     """What is advertised, as `id host:port`, to the bootstrap servers that were told so."""
-    found: dict[tuple[str, ...], list[Look]] = {}
+    found: dict[tuple[str, ...], list[EndpointProbe]] = {}
     for look in evidence.bootstraps:
         if look.brokers is not None:
             told = tuple(f"{each.node_id} {each.endpoint}" for each in look.brokers)
@@ -106,7 +106,7 @@ def advertised_sets(evidence: Evidence) -> dict[tuple[str, ...], list[Look]]:
     return found
 
 
-def listener_of(evidence: Evidence, look: Look) -> str | None:
+def listener_of(evidence: Evidence, look: EndpointProbe) -> str | None:
     """The name of the listener that a bootstrap server leads to, None where no settings tell it."""
     names = {each.name for each in evidence.listeners if look.endpoint in each.entered}
     return names.pop() if len(names) == 1 else None

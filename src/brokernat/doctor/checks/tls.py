@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from brokernat.doctor.checks.queries import ProbedEndpoint, at, probed_endpoints
 from brokernat.doctor.checks.registry import check
-from brokernat.doctor.evidence import Client, Evidence, Presented, TlsSeen
+from brokernat.doctor.evidence import Client, Evidence, Presented, TlsHandshake
 from brokernat.doctor.finding import Finding, Remedy, Severity
 from brokernat.doctor.host_kinds import address, dialable
 
@@ -147,12 +147,12 @@ def certificate_chain(evidence: Evidence) -> Iterator[Finding]:
             yield at(probed, Severity.ERROR, message, _seen(tls), remedy=remedy)
 
 
-def _seen(tls: TlsSeen) -> tuple[str, ...]:
+def _seen(tls: TlsHandshake) -> tuple[str, ...]:
     shown = (f"shown: `{each.subject}`, signed by `{each.issuer}`, {each.since} to {each.until}" for each in tls.chain)
     return (tls.detail, *shown)
 
 
-def _expired(tls: TlsSeen, now: str) -> tuple[str, Remedy]:
+def _expired(tls: TlsHandshake, now: str) -> tuple[str, Remedy]:
     said, broker = "its time is over, or has not begun", _RENEW
     over = [(number, each, word) for number, each in enumerate(tls.chain) if (word := _out_of_time(each, now))]
     for number, each, word in over[:1]:
@@ -168,7 +168,7 @@ def _out_of_time(shown: Presented, now: str) -> str | None:
     return f"begins on {shown.since[:10]}" if now < shown.since else None
 
 
-def _untrusted(tls: TlsSeen, _: str) -> tuple[str, Remedy]:
+def _untrusted(tls: TlsHandshake, _: str) -> tuple[str, Remedy]:
     last = tls.chain[-1] if tls.chain else None
     if last is None or last.subject == last.issuer:
         return "no authority of the client's trust store signed it", Remedy(
@@ -181,11 +181,11 @@ def _untrusted(tls: TlsSeen, _: str) -> tuple[str, Remedy]:
     )
 
 
-def _unfit(tls: TlsSeen, _: str) -> tuple[str, Remedy]:
+def _unfit(tls: TlsHandshake, _: str) -> tuple[str, Remedy]:
     return f"it does not do for a broker: {tls.detail}", Remedy(broker=("have one made for servers",))
 
 
-_REFUSALS: dict[str, Callable[[TlsSeen, str], tuple[str, Remedy]]] = {
+_REFUSALS: dict[str, Callable[[TlsHandshake, str], tuple[str, Remedy]]] = {
     "expired": _expired,
     "untrusted": _untrusted,
     "unfit": _unfit,

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from brokernat.doctor.checks.failures import bootstrap_failure, path_failure, stage_failure
 from brokernat.doctor.checks.queries import node
 from brokernat.doctor.diagnosis.model import Entrance, Group, Hop, ListenerWay, Route, State
-from brokernat.doctor.evidence import Advertised, Evidence, ListenerSeen, Look
+from brokernat.doctor.evidence import Advertised, EndpointProbe, Evidence, ListenerSeen
 from brokernat.doctor.finding import Failure, Finding, Severity
 
 _WELL = Hop(State.OK, "ok")
@@ -82,7 +82,7 @@ def listeners(evidence: Evidence) -> tuple[ListenerWay, ...]:
     return tuple(ListenerWay(each, _listener_hop(each)) for each in evidence.listeners)
 
 
-def answering(look: Look | None) -> str:
+def answering(look: EndpointProbe | None) -> str:
     """Who is there: `node 2`, `node 2 (likely)`, `a broker` that nobody can name, `something else`, `nobody`."""
     if look is None:
         return "nobody"
