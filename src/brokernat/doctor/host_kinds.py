@@ -1,7 +1,8 @@
-"""What kind of place a host is, by how it is written; nothing is looked up."""
+"""What kind of host an endpoint names, by how it is written; nothing is looked up."""
 
 from __future__ import annotations
 
+import re
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 from brokernat.address import Endpoint
@@ -34,12 +35,51 @@ def inside_name(host: str) -> bool:
     return "." not in name or name.endswith(_INSIDE)
 
 
+_KINDS: tuple[tuple[str, str, str], ...] = (
+    (
+        r".+\.svc(\..+)?",
+        "a Kubernetes service's name, known inside the cluster only: `kubectl port-forward` a port of each broker, and "
+        "give the map a rule for each",
+        "advertise an external listener of the Kubernetes cluster (NodePort or LoadBalancer), a port for each broker",
+    ),
+    (
+        r"ip-[0-9-]+(\..+)?|.+\.compute\.internal|.+\.ec2\.internal|.+\.c\..+\.internal|.+\.internal\.cloudapp\.net",
+        "a cloud host's internal name: see docs/guides/cloud.md",
+        "advertise the public DNS name of each cloud host on a listener of its own (docs/guides/cloud.md)",
+    ),
+    (
+        r"[0-9a-f]{12}|[0-9a-f]{64}",
+        "a container's id, known inside its Docker network only: see docs/guides/docker.md",
+        "set `advertised.listeners` of each container to the Docker host's name and the published port "
+        "(docs/guides/docker.md)",
+    ),
+    (
+        r"[^.]+|.+\.docker",
+        "a name of a Docker or local network: see docs/guides/docker.md",
+        "advertise a name that clients elsewhere can resolve, on a listener of its own",
+    ),
+)
+
+
+def known_kind(host: str) -> tuple[str, str] | None:
+    """What a name of a kind of place needs: a line for the client's side and one for the brokers'."""
+    name = host.lower().rstrip(".")
+    if not name or is_loopback(name) or address(name) is not None:
+        return None
+    return next(((client, broker) for kind, client, broker in _KINDS if re.fullmatch(kind, name)), None)
+
+
 def network(host: str) -> IPv4Network | IPv6Network:
     """The surroundings of an address, as far as one usually routes: 16 bits of IPv4, 48 of IPv6.
 
     An address of a link has its zone behind it (`fe80::1%eth0`), which says nothing about the network.
     """
     return ip_network(f"{host.partition('%')[0]}/{48 if ':' in host else 16}", strict=False)
+
+
+def neighbours(one: str, other: str) -> bool:
+    """Whether two addresses are of one network; what is no address has no neighbours."""
+    return address(one) is not None and address(other) is not None and network(one) == network(other)
 
 
 def dialable(host: str, port: int) -> bool:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from brokernat.doctor.checks.failures import path_failure
-from brokernat.doctor.checks.queries import at, lets_in, place_of, proven_line
+from brokernat.doctor.checks.queries import at, lets_in, place_of, proven_line, reached_listeners
 from brokernat.doctor.checks.registry import Need, check, finding
 from brokernat.doctor.evidence import EndpointProbe, Evidence
 from brokernat.doctor.finding import Confidence, Failure, Finding, Remedy, Severity
@@ -16,9 +16,12 @@ from brokernat.doctor.host_kinds import address, inside_name, is_loopback, netwo
 @check(
     "BN201",
     "A broker advertises this machine's own address",
-    "The brokers advertise a loopback address ({subjects}): clients elsewhere dial themselves.",
+    "A loopback address is advertised, so clients elsewhere dial themselves: {subjects}{reason}.",
+    explains=(
+        *("BN104", "BN105", "BN205", "BN301", "BN302", "BN308", "BN309", "BN310", "BN311", "BN315", "BN401", "BN402"),
+        *("BN403", "BN404", "BN405", "BN407", "BN501", "BN601", "BN602", "BN605", "BN611"),
+    ),
     needs=(Need.METADATA,),
-    explains=("BN301", "BN302", "BN501", "BN205", "BN601"),
 )
 def advertised_loopback(evidence: Evidence) -> Iterator[Finding]:
     """What: `localhost` or a loopback address is advertised, and the bootstrap servers are on other machines.
@@ -27,19 +30,23 @@ def advertised_loopback(evidence: Evidence) -> Iterator[Finding]:
     Remedy: advertise what clients can dial, on a listener of its own where both are needed; or a rule of the address
     map.
     """
-    remote = any(not is_loopback(each) for look in evidence.bootstraps for each in look.addresses)
+    if all(is_loopback(each) for look in evidence.bootstraps for each in look.addresses):
+        return
     home = {look.cluster_id for look in evidence.bootstraps if look.answers}
-    for path in evidence.paths:
-        if remote and is_loopback(path.broker.host):
-            remedy = Remedy(
-                rules=proven_line(evidence, path),
-                broker=("advertise an endpoint that clients can dial in `advertised.listeners`",),
-            )
-            message = "the broker tells clients to dial their own machine"
-            severity = Severity.INFO if path.rule else Severity.ERROR
-            if not path.rule and path.look is not None and path.look.answers and path.look.cluster_id in home:
-                severity, message = Severity.WARNING, f"{message}, which works on this one and on no other"
-            yield at(place_of(path, evidence), severity, message, remedy=remedy, explains=severity is Severity.ERROR)
+    loopback = [path for path in evidence.paths if is_loopback(path.broker.host)]
+    every = len(loopback) == len(evidence.paths) > 1
+    who = f"all {len(loopback)} brokers tell" if every else "the broker tells"
+    for path in loopback:
+        message, severity = f"{who} clients to dial their own machine", Severity.ERROR
+        if path.rule:
+            severity = Severity.INFO
+        elif path.look is not None and path.look.answers and path.look.cluster_id in home:
+            severity, message = Severity.WARNING, f"{message}, which works on this one and on no other"
+        instead = reached_listeners(evidence)
+        advertise = "advertise an endpoint that clients can dial in `advertised.listeners`"
+        remedy = Remedy(instead, (advertise,), () if instead else proven_line(evidence, path))
+        at_node = place_of(path, evidence)
+        yield at(at_node, severity, message, remedy=remedy, explains=severity is Severity.ERROR)
 
 
 @check(

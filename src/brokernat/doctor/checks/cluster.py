@@ -6,7 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, starmap
 
 from brokernat.doctor.checks.failures import home_cluster, path_failure, same_listener
-from brokernat.doctor.checks.queries import advertised_sets, listener_of, node, places, probed_endpoints, proven_line
+from brokernat.doctor.checks.queries import (
+    ProbedEndpoint,
+    advertised_sets,
+    bootstrap_servers,
+    listener_of,
+    place_to_mend,
+    probed_endpoints,
+    proven_line,
+)
 from brokernat.doctor.checks.registry import Need, check, finding
 from brokernat.doctor.evidence import EndpointProbe, Evidence
 from brokernat.doctor.finding import Failure, Finding, Remedy, Severity
@@ -15,9 +23,9 @@ from brokernat.doctor.finding import Failure, Finding, Remedy, Severity
 @check(
     "BN501",
     "Endpoints lead to different clusters",
-    "The endpoints of {subjects} lead to different clusters.",
-    needs=(Need.METADATA,),
+    "Endpoints lead to different clusters: {messages}.",
     explains=("BN301", "BN302", "BN502", "BN601", "BN603", "BN605", "BN609", "BN611"),
+    needs=(Need.METADATA,),
 )
 def clusters_differ(evidence: Evidence) -> Iterator[Finding]:
     """What: not all endpoints report one cluster id.
@@ -29,47 +37,35 @@ def clusters_differ(evidence: Evidence) -> Iterator[Finding]:
     for probed in probed_endpoints(evidence):
         if probed.look.cluster_id:
             seen.setdefault(probed.look.cluster_id, []).append(probed.look.endpoint)
-    if len(seen) > 1:
-        told = tuple(f"{cluster}: {', '.join(dict.fromkeys(ends))}" for cluster, ends in seen.items())
-        subject, message = f"cluster {evidence.cluster}", f"{len(seen)} cluster ids are answered"
-        strayed = _strayed(evidence)
-        remedy = Remedy(rules=strayed) if strayed else Remedy((_instead(seen),))
-        yield finding(Severity.ERROR, subject, message, told, remedy=remedy, explains=_strange(evidence))
+    told = tuple(f"{cluster}: {', '.join(dict.fromkeys(ends))}" for cluster, ends in seen.items())
+    for probed in probed_endpoints(evidence):
+        if probed.failure is None or probed.failure.stage != "cluster":
+            continue
+        strange = [probed.failure, *(_told_by(probed.look, evidence) if probed.path is None else ())]
+        message = f"{probed.subject} leads to cluster {probed.look.cluster_id}, not to {home_cluster(evidence)}"
+        remedy = _instead(seen, probed, evidence)
+        yield finding(Severity.ERROR, probed.subject, message, told, remedy=remedy, explains=strange)
 
 
-def _strayed(evidence: Evidence) -> tuple[str, ...]:
-    """Rules for what is advertised and leads to another cluster, where nothing else does; else nothing was advertised
-    wrongly, but given."""
-    home = {look.cluster_id for look in evidence.bootstraps if look.cluster_id}
-    strangers = [
-        probed.path
-        for probed in probed_endpoints(evidence)
-        if probed.look.cluster_id and probed.look.cluster_id not in home
-    ]
-    if len(home) > 1 or any(path is None or path.rule for path in strangers):
-        return ()
-    return tuple(line for path in strangers if path is not None for line in proven_line(evidence, path))
-
-
-def _strange(evidence: Evidence) -> list[Failure]:
-    """The failures that another cluster's answers are the reason of."""
+def _told_by(look: EndpointProbe, evidence: Evidence) -> list[Failure]:
+    """The failures of nodes that only the other cluster's answer names."""
     home = home_cluster(evidence)
-    told = {each for look in evidence.bootstraps if look.cluster_id == home for each in look.brokers or ()}
-    strangers = {node(path) for path in evidence.paths if path.broker not in told}
-    return [
-        each.failure
-        for each in places(evidence)
-        if each.failure is not None and (each.failure.stage == "cluster" or each.subject in strangers)
-    ]
+    mine = {each for other in evidence.bootstraps if other.cluster_id == home for each in other.brokers or ()}
+    strange = [path for path in evidence.paths if path.broker in (look.brokers or ()) and path.broker not in mine]
+    return [failure for path in strange if (failure := path_failure(path, evidence)) is not None]
 
 
-def _instead(seen: Mapping[str, Sequence[str]]) -> str:
+def _instead(seen: Mapping[str, Sequence[str]], probed: ProbedEndpoint, evidence: Evidence) -> Remedy:
     """Which endpoints to take out, where most are of one cluster."""
+    if probed.path is not None:
+        if probed.path.rule:
+            return Remedy((f"correct the rule `{probed.path.rule}`",), ("see where the forward to this node leads",))
+        return Remedy(rules=proven_line(evidence, probed.path), broker=place_to_mend(probed).broker)
     sizes = sorted((len(set(ends)) for ends in seen.values()), reverse=True)
     if sizes[0] == sizes[1]:
-        return "give bootstrap servers and rules of one cluster"
+        return Remedy(("give bootstrap servers and rules of one cluster",))
     strangers = dict.fromkeys(end for ends in seen.values() if len(set(ends)) < sizes[0] for end in ends)
-    return f"take out {', '.join(strangers)}: most endpoints are of another cluster"
+    return Remedy((f"take out {', '.join(strangers)}: most endpoints are of another cluster",))
 
 
 @check(
@@ -141,30 +137,75 @@ def _define(names: Mapping[tuple[str, ...], str | None]) -> tuple[str, ...]:
 @check(
     "BN503",
     "Brokers are missing on this listener",
-    "The bootstrap servers do not name all brokers, because a listener is missing or a broker is down: "
-    "{subjects}{reason}.",
-    needs=(Need.METADATA,),
+    "A listener is missing on some brokers, so the bootstrap servers do not name all: {subjects}{reason}.",
     explains=("BN504", "BN703"),
+    needs=(Need.METADATA,),
 )
 def brokers_absent(evidence: Evidence) -> Iterator[Finding]:
     """What: partitions, another bootstrap server, or another listener of the same node name node ids that the brokers'
-    list does not hold.
-    Why: a broker lacks the listener that the client came in on, so it is filtered out of the answer; or it is down.
+    list does not hold, and these nodes run.
+    Why: a broker lacks the listener that the client came in on, so it is filtered out of the answer.
     Remedy: define the listener on every broker, or come in on another one.
     """
     first = next(look for look in evidence.bootstraps if look.brokers is not None)
     if not any(look.brokers for look in evidence.bootstraps):
         remedy = Remedy(broker=("define this listener on every broker, or start those that are down",))
         yield finding(Severity.ERROR, f"bootstrap {first.endpoint}", "it names no broker at all", remedy=remedy)
+    down = _down(evidence, first)
     for node_id, known in sorted(_expected(evidence, first).items()):
         lacking = [look for look in evidence.bootstraps if _lacks(look, node_id, first)]
-        if not lacking:
+        if not lacking or node_id in down:
             continue
         names = {name for look in lacking if (name := listener_of(evidence, look))}
         here = f"listener {', '.join(sorted(names))}" if names else "this listener"
-        remedy = Remedy((_way_in(evidence, first),), (f"define {here} on every broker, or start those that are down",))
+        remedy = Remedy(_way_in(evidence, first), (f"define {here} on node {node_id} as on the others",))
         told = tuple(f"not told by bootstrap {look.endpoint}" for look in lacking)
-        yield finding(Severity.ERROR, f"node {node_id}", f"not on {here}", (known, *told), remedy=remedy)
+        up = (f"node {node_id} is in sync for partitions, so it runs",) if node_id in evidence.in_sync else ()
+        yield finding(Severity.ERROR, f"node {node_id}", f"not on {here}", (known, *up, *told), remedy=remedy)
+
+
+@check(
+    "BN507",
+    "A broker is down",
+    "A broker is down: {messages}.",
+    explains=("BN103", "BN309", "BN310", "BN504", "BN606", "BN703"),
+    needs=(Need.METADATA, Need.PARTITIONS),
+)
+def broker_down(evidence: Evidence) -> Iterator[Finding]:
+    """What: partitions name a node that no listener of any broker lists, and that is in sync for none of them.
+    Why: the broker is stopped, cannot register, or is fenced because it hangs. While every partition has a leader,
+    clients work, so this is a warning then.
+    Remedy: start the broker; its log says why it stopped.
+    """
+    first = next(look for look in evidence.bootstraps if look.brokers is not None)
+    dead = [
+        probed.failure
+        for probed in bootstrap_servers(evidence)
+        if probed.failure is not None and probed.failure.stage in ("connect", "versions", "metadata")
+    ]
+    down = _down(evidence, first)
+    for node_id in sorted(down):
+        message = f"node {node_id} is on no listener and in sync for no partition: it is down, or fenced"
+        held = [each for each in evidence.leaderless if not each.nodes or node_id in each.nodes]
+        seen = ["partitions name it as a replica"]
+        seen.append("partitions have no leader without it" if held else "every partition has a leader without it")
+        severity = Severity.ERROR if held else Severity.WARNING
+        remedy = Remedy(broker=(f"start node {node_id}; its log says why it stopped",))
+        # One server is dead and one broker is down: that is likely this one.
+        of_it = dead if len(dead) == len(down) == 1 and not held else []
+        yield finding(severity, f"node {node_id}", message, seen, remedy=remedy, explains=of_it)
+
+
+def _down(evidence: Evidence, first: EndpointProbe) -> set[int]:
+    """Replicas that no answer of this cluster lists as a broker and that are in sync nowhere."""
+    looks = [*(probed.look for probed in probed_endpoints(evidence)), *(each.look for each in evidence.listeners)]
+    listed = {
+        broker.node_id
+        for look in looks
+        if look is not None and look.cluster_id == first.cluster_id
+        for broker in look.brokers or ()
+    }
+    return set(evidence.replicas or ()) - listed - set(evidence.in_sync) if evidence.in_sync else set()
 
 
 def _expected(evidence: Evidence, first: EndpointProbe) -> dict[int, str]:
@@ -181,15 +222,17 @@ def _expected(evidence: Evidence, first: EndpointProbe) -> dict[int, str]:
     return found
 
 
-def _way_in(evidence: Evidence, first: EndpointProbe) -> str:
-    """A listener that works from here and knows the most; the brokers' own only where there is no other."""
+def _way_in(evidence: Evidence, first: EndpointProbe) -> tuple[str, ...]:
+    """A listener that works from here and names every node that is known; the brokers' own only where no other does."""
+    every = set(_expected(evidence, first)) - _down(evidence, first)
     inner = dict(first.settings).get("inter.broker.listener.name")
-    ways = [each for each in evidence.listeners if each.look is not None and each.look.brokers and not each.entered]
-    best = max(
-        ways, key=lambda each: (len(each.look.brokers or ()) if each.look else 0, each.name != inner), default=None
-    )
-    instead = f", as {best.name} at {best.endpoint}" if best is not None else ""
-    return f"use bootstrap servers of a listener that all brokers have{instead}"
+    ways = [
+        each
+        for each in evidence.listeners
+        if each.look is not None and not each.entered and every <= {one.node_id for one in each.look.brokers or ()}
+    ]
+    best = max(ways, key=lambda each: each.name != inner, default=None)
+    return () if best is None else (f"bootstrap at {best.endpoint}: listener {best.name} has all brokers",)
 
 
 def _lacks(look: EndpointProbe, node_id: int, first: EndpointProbe) -> bool:

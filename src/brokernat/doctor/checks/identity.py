@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from brokernat.doctor.checks.failures import renumbered, same_listener
-from brokernat.doctor.checks.queries import acl_line, at, dialled_nodes, proven_line, sureness
+from brokernat.doctor.checks.queries import acl_line, at, dialled_nodes, host_of, proven_line, sureness
 from brokernat.doctor.checks.registry import Need, check, finding
 from brokernat.doctor.evidence import EndpointProbe, Evidence
 from brokernat.doctor.finding import Confidence, Finding, Remedy, Severity
@@ -14,7 +14,7 @@ from brokernat.doctor.finding import Confidence, Finding, Remedy, Severity
 @check(
     "BN601",
     "Another node answers",
-    "Another node answers behind what is dialled for {subjects}.",
+    "Another node answers than the one that is meant: {messages}.",
     needs=(Need.METADATA,),
     explains=("BN603", "BN611"),
 )
@@ -49,7 +49,7 @@ def another_node(evidence: Evidence) -> Iterator[Finding]:
 @check(
     "BN602",
     "Several nodes answer behind one endpoint",
-    "A balancer or a name with several addresses stands at {subjects}: each connection may meet another broker.",
+    "A balancer or a name with several addresses stands at {subjects}: {messages}.",
     needs=(Need.METADATA,),
     explains=("BN611",),
 )
@@ -63,15 +63,21 @@ def balancer(evidence: Evidence) -> Iterator[Finding]:
         identity = probed.look.identity
         if identity is not None and identity.others:
             met = ", ".join(map(str, (identity.node_id, *identity.others)))
-            remedy = Remedy(("give each node an endpoint of its own in the map",), ("forward one port to one broker",))
-            yield at(
-                probed,
-                Severity.ERROR,
-                f"different nodes answer at {probed.look.endpoint}: {met}",
-                (f"its addresses: {', '.join(probed.look.addresses)}",) if len(probed.look.addresses) > 1 else (),
-                remedy=remedy,
-                confidence=sureness(identity),
-            )
+            several = len(probed.look.addresses) > 1
+            leads = [f"{address}: node {node_id} answers" for address, node_id in identity.met] if several else []
+            client = "give each node an endpoint of its own in the map"
+            broker = "forward one port to one broker"
+            if several:
+                host = host_of(probed.look)
+                broker = (
+                    f"let `{host}` have one address in DNS: that of node {probed.path.broker.node_id}"
+                    if probed.path
+                    else broker
+                )
+            message = f"different nodes answer at {probed.look.endpoint}: {met}"
+            seen = tuple(dict.fromkeys(leads)) or (f"its addresses: {', '.join(probed.look.addresses)}",) * several
+            remedy = Remedy((client,), (broker,))
+            yield at(probed, Severity.ERROR, message, seen, remedy=remedy, confidence=sureness(identity))
 
 
 @check(

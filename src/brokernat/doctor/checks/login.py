@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from brokernat.address import parse_rule
-from brokernat.doctor.checks.queries import at, probed_endpoints
+from brokernat.doctor.checks.queries import at, others_past, place_to_mend, probed_endpoints
 from brokernat.doctor.checks.registry import Need, check, finding
 from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import Confidence, Finding, Remedy, Severity
@@ -26,12 +26,14 @@ def login(evidence: Evidence) -> Iterator[Finding]:
     """
     for probed in probed_endpoints(evidence):
         look, sasl = probed.look, probed.look.sasl
-        hung_up = look.speaks == "kafka" and look.brokers is None and not look.slow
-        if hung_up and sasl is None and look.tls_done and look.complete:
+        hung_up = look.metadata is None or look.metadata.outcome in ("closed", "reset")
+        if hung_up and look.speaks == "kafka" and sasl is None and look.tls_done and look.complete:
             remedy = Remedy(("give the client a login: `security.protocol`, `sasl.mechanism`, user name and password",))
             message = "it is Kafka and hangs up on a client that does not log in"
+            if others_past(evidence, probed, "metadata"):
+                remedy = place_to_mend(probed)
             yield at(probed, Severity.ERROR, message, remedy=remedy, confidence=Confidence.LIKELY)
-        if sasl is None or sasl.outcome == "ok":
+        if sasl is None or sasl.outcome in ("ok", "silent", "stalled", "cut"):
             continue
         if sasl.outcome == "not-tried":
             yield at(probed, Severity.WARNING, sasl.detail)
@@ -49,6 +51,23 @@ def login(evidence: Evidence) -> Iterator[Finding]:
                 ("see that the user exists for this mechanism",),
             )
             yield at(probed, Severity.ERROR, what, (f"the broker says: {sasl.detail}",), remedy=remedy)
+
+
+@check(
+    "BN408",
+    "A password is sent unencrypted",
+    "The password is sent unencrypted to {subjects}.",
+)
+def password_in_the_clear(evidence: Evidence) -> Iterator[Finding]:
+    """What: the client logs in with PLAIN and without TLS.
+    Why: PLAIN sends the password as it is, so whoever sees the packets on the way can read it.
+    Remedy: `SASL_SSL`, or a SCRAM mechanism, which sends no password.
+    """
+    sent = any(probed.look.sasl is not None for probed in probed_endpoints(evidence))
+    if sent and evidence.mechanism == "PLAIN" and evidence.security_protocol == "SASL_PLAINTEXT":
+        remedy = Remedy(("use `security.protocol: SASL_SSL`, or SCRAM-SHA-512 for the login",))
+        message = "the password is sent unencrypted (PLAIN without TLS): whoever sees the packets can read it"
+        yield finding(Severity.INFO, f"cluster {evidence.cluster}", message, remedy=remedy)
 
 
 @check(

@@ -4,10 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from brokernat.doctor.checks.queries import at, hidden_rules, map_doubts, place_of, places, proven_line, proven_lines
+from brokernat.address import AddressMap, Endpoint, parse_rule
+from brokernat.doctor.checks.failures import path_failure
+from brokernat.doctor.checks.queries import (
+    ProbedEndpoint,
+    at,
+    bootstrap_servers,
+    dialled_nodes,
+    hidden_rules,
+    map_doubts,
+    place_of,
+    places,
+    probed_endpoints,
+    proven_line,
+    proven_lines,
+    server_of,
+)
 from brokernat.doctor.checks.registry import Need, check, finding
 from brokernat.doctor.evidence import Evidence
-from brokernat.doctor.finding import Finding, Remedy, Severity
+from brokernat.doctor.finding import Confidence, Finding, Remedy, Severity
 from brokernat.doctor.host_kinds import dialable
 
 
@@ -100,3 +115,70 @@ def map_of_another_time(evidence: Evidence) -> Iterator[Finding]:
     subject = f"cluster {evidence.cluster}"
     unmapped = [each.failure for each in places(evidence) if each.failure is not None and each.failure.stage == "rule"]
     yield finding(severity, subject, message, seen, remedy=remedy, explains=unmapped)
+
+
+@check(
+    "BN616",
+    "The sides of rules are exchanged",
+    "The sides of rules in the address map are exchanged: {messages}.",
+    explains=("BN102", "BN103", "BN301", "BN302", "BN605", "BN606", "BN607", "BN609", "BN308", "BN309", "BN310"),
+    needs=(Need.NETWORK, Need.MAP),
+)
+def reversed_rules(evidence: Evidence) -> Iterator[Finding]:
+    """What: a rule's right side is what a broker advertises, or its left side is a bootstrap server, which by it is
+    dialled where nobody answers.
+    Why: a rule is `advertised = reachable`. Written the other way round it leads clients from an endpoint that works to
+    one that does not.
+    Remedy: exchange the sides.
+    """
+    told = {broker.endpoint for probed in probed_endpoints(evidence) for broker in probed.look.brokers or ()}
+    dead = {probed.look.rule: probed for probed in bootstrap_servers(evidence) if _dead_by_its_rule(probed, evidence)}
+    for text in evidence.rules or ():
+        rule = parse_rule(text)
+        left, right = str(rule.pattern), text.partition("=")[2]
+        proven = right in told and left not in told
+        if not proven and text not in dead:
+            continue
+        why = f"{right} is what a broker advertises" if proven else f"nobody answers at {right}, and {left} does"
+        unmapped = (path_failure(path, evidence) for path in evidence.paths if path.broker.endpoint == right)
+        yield finding(
+            Severity.ERROR,
+            f"rule {text}",
+            f"`{text}` ({why})",
+            remedy=Remedy(("a rule is `advertised = reachable`: exchange its sides",), rules=(f"{right} = {left}",)),
+            explains=[*unmapped, *([dead[text].failure] if text in dead else [])],
+            confidence=Confidence.PROVEN if proven else Confidence.LIKELY,
+        )
+
+
+def _dead_by_its_rule(probed: ProbedEndpoint, evidence: Evidence) -> bool:
+    """Whether a rule leads a bootstrap server to where nobody answers, and the server as it is written answers."""
+    if probed.look.rule is None or probed.failure is None or probed.failure.stage not in ("resolve", "connect"):
+        return False
+    return any(each.endpoint == server_of(probed.look) and each.connected for each in evidence.as_written)
+
+
+@check(
+    "BN617",
+    "A rule leads to what another rule is for",
+    "The address map is applied once, and rules are chained: {messages}.",
+    explains=("BN305", "BN601", "BN603", "BN606", "BN607", "BN308"),
+    needs=(Need.METADATA, Need.MAP),
+)
+def chained_rules(evidence: Evidence) -> Iterator[Finding]:
+    """What: a rule leads to an endpoint that another rule names, and clients fail there.
+    Why: an endpoint is translated once; what a rule leads to is dialled as it is.
+    Remedy: one rule from what is advertised to what is reached.
+    """
+    rules = AddressMap.parse("\n".join(evidence.rules or ()))
+    for probed in dialled_nodes(evidence):
+        path = probed.path
+        if path is None or not path.rule or probed.failure is None or probed.failure.doubt:
+            continue
+        following = rules.find(Endpoint.parse(probed.look.endpoint))
+        if following is None or following.needs_node_id or str(following) == path.rule:
+            continue
+        end = following.translate(Endpoint.parse(probed.look.endpoint))
+        message = f"`{path.rule}` leads to what `{following}` is for"
+        remedy = Remedy(("write one rule for both steps",), rules=(f"{path.broker.endpoint} = {end}",))
+        yield at(probed, Severity.ERROR, message, (f"rule: {following}",), remedy=remedy)

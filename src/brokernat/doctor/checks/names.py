@@ -9,14 +9,17 @@ from brokernat.doctor.checks.queries import (
     at,
     bootstrap_servers,
     dialled_nodes,
+    host_of,
     nearly_in,
     probed_endpoints,
     proven_line,
+    remedy_for,
+    severity_at,
 )
 from brokernat.doctor.checks.registry import Need, check, finding
 from brokernat.doctor.evidence import Evidence, Path
 from brokernat.doctor.finding import Confidence, Failure, Finding, Remedy, Severity
-from brokernat.doctor.host_kinds import is_loopback
+from brokernat.doctor.host_kinds import inside_name, is_loopback
 
 
 @check(
@@ -31,15 +34,13 @@ def bootstrap_name(evidence: Evidence) -> Iterator[Finding]:
     another server answers, if only to refuse the login, they go on with that one, so this is a warning.
     Remedy: correct the name, or use an address.
     """
-    severity = Severity.WARNING if nearly_in(evidence) else Severity.ERROR
     for probed in bootstrap_servers(evidence):
-        look = probed.look
-        if look.dns_error:
+        if probed.look.dns_error and not _unanswered(probed):
             remedy = Remedy(
                 client=("correct the name in `bootstrap_servers`, or write an address that is reached from here",)
             )
             message = "the name does not resolve on this machine"
-            yield at(probed, severity, message, (look.dns_error,), remedy=remedy)
+            yield at(probed, severity_at(probed, evidence), message, (probed.look.dns_error,), remedy=remedy)
 
 
 @check(
@@ -78,14 +79,37 @@ def advertised_name(evidence: Evidence) -> Iterator[Finding]:
     Remedy: a rule of the address map; or a listener that advertises a name for this side.
     """
     for probed in dialled_nodes(evidence):
-        path = probed.path
-        if path is not None and path.rule is None and probed.look.dns_error:
-            remedy = Remedy(
-                rules=proven_line(evidence, path),
-                broker=("add a listener that advertises a name which resolves for clients",),
-            )
+        path, error = probed.path, probed.look.dns_error
+        if path is not None and path.rule is None and error and not _unanswered(probed):
             message = "the advertised name does not resolve on this machine"
-            yield at(probed, Severity.ERROR, message, (probed.look.dns_error,), remedy=remedy)
+            yield at(probed, Severity.ERROR, message, (error,), remedy=remedy_for(evidence, path))
+
+
+@check(
+    "BN307",
+    "The name server does not answer",
+    "The name server of this machine does not answer for {subjects}.",
+    explains=("BN102", "BN301", "BN305", "BN203"),
+)
+def name_server(evidence: Evidence) -> Iterator[Finding]:
+    """What: the resolver of this machine gets no answer for a name, or one that the name server cannot tell. Whether
+    the name exists is not known.
+    Why: the name server is down, is not reached (a VPN that is not up, a firewall), or `/etc/resolv.conf` names another
+    one.
+    Remedy: a name server that answers, in `/etc/resolv.conf`; until then an address map with addresses.
+    """
+    for probed in probed_endpoints(evidence):
+        if _unanswered(probed):
+            seen = (f"resolver: {probed.look.dns_error}",) if probed.look.dns_error else ()
+            remedy = Remedy(("see that the name servers of /etc/resolv.conf answer from here: `getent hosts NAME`",))
+            message = f"the resolver gets no answer for `{host_of(probed.look)}`"
+            yield at(probed, severity_at(probed, evidence), message, seen, remedy=remedy)
+
+
+def _unanswered(probed: ProbedEndpoint) -> bool:
+    """Names of one label or of a container are no name server's to know."""
+    resolved = probed.look.resolve
+    return resolved is not None and resolved.outcome == "no-answer" and not inside_name(host_of(probed.look))
 
 
 @check(
@@ -101,10 +125,12 @@ def some_addresses_fail(evidence: Evidence) -> Iterator[Finding]:
     """
     for probed in probed_endpoints(evidence):
         failed = [f"{each.address}: {each.outcome}" for each in probed.look.attempts if each.outcome != "connected"]
+        node_ids = dict(probed.look.identity.met) if probed.look.identity is not None else {}
+        leads = [f"{address}: node {node_id} answers" for address, node_id in node_ids.items()]
         if probed.look.connected and failed and not all(is_loopback(each) for each in probed.look.addresses):
             remedy = Remedy(client=("remove the addresses that do not work from DNS or from the hosts file",))
             message = "some addresses of the name take no connection"
-            yield at(probed, Severity.WARNING, message, tuple(failed), remedy=remedy, explains=False)
+            yield at(probed, Severity.WARNING, message, (*failed, *leads), remedy=remedy, explains=False)
 
 
 @check(

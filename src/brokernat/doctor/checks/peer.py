@@ -1,21 +1,29 @@
-"""What answers where a Kafka broker is expected, and what becomes of the answers on the path."""
+"""What answers where a Kafka broker is expected, and what becomes of requests and answers on the path.
+
+A verdict about the peer needs bytes that another protocol explains. A peer that is silent, closes or is cut short is a
+broker that hangs, or something on the path.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from brokernat.doctor.checks.queries import at, probed_endpoints
+from brokernat.doctor.checks.queries import (
+    ProbedEndpoint,
+    at,
+    host_of,
+    nodes_of,
+    others_past,
+    place_to_mend,
+    probed_endpoints,
+    severity_at,
+)
 from brokernat.doctor.checks.registry import check
-from brokernat.doctor.evidence import Evidence
+from brokernat.doctor.evidence import Attempt, EndpointProbe, Evidence, Stage
 from brokernat.doctor.finding import Finding, Remedy, Severity
 
-_SAID = {
-    "http": "an HTTP server answers",
-    "ssh": "an SSH server answers",
-    "silence": "connections are taken and nothing is ever said",
-    "closed": "connections are taken and closed at the first request",
-    "other": "what answers is no Kafka",
-}
+_ASKED: tuple[Stage, ...] = ("tls", "versions", "sasl", "metadata")
+_SLOW, _NOTICED = 2.0, 1.0
 
 
 @check(
@@ -24,24 +32,23 @@ _SAID = {
     "{subjects} is not a Kafka broker{reason}.",
 )
 def not_kafka(evidence: Evidence) -> Iterator[Finding]:
-    """What: the port takes connections, and what answers a Kafka request is HTTP, SSH, nothing at all, or unknown.
-    Why: a wrong port, a proxy's own page, a gateway that takes connections for a broker which is down, or a broker that
-    hangs.
-    Remedy: the port of a Kafka listener.
+    """What: the port takes connections, and the bytes that it answers are those of another protocol, or none that Kafka
+    would send.
+    Why: a wrong port, a proxy's own page, or a forward that leads elsewhere.
+    Remedy: at a bootstrap server the port of a Kafka listener; at an advertised endpoint the forward to the broker.
     """
     for probed in probed_endpoints(evidence):
-        said = _SAID.get(probed.look.speaks or "")
-        if probed.look.slow:
-            said = "it greets as Kafka does, and the request for the brokers is not answered in time"
-        elif probed.look.sasl is not None and probed.look.sasl.outcome == "ok" and not probed.look.answers:
-            said = "the login works and the brokers' list is not answered"
-        if said and probed.look.complete and (probed.look.tls is None or probed.look.tls.outcome != "not-tls"):
-            seen = (f"first bytes: {probed.look.first_bytes}",) if probed.look.first_bytes else ()
-            remedy = Remedy(
-                client=("give the port of a Kafka listener",),
-                broker=("if a gateway listens here: see that the broker behind it runs",),
-            )
-            yield at(probed, Severity.ERROR, said, seen, remedy=remedy)
+        versions, metadata = probed.look.versions, probed.look.metadata
+        if versions is not None and versions.outcome == "other-protocol" and versions.protocol != "TLS":
+            said = f"{_article(versions.protocol)} {versions.protocol} server answers"
+        elif versions is not None and versions.outcome in ("unreadable", "unsupported"):
+            said = "what answers is no Kafka"
+        elif metadata is not None and metadata.outcome in ("unreadable", "unsupported"):
+            said = "its answer to the request for the brokers cannot be read"
+        else:
+            continue
+        seen = (f"first bytes: {_legible(probed.look.first_bytes)}",) if probed.look.first_bytes else ()
+        yield at(probed, severity_at(probed, evidence), said, seen, remedy=_the_right_port(probed))
 
 
 @check(
@@ -60,4 +67,264 @@ def controller_listener(evidence: Evidence) -> Iterator[Finding]:
             remedy = Remedy(("give the port of a listener that is not in `controller.listener.names`",))
             message = "a KRaft controller answers, which serves brokers and no clients"
             seen = ("the requests that it knows: BrokerRegistration is among them, Metadata is not",)
-            yield at(probed, Severity.ERROR, message, seen, remedy=remedy)
+            remedy = remedy if probed.path is None else place_to_mend(probed)
+            yield at(probed, severity_at(probed, evidence), message, seen, remedy=remedy)
+
+
+@check(
+    "BN309",
+    "A broker takes connections and does not answer",
+    "{subjects} takes connections and does not answer{reason}.",
+)
+def hung(evidence: Evidence) -> Iterator[Finding]:
+    """What: TCP connections are accepted, and requests get no answer in all tries.
+    Why: the broker's process hangs (a long garbage collection, a full disk, a stopped container), the data of the
+    connection is dropped behind the handshake by a firewall, or a gateway accepts for a broker that does not answer.
+    Remedy: look at the broker's process and log; then at what stands between.
+    """
+    for probed in probed_endpoints(evidence):
+        stage = _ended(probed.look, "silent", "stalled")
+        if stage is None:
+            continue
+        result = getattr(probed.look, stage)
+        received = getattr(result, "received", 0)
+        message = f"the request gets no answer ({stage})" if not received else f"its answer ends after {received} bytes"
+        node = "the broker" if probed.path is None else f"node {probed.path.broker.node_id}"
+        remedy = Remedy(
+            broker=(
+                f"see whether {node} hangs: its log, a thread dump (`jcmd PID Thread.print`), its disk",
+                f"see whether a firewall or a gateway before {probed.look.endpoint} drops data after the handshake",
+            )
+        )
+        yield at(probed, severity_at(probed, evidence), message, _tries(probed, stage, evidence), remedy=remedy)
+
+
+@check(
+    "BN310",
+    "Connections are closed at the first request",
+    "Something on the path closes connections to {subjects}{reason}.",
+)
+def closed(evidence: Evidence) -> Iterator[Finding]:
+    """What: TCP connections are accepted, and closed or reset before the first byte of an answer, in all tries.
+    Why: a gateway or balancer accepts for a broker that is down or that it does not reach; a middlebox that does not
+    let Kafka pass; a listener that wants TLS.
+    Remedy: see that the broker behind the gateway runs and is reached from the gateway.
+    """
+    for probed in probed_endpoints(evidence):
+        stage = _ended(probed.look, "closed", "reset")
+        if stage is None or stage == "sasl" or (stage == "metadata" and probed.look.sasl is None):
+            # Kafka closes the connection of a user that it does not let in: BN404.
+            continue
+        outcome = getattr(probed.look, stage).outcome
+        if stage == "tls" and probed.look.tls is not None and probed.look.tls.plain:
+            continue
+        how = "reset" if outcome == "reset" else "closed"
+        behind = "the broker" if probed.path is None else f"node {probed.path.broker.node_id}"
+        remedy = Remedy(
+            broker=(
+                f"if a gateway or balancer listens at {probed.look.endpoint}: see that {behind} runs, and that the "
+                "gateway reaches it",
+                "if it is the broker itself: see its log for the reason why it ends the connection",
+            )
+        )
+        message = f"it is {how} at the first request ({stage})"
+        yield at(probed, severity_at(probed, evidence), message, _tries(probed, stage, evidence), remedy=remedy)
+
+
+@check(
+    "BN311",
+    "An answer of Kafka is cut",
+    "Something on the path cuts the answers of {subjects}{reason}.",
+)
+def cut(evidence: Evidence) -> Iterator[Finding]:
+    """What: an answer begins as Kafka's and the connection ends before it is whole.
+    Why: a middlebox that ends connections after some bytes, a proxy with a limit, or a broker that is killed.
+    Remedy: look at what stands between this machine and the broker: proxies, firewalls that inspect, VPNs.
+    """
+    for probed in probed_endpoints(evidence):
+        stage = _ended(probed.look, "cut")
+        if stage is not None:
+            received = getattr(getattr(probed.look, stage), "received", 0)
+            message = f"the connection ends after {received} bytes of the answer" if received else "the answer is cut"
+            remedy = Remedy(
+                broker=(
+                    f"see which proxy, firewall or VPN stands before {probed.look.endpoint}, and let it pass the "
+                    "connection unchanged",
+                )
+            )
+            yield at(probed, severity_at(probed, evidence), message, _tries(probed, stage, evidence), remedy=remedy)
+
+
+@check(
+    "BN312",
+    "Large messages do not get through",
+    "Small messages get through and large ones do not at {subjects}{reason}.",
+)
+def large_messages(evidence: Evidence) -> Iterator[Finding]:
+    """What: a request or an answer of more than 1,500 bytes or of more than 8 KiB is lost or cut, where small ones get
+    through. Clients connect, and then time out when they produce or fetch.
+    Why: a packet size (MTU) that the path does not carry: a tunnel, a VPN or an overlay network whose ICMP messages
+    `fragmentation needed` are dropped; or a middlebox that stops at a size.
+    Remedy: a smaller MTU at the interface, or the MSS clamped at the gateway of the tunnel.
+    """
+    for probed in probed_endpoints(evidence):
+        if probed.look.size is None or probed.failure is None or probed.failure.stage != "size":
+            continue
+        failed = probed.look.size.failed
+        smallest = min(failed, key=lambda each: each.size)
+        seen = [
+            f"{each.direction} of {each.size} bytes: {each.outcome}, {each.failed} of {each.made} tries failed"
+            + (f", {each.received} bytes received" if each.received else "")
+            for each in failed
+        ]
+        if others := [
+            each for each in others_past(evidence, probed, "size") if each.look.size and each.look.size.transfers
+        ]:
+            seen.append(f"large messages get through at {nodes_of(others)}")
+        what = " and ".join(f"{direction}s" for direction in dict.fromkeys(each.direction for each in failed))
+        message = f"{what} from {smallest.size} bytes on are {'cut' if smallest.outcome in _CUT else 'lost'}"
+        remedy = Remedy(
+            (
+                f"compare the MTU of the path: `ping -M do -s 1472 {host_of(probed.look)}`; lower the "
+                "interface's MTU if a tunnel or a VPN is on it",
+            ),
+            ("clamp the MSS at the gateway of the tunnel or VPN, or let ICMP `fragmentation needed` pass",),
+        )
+        yield at(probed, Severity.ERROR, message, seen, remedy=remedy)
+
+
+@check(
+    "BN313",
+    "Some connections fail",
+    "Some connections to {subjects} fail.",
+)
+def flaky(evidence: Evidence) -> Iterator[Finding]:
+    """What: some tries of a stage failed and a later one worked. Clients try again and get through, more slowly.
+    Why: packets are lost, a balancer has a dead member, a limit of connections (`max.connections.per.ip`), or a
+    firewall that forgets connections.
+    Remedy: none is needed for a client that tries again; look for the loss where it is often.
+    """
+    for probed in probed_endpoints(evidence):
+        seen = [
+            f"{each.stage}: {each.failed} of {each.made} tries failed ({', '.join(dict.fromkeys(each.faults))})"
+            for each in probed.look.tries
+            if 0 < each.failed < each.made
+        ]
+        seen += [f"{each.address}: {each.failed} of {each.made} connections failed" for each in _lost(probed.look)]
+        if seen and (probed.failure is None or probed.failure.doubt):
+            message = f"some tries failed, a later one worked ({seen[0]})"
+            remedy = Remedy(broker=("see whether packets are lost, or connections are limited, on the way",))
+            yield at(probed, Severity.WARNING, message, seen, remedy=remedy, explains=False)
+
+
+@check(
+    "BN314",
+    "Answers are slow",
+    "{subjects} answers slowly.",
+)
+def slow(evidence: Evidence) -> Iterator[Finding]:
+    """What: a connection or an answer took a second or more. Clients work, with larger time-outs if need be.
+    Why: a long path, packets that are lost and sent again (the first repeat of a connection comes after a second), an
+    overloaded broker or gateway.
+    Remedy: `request.timeout.ms` and `socket.connection.setup.timeout.ms` of the client above these times.
+    """
+    for probed in probed_endpoints(evidence):
+        took = [(each.largest, each.median, each.stage) for each in probed.look.tries if each.failed < each.made]
+        longest = max(took, default=(0.0, 0.0, ""))
+        if longest[0] < _NOTICED or (probed.failure is not None and not probed.failure.doubt):
+            continue
+        severity = Severity.WARNING if longest[1] >= _SLOW else Severity.INFO
+        message = f"slow: {longest[2]} takes {longest[0]:.1f} s"
+        remedy = Remedy(("keep the time-outs of clients above this",))
+        yield at(probed, severity, message, remedy=remedy, explains=False)
+
+
+@check(
+    "BN315",
+    "One endpoint is unlike its neighbours",
+    "One endpoint is unlike the others: {messages}.",
+    explains=("BN401", "BN404", "BN407"),
+)
+def unlike_its_neighbours(evidence: Evidence) -> Iterator[Finding]:
+    """What: this client, as it is configured, gets further at other nodes of the cluster than at this one.
+    Why: a proxy stands before this node alone, its forward leads to another listener (one with TLS, with a login,
+    without TLS), or this broker's listener is configured unlike the others'.
+    Remedy: at that place: the forward, the proxy or the listener of this node. A change to the client would break the
+    others.
+    """
+    for probed in probed_endpoints(evidence):
+        unlike = _unlike(probed.look)
+        if probed.path is None or probed.failure is None or unlike is None:
+            continue
+        stage, what = unlike
+        if others := others_past(evidence, probed, stage):
+            message = f"{what} at {probed.subject}, unlike at {nodes_of(others)}"
+            seen = (
+                f"{stage} works at {nodes_of(others)}",
+                *((probed.failure.detail,) if probed.failure.detail else ()),
+            )
+            yield at(probed, Severity.ERROR, message, seen, remedy=place_to_mend(probed))
+
+
+def _unlike(look: EndpointProbe) -> tuple[Stage, str] | None:
+    """The stage that fails, and what stands there, where the client's settings could be meant."""
+    if look.tls is not None and not look.tls.ok:
+        plain = look.tls.plain or look.tls.outcome == "not-tls"
+        if plain:
+            return "tls", "no TLS is spoken"
+        return ("tls", "the TLS handshake fails") if look.tls.outcome in ("failed", "client-certificate") else None
+    if look.versions is not None and look.versions.protocol == "TLS":
+        return "versions", "TLS is spoken"
+    if look.sasl is not None and look.sasl.outcome == "mechanism-not-offered":
+        return "sasl", f"the login is by {', '.join(look.sasl.offered) or 'another mechanism'}"
+    if look.sasl is not None and look.sasl.outcome in ("rejected", "closed", "reset"):
+        return "sasl", "the login is refused"
+    if look.sasl is None and look.metadata is not None and look.metadata.outcome in ("closed", "reset"):
+        return "metadata", "Kafka closes the connection without a login"
+    return None
+
+
+def _ended(look: EndpointProbe, *faults: str) -> Stage | None:
+    """The stage that ends so, if the time did not run out before."""
+    if look.complete:
+        for stage in _ASKED:
+            result = getattr(look, stage)
+            if result is not None and not result.ok:
+                return stage if result.outcome in faults else None
+    return None
+
+
+def _tries(probed: ProbedEndpoint, stage: Stage, evidence: Evidence) -> list[str]:
+    """How often it was tried, and where the same works."""
+    tried = probed.look.tried(stage)
+    seen = [f"{stage}: {tried.failed} of {tried.made} tries failed"] if tried is not None else []
+    if others := others_past(evidence, probed, stage):
+        seen.append(f"{stage} works at {nodes_of(others)}")
+    return seen
+
+
+def _lost(look: EndpointProbe) -> list[Attempt]:
+    return [each for each in look.attempts if 0 < each.failed < each.made]
+
+
+def _the_right_port(probed: ProbedEndpoint) -> Remedy:
+    if probed.path is not None:
+        return place_to_mend(probed)
+    return Remedy(("give the port of a Kafka listener",), ("if a gateway listens here: see where its forward leads",))
+
+
+def _legible(first_bytes: str) -> str:
+    """Bytes as text; those that show nothing in hexadecimal."""
+    try:
+        raw = bytes.fromhex(first_bytes)
+    except ValueError:
+        return first_bytes
+    return "".join(chr(each) if 32 <= each < 127 else f"\\x{each:02x}" for each in raw)
+
+
+def _article(protocol: str) -> str:
+    """`an HTTP`, `an SSH`, `a Redis`."""
+    return "an" if protocol[:1] in "AEFHILMNORSX" and protocol.isupper() else "a"
+
+
+_CUT = ("cut", "closed", "reset")

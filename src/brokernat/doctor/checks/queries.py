@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from brokernat.address import AddressMap, LintFinding, lint
+from brokernat.address import AddressMap, LintFinding, lint, parse_rule
 from brokernat.doctor.checks.failures import bootstrap_failure, once, path_failure
 from brokernat.doctor.checks.registry import finding
-from brokernat.doctor.evidence import EndpointProbe, Evidence, Identity, Path
+from brokernat.doctor.evidence import EndpointProbe, Evidence, Identity, Path, Stage
 from brokernat.doctor.finding import Confidence, Failure, Finding, Remedy, Severity
-from brokernat.doctor.host_kinds import dialable
+from brokernat.doctor.host_kinds import dialable, known_kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,7 @@ def place_of(path: Path, evidence: Evidence) -> Place:
 def probed_endpoints(evidence: Evidence) -> tuple[ProbedEndpoint, ...]:
     """Every look once: a node that is dialled where a bootstrap server was probed is that look."""
     servers = tuple(
-        ProbedEndpoint(f"bootstrap {look.endpoint}", bootstrap_failure(look, evidence), look)
-        for look in evidence.bootstraps
+        ProbedEndpoint(bootstrap(look), bootstrap_failure(look, evidence), look) for look in evidence.bootstraps
     )
     return (*servers, *(each for each in dialled_nodes(evidence) if each.look not in evidence.bootstraps))
 
@@ -77,7 +76,7 @@ def dialled_nodes(evidence: Evidence) -> tuple[ProbedEndpoint, ...]:
 def places(evidence: Evidence) -> Iterator[Place]:
     """Every bootstrap server and every node."""
     for look in evidence.bootstraps:
-        yield Place(f"bootstrap {look.endpoint}", bootstrap_failure(look, evidence))
+        yield Place(bootstrap(look), bootstrap_failure(look, evidence))
     for path in evidence.paths:
         yield place_of(path, evidence)
 
@@ -164,6 +163,88 @@ def proven_line(evidence: Evidence, path: Path) -> tuple[str, ...]:
     return tuple(found) or (f"{mine}HOST:PORT that can be dialled from here",)
 
 
+def remedy_for(evidence: Evidence, path: Path) -> Remedy:
+    """What helps where an advertised endpoint is not reached, the least first; nothing is named that was not probed.
+
+    A listener that works from here needs no map. Where other nodes are reached as they are advertised, what is wrong is
+    the way to this one.
+    """
+    node_id, endpoint = path.broker.node_id, path.broker.endpoint
+    instead = reached_listeners(evidence)
+    rules = () if instead else proven_line(evidence, path)
+    if any(lets_in(each) and each.rule is None for each in evidence.paths):
+        failing = sum(each.failure is not None for each in dialled_nodes(evidence))
+        what = f"node {node_id} runs, and that a listener or a forward is at {endpoint}"
+        if failing > _FEW:
+            what = "these nodes run, and that a listener or a forward is at what each advertises"
+        return Remedy(instead, (f"see that {what}",), rules)
+    client, broker = known_kind(path.broker.host) or (
+        "",
+        "add a listener that advertises an endpoint which is reached from here",
+    )
+    return Remedy((*instead, *([client] if client else ())), () if instead else (broker,), rules)
+
+
+def reached_listeners(evidence: Evidence) -> tuple[str, ...]:
+    """Other listeners that let this client in where they send it: bootstrap there, and no map is needed."""
+    names = {each.name for each in evidence.listeners if each.entered}
+    lines = []
+    for name in dict.fromkeys(each.name for each in evidence.listeners if each.name not in names):
+        ends = [each for each in evidence.listeners if each.name == name]
+        if all(each.look is not None and each.look.answers for each in ends):
+            servers = ",".join(each.endpoint for each in ends)
+            lines.append(f"bootstrap at {servers}: listener {name} works from here, and no map is needed")
+    return tuple(lines)
+
+
+def others_past(evidence: Evidence, probed: ProbedEndpoint, stage: Stage) -> tuple[ProbedEndpoint, ...]:
+    """The nodes that this client gets past a stage with, at other endpoints: what it is configured with works there."""
+    return tuple(
+        each
+        for each in dialled_nodes(evidence)
+        if each.look.endpoint != probed.look.endpoint and (done := getattr(each.look, stage)) is not None and done.ok
+    )
+
+
+def nodes_of(places: Sequence[ProbedEndpoint]) -> str:
+    """`node 1, node 3`, as evidence of a comparison."""
+    return ", ".join(dict.fromkeys(f"node {each.path.broker.node_id}" for each in places if each.path is not None))
+
+
+def place_to_mend(probed: ProbedEndpoint) -> Remedy:
+    """Where something is wrong with one endpoint among others that are well: never a change that would break those."""
+    look, path = probed.look, probed.path
+    if path is None:
+        return Remedy((f"take {server_of(look)} out of the bootstrap servers, or correct its host and port",))
+    mend = f"correct the forward, proxy or listener at {look.endpoint}: it has to lead to node {path.broker.node_id}"
+    return Remedy((f"correct the rule `{path.rule}`",) if path.rule else (), (f"{mend}'s listener",))
+
+
+def severity_at(probed: ProbedEndpoint, evidence: Evidence) -> Severity:
+    """A warning for a bootstrap server beside which another one lets clients in, or nearly; else an error."""
+    others = [look for look in evidence.bootstraps if look is not probed.look]
+    return Severity.WARNING if probed.path is None and _some_way_in(others) else Severity.ERROR
+
+
+def server_of(look: EndpointProbe) -> str:
+    """A bootstrap server as the user wrote it, which a rule may lead elsewhere."""
+    if look.rule is None:
+        return look.endpoint
+    port = parse_rule(look.rule).pattern.port or look.endpoint.rpartition(":")[2]
+    return f"[{look.name}]:{port}" if ":" in look.name else f"{look.name}:{port}"
+
+
+def host_of(look: EndpointProbe) -> str:
+    """The host that is dialled."""
+    return look.endpoint.rpartition(":")[0].strip("[]")
+
+
+def bootstrap(look: EndpointProbe) -> str:
+    """How a report names a bootstrap server."""
+    server = server_of(look)
+    return f"bootstrap {server}" if server == look.endpoint else f"bootstrap {server}, dialled at {look.endpoint}"
+
+
 def lets_in(path: Path) -> bool:
     """Whether a client gets through to Kafka at what it dials for a node."""
     return path.look is not None and path.look.answers
@@ -171,9 +252,15 @@ def lets_in(path: Path) -> bool:
 
 def nearly_in(evidence: Evidence) -> bool:
     """Whether some bootstrap server lets clients in, or would if what is wrong behind the connection were mended."""
+    return _some_way_in(evidence.bootstraps)
+
+
+def _some_way_in(looks: Iterable[EndpointProbe]) -> bool:
     return any(
-        look.answers or look.speaks in ("kafka", "tls") or (look.tls is not None and look.tls.outcome in _MENDABLE)
-        for look in evidence.bootstraps
+        look.answers
+        or (look.speaks in ("kafka", "tls") and not look.slow)
+        or (look.tls is not None and look.tls.outcome in _MENDABLE)
+        for look in looks
     )
 
 
@@ -184,6 +271,8 @@ def reached_from_here(evidence: Evidence) -> set[int]:
     return seen | {node.node_id for node in jvms if node.reached}
 
 
+# Beyond this many nodes a line of its own for each is no help.
+_FEW = 3
 _MENDABLE = ("name-mismatch", "expired", "untrusted", "unfit", "client-certificate")
 _TRIED = {
     "refused": "refused the connection",

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from brokernat.doctor.checks.queries import (
+    ProbedEndpoint,
     at,
     bootstrap_servers,
     dialled_nodes,
-    nearly_in,
     node,
-    proven_line,
+    probed_endpoints,
+    remedy_for,
+    severity_at,
     unreachable,
 )
 from brokernat.doctor.checks.registry import Need, check, finding
 from brokernat.doctor.evidence import Evidence
-from brokernat.doctor.finding import Finding, Remedy, Severity
+from brokernat.doctor.finding import Confidence, Finding, Remedy, Severity
+from brokernat.doctor.host_kinds import neighbours
 
 
 @check(
@@ -49,7 +52,6 @@ def bootstrap_unreachable(evidence: Evidence) -> Iterator[Finding]:
     login, clients go on with that one, so this is a warning.
     Remedy: correct the endpoint, start what should listen there, or have the port opened.
     """
-    severity = Severity.WARNING if nearly_in(evidence) else Severity.ERROR
     for probed in bootstrap_servers(evidence):
         reason = unreachable(probed.look)
         if reason and not probed.look.dns_error:
@@ -57,7 +59,7 @@ def bootstrap_unreachable(evidence: Evidence) -> Iterator[Finding]:
                 client=("correct the endpoint in `bootstrap_servers`, or have the port opened from here",),
                 broker=("see that the broker or the gateway runs and listens at this port",),
             )
-            yield at(probed, severity, reason, remedy=remedy)
+            yield at(probed, severity_at(probed, evidence), reason, remedy=remedy)
 
 
 @check(
@@ -75,11 +77,7 @@ def advertised_unreachable(evidence: Evidence) -> Iterator[Finding]:
     for probed in dialled_nodes(evidence):
         path, reason = probed.path, unreachable(probed.look)
         if path is not None and path.rule is None and reason and not probed.look.dns_error:
-            remedy = Remedy(
-                rules=proven_line(evidence, path),
-                broker=("add a listener that advertises an endpoint which is reached from here",),
-            )
-            yield at(probed, Severity.ERROR, reason, remedy=remedy)
+            yield at(probed, Severity.ERROR, reason, remedy=remedy_for(evidence, path))
 
 
 @check(
@@ -116,5 +114,54 @@ def unreachable_with_map(evidence: Evidence) -> Iterator[Finding]:
             remedy = Remedy(
                 (f"correct the rule `{path.rule}`",), ("see that the forward to this node is there and the node runs",)
             )
-            message = f"the rule leads to {probed.look.endpoint}: {reason}"
+            message = f"by the rule it is dialled at {probed.look.endpoint}: {reason}"
             yield at(probed, Severity.ERROR, message, (f"rule: {path.rule}",), remedy=remedy)
+
+
+@check(
+    "BN308",
+    "A firewall stands before an endpoint",
+    "A firewall stands before {subjects}{reason}.",
+    explains=("BN103", "BN302", "BN305", "BN202", "BN505"),
+)
+def firewall(evidence: Evidence) -> Iterator[Finding]:
+    """What: a connection is rejected by an ICMP message and not by the port, or its packets vanish while other
+    endpoints of the same host or network answer.
+    Why: a firewall or a security group lets clients reach some brokers or ports and not this one. Where packets vanish,
+    the host may also be off.
+    Remedy: have this endpoint opened for this machine, as the others are.
+    """
+    for probed in probed_endpoints(evidence):
+        if probed.failure is None or probed.failure.stage != "connect":
+            continue
+        end, attempts = probed.look.endpoint, probed.look.attempts
+        remedy = Remedy(
+            (f"have {end} opened from here, as the endpoints that answer are",), (f"let the firewall pass {end}",)
+        )
+        severity = severity_at(probed, evidence)
+        rejected = [each for each in attempts if each.rejected]
+        if rejected and len(rejected) == len(attempts):
+            seen = [f"{each.address}: ICMP {each.icmp}, sent by {each.reported_by or 'a router'}" for each in rejected]
+            yield at(probed, severity, "it rejects the connection", seen, remedy=remedy)
+            continue
+        beside = _answering_beside(probed, evidence)
+        if beside and all(each.outcome == "timeout" for each in attempts):
+            seen = [f"{each.address}: no answer" for each in attempts]
+            seen.append(f"answers in the same network: {', '.join(beside)}")
+            message = "packets are dropped there, and others of its network answer"
+            yield at(probed, severity, message, seen, remedy=remedy, confidence=Confidence.LIKELY)
+
+
+def _answering_beside(probed: ProbedEndpoint, evidence: Evidence) -> list[str]:
+    """Endpoints of the same host or network that take connections, or refuse them at once."""
+    own = {each.address for each in probed.look.attempts}
+    others = (each.look for each in probed_endpoints(evidence) if each.look.endpoint != probed.look.endpoint)
+    return [
+        look.endpoint
+        for look in others
+        for each in look.attempts
+        if each.outcome in ("connected", "refused") and any(neighbours(each.address, one) for one in own)
+    ][:_SHOWN]
+
+
+_SHOWN = 3

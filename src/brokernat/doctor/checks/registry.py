@@ -53,7 +53,8 @@ UNASKED = {
 class Check:
     """One check. `cause` is the sentence of the report when this is a root cause.
 
-    In it `{subjects}` are those concerned, and `{reason}` is the message behind a colon, where all have the same.
+    In it `{subjects}` are those concerned, `{reason}` is the message behind a colon, where all have the same, and
+    `{messages}` are all messages.
     `explains` are the codes of more general findings: where one of these is about the same failures, or about no
     failure, it follows from this one. A `residual` check stands for failures that no other finding explains.
     """

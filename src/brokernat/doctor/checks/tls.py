@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from brokernat.doctor.checks.queries import ProbedEndpoint, at, probed_endpoints
+from brokernat.doctor.checks.queries import ProbedEndpoint, at, others_past, place_to_mend, probed_endpoints
 from brokernat.doctor.checks.registry import check
 from brokernat.doctor.evidence import Client, Evidence, Presented, TlsHandshake
 from brokernat.doctor.finding import Finding, Remedy, Severity
@@ -30,8 +30,9 @@ def tls_mismatch(evidence: Evidence) -> Iterator[Finding]:
     Remedy: the `security.protocol` of the listener, or the port of the other listener.
     """
     for probed in probed_endpoints(evidence):
-        plain = probed.look.tls is None and probed.look.speaks == "tls"
-        if plain or (probed.look.tls is not None and probed.look.tls.outcome == "not-tls"):
+        tls = probed.look.tls
+        plain = tls is None and probed.look.speaks == "tls"
+        if plain or (tls is not None and (tls.outcome == "not-tls" or tls.plain)):
             message = (
                 "the port speaks TLS and the client does not"
                 if plain
@@ -40,6 +41,8 @@ def tls_mismatch(evidence: Evidence) -> Iterator[Finding]:
             message += f" (`security.protocol: {evidence.security_protocol}`)"
             other = _OTHER.get(evidence.security_protocol, "PLAINTEXT")
             remedy = Remedy((f"set `security.protocol: {other}`, or give the port of the other listener",))
+            if others_past(evidence, probed, "versions" if plain else "tls"):
+                remedy = place_to_mend(probed)
             yield at(probed, Severity.ERROR, message, remedy=remedy)
 
 
@@ -268,6 +271,6 @@ def handshake(evidence: Evidence) -> Iterator[Finding]:
     """
     for probed in probed_endpoints(evidence):
         tls = probed.look.tls
-        if tls is not None and tls.outcome in ("failed", "silent"):
+        if tls is not None and tls.outcome == "failed":
             message, remedy = next((said for word, said in _HANDSHAKE.items() if word in tls.detail), _ELSE)
             yield at(probed, Severity.ERROR, message, (tls.detail,), remedy=remedy)

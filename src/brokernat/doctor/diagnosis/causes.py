@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from brokernat.doctor.checks import Check
 from brokernat.doctor.diagnosis.model import Cause
-from brokernat.doctor.finding import Confidence, Failure, Finding, Severity
+from brokernat.doctor.finding import Confidence, Failure, Finding, Remedy, Severity
 
 _SHOWN = 3
 _ORDER = tuple(Severity)
@@ -29,7 +29,7 @@ def with_reasons(findings: Sequence[Finding], checks: Mapping[str, Check]) -> li
             explaining[failure].append(each)
         for code in checks[each.code].explains:
             general[code].append(each)
-    return [replace(each, because=_because(each, explaining, general)) for each in findings]
+    return [_following(each, _because(each, explaining, general)) for each in findings]
 
 
 def roots(findings: Sequence[Finding], checks: Mapping[str, Check]) -> dict[str, list[Finding]]:
@@ -56,16 +56,36 @@ def roots(findings: Sequence[Finding], checks: Mapping[str, Check]) -> dict[str,
     return {code: candidates[code] for code in ordered}
 
 
+def settled(findings: Sequence[Finding], chosen: Mapping[str, Sequence[Finding]]) -> list[Finding]:
+    """The same findings; a candidate that was not needed follows from the causes that explain its failures."""
+    explained = {code: {failure for each in of_code for failure in each.explains} for code, of_code in chosen.items()}
+    return [
+        each
+        if each.because or each.severity is not Severity.ERROR or each.code in chosen
+        else _following(each, tuple(code for code, failures in explained.items() if failures & set(each.explains)))
+        for each in findings
+    ]
+
+
 def cause(check: Check, findings: Sequence[Finding]) -> Cause:
     """One sentence about all of them."""
     subjects = list(dict.fromkeys(finding.subject for finding in findings))
     more = f" and {len(subjects) - _SHOWN} more" if len(subjects) > _SHOWN else ""
     reasons = {finding.message for finding in findings}
     reason = f": {reasons.pop()}" if len(reasons) == 1 else ""
-    sentence = check.cause.format(subjects=", ".join(subjects[:_SHOWN]) + more, reason=reason)
+    messages = list(dict.fromkeys(finding.message for finding in findings))
+    rest = f"; and {len(messages) - _SHOWN} more" if len(messages) > _SHOWN else ""
+    sentence = check.cause.format(
+        subjects=", ".join(subjects[:_SHOWN]) + more, reason=reason, messages="; ".join(messages[:_SHOWN]) + rest
+    )
     if all(finding.confidence is Confidence.LIKELY for finding in findings):
         return Cause(check.code, f"Probably {sentence[0].lower()}{sentence[1:]}")
     return Cause(check.code, f"{sentence[0].upper()}{sentence[1:]}")
+
+
+def _following(finding: Finding, because: tuple[str, ...]) -> Finding:
+    """What follows from another finding needs no remedy of its own, and its own may be wrong."""
+    return replace(finding, because=because, remedy=Remedy()) if because else finding
 
 
 def _because(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from brokernat.doctor.checks import CHECKS, Check, Need
-from brokernat.doctor.diagnosis.causes import cause, roots, with_reasons
+from brokernat.doctor.diagnosis.causes import cause, roots, settled, with_reasons
 from brokernat.doctor.diagnosis.model import Diagnosis, Skipped
 from brokernat.doctor.diagnosis.suppressions import Suppression
 from brokernat.doctor.diagnosis.ways import entrances, groups, listeners, routes
@@ -46,6 +46,7 @@ def diagnose(
         (suppressed if any(one.covers(each) for one in suppressions) else told).append(each)
     told = with_reasons(told, wanted)
     chosen = roots(told, wanted)
+    told = settled(told, chosen)
     ranks = {code: number for number, code in enumerate(chosen)}
     for listed in (told, suppressed):
         listed.sort(key=lambda each: (_ORDER.index(each.severity), ranks.get(each.code, len(ranks)), each.code))

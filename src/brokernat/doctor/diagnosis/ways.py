@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from brokernat.doctor.checks.failures import bootstrap_failure, path_failure, stage_failure
-from brokernat.doctor.checks.queries import node
+from brokernat.doctor.checks.queries import bootstrap, node, server_of
 from brokernat.doctor.diagnosis.model import Entrance, Group, Hop, ListenerWay, Route, State
 from brokernat.doctor.evidence import Advertised, EndpointProbe, Evidence, ListenerSeen
 from brokernat.doctor.finding import Failure, Finding, Severity
@@ -42,9 +42,11 @@ def entrances(evidence: Evidence, findings: Iterable[Finding]) -> tuple[Entrance
     made = []
     for look in evidence.bootstraps:
         failure = bootstrap_failure(look, evidence)
-        codes = told.about(f"bootstrap {look.endpoint}", failure)
+        codes = told.about(bootstrap(look), failure)
         names = None if look.brokers is None else len(look.brokers)
-        made.append(Entrance(look.endpoint, look.endpoint, _hop(failure, codes), answering(look), names, tuple(codes)))
+        made.append(
+            Entrance(server_of(look), look.endpoint, _hop(failure, codes), answering(look), names, tuple(codes))
+        )
     return tuple(made)
 
 

@@ -141,6 +141,7 @@ class Evidence:
     are in sync for any partition: they are up, whatever a listener shows. `dns_lookup` is the client's
     `client.dns.lookup`. `unprobed` counts advertised brokers beyond the most that are probed.
     `executors` has the driver's JVM too; it is empty where no Spark was asked.
+    `as_written` are connections to bootstrap servers as they are written, where a rule leads to where nobody answers.
     """
 
     taken_at: str
@@ -160,4 +161,5 @@ class Evidence:
     files: tuple[BrokerFile, ...] = ()
     listeners: tuple[ListenerSeen, ...] = ()
     unprobed: int = 0
+    as_written: tuple[EndpointProbe, ...] = ()
     version: int = VERSION

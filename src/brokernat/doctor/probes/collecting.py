@@ -98,6 +98,13 @@ async def _collect(
     known = {probe.endpoint: probe for probe in bootstraps if client.context is None and probe.complete}
     dialling = _Dialling(address_map, late, quick, known)
     paths = await asyncio.gather(*map(dialling.path, brokers[:MOST_NODES]))
+    as_written = await asyncio.gather(
+        *(
+            quick.touch(server)
+            for server, probe in zip(cluster.bootstrap_servers, bootstraps, strict=True)
+            if probe.rule is not None and not probe.answers
+        )
+    )
     found = Survey() if surveyed is None else await surveyed
     listeners = await dialling.listeners(bootstraps, paths)
     answering = [
@@ -111,6 +118,7 @@ async def _collect(
         rules=None if address_map is None else tuple(map(str, address_map.rules)),
         unmapped=(address_map or AddressMap((), Unmapped.PASS)).unmapped.value,
         bootstraps=tuple(bootstraps),
+        as_written=tuple(as_written),
         paths=tuple(paths),
         replicas=found.replicas,
         in_sync=found.in_sync,

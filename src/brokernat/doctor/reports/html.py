@@ -91,7 +91,7 @@ def _facts(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:
         yield "security", " ".join(filter(None, (evidence.security_protocol, evidence.mechanism)))
     if evidence.files:
         yield "brokers’ files", ", ".join(each.name for each in evidence.files)
-    severities = [finding.severity.value for finding in diagnosis.findings]
+    severities = [group.severity.value for group in by_code(diagnosis.findings)]
     yield "found", ", ".join(count(severities.count(each), each) for each in ("error", "warning"))
 
 

@@ -22,7 +22,7 @@ _FEW = 12
 def seen(diagnosis: Diagnosis, *, every: bool = False) -> Iterator[Line]:
     """Bootstrap servers, brokers, then what else was asked; `every` names every broker."""
     for entrance in diagnosis.entrances:
-        yield entrance.reach.state, f"bootstrap {entrance.endpoint}: {_entrance(entrance)}"
+        yield entrance.reach.state, f"bootstrap {entrance.endpoint}{_dialled(entrance)}: {_entrance(entrance)}"
     alike: dict[tuple[State, str], list[Route]] = {}
     for route in diagnosis.routes:
         alike.setdefault((route.state, route.end.words), []).append(route)
@@ -45,6 +45,10 @@ def seen(diagnosis: Diagnosis, *, every: bool = False) -> Iterator[Line]:
         yield State.OK if well else State.BROKEN, executor_line(executor)
 
 
+def _dialled(entrance: Entrance) -> str:
+    return "" if entrance.dialled == entrance.endpoint else f", dialled at {entrance.dialled}"
+
+
 def _entrance(entrance: Entrance) -> str:
     if entrance.told is None:
         return entrance.reach.words
@@ -57,18 +61,24 @@ def _names(who: str, brokers: int) -> str:
 
 
 def _listeners(listeners: Iterable[ListenerWay]) -> Iterator[Line]:
-    """Those of one name that end alike stand together."""
+    """Those of one name that end alike stand together; those that nobody uses and nobody reaches are counted."""
     alike: dict[tuple[str, State, str, bool], list[ListenerSeen]] = {}
+    useless: dict[str, None] = {}
     for way in listeners:
         each, look, hop = way.seen, way.seen.look, way.reach
+        if hop.state is not State.OK and not each.entered:
+            useless[each.name] = None
+            continue
         met = hop.words if look is None or look.brokers is None else f"names {count(len(look.brokers), 'broker')}"
         alike.setdefault((each.name, hop.state, met, bool(each.entered)), []).append(each)
-    for (name, state, met, entered), members in alike.items():
+    for (name, state, met, entered), members in sorted(alike.items(), key=lambda item: not item[0][3]):
         nodes = ", ".join(str(each.node_id) for each in members)
         ends = ", ".join(each.endpoint for each in members)
         here = " (the bootstrap servers came in here)" if entered else ""
         start = f"listener {name} of node{'s' if len(members) > 1 else ''} {nodes} sends clients to {ends}"
         yield state, f"{start}: {met}{here}"
+    if useless:
+        yield State.DOUBTFUL, f"not reached from here, and not used: listener {', '.join(useless)}"
 
 
 def _route(route: Route) -> str:

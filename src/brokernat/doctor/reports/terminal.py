@@ -130,7 +130,7 @@ def _skipped(diagnosis: Diagnosis, width: int) -> Iterator[str]:
 
 
 def _closing(diagnosis: Diagnosis, width: int) -> Iterator[str]:
-    severities = [finding.severity for finding in diagnosis.findings]
+    severities = [group.severity for group in by_code(diagnosis.findings)]
     found = ", ".join(count(severities.count(each), each) for each in (Severity.ERROR, Severity.WARNING))
     checks = f"{counted(len(diagnosis.passed), 'check')} passed, {len(diagnosis.skipped)} skipped"
     hidden = f", {count(len(diagnosis.suppressed), 'finding')} suppressed" if diagnosis.suppressed else ""

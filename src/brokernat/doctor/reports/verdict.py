@@ -31,7 +31,10 @@ def verdict(diagnosis: Diagnosis) -> str:
         return _IN_THE_FILES[worst(diagnosis)]
     if not any(look.answers for look in evidence.bootstraps):
         return "no bootstrap server lets a client in from here"
-    return _ON_THE_WAY[worst(diagnosis)]
+    gravest = worst(diagnosis)
+    if gravest is not Severity.ERROR and any(each.code == "BN004" for each in diagnosis.findings):
+        return "nothing that was probed stops clients, and not all was probed in time"
+    return _ON_THE_WAY[gravest]
 
 
 def count(number: int, name: str) -> str:

@@ -135,7 +135,7 @@ def test_a_dead_server_beside_one_that_refuses_the_login_is_not_the_cause() -> N
 def test_a_broker_that_hangs_is_not_one_that_wants_a_login() -> None:
     hangs = replace(OPEN, speaks="kafka", slow=True)
     found = diagnose(replace(WITHOUT_MAP, bootstraps=(hangs,), paths=(), replicas=None))
-    assert (cause(found), codes(found)) == ("BN104", {"BN104"})
+    assert (cause(found), codes(found)) == ("BN309", {"BN309"})
 
 
 def test_a_rule_for_a_bootstrap_server_is_used() -> None:

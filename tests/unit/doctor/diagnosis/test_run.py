@@ -54,7 +54,7 @@ TWO_ON_ONE = (Advertised(1, "a.hq", 9092), Advertised(2, "a.hq", 9092))
         (beside(AWAY), "BN302", {"BN103", "BN302", "BN202"}),
         (beside(replace(AWAY, attempts=(), dns_error="unknown")), "BN302", {"BN102", "BN302", "BN202"}),
         (bootstrap(replace(OPEN, speaks="http")), "BN104", {"BN104"}),
-        (bootstrap(replace(OPEN, speaks="kafka", sasl=SaslSeen("ok"))), "BN104", {"BN104"}),
+        (bootstrap(replace(OPEN, speaks="kafka", sasl=SaslSeen("ok"), slow=True)), "BN309", {"BN309"}),
         (bootstrap(replace(OPEN, speaks="tls")), "BN401", {"BN401"}),
         (TLS, "BN401", {"BN401"}),
         (bootstrap(replace(OPEN, tls=TlsSeen("name-mismatch", ("a",)))), "BN402", {"BN402"}),

@@ -39,7 +39,7 @@ def test_what_is_suppressed_is_counted_and_named() -> None:
     )
     assert "root cause" not in text
     assert "BN302: node 1 at 192.168.1.23:9092, node 2" in text
-    assert "no error, 2 warnings; " in text
+    assert "no error, 1 warning; " in text
     assert text.splitlines()[-2].endswith(", 4 findings suppressed")
 
 

@@ -1,0 +1,356 @@
+"""Nodes of one cluster held against each other: what only one shows is wrong at its place, never with the client."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from tests.support.endpoint_probes import probed, replace
+from tests.unit.doctor.conftest import BROKERS, WITHOUT_MAP, reached, refused
+
+from brokernat.doctor.checks import CHECKS
+from brokernat.doctor.diagnosis import Diagnosis, diagnose
+from brokernat.doctor.evidence import (
+    Advertised,
+    ApiVersions,
+    Attempt,
+    ClusterMetadata,
+    EndpointProbe,
+    Evidence,
+    Leaderless,
+    ListenerSeen,
+    NameLookup,
+    Path,
+    SizeTest,
+    TlsHandshake,
+    Transfer,
+    Tries,
+)
+from brokernat.doctor.finding import Confidence, Severity
+
+WELL = tuple(Path(each, reached(each.node_id, each.endpoint)) for each in BROKERS)
+HEALTHY = replace(
+    WITHOUT_MAP,
+    bootstraps=(reached(1, BROKERS[0].endpoint), reached(2, BROKERS[1].endpoint)),
+    paths=WELL,
+    in_sync=(1, 2, 3),
+)
+CHANGES_THE_CLIENT = ("security.protocol", "give the client a login", "the port of a Kafka listener", "add a listener")
+
+
+def third(look: EndpointProbe) -> Evidence:
+    """The healthy cluster of three nodes with another probe of the third."""
+    return replace(HEALTHY, paths=(*WELL[:2], replace(WELL[2], look=look)))
+
+
+def at_third(**results: object) -> EndpointProbe:
+    """The third node's endpoint, connected, with these results of later stages."""
+    end = BROKERS[2].endpoint
+    host = end.rpartition(":")[0]
+    base = probed(end, host, (host,), attempts=(Attempt(host, "connected"),))
+    return dataclasses.replace(base, **results)  # type: ignore[arg-type]
+
+
+def causes(found: Diagnosis) -> list[str]:
+    return [each.code for each in found.causes]
+
+
+def advice(found: Diagnosis) -> str:
+    return "\n".join(
+        line
+        for each in found.findings
+        for line in (*each.remedy.client, *each.remedy.broker, *each.remedy.rules)
+        if each.severity is Severity.ERROR
+    )
+
+
+HELLO = ApiVersions("ok", ((3, 0, 12),))
+TIMED_OUT = replace(at_third(), attempts=(Attempt("192.168.1.25", "timeout"),))
+REJECTED = replace(
+    at_third(), attempts=(Attempt("192.168.1.25", "refused", icmp="admin-prohibited", reported_by="192.168.1.1"),)
+)
+
+
+@pytest.mark.parametrize(
+    ("look", "cause", "words"),
+    [
+        (at_third(versions=ApiVersions("other-protocol", protocol="TLS")), "BN315", "TLS is spoken at node 3"),
+        (at_third(versions=HELLO, metadata=ClusterMetadata("closed")), "BN315", "without a login at node 3"),
+        (at_third(versions=ApiVersions("other-protocol", protocol="HTTP")), "BN104", "an HTTP server answers"),
+        (at_third(versions=ApiVersions("controller")), "BN105", "node 3 at"),
+        (at_third(versions=ApiVersions("silent")), "BN309", "does not answer"),
+        (at_third(versions=HELLO, metadata=ClusterMetadata("stalled", received=700)), "BN309", "700 bytes"),
+        (at_third(versions=ApiVersions("closed")), "BN310", "closes connections"),
+        (at_third(versions=ApiVersions("reset")), "BN310", "reset"),
+        (at_third(versions=ApiVersions("cut", received=8)), "BN311", "after 8 bytes"),
+        (at_third(versions=HELLO, metadata=ClusterMetadata("cut", received=500)), "BN311", "after 500 bytes"),
+        (TIMED_OUT, "BN308", "packets are dropped"),
+        (REJECTED, "BN308", "rejects"),
+        (refused(BROKERS[2].endpoint), "BN302", "node 3"),
+    ],
+)
+def test_one_of_three(look: EndpointProbe, cause: str, words: str) -> None:
+    found = diagnose(third(look))
+    assert causes(found) == [cause]
+    assert words.lower() in found.causes[0].sentence.lower()
+    assert "node 3" in found.causes[0].sentence.lower()
+    assert not any(each in advice(found) for each in CHANGES_THE_CLIENT)
+
+
+def test_a_plain_listener_among_those_with_tls() -> None:
+    secure = tuple(replace(each, look=replace(each.look, tls=TlsHandshake("ok"))) for each in WELL)  # type: ignore[arg-type]
+    plain = at_third(tls=TlsHandshake("closed", plain=True))
+    found = diagnose(replace(HEALTHY, security_protocol="SSL", paths=(*secure[:2], replace(WELL[2], look=plain))))
+    assert causes(found) == ["BN315"]
+    assert "no TLS is spoken at node 3" in found.causes[0].sentence
+
+
+def test_where_all_are_so_the_client_is_meant() -> None:
+    paths = tuple(
+        Path(each, replace(refused(each.endpoint), attempts=(Attempt(each.host, "connected"),), speaks="tls"))
+        for each in BROKERS
+    )
+    found = diagnose(replace(HEALTHY, paths=paths))
+    assert causes(found) == ["BN401"]
+    assert "security.protocol" in advice(found)
+
+
+def test_a_firewall_is_likely_where_packets_vanish_and_sure_where_it_says_so() -> None:
+    for look, sure in ((TIMED_OUT, Confidence.LIKELY), (REJECTED, Confidence.PROVEN)):
+        found = diagnose(third(look))
+        assert {each.confidence for each in found.findings if each.code == "BN308"} == {sure}
+        assert found.causes[0].sentence.startswith("Probably") == (sure is Confidence.LIKELY)
+
+
+def test_silence_without_neighbours_is_no_firewall() -> None:
+    away = tuple(
+        Path(each, replace(refused(each.endpoint), attempts=(Attempt(each.host, "timeout"),))) for each in BROKERS
+    )
+    found = diagnose(replace(WITHOUT_MAP, paths=away))
+    assert causes(found) == ["BN302"]
+
+
+def test_two_independent_causes_are_two_sentences() -> None:
+    spoken = replace(WELL[1], look=replace(at_third(versions=ApiVersions("silent")), endpoint=BROKERS[1].endpoint))
+    other = replace(WELL[2], look=at_third(versions=ApiVersions("other-protocol", protocol="SSH")))
+    found = diagnose(replace(HEALTHY, bootstraps=HEALTHY.bootstraps[:1], paths=(WELL[0], spoken, other)))
+    assert sorted(causes(found)) == ["BN104", "BN309"]
+    assert all(f"node {n}" in " ".join(each.sentence for each in found.causes).lower() for n in (2, 3))
+
+
+@pytest.mark.parametrize(
+    ("transfers", "words"),
+    [
+        ((Transfer("answer", 9000, "cut", 700, failed=1),), "answers from 9000 bytes on are cut"),
+        ((Transfer("request", 1600, "silent", failed=1),), "requests from 1600 bytes on are lost"),
+    ],
+)
+def test_large_messages_only(transfers: tuple[Transfer, ...], words: str) -> None:
+    found = diagnose(third(replace(reached(3, BROKERS[2].endpoint), size=SizeTest(transfers))))
+    assert causes(found) == ["BN312"]
+    assert words in found.causes[0].sentence
+    assert "MTU" in advice(found)
+
+
+@pytest.mark.parametrize(
+    ("tries", "expected"),
+    [
+        ((Tries("versions", 3, 2, 0.01, 0.02, ("reset",)),), {"BN313": Severity.WARNING}),
+        ((Tries("metadata", 1, 0, 3.0, 3.0),), {"BN314": Severity.WARNING}),
+        ((Tries("connect", 1, 0, 1.1, 1.1),), {"BN314": Severity.INFO}),
+        ((Tries("metadata", 1, 0, 0.2, 0.2),), {}),
+    ],
+)
+def test_a_way_that_is_hard_stops_nobody(tries: tuple[Tries, ...], expected: dict[str, Severity]) -> None:
+    found = diagnose(third(replace(reached(3, BROKERS[2].endpoint), tries=tries)))
+    assert {each.code: each.severity for each in found.findings} == expected
+    assert found.causes == ()
+
+
+def test_a_bootstrap_server_that_hangs_beside_others_is_a_warning() -> None:
+    silent = dataclasses.replace(at_third(versions=ApiVersions("silent")), endpoint="192.168.1.99:9092")
+    found = diagnose(replace(HEALTHY, bootstraps=(silent, *HEALTHY.bootstraps)))
+    assert {(each.code, each.severity) for each in found.findings} == {("BN309", Severity.WARNING)}
+
+
+# Down, or without the listener
+
+
+@pytest.mark.parametrize(("held", "severity"), [(False, Severity.WARNING), (True, Severity.ERROR)])
+def test_a_broker_that_is_down(held: bool, severity: Severity) -> None:
+    listed = BROKERS[:2]
+    looks = tuple(replace(each, brokers=listed) for each in HEALTHY.bootstraps)
+    paths = tuple(replace(each, look=replace(each.look, brokers=listed)) for each in WELL[:2])  # type: ignore[arg-type]
+    leaderless = (Leaderless("LEADER_NOT_AVAILABLE", 1, "a-0", (3,)),) if held else ()
+    evidence = replace(HEALTHY, bootstraps=looks, paths=paths, in_sync=(1, 2), leaderless=leaderless)
+    found = diagnose(evidence)
+    assert {(each.code, each.severity) for each in found.findings if each.code != "BN504"} == {("BN507", severity)}
+    assert causes(found) == (["BN507"] if held else [])
+
+
+def test_a_broker_that_is_in_sync_lacks_the_listener() -> None:
+    listed = BROKERS[:2]
+    looks = tuple(replace(each, brokers=listed) for each in HEALTHY.bootstraps)
+    paths = tuple(replace(each, look=replace(each.look, brokers=listed)) for each in WELL[:2])  # type: ignore[arg-type]
+    found = diagnose(replace(HEALTHY, bootstraps=looks, paths=paths))
+    assert causes(found) == ["BN503"]
+    assert "down" not in found.causes[0].sentence
+
+
+# What is advertised
+
+
+@pytest.mark.parametrize("speaks", ["http", "kafka", None])
+def test_four_brokers_that_all_advertise_localhost(speaks: str | None) -> None:
+    """Nothing there, HTTP there, or a Kafka of one's own."""
+    brokers = tuple(Advertised(n, "localhost", 9092) for n in (1, 2, 3, 4))
+    if speaks == "kafka":
+        there = replace(reached(1, "localhost:9092"), cluster_id="of this machine", addresses=("127.0.0.1",))
+    else:
+        outcome = "refused" if speaks is None else "connected"
+        there = probed(
+            "localhost:9092",
+            "localhost",
+            ("127.0.0.1",),
+            attempts=(Attempt("127.0.0.1", outcome),),
+            speaks=speaks,  # type: ignore[arg-type]
+        )
+    look = replace(reached(1, "10.9.0.1:9092"), brokers=brokers)
+    found = diagnose(
+        replace(
+            WITHOUT_MAP, bootstraps=(look,), paths=tuple(Path(each, there) for each in brokers), replicas=(1, 2, 3, 4)
+        )
+    )
+    assert causes(found) == ["BN201"]
+    assert "all 4 brokers" in found.causes[0].sentence
+
+
+@pytest.mark.parametrize(
+    ("host", "word"),
+    [
+        ("f3a9c2d17b4e", "docker"),
+        ("kafka-0.kafka.default.svc.cluster.local", "port-forward"),
+        ("ip-172-31-18-161.us-west-2.compute.internal", "cloud"),
+        ("broker", "docker"),
+    ],
+)
+def test_names_of_a_kind_of_place_have_their_own_remedy(host: str, word: str) -> None:
+    broker = Advertised(1, host, 9092)
+    path = Path(broker, probed(broker.endpoint, host, dns_error="unknown"))
+    look = replace(reached(1, "10.9.0.1:9092"), brokers=(broker,))
+    found = diagnose(replace(WITHOUT_MAP, bootstraps=(look,), paths=(path,), replicas=(1,)))
+    assert causes(found) == ["BN301"]
+    assert word in advice(found)
+
+
+def test_a_listener_that_works_from_here_leads_and_needs_no_map() -> None:
+    public = tuple(
+        ListenerSeen(n, "PUBLIC", f"172.10.1.{40 + n}:9293", reached(n, f"172.10.1.{40 + n}:9293")) for n in (1, 2)
+    )
+    came_in = ListenerSeen(1, "INNER", "192.168.1.23:9092", None, (WITHOUT_MAP.bootstraps[0].endpoint,))
+    found = diagnose(replace(WITHOUT_MAP, listeners=(came_in, *public)))
+    root = next(each for each in found.findings if each.code == "BN302")
+    assert root.remedy.client[0].startswith("bootstrap at 172.10.1.41:9293,172.10.1.42:9293: listener PUBLIC")
+    assert root.remedy.rules == ()
+    assert "add a listener" not in advice(found)
+
+
+# Names
+
+
+def test_a_name_server_that_is_dead_is_not_an_unknown_name() -> None:
+    brokers = tuple(Advertised(n, f"kafka-{n}.hq.example", 9092) for n in (1, 2))
+    paths = tuple(
+        Path(each, EndpointProbe(each.endpoint, each.host, NameLookup("no-answer", detail="try again")))
+        for each in brokers
+    )
+    look = replace(reached(1, "10.9.0.1:9092"), brokers=brokers)
+    found = diagnose(replace(WITHOUT_MAP, bootstraps=(look,), paths=paths, replicas=(1, 2)))
+    assert causes(found) == ["BN307"]
+    assert "BN301" not in {each.code for each in found.findings}
+
+
+LINE = "192.168.1.24 kafka-1"
+
+
+@pytest.mark.parametrize(
+    ("look", "cause", "sure"),
+    [
+        (replace(reached(2, "kafka-1:9092"), hosts_entry=LINE), "BN306", True),
+        (replace(refused("10.7.0.1:9092"), endpoint="kafka-1:9092", hosts_entry="10.7.0.1 kafka-1"), "BN306", False),
+        (replace(refused("kafka-1:9092"), addresses=("192.168.1.24",), hosts_entry=LINE), "BN302", True),
+    ],
+    ids=["another-broker", "dead-address", "an-address-that-answers-for-others"],
+)
+def test_a_line_of_the_hosts_file(look: EndpointProbe, cause: str, sure: bool) -> None:
+    broker = Advertised(1, "kafka-1", 9092)
+    beside = Path(BROKERS[1], replace(reached(2, BROKERS[1].endpoint), addresses=("192.168.1.24",)))
+    found = diagnose(replace(WITHOUT_MAP, paths=(Path(broker, look), beside), replicas=()))
+    assert causes(found) == [cause]
+    if cause == "BN306":
+        assert look.hosts_entry in found.causes[0].sentence
+        assert found.causes[0].sentence.startswith("Probably") is not sure
+        assert all(each.because for each in found.findings if each.code in ("BN601", "BN302"))
+
+
+# The map
+
+
+def by_rules(*rules: str, bootstraps: tuple[EndpointProbe, ...], paths: tuple[Path, ...]) -> Evidence:
+    return replace(HEALTHY, rules=rules, unmapped="fail", bootstraps=bootstraps, paths=paths)
+
+
+def test_rules_with_their_sides_exchanged() -> None:
+    """The bootstrap servers are led to what brokers advertise, and nobody answers there."""
+    rules = tuple(f"172.10.1.40:{9092 + n}={BROKERS[n - 1].endpoint}" for n in (1, 2))
+    dead = tuple(replace(refused(BROKERS[n - 1].endpoint), name="172.10.1.40", rule=rules[n - 1]) for n in (1, 2))
+    written = tuple(reached(n, f"172.10.1.40:{9092 + n}") for n in (1, 2))
+    found = diagnose(replace(by_rules(*rules, bootstraps=dead, paths=()), replicas=None, as_written=written))
+    assert causes(found) == ["BN616"]
+    assert "192.168.1.23:9092 = 172.10.1.40:9093" in advice(found)
+
+
+def test_one_rule_with_its_sides_exchanged_is_proven_by_what_is_advertised() -> None:
+    rules = ("172.10.1.40:9093=192.168.1.23:9092", *(f"{each.endpoint}={each.endpoint}" for each in BROKERS[1:]))
+    unmapped = Path(BROKERS[0], None)
+    found = diagnose(by_rules(*rules, bootstraps=HEALTHY.bootstraps, paths=(unmapped, *WELL[1:])))
+    assert causes(found) == ["BN616"]
+    assert not found.causes[0].sentence.startswith("Probably")
+
+
+def test_a_dead_gateway_is_no_exchanged_rule() -> None:
+    """The bootstrap servers are the advertised endpoints, which the map leads to a gateway that is down."""
+    rules = tuple(f"{each.endpoint}=172.10.1.40:{9092 + each.node_id}" for each in BROKERS)
+    dead = tuple(
+        replace(refused(f"172.10.1.40:{9092 + each.node_id}"), name=each.host, rule=rule)
+        for each, rule in zip(BROKERS, rules, strict=True)
+    )
+    found = diagnose(replace(by_rules(*rules, bootstraps=dead, paths=()), replicas=None))
+    assert causes(found) == ["BN103"]
+    assert "bootstrap 192.168.1.23:9092, dialled at 172.10.1.40:9093" in found.causes[0].sentence.replace("B", "b", 1)
+
+
+def test_rules_that_are_chained() -> None:
+    rules = ("192.168.1.25:9092=10.9.9.9:9092", "10.9.9.9:9092=172.10.1.40:9095")
+    chained = Path(BROKERS[2], refused("10.9.9.9:9092"), rules[0])
+    found = diagnose(
+        replace(by_rules(*rules, bootstraps=HEALTHY.bootstraps, paths=(*WELL[:2], chained)), unmapped="pass")
+    )
+    assert causes(found) == ["BN617"]
+    assert "192.168.1.25:9092 = 172.10.1.40:9095" in advice(found)
+
+
+# By construction
+
+
+@pytest.mark.parametrize("metadata", ["unsupported", "unreadable"])
+def test_nothing_that_fails_is_well(metadata: str) -> None:
+    look = at_third(versions=HELLO, metadata=ClusterMetadata(metadata))  # type: ignore[arg-type]
+    assert diagnose(third(look)).causes
+
+
+def test_what_no_check_explains_is_an_error_of_its_own() -> None:
+    few = [check for check in CHECKS if check.code in ("BN005", "BN401")]
+    found = diagnose(third(at_third(versions=ApiVersions("silent"))), few)
+    assert causes(found) == ["BN005"]
+    assert "versions at 192.168.1.25:9092: silence" in found.causes[0].sentence
