@@ -59,7 +59,7 @@ def _code(check: Check, entry: Entry) -> str:
         f"**What.** {_sentence(entry.what)}\n\n"
         f"**Why.** {_sentence(entry.why)}\n\n"
         f"**Remedy.** {_sentence(entry.remedy)}\n\n"
-        f"As a root cause it reads: *{check.cause.format(subjects='…', reason='')}*\n{skipped}{_example(check.code)}"
+        f"As a root cause it reads: *{check.cause.format(subjects='…', reason='', messages='…')}*\n{skipped}{_example(check.code)}"
     )
 
 
