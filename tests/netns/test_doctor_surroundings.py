@@ -91,7 +91,7 @@ def test_another_server_at_the_port(
     assert severities(said) == {"BN104": "error"}
     (found,) = said["findings"]
     assert found["message"] == named
-    assert first_bytes.hex() in found["evidence"][0]
+    assert first_bytes.decode() in found["evidence"][0]
     assert severities(doctor(nginx_world, nginx_world.local.bound[1])).get("BN104") is None
 
 
@@ -102,8 +102,9 @@ def test_a_line_of_the_hosts_file_leads_a_broker_s_name_elsewhere(nginx_world: N
         shadowed = doctor(nginx_world, server)
     assert {code: each for code, each in severities(shadowed).items() if each != "info"} == {
         "BN302": "error",
-        "BN306": "warning",
+        "BN306": "error",
     }
+    assert [each["code"] for each in shadowed["root_causes"]] == ["BN306"]
     (found,) = (each for each in shadowed["findings"] if each["code"] == "BN306")
     assert (found["subject"], found["evidence"]) == (node, [f"/etc/hosts: 192.168.1.23 {NAME}"])
 

@@ -203,7 +203,7 @@ CASES = (
     case("controller-listener", "BN105", lambda it: client(it.controller), lambda it: client(it.at("FRED"))),
     case("http-server", "BN104", lambda it: client(it.http), lambda it: client(it.at("FRED"))),
     case("ssh-server", "BN104", lambda it: client(it.ssh), lambda it: client(it.at("FRED"))),
-    case("silent-port", "BN104", lambda it: client(it.silent), lambda it: client(it.at("FRED"))),
+    case("silent-port", "BN309", lambda it: client(it.silent), lambda it: client(it.at("FRED"))),
     case("refused", "BN103", lambda it: client(it.refusing), lambda it: client(it.at("FRED"))),
     case(
         "unresolvable",
