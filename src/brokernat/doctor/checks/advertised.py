@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from brokernat.doctor.checks.failures import path_failure
-from brokernat.doctor.checks.queries import at, lets_in, place_of, proven_line, reached_listeners
+from brokernat.doctor.checks.queries import at, lets_in, place_of, proven_line, reached_listeners, remedy_for
 from brokernat.doctor.checks.registry import Need, check, finding
 from brokernat.doctor.evidence import EndpointProbe, Evidence
 from brokernat.doctor.finding import Confidence, Failure, Finding, Remedy, Severity
@@ -67,10 +67,7 @@ def other_private_network(evidence: Evidence) -> Iterator[Finding]:
         if place is None or place.is_loopback or place.is_global or place.is_unspecified or path.rule or lets_in(path):
             continue
         if str(network(path.broker.host)) not in outside:
-            remedy = Remedy(
-                rules=proven_line(evidence, path),
-                broker=("add a listener that advertises an endpoint which is reached from here",),
-            )
+            remedy = remedy_for(evidence, path)
             message = f"a private address of another network than the bootstrap servers ({', '.join(sorted(outside))})"
             yield at(
                 place_of(path, evidence),
@@ -96,10 +93,7 @@ def name_of_inside(evidence: Evidence) -> Iterator[Finding]:
     """
     for path in evidence.paths:
         if not path.rule and inside_name(path.broker.host) and not lets_in(path):
-            remedy = Remedy(
-                rules=proven_line(evidence, path),
-                broker=("add a listener that advertises a name which resolves for clients",),
-            )
+            remedy = remedy_for(evidence, path)
             yield at(
                 place_of(path, evidence),
                 Severity.WARNING,

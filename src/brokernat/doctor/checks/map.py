@@ -30,6 +30,7 @@ from brokernat.doctor.host_kinds import dialable
     "BN605",
     "An advertised endpoint has no rule",
     "The address map has no rule for {subjects}, and refuses what it has no rule for.",
+    explains=("BN202", "BN203"),
     needs=(Need.METADATA, Need.MAP),
 )
 def rule_missing(evidence: Evidence) -> Iterator[Finding]:

@@ -70,6 +70,7 @@ def canonical_names(evidence: Evidence) -> Iterator[Finding]:
     "BN301",
     "An advertised name does not resolve",
     "The bootstrap servers answer, and tell clients to dial names that do not resolve: {subjects}.",
+    explains=("BN202", "BN203"),
     needs=(Need.METADATA,),
 )
 def advertised_name(evidence: Evidence) -> Iterator[Finding]:

@@ -66,6 +66,7 @@ def bootstrap_unreachable(evidence: Evidence) -> Iterator[Finding]:
     "BN302",
     "An advertised endpoint takes no connection",
     "The bootstrap servers answer, and tell clients to dial endpoints that cannot be reached from here: {subjects}.",
+    explains=("BN202", "BN203"),
     needs=(Need.METADATA,),
 )
 def advertised_unreachable(evidence: Evidence) -> Iterator[Finding]:
