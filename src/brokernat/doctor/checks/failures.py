@@ -108,11 +108,9 @@ def stage_failure(probe: EndpointProbe) -> Failure | None:
         if result is None or result.ok:
             continue
         name = probe.name if stage == "tls" else ""
-        unknown = result.outcome == "not-tried" or (not probe.complete and result.outcome in _WAITING)
-        words = "time ran out" if unknown and result.outcome != "not-tried" else _words(stage, result)
-        return Failure(
-            probe.endpoint, stage, name=name, words=words, detail=getattr(result, "detail", ""), doubt=unknown
-        )
+        doubt = result.outcome == "not-tried"
+        words, detail = _words(stage, result), getattr(result, "detail", "")
+        return Failure(probe.endpoint, stage, name=name, words=words, detail=detail, doubt=doubt)
     if probe.answers:
         return None
     if probe.complete:
@@ -139,8 +137,6 @@ def _words(stage: str, result: object) -> str:
 
 
 _STAGES = ("resolve", "connect", "tls", "versions", "sasl", "metadata")
-# Outcomes that more time might have changed.
-_WAITING = ("timeout", "mixed", "silent", "stalled", "no-answer")
 _TLS = {
     "not-tls": "no TLS there",
     "name-mismatch": "certificate of another name",

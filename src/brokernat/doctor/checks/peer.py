@@ -285,12 +285,11 @@ def _unlike(look: EndpointProbe) -> tuple[Stage, str] | None:
 
 
 def _ended(look: EndpointProbe, *faults: str) -> Stage | None:
-    """The stage that ends so, if the time did not run out before."""
-    if look.complete:
-        for stage in _ASKED:
-            result = getattr(look, stage)
-            if result is not None and not result.ok:
-                return stage if result.outcome in faults else None
+    """The stage that ends so."""
+    for stage in _ASKED:
+        result = getattr(look, stage)
+        if result is not None and not result.ok:
+            return stage if result.outcome in faults else None
     return None
 
 
