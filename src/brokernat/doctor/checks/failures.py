@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from brokernat.doctor.evidence import ApiVersions, Connection, EndpointProbe, Evidence, Path, TlsHandshake
+from brokernat.doctor.evidence import ApiVersions, Connection, EndpointProbe, Evidence, Path, Stage, TlsHandshake
 from brokernat.doctor.finding import Failure
 from brokernat.doctor.host_kinds import dialable
 
@@ -108,8 +108,10 @@ def stage_failure(probe: EndpointProbe) -> Failure | None:
         if result is None or result.ok:
             continue
         name = probe.name if stage == "tls" else ""
-        doubt = result.outcome == "not-tried"
-        words, detail = _words(stage, result), getattr(result, "detail", "")
+        tried = probe.tried(stage)
+        once = not probe.complete and result.outcome in _WAITING and (tried is None or tried.failed < _AGREEING)
+        doubt = once or result.outcome == "not-tried"
+        words, detail = "time ran out" if once else _words(stage, result), getattr(result, "detail", "")
         return Failure(probe.endpoint, stage, name=name, words=words, detail=detail, doubt=doubt)
     if probe.answers:
         return None
@@ -136,7 +138,9 @@ def _words(stage: str, result: object) -> str:
     return _WORDS[stage].get(outcome) or _FAULTS.get(outcome) or f"{stage} fails"
 
 
-_STAGES = ("resolve", "connect", "tls", "versions", "sasl", "metadata")
+_STAGES: tuple[Stage, ...] = ("resolve", "connect", "tls", "versions", "sasl", "metadata")
+# Outcomes that more time might have changed, and how often they have to be seen where it ran out.
+_WAITING, _AGREEING = ("timeout", "mixed", "silent", "stalled", "no-answer"), 2
 _TLS = {
     "not-tls": "no TLS there",
     "name-mismatch": "certificate of another name",

@@ -82,9 +82,11 @@ def hung(evidence: Evidence) -> Iterator[Finding]:
     connection is dropped behind the handshake by a firewall, or a gateway accepts for a broker that does not answer.
     Remedy: look at the broker's process and log; then at what stands between.
     """
-    for probed in probed_endpoints(evidence):
-        stage = _ended(probed.look, "silent", "stalled")
-        if stage is None:
+    silent = [(probed, _ended(probed.look, "silent", "stalled")) for probed in probed_endpoints(evidence)]
+    certain = {stage for probed, stage in silent if stage is not None and probed.doubt is None}
+    for probed, stage in silent:
+        # What was silent once, when the time ran out, may be slow; not where others certainly are silent.
+        if stage is None or (probed.doubt is not None and stage not in certain):
             continue
         result = getattr(probed.look, stage)
         received = getattr(result, "received", 0)

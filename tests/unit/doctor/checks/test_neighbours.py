@@ -167,6 +167,17 @@ def test_a_way_that_is_hard_stops_nobody(tries: tuple[Tries, ...], expected: dic
     assert found.causes == ()
 
 
+def test_silent_once_when_the_time_ran_out_is_slow_or_as_silent_as_the_others() -> None:
+    once = (Tries("versions", 1, 1, 3.0, 3.0, ("silent",)),)
+    cut_short = at_third(versions=ApiVersions("silent"), tries=once, complete=False)
+    found = diagnose(third(cut_short))
+    assert (causes(found), {each.code for each in found.findings}) == ([], {"BN004"})
+    silent = dataclasses.replace(at_third(versions=ApiVersions("silent")), endpoint=BROKERS[1].endpoint)
+    found = diagnose(replace(third(cut_short), paths=(WELL[0], Path(BROKERS[1], silent), Path(BROKERS[2], cut_short))))
+    assert causes(found) == ["BN309"]
+    assert "node 3" in found.causes[0].sentence
+
+
 def test_a_bootstrap_server_that_hangs_beside_others_is_a_warning() -> None:
     silent = dataclasses.replace(at_third(versions=ApiVersions("silent")), endpoint="192.168.1.99:9092")
     found = diagnose(replace(HEALTHY, bootstraps=(silent, *HEALTHY.bootstraps)))
