@@ -42,7 +42,8 @@ def not_kafka(evidence: Evidence) -> Iterator[Finding]:
         if versions is not None and versions.outcome == "other-protocol" and versions.protocol != "TLS":
             said = f"{_article(versions.protocol)} {versions.protocol} server answers"
         elif versions is not None and versions.outcome in ("unreadable", "unsupported"):
-            said = "what answers is no Kafka"
+            text = _legible(versions.first_bytes)
+            said = f"what answers is no Kafka{f' (`{text}`)' if text else ''}"
         elif metadata is not None and metadata.outcome in ("unreadable", "unsupported"):
             said = "its answer to the request for the brokers cannot be read"
         else:

@@ -56,11 +56,26 @@ def place_of(path: Path, evidence: Evidence) -> Place:
 
 @once
 def probed_endpoints(evidence: Evidence) -> tuple[ProbedEndpoint, ...]:
-    """Every look once: a node that is dialled where a bootstrap server was probed is that look."""
-    servers = tuple(
-        ProbedEndpoint(bootstrap(look), bootstrap_failure(look, evidence), look) for look in evidence.bootstraps
-    )
-    return (*servers, *(each for each in dialled_nodes(evidence) if each.look not in evidence.bootstraps))
+    """Every endpoint once: where a node is dialled at a bootstrap server that is well it is the server, else the node.
+
+    What is wrong with a bootstrap server alone may be a warning; with a node it is an error.
+    """
+    nodes = dialled_nodes(evidence)
+    of_nodes = set(map(_same, nodes))
+    servers = [each for each in bootstrap_servers(evidence) if each.failure is None or _same(each) not in of_nodes]
+    kept = set(map(_same, servers))
+    return (*servers, *(each for each in nodes if _same(each) not in kept))
+
+
+def _same(each: ProbedEndpoint) -> tuple[str, str, Failure | None]:
+    """What two probes have in common that are one endpoint in one state."""
+    return each.look.endpoint, each.look.name, each.failure
+
+
+def bootstrap_servers(evidence: Evidence) -> Iterator[ProbedEndpoint]:
+    """All bootstrap servers, in the order of the configuration."""
+    for look in evidence.bootstraps:
+        yield ProbedEndpoint(bootstrap(look), bootstrap_failure(look, evidence), look)
 
 
 @once
@@ -171,7 +186,8 @@ def remedy_for(evidence: Evidence, path: Path) -> Remedy:
     """
     node_id, endpoint = path.broker.node_id, path.broker.endpoint
     instead = reached_listeners(evidence)
-    rules = () if instead else proven_line(evidence, path)
+    line = proven_line(evidence, path)
+    rules = line if not instead or line[0] in proven_lines(evidence) else ()
     if any(lets_in(each) and each.rule is None for each in evidence.paths):
         failing = sum(each.failure is not None for each in dialled_nodes(evidence))
         what = f"node {node_id} runs, and that a listener or a forward is at {endpoint}"
@@ -280,8 +296,3 @@ _TRIED = {
     "unreachable": "cannot be routed to from here",
     "connected": "connected",
 }
-
-
-def bootstrap_servers(evidence: Evidence) -> Iterator[ProbedEndpoint]:
-    """The bootstrap servers alone."""
-    return (each for each in probed_endpoints(evidence) if each.path is None)

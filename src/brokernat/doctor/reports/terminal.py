@@ -48,8 +48,8 @@ def _causes(diagnosis: Diagnosis, width: int) -> Iterator[str]:
         remedy = remedy_of(diagnosis.of_cause(cause))
         before = f"{cause.code}, " if several else ""
         for side, lines in (
-            ("rules for the client's address map", remedy.rules),
             ("on the client's side", remedy.client),
+            ("rules for the client's address map", remedy.rules),
             ("on the brokers' side", remedy.broker),
         ):
             if lines:

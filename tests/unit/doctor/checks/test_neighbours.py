@@ -184,6 +184,15 @@ def test_a_bootstrap_server_that_hangs_beside_others_is_a_warning() -> None:
     assert {(each.code, each.severity) for each in found.findings} == {("BN309", Severity.WARNING)}
 
 
+def test_a_node_that_fails_at_a_bootstrap_server_is_an_error_of_the_node() -> None:
+    """Another bootstrap server answers, and the node is not reached all the same."""
+    silent = at_third(versions=ApiVersions("silent"))
+    found = diagnose(replace(third(silent), bootstraps=(silent, *HEALTHY.bootstraps)))
+    assert {(each.code, each.severity, each.subject[:6]) for each in found.findings} == {
+        ("BN309", Severity.ERROR, "node 3")
+    }
+
+
 # Down, or without the listener
 
 
@@ -254,7 +263,7 @@ def test_names_of_a_kind_of_place_have_their_own_remedy(host: str, word: str) ->
     assert word in advice(found)
 
 
-def test_a_listener_that_works_from_here_leads_and_needs_no_map() -> None:
+def test_a_listener_that_works_from_here_leads() -> None:
     public = tuple(
         ListenerSeen(n, "PUBLIC", f"172.10.1.{40 + n}:9293", reached(n, f"172.10.1.{40 + n}:9293")) for n in (1, 2)
     )
@@ -262,7 +271,6 @@ def test_a_listener_that_works_from_here_leads_and_needs_no_map() -> None:
     found = diagnose(replace(WITHOUT_MAP, listeners=(came_in, *public)))
     root = next(each for each in found.findings if each.code == "BN302")
     assert root.remedy.client[0].startswith("bootstrap at 172.10.1.41:9293,172.10.1.42:9293: listener PUBLIC")
-    assert root.remedy.rules == ()
     assert "add a listener" not in advice(found)
 
 
