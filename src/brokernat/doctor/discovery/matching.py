@@ -45,6 +45,7 @@ _FAULTS = {
 _MORE_TIME = Remedy(("give more time: `--timeout SECONDS`",))
 _MIXED_LISTENERS = "BN502"
 _INCOMPLETE_SET = {"BN501", "BN503"}
+_DOWN = "BN507"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,8 @@ class Discovery:
     @property
     def complete(self) -> bool:
         """Whether every node of the listener is known and matched."""
-        return bool(self.nodes) and not self.missing and not self._errors & _INCOMPLETE_SET
+        down = any(each.code == _DOWN for each in self.findings)
+        return bool(self.nodes) and not self.missing and not down and not self._errors & _INCOMPLETE_SET
 
     @property
     def whole(self) -> bool:
