@@ -52,6 +52,7 @@ def _index() -> str:
 
 
 def _code(check: Check, entry: Entry) -> str:
+    sentence = check.cause.format(subjects="…", reason="", messages="…")
     skipped = "".join(f"\nSkipped where {need.value}.\n" for need in entry.needs)
     return (
         f"# {entry.code}: {entry.title}\n\n"
@@ -59,7 +60,7 @@ def _code(check: Check, entry: Entry) -> str:
         f"**What.** {_sentence(entry.what)}\n\n"
         f"**Why.** {_sentence(entry.why)}\n\n"
         f"**Remedy.** {_sentence(entry.remedy)}\n\n"
-        f"As a root cause it reads: *{check.cause.format(subjects='…', reason='', messages='…')}*\n{skipped}{_example(check.code)}"
+        f"As a root cause it reads: *{sentence}*\n{skipped}{_example(check.code)}"
     )
 
 
