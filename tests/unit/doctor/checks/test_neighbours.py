@@ -98,7 +98,7 @@ def test_one_of_three(look: EndpointProbe, cause: str, words: str) -> None:
 
 
 def test_a_plain_listener_among_those_with_tls() -> None:
-    secure = tuple(replace(each, look=replace(each.look, tls=TlsHandshake("ok"))) for each in WELL)  # type: ignore[arg-type]
+    secure = tuple(replace(each, look=replace(each.look, tls=TlsHandshake("ok"))) for each in WELL)
     plain = at_third(tls=TlsHandshake("closed", plain=True))
     found = diagnose(replace(HEALTHY, security_protocol="SSL", paths=(*secure[:2], replace(WELL[2], look=plain))))
     assert causes(found) == ["BN315"]
@@ -200,7 +200,7 @@ def test_a_node_that_fails_at_a_bootstrap_server_is_an_error_of_the_node() -> No
 def test_a_broker_that_is_down(held: bool, severity: Severity) -> None:
     listed = BROKERS[:2]
     looks = tuple(replace(each, brokers=listed) for each in HEALTHY.bootstraps)
-    paths = tuple(replace(each, look=replace(each.look, brokers=listed)) for each in WELL[:2])  # type: ignore[arg-type]
+    paths = tuple(replace(each, look=replace(each.look, brokers=listed)) for each in WELL[:2])
     leaderless = (Leaderless("LEADER_NOT_AVAILABLE", 1, "a-0", (3,)),) if held else ()
     evidence = replace(HEALTHY, bootstraps=looks, paths=paths, in_sync=(1, 2), leaderless=leaderless)
     found = diagnose(evidence)
@@ -211,7 +211,7 @@ def test_a_broker_that_is_down(held: bool, severity: Severity) -> None:
 def test_a_broker_that_is_in_sync_lacks_the_listener() -> None:
     listed = BROKERS[:2]
     looks = tuple(replace(each, brokers=listed) for each in HEALTHY.bootstraps)
-    paths = tuple(replace(each, look=replace(each.look, brokers=listed)) for each in WELL[:2])  # type: ignore[arg-type]
+    paths = tuple(replace(each, look=replace(each.look, brokers=listed)) for each in WELL[:2])
     found = diagnose(replace(HEALTHY, bootstraps=looks, paths=paths))
     assert causes(found) == ["BN503"]
     assert "down" not in found.causes[0].sentence
@@ -232,8 +232,8 @@ def test_four_brokers_that_all_advertise_localhost(speaks: str | None) -> None:
             "localhost:9092",
             "localhost",
             ("127.0.0.1",),
-            attempts=(Attempt("127.0.0.1", outcome),),
-            speaks=speaks,  # type: ignore[arg-type]
+            attempts=(Attempt("127.0.0.1", outcome),),  # type: ignore[arg-type]
+            speaks=speaks,
         )
     look = replace(reached(1, "10.9.0.1:9092"), brokers=brokers)
     found = diagnose(
@@ -307,7 +307,7 @@ def test_a_line_of_the_hosts_file(look: EndpointProbe, cause: str, sure: bool) -
     found = diagnose(replace(WITHOUT_MAP, paths=(Path(broker, look), beside), replicas=()))
     assert causes(found) == [cause]
     if cause == "BN306":
-        assert look.hosts_entry in found.causes[0].sentence
+        assert str(look.hosts_entry) in found.causes[0].sentence
         assert found.causes[0].sentence.startswith("Probably") is not sure
         assert all(each.because for each in found.findings if each.code in ("BN601", "BN302"))
 
