@@ -3,7 +3,14 @@
 import subprocess
 import sys
 
-BENCHES = ("bench.agent", "bench.plugin", "bench.pipelines", "bench.shipping", "bench.doctor")
+BENCHES = (
+    "bench.agent",
+    "bench.plugin",
+    "bench.pipelines",
+    "bench.pipelines.against_hand",
+    "bench.shipping",
+    "bench.doctor",
+)
 
 
 def main() -> int:

@@ -9,12 +9,12 @@ import sys
 import time
 from pathlib import Path
 
-import pyspark
 from pyspark.sql import SparkSession
 
 from brokernat.address import AddressMap, Endpoint
 from brokernat.clients.spark import Role, configure, kafka_options
 from brokernat.clients.spark.connector import connector_jars
+from brokernat.clients.spark.environment import installed_spark
 from brokernat.config import Cluster
 
 SETTINGS = {
@@ -36,7 +36,7 @@ def main() -> None:
     if rules:
         configure(builder, [source, local])
     else:
-        builder.config("spark.jars", ",".join(map(str, connector_jars(pyspark.__version__).jars)))
+        builder.config("spark.jars", ",".join(map(str, connector_jars(installed_spark()).jars)))
     spark = builder.getOrCreate()
     for number, _ in enumerate(sys.stdin):
         began = time.monotonic()

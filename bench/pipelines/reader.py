@@ -7,12 +7,12 @@ import json
 import sys
 import time
 
-import pyspark
 from pyspark.sql import SparkSession
 
 from brokernat.address import Endpoint
 from brokernat.clients.spark import Role, kafka_options
 from brokernat.clients.spark.connector import connector_jars
+from brokernat.clients.spark.environment import installed_spark
 from brokernat.config import Cluster
 
 SETTINGS: dict[str, bool | float | int | str | None] = {
@@ -25,7 +25,7 @@ SETTINGS: dict[str, bool | float | int | str | None] = {
 def main() -> None:
     """Serve until standard input ends."""
     (broker,) = sys.argv[1:]
-    jars = ",".join(map(str, connector_jars(pyspark.__version__).jars))
+    jars = ",".join(map(str, connector_jars(installed_spark()).jars))
     spark = SparkSession.builder.master("local[4]").config("spark.jars", jars).config(map=SETTINGS).getOrCreate()
     endpoint = Endpoint.parse(broker)
     arms = {
