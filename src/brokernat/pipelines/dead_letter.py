@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from brokernat.pipelines.envelope import COORDINATES, FAULT, VALUE, coordinate_headers, header, kept_headers
+from brokernat.pipelines.envelope import COORDINATES, FAULT, VALUE, coordinate_headers, header, headers
 from brokernat.pipelines.fault import ORIGINS
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def dead_letter(*, pipeline: str, topic: str) -> dict[str, Column]:
         "topic": F.lit(topic),
         "key": source["key"],
         "value": F.col(VALUE),
-        "headers": F.concat(kept_headers(without_prefix=CONNECT_PREFIX), coordinate_headers(), cause),
+        "headers": headers(coordinate_headers(), cause, without_prefix=CONNECT_PREFIX),
     }
 
 

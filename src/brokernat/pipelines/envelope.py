@@ -61,14 +61,20 @@ def coordinate_headers() -> Column:
     )
 
 
-def kept_headers(*, without_prefix: str = SOURCE_HEADER) -> Column:
-    """The headers that the record came with, less those that we write ourselves."""
+def headers(*own: Column, without_prefix: str = SOURCE_HEADER) -> Column:
+    """The headers that the record came with, less those that we write ourselves, and our own behind them.
+
+    Args:
+        own: arrays of headers.
+        without_prefix: of names that are left out, beside that of our coordinates.
+    """
     from pyspark.sql import functions as F  # noqa: N812
 
-    return F.filter(
-        F.col(f"{COORDINATES}.headers"),
-        lambda h: ~h["key"].startswith(SOURCE_HEADER) & ~h["key"].startswith(without_prefix),
-    )
+    given = F.col(f"{COORDINATES}.headers")
+    kept = F.filter(given, lambda h: ~h["key"].startswith(SOURCE_HEADER) & ~h["key"].startswith(without_prefix))
+    ours = F.concat(*own) if len(own) > 1 else own[0]
+    # Spark interprets `filter` row by row: most records have nothing to filter.
+    return F.when(F.size(given) == 0, ours).otherwise(F.concat(kept, *own))
 
 
 def header(name: str, text: Column) -> Column:

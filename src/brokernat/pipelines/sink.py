@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from brokernat.errors import ConfigError, IncompleteError, Problem
-from brokernat.pipelines.envelope import COORDINATES, SOURCE_HEADER, coordinate_headers, kept_headers, quoted
+from brokernat.pipelines.envelope import COORDINATES, SOURCE_HEADER, coordinate_headers, headers, quoted
 from brokernat.pipelines.root_cause import root_cause
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def tag(columns: Sequence[str], *, topic: str, key: str | None) -> dict[str, Col
         "topic": F.lit(topic),
         "key": F.col(f"{COORDINATES}.key") if key is None else F.col(quoted(key)).cast("string").cast("binary"),
         "value": F.to_json(F.struct(*(F.col(quoted(column)) for column in own)), _JSON).cast("binary"),
-        "headers": F.concat(kept_headers(), coordinate_headers()),
+        "headers": headers(coordinate_headers()),
     }
 
 
