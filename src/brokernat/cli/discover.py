@@ -29,9 +29,8 @@ from brokernat.config.starter import CLUSTER, first_file
 from brokernat.doctor.discovery.matching import Discovery
 from brokernat.doctor.discovery.rules import host_to_host, network_rule
 from brokernat.doctor.finding import Finding, Severity
-from brokernat.doctor.reports.folding import folded
 from brokernat.doctor.reports.json_v1 import finding_v1
-from brokernat.doctor.reports.printable import printable
+from brokernat.doctor.reports.text import folded, printable
 from brokernat.errors import ConfigError, NothingReachableError, Problem
 from brokernat.plurals import counted
 

@@ -185,7 +185,9 @@ def broker_down(evidence: Evidence) -> Iterator[Finding]:
     ]
     down = _down(evidence, first)
     for node_id in sorted(down):
-        message = f"node {node_id} is on no listener and in sync for no partition: it is down, or fenced"
+        message = (
+            f"node {node_id} is on no listener and in sync for no partition: it is down, or fenced because it hangs"
+        )
         held = [each for each in evidence.leaderless if not each.nodes or node_id in each.nodes]
         seen = ["partitions name it as a replica"]
         seen.append("partitions have no leader without it" if held else "every partition has a leader without it")

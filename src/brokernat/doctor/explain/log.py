@@ -20,7 +20,7 @@ from typing import Final
 from brokernat.doctor.explain.log_text import timestamp, unwrapped
 from brokernat.doctor.explain.matching import LineMatch, match_line
 from brokernat.doctor.explain.near_miss import UnknownLine, UnknownLines
-from brokernat.doctor.reports.printable import printable
+from brokernat.doctor.reports.text import printable
 
 MOST: Final = 500
 """Explained lines that are told apart; many more endpoints than a cluster has brokers."""

@@ -13,7 +13,7 @@ from brokernat.doctor.catalogue import Entry as Code
 from brokernat.doctor.catalogue import catalogue
 from brokernat.doctor.explain.log import ExplainedLine, LogReport
 from brokernat.doctor.explain.near_miss import UnknownLine
-from brokernat.doctor.reports.folding import folded
+from brokernat.doctor.reports.text import folded
 
 _LONGEST: Final = 400
 

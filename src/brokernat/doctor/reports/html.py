@@ -22,11 +22,10 @@ from brokernat.doctor.checks import UNASKED
 from brokernat.doctor.diagnosis import Diagnosis, Skipped
 from brokernat.doctor.diagnosis.model import State
 from brokernat.doctor.reports.grouping import by_code, remedy_of
+from brokernat.doctor.reports.listener_lines import told_lines
 from brokernat.doctor.reports.picture import tall, wide
-from brokernat.doctor.reports.printable import printable
-from brokernat.doctor.reports.seen import seen
-from brokernat.doctor.reports.told import told_lines
-from brokernat.doctor.reports.verdict import count, verdict, worst
+from brokernat.doctor.reports.summary import count, seen, verdict, worst
+from brokernat.doctor.reports.text import printable
 
 _DESCRIBED = 12
 _SUBJECTS = 12

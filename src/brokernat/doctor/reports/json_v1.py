@@ -9,6 +9,7 @@ from brokernat.doctor.diagnosis import Cause, Diagnosis
 from brokernat.doctor.diagnosis.model import Entrance, ListenerWay, Route
 from brokernat.doctor.evidence import ExecutorSeen
 from brokernat.doctor.finding import Finding
+from brokernat.doctor.reports.listener_lines import told_v1
 from brokernat.doctor.reports.shape_v1 import (
     BootstrapServerV1,
     ExecutorNodeV1,
@@ -22,8 +23,7 @@ from brokernat.doctor.reports.shape_v1 import (
     RootCause,
     SkippedV1,
 )
-from brokernat.doctor.reports.told import told_v1
-from brokernat.doctor.reports.verdict import verdict, worst
+from brokernat.doctor.reports.summary import verdict, worst
 
 
 def json_v1(diagnosis: Diagnosis) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from brokernat.doctor.diagnosis.model import Entrance, Group, Hop, Route, State
-from brokernat.doctor.reports.verdict import count
+from brokernat.doctor.reports.summary import count
 
 _SHOW_ALL = 8
 _NAMED = {State.BROKEN: 5, State.DOUBTFUL: 4, State.OK: 2}

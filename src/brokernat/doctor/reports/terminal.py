@@ -13,11 +13,10 @@ from brokernat.doctor.checks import UNASKED
 from brokernat.doctor.diagnosis import Diagnosis
 from brokernat.doctor.diagnosis.model import State
 from brokernat.doctor.finding import Severity
-from brokernat.doctor.reports.folding import folded
 from brokernat.doctor.reports.grouping import CodeGroup, Statement, by_code, remedy_of
-from brokernat.doctor.reports.seen import seen
-from brokernat.doctor.reports.told import told_lines
-from brokernat.doctor.reports.verdict import count, verdict, worst
+from brokernat.doctor.reports.listener_lines import told_lines
+from brokernat.doctor.reports.summary import count, seen, verdict, worst
+from brokernat.doctor.reports.text import folded
 from brokernat.plurals import counted
 
 _SIGNS = {Severity.ERROR: "x", Severity.WARNING: "!", Severity.INFO: "i"}

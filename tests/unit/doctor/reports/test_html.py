@@ -20,7 +20,7 @@ from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.diagnosis.suppressions import Suppression
 from brokernat.doctor.evidence import Advertised, Evidence, Path
 from brokernat.doctor.reports.html import html_page
-from brokernat.doctor.reports.printable import printable
+from brokernat.doctor.reports.text import printable
 
 HEALTHY = mapped({1: 1, 2: 2, 3: 3})
 MIXED = replace(

@@ -1,4 +1,4 @@
-"""What was seen, one line each, with the state of it: the list behind the picture.
+"""The first line of a report, and what the probes saw, one line each, with its state.
 
 Of many brokers that are all well, or all broken in the same way, the first ones are named and the rest is counted, the
 broken ones before the others.
@@ -10,9 +10,45 @@ from collections.abc import Iterable, Iterator
 
 from brokernat.doctor.diagnosis import Diagnosis
 from brokernat.doctor.diagnosis.model import WORST_FIRST, Entrance, ListenerWay, Route, State
-from brokernat.doctor.evidence import ListenerSeen
-from brokernat.doctor.reports.executors import executor_line
-from brokernat.doctor.reports.verdict import count
+from brokernat.doctor.evidence import ExecutorSeen, ListenerSeen
+from brokernat.doctor.finding import Severity
+from brokernat.plurals import counted
+
+_ON_THE_WAY = {
+    Severity.ERROR: "something stops clients on the way from here to the brokers",
+    Severity.WARNING: "nothing stops clients on the way from here to the brokers, but something is doubtful",
+    None: "nothing stops clients on the way from here to the brokers",
+}
+_IN_THE_FILES = {
+    Severity.ERROR: "the brokers' files do not fit together",
+    Severity.WARNING: "the brokers' files fit together, but something is doubtful",
+    None: "the brokers' files fit together",
+}
+
+
+def worst(diagnosis: Diagnosis) -> Severity | None:
+    """The gravest severity found, infos aside."""
+    severities = {finding.severity for finding in diagnosis.findings}
+    return next((each for each in (Severity.ERROR, Severity.WARNING) if each in severities), None)
+
+
+def verdict(diagnosis: Diagnosis) -> str:
+    """Half a sentence; what it is about, the cluster, stands before it."""
+    evidence = diagnosis.evidence
+    if not evidence.bootstraps:
+        return _IN_THE_FILES[worst(diagnosis)]
+    if not any(look.answers for look in evidence.bootstraps):
+        return "no bootstrap server lets a client in from here"
+    gravest = worst(diagnosis)
+    if gravest is not Severity.ERROR and any(each.code == "BN004" for each in diagnosis.findings):
+        return "nothing that was probed stops clients, and not all was probed in time"
+    return _ON_THE_WAY[gravest]
+
+
+def count(number: int, name: str) -> str:
+    """`1 error`, `2 errors`, `no error`."""
+    return counted(number, name) if number else f"no {name}"
+
 
 Line = tuple[State, str]
 _NAMED = {State.OK: 6, State.DOUBTFUL: 12, State.BROKEN: 12}
@@ -89,3 +125,26 @@ def _route(route: Route) -> str:
     elif route.answering.startswith("node"):
         words += f", {route.answering}"
     return f"node {route.node_id} advertises {route.advertised}{way}: {words}"
+
+
+_OTHERWISE = {
+    "no-agent": "no agent",
+    "other-map": "another map or agent",
+    "failed": "its Kafka client failed",
+    "silent": "no answer",
+    "not-registered": "did not register",
+}
+_FINGERPRINT = 12
+
+
+def executor_line(executor: ExecutorSeen) -> str:
+    """`executor 3 on w2: agent 0.1.0, map 0f3c…: reaches node 1, node 3; not node 2 (unreachable)`."""
+    name = f"{executor.name} on {executor.host}" if executor.is_driver and executor.host else executor.name
+    if executor.outcome != "answered":
+        return f"{name}: {_OTHERWISE[executor.outcome]}"
+    held = f"agent {executor.agent}" if executor.agent else "no agent"
+    held += f", map {executor.fingerprint[:_FINGERPRINT]}" if executor.fingerprint else ", no map"
+    reached = ", ".join(f"node {node.node_id}" for node in executor.nodes if node.reached)
+    barred = ", ".join(f"node {node.node_id} ({node.outcome})" for node in executor.nodes if not node.reached)
+    told = "; ".join(filter(None, (f"reaches {reached}" if reached else "", f"not {barred}" if barred else "")))
+    return f"{name}: {held}: {told}"

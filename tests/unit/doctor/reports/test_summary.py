@@ -7,7 +7,7 @@ from tests.unit.doctor.reports.test_json_v1 import WITH_FILES
 
 from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.evidence import BrokerFile, Evidence
-from brokernat.doctor.reports.verdict import count, verdict, worst
+from brokernat.doctor.reports.summary import count, verdict, worst
 
 HEALTHY = mapped({1: 1, 2: 2, 3: 3})
 TWICE = BrokerFile("b", (("listeners", "A://:9092,B://:9092"),))
