@@ -78,6 +78,7 @@ def _shaped(finding: Finding) -> FindingV1:
 def _entrance(entrance: Entrance) -> BootstrapServerV1:
     return BootstrapServerV1(
         endpoint=entrance.endpoint,
+        dialled=entrance.dialled,
         state=entrance.reach.state.value,
         words=entrance.reach.words,
         answering=entrance.answering,

@@ -62,7 +62,8 @@ class SkippedV1(_Shape):
 class BootstrapServerV1(_Shape):
     """A bootstrap server, as far as a client gets with it."""
 
-    endpoint: str
+    endpoint: str = Field(description="As it is configured.")
+    dialled: str = Field(description="What a client dials: the same, unless a rule of the address map decides.")
     state: State
     words: str = Field(description="`ok`, or what is wrong in two or three words.")
     answering: str = Field(description="Who is there: `node 2`, `a broker`, `something else`, `nobody`.")
