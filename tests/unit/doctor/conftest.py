@@ -6,7 +6,7 @@ from tests.support.endpoint_probes import probed
 from tests.support.endpoint_probes import replace as replace_words
 
 from brokernat.doctor.checks import CHECKS
-from brokernat.doctor.evidence import Advertised, Attempt, EndpointProbe, Evidence, Identity, Path
+from brokernat.doctor.evidence import Advertised, Attempt, BrokerPath, EndpointProbe, Evidence, Identity
 
 BROKERS = tuple(Advertised(n, f"192.168.1.{22 + n}", 9092) for n in (1, 2, 3))
 
@@ -49,7 +49,7 @@ WITHOUT_MAP = Evidence(
     rules=None,
     unmapped="pass",
     bootstraps=tuple(reached(n, end) for n, end in GATEWAY.items()),
-    paths=tuple(Path(each, refused(each.endpoint)) for each in BROKERS),
+    paths=tuple(BrokerPath(each, refused(each.endpoint)) for each in BROKERS),
     replicas=(1, 2, 3),
 )
 
@@ -58,9 +58,9 @@ def mapped(leads: dict[int, int], evidence: Evidence = WITHOUT_MAP) -> Evidence:
     """The same with a map that leads each node to the forward of another."""
     rules = {n: f"{BROKERS[n - 1].endpoint}={GATEWAY[to]}" for n, to in leads.items()}
     paths = tuple(
-        Path(each, reached(leads[each.node_id], GATEWAY[leads[each.node_id]]), rules[each.node_id])
+        BrokerPath(each, reached(leads[each.node_id], GATEWAY[leads[each.node_id]]), rules[each.node_id])
         if each.node_id in leads
-        else Path(each, None)
+        else BrokerPath(each, None)
         for each in BROKERS
     )
     return replace(evidence, rules=tuple(rules.values()), unmapped="fail", paths=paths)

@@ -5,7 +5,7 @@ from tests.support.endpoint_probes import replace
 from tests.unit.doctor.conftest import WITHOUT_MAP, reached
 
 from brokernat.doctor.diagnosis import diagnose
-from brokernat.doctor.evidence import Advertised, Attempt, Evidence, ListenerSeen, Look
+from brokernat.doctor.evidence import Advertised, Attempt, EndpointProbe, Evidence, ListenerSeen
 from brokernat.doctor.finding import Finding
 from brokernat.doctor.reports.terminal import terminal
 
@@ -24,7 +24,7 @@ def found(code: str, evidence: Evidence) -> list[Finding]:
     return [each for each in diagnose(evidence).findings if each.code == code]
 
 
-def seen(*bootstraps: Look, listeners: tuple[ListenerSeen, ...] = LISTENERS) -> Evidence:
+def seen(*bootstraps: EndpointProbe, listeners: tuple[ListenerSeen, ...] = LISTENERS) -> Evidence:
     return replace(WITHOUT_MAP, bootstraps=bootstraps, paths=(), replicas=None, listeners=listeners)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from brokernat.doctor.checks.failures import path_failure
 from brokernat.doctor.checks.queries import acl_line, unreachable
 from brokernat.doctor.checks.registry import Need, check, finding
-from brokernat.doctor.evidence import Evidence, Path
+from brokernat.doctor.evidence import BrokerPath, Evidence
 from brokernat.doctor.finding import Failure, Finding, Remedy, Severity
 
 _OPTIONS = {
@@ -105,7 +105,7 @@ def _out_of_reach(evidence: Evidence, kind: str) -> Iterator[Finding]:
         yield finding(Severity.ERROR, each.subject, message, remedy=remedy, follows=(failure,))
 
 
-def _barred(evidence: Evidence, path: Path, failure: Failure | None) -> str:
+def _barred(evidence: Evidence, path: BrokerPath, failure: Failure | None) -> str:
     if path.look is None:
         return "nothing is dialled for it" if evidence.rules is None else "no rule of the address map names it"
     identity = path.look.identity

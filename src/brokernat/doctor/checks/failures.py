@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from brokernat.doctor.evidence import ApiVersions, Connection, EndpointProbe, Evidence, Path, Stage, TlsHandshake
+from brokernat.doctor.evidence import ApiVersions, BrokerPath, Connection, EndpointProbe, Evidence, Stage, TlsHandshake
 from brokernat.doctor.finding import Failure
 from brokernat.doctor.host_kinds import dialable
 
@@ -35,7 +35,7 @@ def bootstrap_failure(look: EndpointProbe, evidence: Evidence) -> Failure | None
     return stage_failure(look) or _cluster(look, evidence) or size_failure(look)
 
 
-def path_failure(path: Path, evidence: Evidence) -> Failure | None:
+def path_failure(path: BrokerPath, evidence: Evidence) -> Failure | None:
     """The stage that fails on the way to a node: a rule is missing, a stage fails, or not this node answers there."""
     broker, look = path.broker, path.look
     if look is None:

@@ -17,7 +17,7 @@ from brokernat.doctor.checks.queries import (
     severity_at,
 )
 from brokernat.doctor.checks.registry import Need, check, finding
-from brokernat.doctor.evidence import Evidence, Path
+from brokernat.doctor.evidence import BrokerPath, Evidence
 from brokernat.doctor.finding import Confidence, Failure, Finding, Remedy, Severity
 from brokernat.doctor.host_kinds import inside_name, is_loopback
 
@@ -177,7 +177,7 @@ def _leads_astray(failure: Failure, probed: ProbedEndpoint, evidence: Evidence) 
     return failure.stage in _ANOTHER or not shared
 
 
-def _instead_of_a_line(evidence: Evidence, path: Path | None, line: str) -> Remedy:
+def _instead_of_a_line(evidence: Evidence, path: BrokerPath | None, line: str) -> Remedy:
     broker = ("advertise a name that the clients' name server knows",)
     if path is None:
         return Remedy(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from brokernat.address import AddressMap, LintFinding, lint, parse_rule
 from brokernat.doctor.checks.failures import bootstrap_failure, once, path_failure
 from brokernat.doctor.checks.registry import finding
-from brokernat.doctor.evidence import EndpointProbe, Evidence, Identity, Path, Stage
+from brokernat.doctor.evidence import BrokerPath, EndpointProbe, Evidence, Identity, Stage
 from brokernat.doctor.finding import Confidence, Failure, Finding, Remedy, Severity
 from brokernat.doctor.host_kinds import dialable, known_kind
 
@@ -31,7 +31,7 @@ class ProbedEndpoint(Place):
     """A place that was probed; `path` is None for a bootstrap server."""
 
     look: EndpointProbe
-    path: Path | None = None
+    path: BrokerPath | None = None
 
 
 def at(
@@ -49,7 +49,7 @@ def at(
     return finding(severity, place.subject, message, seen, remedy=remedy, explains=reason_of, confidence=confidence)
 
 
-def place_of(path: Path, evidence: Evidence) -> Place:
+def place_of(path: BrokerPath, evidence: Evidence) -> Place:
     """A node, also where nothing was dialled for it."""
     return Place(node(path), path_failure(path, evidence))
 
@@ -96,7 +96,7 @@ def places(evidence: Evidence) -> Iterator[Place]:
         yield place_of(path, evidence)
 
 
-def node(path: Path) -> str:
+def node(path: BrokerPath) -> str:
     """How a report names a node."""
     return f"node {path.broker.node_id} at {path.broker.endpoint}"
 
@@ -171,14 +171,14 @@ def proven_lines(evidence: Evidence) -> tuple[str, ...]:
     return tuple(line for node_id, line in sorted(lines.items()) if len(reached[node_id]) == 1)
 
 
-def proven_line(evidence: Evidence, path: Path) -> tuple[str, ...]:
+def proven_line(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
     """The line for one node, or the line to fill in."""
     mine = f"{path.broker.endpoint} = "
     found = [line for line in proven_lines(evidence) if line.startswith(mine)]
     return tuple(found) or (f"{mine}HOST:PORT that can be dialled from here",)
 
 
-def remedy_for(evidence: Evidence, path: Path) -> Remedy:
+def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
     """What helps where an advertised endpoint is not reached, the least first; nothing is named that was not probed.
 
     A listener that works from here needs no map. Where other nodes are reached as they are advertised, what is wrong is
@@ -261,7 +261,7 @@ def bootstrap(look: EndpointProbe) -> str:
     return f"bootstrap {server}" if server == look.endpoint else f"bootstrap {server}, dialled at {look.endpoint}"
 
 
-def lets_in(path: Path) -> bool:
+def lets_in(path: BrokerPath) -> bool:
     """Whether a client gets through to Kafka at what it dials for a node."""
     return path.look is not None and path.look.answers
 

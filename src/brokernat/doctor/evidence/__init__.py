@@ -11,13 +11,13 @@ from brokernat.doctor.evidence.endpoint import EndpointProbe
 from brokernat.doctor.evidence.run import (
     VERSION,
     BrokerFile,
+    BrokerPath,
     Coordinator,
     Evidence,
     ExecutorSeen,
     Leaderless,
     ListenerSeen,
     NodeTried,
-    Path,
 )
 from brokernat.doctor.evidence.saved import from_json, to_json
 from brokernat.doctor.evidence.stages import (
@@ -40,16 +40,13 @@ from brokernat.doctor.evidence.stages import (
     Tries,
 )
 
-Look = EndpointProbe
-TlsSeen = TlsHandshake
-SaslSeen = Login
-
 __all__ = [
     "VERSION",
     "Advertised",
     "ApiVersions",
     "Attempt",
     "BrokerFile",
+    "BrokerPath",
     "Client",
     "ClusterMetadata",
     "Connection",
@@ -62,17 +59,13 @@ __all__ = [
     "Leaderless",
     "ListenerSeen",
     "Login",
-    "Look",
     "NameLookup",
     "NodeTried",
     "Objection",
-    "Path",
     "Presented",
-    "SaslSeen",
     "SizeTest",
     "Stage",
     "TlsHandshake",
-    "TlsSeen",
     "Transfer",
     "Tries",
     "from_json",

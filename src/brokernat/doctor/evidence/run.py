@@ -47,7 +47,7 @@ class Coordinator:
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
+class BrokerPath:
     """From an advertised listener to what is dialled for it. `look` is None where nothing may be dialled.
 
     `rule` is the rule that decided; `direct` is a first look at the advertised endpoint itself, made where a rule leads
@@ -151,7 +151,7 @@ class Evidence:
     rules: tuple[str, ...] | None
     unmapped: str
     bootstraps: tuple[EndpointProbe, ...]
-    paths: tuple[Path, ...] = ()
+    paths: tuple[BrokerPath, ...] = ()
     replicas: tuple[int, ...] | None = None
     in_sync: tuple[int, ...] = ()
     leaderless: tuple[Leaderless, ...] = ()

@@ -25,11 +25,11 @@ from brokernat.doctor.client.credentials import CANONICAL, ClientSide, client_si
 from brokernat.doctor.evidence import (
     Advertised,
     BrokerFile,
+    BrokerPath,
     Coordinator,
     EndpointProbe,
     Evidence,
     ListenerSeen,
-    Path,
 )
 from brokernat.doctor.probes.network import TRIES
 from brokernat.doctor.probes.survey import Survey, survey, told_by_nodes
@@ -159,17 +159,17 @@ class _Dialling:
     known: Mapping[str, EndpointProbe]
     probing: dict[tuple[Endpoint, str], asyncio.Task[EndpointProbe]] = field(default_factory=dict)
 
-    async def path(self, broker: Advertised) -> Path:
+    async def path(self, broker: Advertised) -> BrokerPath:
         """The way to a broker."""
         translation = dialled(broker, self.address_map)
         if translation is None:
-            return Path(broker, None)
+            return BrokerPath(broker, None)
         self.late.client.login_to.add(translation.endpoint)
         if translation.rule is None:
-            return Path(broker, await self._probe(translation.endpoint, broker))
+            return BrokerPath(broker, await self._probe(translation.endpoint, broker))
         advertised = Endpoint(broker.host, broker.port)
         probe, direct = await asyncio.gather(self._probe(translation.endpoint, broker), self.quick.touch(advertised))
-        return Path(broker, probe, str(translation.rule), direct)
+        return BrokerPath(broker, probe, str(translation.rule), direct)
 
     async def _probe(self, endpoint: Endpoint, broker: Advertised) -> EndpointProbe:
         found = self.known.get(str(endpoint))
@@ -181,7 +181,9 @@ class _Dialling:
             self.probing[place] = asyncio.create_task(self.late.probe(endpoint, broker.host, broker.node_id))
         return await self.probing[place]
 
-    async def listeners(self, bootstraps: Sequence[EndpointProbe], paths: Sequence[Path]) -> tuple[ListenerSeen, ...]:
+    async def listeners(
+        self, bootstraps: Sequence[EndpointProbe], paths: Sequence[BrokerPath]
+    ) -> tuple[ListenerSeen, ...]:
         """All listeners that nodes advertise by their settings, by node id, in the order of these.
 
         The nodes are those behind the bootstrap servers, and those of which one advertised endpoint fails.

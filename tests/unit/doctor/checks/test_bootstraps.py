@@ -7,7 +7,7 @@ from tests.support.endpoint_probes import probed, replace
 from tests.unit.doctor.conftest import BROKERS, WITHOUT_MAP, mapped, reached, refused
 
 from brokernat.doctor.diagnosis import Diagnosis, diagnose
-from brokernat.doctor.evidence import Advertised, Attempt, Evidence, Leaderless, Path
+from brokernat.doctor.evidence import Advertised, Attempt, BrokerPath, Evidence, Leaderless
 from brokernat.doctor.finding import Severity
 
 HEALTHY = mapped({1: 1, 2: 2, 3: 3})
@@ -17,7 +17,7 @@ VIRTUAL = replace(
     HEALTHY,
     rules=None,
     bootstraps=(reached(1, "192.168.1.99:9092"),),
-    paths=tuple(Path(each, reached(each.node_id, each.endpoint)) for each in BROKERS),
+    paths=tuple(BrokerPath(each, reached(each.node_id, each.endpoint)) for each in BROKERS),
 )
 
 
@@ -38,7 +38,9 @@ def told(*endpoints: tuple[str, int]) -> Evidence:
     """A cluster of other endpoints, behind a map that names them all."""
     brokers = tuple(Advertised(n, host, port) for n, (host, port) in enumerate(endpoints, 1))
     paths = tuple(
-        Path(each, replace(reached(each.node_id, f"gw:{each.node_id}"), brokers=brokers), f"{each.endpoint}=gw:{n}")
+        BrokerPath(
+            each, replace(reached(each.node_id, f"gw:{each.node_id}"), brokers=brokers), f"{each.endpoint}=gw:{n}"
+        )
         for n, each in enumerate(brokers, 1)
     )
     rules = tuple(path.rule or "" for path in paths)

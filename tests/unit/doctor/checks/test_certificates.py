@@ -7,7 +7,7 @@ from tests.support.endpoint_probes import probed, replace
 from tests.unit.doctor.conftest import WITHOUT_MAP
 
 from brokernat.doctor.diagnosis import diagnose
-from brokernat.doctor.evidence import Attempt, Objection, Presented, TlsSeen
+from brokernat.doctor.evidence import Attempt, Objection, Presented, TlsHandshake
 from brokernat.doctor.finding import Finding, Severity
 
 GATEWAY = probed("10.0.0.5:9093", "10.0.0.5", attempts=(Attempt("10.0.0.5", "connected"),))
@@ -18,7 +18,7 @@ ROOT = Presented("HQ root", "HQ root", FIRST, LAST)
 OVER, YET_TO_BEGIN = "2026-11-01T00:00:00+00:00", "2026-12-01T00:00:00+00:00"
 
 
-def told(tls: TlsSeen) -> list[Finding]:
+def told(tls: TlsHandshake) -> list[Finding]:
     evidence = replace(WITHOUT_MAP, bootstraps=(replace(GATEWAY, tls=tls),), paths=(), replicas=None)
     return [each for each in diagnose(evidence).findings if each.code.startswith("BN4")]
 
@@ -37,7 +37,7 @@ def told(tls: TlsSeen) -> list[Finding]:
     ],
 )
 def test_the_certificate_whose_time_it_is(chain: tuple[Presented, ...], message: str, broker: str) -> None:
-    (found,) = told(TlsSeen("expired", detail="certificate has expired", chain=chain))
+    (found,) = told(TlsHandshake("expired", detail="certificate has expired", chain=chain))
     assert (found.code, found.severity, found.message) == ("BN403", Severity.ERROR, message)
     assert found.remedy.broker == (broker,)
     assert len(found.evidence) == 1 + len(chain)
@@ -54,25 +54,25 @@ def test_the_certificate_whose_time_it_is(chain: tuple[Presented, ...], message:
     ids=["nothing-seen", "whole", "intermediate-missing", "root-unknown"],
 )
 def test_the_authority_that_is_missing(chain: tuple[Presented, ...], message: str) -> None:
-    (found,) = told(TlsSeen("untrusted", detail="unable to get local issuer certificate", chain=chain))
+    (found,) = told(TlsHandshake("untrusted", detail="unable to get local issuer certificate", chain=chain))
     assert (found.code, found.message) == ("BN403", message)
 
 
 def test_a_certificate_that_is_for_something_else() -> None:
-    (found,) = told(TlsSeen("unfit", detail="unsuitable certificate purpose"))
+    (found,) = told(TlsHandshake("unfit", detail="unsuitable certificate purpose"))
     assert (found.code, found.message) == ("BN403", "it does not do for a broker: unsuitable certificate purpose")
 
 
 def test_what_java_takes_and_others_refuse_is_a_warning() -> None:
     lapsed = Objection(("librdkafka", "python"), "expired", f"`kafka-1`: {FIRST} to {OVER}")
-    (found,) = told(TlsSeen("ok", ("10.0.0.5",), objections=(lapsed,)))
+    (found,) = told(TlsHandshake("ok", ("10.0.0.5",), objections=(lapsed,)))
     assert (found.code, found.severity) == ("BN403", Severity.WARNING)
     assert "Java's clients take it all the same, librdkafka and Python refuse it" in found.message
     assert found.evidence == (lapsed.detail,)
 
 
 def test_an_authority_below_the_root_does_for_java() -> None:
-    (found,) = told(TlsSeen("ok", objections=(Objection(("librdkafka", "python"), "untrusted", "`HQ issuing`"),)))
+    (found,) = told(TlsHandshake("ok", objections=(Objection(("librdkafka", "python"), "untrusted", "`HQ issuing`"),)))
     assert (found.code, found.severity, found.evidence) == ("BN403", Severity.WARNING, ("`HQ issuing`",))
 
 
@@ -86,13 +86,13 @@ def test_an_authority_below_the_root_does_for_java() -> None:
 )
 def test_a_name_that_some_clients_take(clients: tuple[str, ...], severity: Severity, who: str) -> None:
     objection = Objection(clients, "name-mismatch")  # type: ignore[arg-type]
-    (found,) = told(TlsSeen("ok", ("*.hq",), objections=(objection,)))
+    (found,) = told(TlsHandshake("ok", ("*.hq",), objections=(objection,)))
     assert (found.code, found.severity) == ("BN402", severity)
     assert found.message.endswith(who)
 
 
 def test_an_address_that_stands_there_as_a_name() -> None:
-    (found,) = told(TlsSeen("name-mismatch", ("DNS:10.0.0.5", "*.hq", "kafka-1.hq")))
+    (found,) = told(TlsHandshake("name-mismatch", ("DNS:10.0.0.5", "*.hq", "kafka-1.hq")))
     assert found.code == "BN402"
     assert found.evidence == ("names of the certificate: DNS:10.0.0.5, *.hq, kafka-1.hq",)
     assert found.remedy.broker[0].endswith("as an address (`ip:`) and not as a name")
@@ -107,7 +107,7 @@ def test_an_address_that_stands_there_as_a_name() -> None:
     ],
 )
 def test_a_client_s_own_certificate(showed: bool, message: str) -> None:
-    (found,) = told(TlsSeen("client-certificate", detail="TLSV1_ALERT_UNKNOWN_CA", showed=showed))
+    (found,) = told(TlsHandshake("client-certificate", detail="TLSV1_ALERT_UNKNOWN_CA", showed=showed))
     assert (found.code, found.message) == ("BN405", message)
 
 
@@ -122,5 +122,5 @@ def test_a_client_s_own_certificate(showed: bool, message: str) -> None:
     ],
 )
 def test_no_terms(detail: str, message: str) -> None:
-    (found,) = told(TlsSeen("failed", detail=detail))
+    (found,) = told(TlsHandshake("failed", detail=detail))
     assert (found.code, found.severity, found.message) == ("BN407", Severity.ERROR, message)

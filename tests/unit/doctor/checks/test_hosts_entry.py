@@ -5,7 +5,7 @@ from tests.support.endpoint_probes import replace
 from tests.unit.doctor.conftest import WITHOUT_MAP, mapped, refused
 
 from brokernat.doctor.diagnosis import diagnose
-from brokernat.doctor.evidence import Advertised, Evidence, Path
+from brokernat.doctor.evidence import Advertised, BrokerPath, Evidence
 from brokernat.doctor.finding import Finding, Severity
 
 HEALTHY = mapped({1: 1, 2: 2, 3: 3})
@@ -33,7 +33,7 @@ def test_of_a_bootstrap_server() -> None:
 def test_of_a_broker(answers: bool, severity: Severity) -> None:
     there = replace(FIRST, endpoint="kafka-1:9092") if answers else refused("10.9.0.1:9092")
     look = replace(there, endpoint="kafka-1:9092", hosts_entry=LINE)
-    evidence = replace(WITHOUT_MAP, paths=(Path(Advertised(1, "kafka-1", 9092), look),))
+    evidence = replace(WITHOUT_MAP, paths=(BrokerPath(Advertised(1, "kafka-1", 9092), look),))
     (found,) = told(evidence)
     assert (found.severity, found.subject) == (severity, "node 1 at kafka-1:9092")
     assert found.remedy.rules[0].startswith("kafka-1:9092 = ")

@@ -9,7 +9,7 @@ from tests.support.endpoint_probes import replace
 from tests.unit.doctor.conftest import BROKERS, GATEWAY, mapped, reached
 
 from brokernat.doctor.diagnosis import Diagnosis, diagnose
-from brokernat.doctor.evidence import Evidence, Identity, SaslSeen
+from brokernat.doctor.evidence import Evidence, Identity, Login
 from brokernat.doctor.finding import Confidence
 
 HEALTHY = mapped({1: 1, 2: 2, 3: 3})
@@ -120,7 +120,7 @@ def test_what_cannot_be_proven_names_the_right() -> None:
 )
 def test_kerberos_behind_a_map_is_judged_without_a_login(mechanism: str, rule: str, expected: set[str]) -> None:
     untried = replace(
-        HEALTHY.bootstraps[0], brokers=None, cluster_id=None, identity=None, sasl=SaslSeen("not-tried", detail="no")
+        HEALTHY.bootstraps[0], brokers=None, cluster_id=None, identity=None, sasl=Login("not-tried", detail="no")
     )
     evidence = replace(HEALTHY, mechanism=mechanism, rules=(rule,), bootstraps=(untried,), paths=(), replicas=None)
     assert codes(diagnose(evidence)) == expected

@@ -14,13 +14,13 @@ from brokernat.doctor.evidence import (
     Advertised,
     ApiVersions,
     Attempt,
+    BrokerPath,
     ClusterMetadata,
     EndpointProbe,
     Evidence,
     Leaderless,
     ListenerSeen,
     NameLookup,
-    Path,
     SizeTest,
     TlsHandshake,
     Transfer,
@@ -28,7 +28,7 @@ from brokernat.doctor.evidence import (
 )
 from brokernat.doctor.finding import Confidence, Severity
 
-WELL = tuple(Path(each, reached(each.node_id, each.endpoint)) for each in BROKERS)
+WELL = tuple(BrokerPath(each, reached(each.node_id, each.endpoint)) for each in BROKERS)
 HEALTHY = replace(
     WITHOUT_MAP,
     bootstraps=(reached(1, BROKERS[0].endpoint), reached(2, BROKERS[1].endpoint)),
@@ -107,7 +107,7 @@ def test_a_plain_listener_among_those_with_tls() -> None:
 
 def test_where_all_are_so_the_client_is_meant() -> None:
     paths = tuple(
-        Path(each, replace(refused(each.endpoint), attempts=(Attempt(each.host, "connected"),), speaks="tls"))
+        BrokerPath(each, replace(refused(each.endpoint), attempts=(Attempt(each.host, "connected"),), speaks="tls"))
         for each in BROKERS
     )
     found = diagnose(replace(HEALTHY, paths=paths))
@@ -124,7 +124,7 @@ def test_a_firewall_is_likely_where_packets_vanish_and_sure_where_it_says_so() -
 
 def test_silence_without_neighbours_is_no_firewall() -> None:
     away = tuple(
-        Path(each, replace(refused(each.endpoint), attempts=(Attempt(each.host, "timeout"),))) for each in BROKERS
+        BrokerPath(each, replace(refused(each.endpoint), attempts=(Attempt(each.host, "timeout"),))) for each in BROKERS
     )
     found = diagnose(replace(WITHOUT_MAP, paths=away))
     assert causes(found) == ["BN302"]
@@ -173,7 +173,9 @@ def test_silent_once_when_the_time_ran_out_is_slow_or_as_silent_as_the_others() 
     found = diagnose(third(cut_short))
     assert (causes(found), {each.code for each in found.findings}) == ([], {"BN004"})
     silent = dataclasses.replace(at_third(versions=ApiVersions("silent")), endpoint=BROKERS[1].endpoint)
-    found = diagnose(replace(third(cut_short), paths=(WELL[0], Path(BROKERS[1], silent), Path(BROKERS[2], cut_short))))
+    found = diagnose(
+        replace(third(cut_short), paths=(WELL[0], BrokerPath(BROKERS[1], silent), BrokerPath(BROKERS[2], cut_short)))
+    )
     assert causes(found) == ["BN309"]
     assert "node 3" in found.causes[0].sentence
 
@@ -238,7 +240,10 @@ def test_four_brokers_that_all_advertise_localhost(speaks: str | None) -> None:
     look = replace(reached(1, "10.9.0.1:9092"), brokers=brokers)
     found = diagnose(
         replace(
-            WITHOUT_MAP, bootstraps=(look,), paths=tuple(Path(each, there) for each in brokers), replicas=(1, 2, 3, 4)
+            WITHOUT_MAP,
+            bootstraps=(look,),
+            paths=tuple(BrokerPath(each, there) for each in brokers),
+            replicas=(1, 2, 3, 4),
         )
     )
     assert causes(found) == ["BN201"]
@@ -256,7 +261,7 @@ def test_four_brokers_that_all_advertise_localhost(speaks: str | None) -> None:
 )
 def test_names_of_a_kind_of_place_have_their_own_remedy(host: str, word: str) -> None:
     broker = Advertised(1, host, 9092)
-    path = Path(broker, probed(broker.endpoint, host, dns_error="unknown"))
+    path = BrokerPath(broker, probed(broker.endpoint, host, dns_error="unknown"))
     look = replace(reached(1, "10.9.0.1:9092"), brokers=(broker,))
     found = diagnose(replace(WITHOUT_MAP, bootstraps=(look,), paths=(path,), replicas=(1,)))
     assert causes(found) == ["BN301"]
@@ -280,7 +285,7 @@ def test_a_listener_that_works_from_here_leads() -> None:
 def test_a_name_server_that_is_dead_is_not_an_unknown_name() -> None:
     brokers = tuple(Advertised(n, f"kafka-{n}.hq.example", 9092) for n in (1, 2))
     paths = tuple(
-        Path(each, EndpointProbe(each.endpoint, each.host, NameLookup("no-answer", detail="try again")))
+        BrokerPath(each, EndpointProbe(each.endpoint, each.host, NameLookup("no-answer", detail="try again")))
         for each in brokers
     )
     look = replace(reached(1, "10.9.0.1:9092"), brokers=brokers)
@@ -303,8 +308,8 @@ LINE = "192.168.1.24 kafka-1"
 )
 def test_a_line_of_the_hosts_file(look: EndpointProbe, cause: str, sure: bool) -> None:
     broker = Advertised(1, "kafka-1", 9092)
-    beside = Path(BROKERS[1], replace(reached(2, BROKERS[1].endpoint), addresses=("192.168.1.24",)))
-    found = diagnose(replace(WITHOUT_MAP, paths=(Path(broker, look), beside), replicas=()))
+    beside = BrokerPath(BROKERS[1], replace(reached(2, BROKERS[1].endpoint), addresses=("192.168.1.24",)))
+    found = diagnose(replace(WITHOUT_MAP, paths=(BrokerPath(broker, look), beside), replicas=()))
     assert causes(found) == [cause]
     if cause == "BN306":
         assert str(look.hosts_entry) in found.causes[0].sentence
@@ -315,7 +320,7 @@ def test_a_line_of_the_hosts_file(look: EndpointProbe, cause: str, sure: bool) -
 # The map
 
 
-def by_rules(*rules: str, bootstraps: tuple[EndpointProbe, ...], paths: tuple[Path, ...]) -> Evidence:
+def by_rules(*rules: str, bootstraps: tuple[EndpointProbe, ...], paths: tuple[BrokerPath, ...]) -> Evidence:
     return replace(HEALTHY, rules=rules, unmapped="fail", bootstraps=bootstraps, paths=paths)
 
 
@@ -331,7 +336,7 @@ def test_rules_with_their_sides_exchanged() -> None:
 
 def test_one_rule_with_its_sides_exchanged_is_proven_by_what_is_advertised() -> None:
     rules = ("172.10.1.40:9093=192.168.1.23:9092", *(f"{each.endpoint}={each.endpoint}" for each in BROKERS[1:]))
-    unmapped = Path(BROKERS[0], None)
+    unmapped = BrokerPath(BROKERS[0], None)
     found = diagnose(by_rules(*rules, bootstraps=HEALTHY.bootstraps, paths=(unmapped, *WELL[1:])))
     assert causes(found) == ["BN616"]
     assert not found.causes[0].sentence.startswith("Probably")
@@ -351,7 +356,7 @@ def test_a_dead_gateway_is_no_exchanged_rule() -> None:
 
 def test_rules_that_are_chained() -> None:
     rules = ("192.168.1.25:9092=10.9.9.9:9092", "10.9.9.9:9092=172.10.1.40:9095")
-    chained = Path(BROKERS[2], refused("10.9.9.9:9092"), rules[0])
+    chained = BrokerPath(BROKERS[2], refused("10.9.9.9:9092"), rules[0])
     found = diagnose(
         replace(by_rules(*rules, bootstraps=HEALTHY.bootstraps, paths=(*WELL[:2], chained)), unmapped="pass")
     )

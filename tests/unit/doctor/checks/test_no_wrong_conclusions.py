@@ -10,13 +10,13 @@ from brokernat.doctor.diagnosis import Diagnosis, diagnose
 from brokernat.doctor.evidence import (
     Advertised,
     Attempt,
+    BrokerPath,
     Coordinator,
     Evidence,
     Identity,
     ListenerSeen,
-    Path,
-    SaslSeen,
-    TlsSeen,
+    Login,
+    TlsHandshake,
 )
 from brokernat.doctor.finding import Severity
 from brokernat.doctor.host_kinds import is_loopback
@@ -39,7 +39,7 @@ def advertising(host: str, *, answers: bool, cluster_id: str = "c") -> Evidence:
     """Without a map, one broker that is bootstrapped at an address of another network."""
     broker = Advertised(1, host, 9092)
     at = replace(reached(1, broker.endpoint), brokers=(broker,), cluster_id=cluster_id)
-    path = Path(broker, at if answers else refused(broker.endpoint))
+    path = BrokerPath(broker, at if answers else refused(broker.endpoint))
     return replace(WITHOUT_MAP, bootstraps=(replace(FIRST, brokers=(broker,)),), paths=(path,), replicas=(1,))
 
 
@@ -86,7 +86,7 @@ def test_a_wildcard_that_a_rule_makes_something_of() -> None:
         HEALTHY,
         rules=("0.0.0.0:9092=172.10.1.40:9093",),
         bootstraps=(look,),
-        paths=(Path(broker, look, "0.0.0.0:9092=172.10.1.40:9093"),),
+        paths=(BrokerPath(broker, look, "0.0.0.0:9092=172.10.1.40:9093"),),
         replicas=(1,),
     )
     assert codes(diagnose(evidence)) == set()
@@ -123,11 +123,11 @@ def test_a_balancer_is_no_wrong_forward() -> None:
 
 
 def test_a_dead_server_beside_one_that_refuses_the_login_is_not_the_cause() -> None:
-    refusing = replace(OPEN, speaks="kafka", sasl=SaslSeen("rejected"))
+    refusing = replace(OPEN, speaks="kafka", sasl=Login("rejected"))
     login = replace(WITHOUT_MAP, bootstraps=(refused("gw:9093"), refusing), paths=(), replicas=None)
     assert (cause(diagnose(login)), codes(diagnose(login))) == ("BN404", {"BN103", "BN404"})
     untrusted = replace(
-        login, bootstraps=(replace(OPEN, endpoint="x:1", dns_error="no"), replace(OPEN, tls=TlsSeen("untrusted")))
+        login, bootstraps=(replace(OPEN, endpoint="x:1", dns_error="no"), replace(OPEN, tls=TlsHandshake("untrusted")))
     )
     assert cause(diagnose(untrusted)) == "BN403"
 
@@ -145,7 +145,7 @@ def test_a_rule_for_a_bootstrap_server_is_used() -> None:
     evidence = replace(HEALTHY, rules=(*(HEALTHY.rules or ()), rule), bootstraps=(entered, *OTHERS))
     assert codes(diagnose(evidence)) <= {"BN607"}
     alone = replace(WITHOUT_MAP, rules=(rule,), bootstraps=(entered, *OTHERS))
-    reachable = tuple(Path(each, reached(each.node_id, each.endpoint)) for each in BROKERS)
+    reachable = tuple(BrokerPath(each, reached(each.node_id, each.endpoint)) for each in BROKERS)
     assert "BN609" not in codes(diagnose(replace(alone, paths=reachable)))
 
 

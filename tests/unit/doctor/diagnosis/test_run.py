@@ -6,13 +6,22 @@ from tests.unit.doctor.conftest import GATEWAY, WITHOUT_MAP, mapped, reached, re
 
 from brokernat.doctor.checks import CHECKS
 from brokernat.doctor.diagnosis import diagnose
-from brokernat.doctor.evidence import Advertised, Attempt, Evidence, Identity, Look, Path, SaslSeen, TlsSeen
+from brokernat.doctor.evidence import (
+    Advertised,
+    Attempt,
+    BrokerPath,
+    EndpointProbe,
+    Evidence,
+    Identity,
+    Login,
+    TlsHandshake,
+)
 
 OK = {1: 1, 2: 2, 3: 3}
 HEALTHY = mapped(OK)
 
 
-def bootstrap(look: Look) -> Evidence:
+def bootstrap(look: EndpointProbe) -> Evidence:
     return replace(WITHOUT_MAP, bootstraps=(look,), paths=(), replicas=None)
 
 
@@ -22,14 +31,14 @@ def first(**changes: object) -> Evidence:
 
 
 def advertised(host: str, port: int = 9092) -> Evidence:
-    return replace(HEALTHY, paths=(*HEALTHY.paths, Path(Advertised(4, host, port), None)))
+    return replace(HEALTHY, paths=(*HEALTHY.paths, BrokerPath(Advertised(4, host, port), None)))
 
 
-def dialled(look: Look) -> Evidence:
+def dialled(look: EndpointProbe) -> Evidence:
     return replace(HEALTHY, paths=(replace(HEALTHY.paths[0], look=look), *HEALTHY.paths[1:]))
 
 
-def beside(look: Look) -> Evidence:
+def beside(look: EndpointProbe) -> Evidence:
     """A bootstrap server among others that answer."""
     return replace(WITHOUT_MAP, bootstraps=(look, *WITHOUT_MAP.bootstraps))
 
@@ -37,7 +46,7 @@ def beside(look: Look) -> Evidence:
 AWAY = refused("172.10.1.40:9099")
 AT = refused("gw:9093")
 OPEN = replace(AT, attempts=(Attempt("gw", "connected"),))
-TLS = replace(WITHOUT_MAP, security_protocol="SSL", bootstraps=(replace(OPEN, tls=TlsSeen("not-tls")),), paths=())
+TLS = replace(WITHOUT_MAP, security_protocol="SSL", bootstraps=(replace(OPEN, tls=TlsHandshake("not-tls")),), paths=())
 TWO_ON_ONE = (Advertised(1, "a.hq", 9092), Advertised(2, "a.hq", 9092))
 
 
@@ -54,14 +63,14 @@ TWO_ON_ONE = (Advertised(1, "a.hq", 9092), Advertised(2, "a.hq", 9092))
         (beside(AWAY), "BN302", {"BN103", "BN302", "BN202"}),
         (beside(replace(AWAY, attempts=(), dns_error="unknown")), "BN302", {"BN102", "BN302", "BN202"}),
         (bootstrap(replace(OPEN, speaks="http")), "BN104", {"BN104"}),
-        (bootstrap(replace(OPEN, speaks="kafka", sasl=SaslSeen("ok"), slow=True)), "BN309", {"BN309"}),
+        (bootstrap(replace(OPEN, speaks="kafka", sasl=Login("ok"), slow=True)), "BN309", {"BN309"}),
         (bootstrap(replace(OPEN, speaks="tls")), "BN401", {"BN401"}),
         (TLS, "BN401", {"BN401"}),
-        (bootstrap(replace(OPEN, tls=TlsSeen("name-mismatch", ("a",)))), "BN402", {"BN402"}),
-        (bootstrap(replace(OPEN, tls=TlsSeen("expired"))), "BN403", {"BN403"}),
-        (bootstrap(replace(OPEN, tls=TlsSeen("client-certificate"))), "BN405", {"BN405"}),
-        (bootstrap(replace(OPEN, sasl=SaslSeen("rejected"))), "BN404", {"BN404"}),
-        (bootstrap(replace(OPEN, sasl=SaslSeen("not-tried", detail="GSSAPI"))), None, {"BN404"}),
+        (bootstrap(replace(OPEN, tls=TlsHandshake("name-mismatch", ("a",)))), "BN402", {"BN402"}),
+        (bootstrap(replace(OPEN, tls=TlsHandshake("expired"))), "BN403", {"BN403"}),
+        (bootstrap(replace(OPEN, tls=TlsHandshake("client-certificate"))), "BN405", {"BN405"}),
+        (bootstrap(replace(OPEN, sasl=Login("rejected"))), "BN404", {"BN404"}),
+        (bootstrap(replace(OPEN, sasl=Login("not-tried", detail="GSSAPI"))), None, {"BN404"}),
         (bootstrap(replace(OPEN, speaks="kafka")), "BN404", {"BN404"}),
         (bootstrap(replace(OPEN, complete=False)), None, {"BN004"}),
         (replace(HEALTHY, bootstraps=(*HEALTHY.bootstraps, HEALTHY.bootstraps[0])), None, {"BN101"}),

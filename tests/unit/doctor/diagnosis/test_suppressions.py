@@ -6,7 +6,7 @@ from tests.unit.doctor.conftest import WITHOUT_MAP, refused
 
 from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.diagnosis.suppressions import Suppression
-from brokernat.doctor.evidence import Advertised, Path
+from brokernat.doctor.evidence import Advertised, BrokerPath
 from brokernat.doctor.finding import Finding, Severity
 from brokernat.errors import ConfigError
 
@@ -57,7 +57,7 @@ def test_a_suppressed_finding_is_kept_apart() -> None:
 
 def test_a_suppressed_root_gives_way_to_what_followed_from_it() -> None:
     loopback = Advertised(4, "localhost", 9092)
-    evidence = replace(WITHOUT_MAP, paths=(*WITHOUT_MAP.paths, Path(loopback, refused(loopback.endpoint))))
+    evidence = replace(WITHOUT_MAP, paths=(*WITHOUT_MAP.paths, BrokerPath(loopback, refused(loopback.endpoint))))
 
     def cause(*suppressed: str) -> str | None:
         found = diagnose(evidence, suppressions=[Suppression.parse(each) for each in suppressed])

@@ -7,7 +7,16 @@ from tests.unit.doctor.conftest import GATEWAY, WITHOUT_MAP, mapped, reached, re
 from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.diagnosis.model import State
 from brokernat.doctor.diagnosis.suppressions import Suppression
-from brokernat.doctor.evidence import Advertised, Attempt, Evidence, Identity, Look, Path, SaslSeen, TlsSeen
+from brokernat.doctor.evidence import (
+    Advertised,
+    Attempt,
+    BrokerPath,
+    EndpointProbe,
+    Evidence,
+    Identity,
+    Login,
+    TlsHandshake,
+)
 
 HEALTHY = mapped({1: 1, 2: 2, 3: 3})
 AT = refused("gw:9093")
@@ -42,7 +51,7 @@ def test_exchanged_and_missing_rules() -> None:
         ("ok", "ok", "node 3"),
     ]
     assert ends(mapped({1: 1, 2: 2}))[2] == ("broken", "no rule", "nobody")
-    nothing = replace(HEALTHY, paths=(Path(Advertised(1, "", 0), None),))
+    nothing = replace(HEALTHY, paths=(BrokerPath(Advertised(1, "", 0), None),))
     assert ends(nothing) == [("broken", "no address", "nobody")]
 
 
@@ -77,21 +86,21 @@ def test_sets_that_differ_stand_side_by_side() -> None:
         (replace(AT, attempts=(), dns_error="unknown"), "name unknown", "nobody"),
         (AT, "refused", "nobody"),
         (replace(AT, attempts=(Attempt("gw", "refused"), Attempt("::1", "timeout"))), "no connection", "nobody"),
-        (replace(OPEN, tls=TlsSeen("expired")), "certificate not valid now", "something else"),
+        (replace(OPEN, tls=TlsHandshake("expired")), "certificate not valid now", "something else"),
         (replace(OPEN, speaks="http"), "speaks HTTP", "something else"),
         (replace(OPEN, speaks="other"), "not Kafka", "something else"),
-        (replace(OPEN, speaks="kafka", sasl=SaslSeen("rejected")), "login refused", "a broker"),
+        (replace(OPEN, speaks="kafka", sasl=Login("rejected")), "login refused", "a broker"),
         (replace(OPEN, speaks="kafka"), "no metadata", "a broker"),
         (replace(reached(1, "10.9.0.1:1"), identity=Identity(1, "apiversions", others=(3,))), "ok", "nodes 1, 3"),
         (replace(reached(1, "10.9.0.1:1"), identity=Identity(1, "listoffsets")), "ok", "node 1 (likely)"),
     ],
 )
-def test_words(look: Look, words: str, who: str) -> None:
+def test_words(look: EndpointProbe, words: str, who: str) -> None:
     (entrance,) = diagnose(replace(WITHOUT_MAP, bootstraps=(look,), paths=())).entrances
     assert (entrance.reach.words, entrance.answering) == (words, who)
 
 
-def of_one(look: Look) -> tuple[State, str]:
+def of_one(look: EndpointProbe) -> tuple[State, str]:
     """The last of four bootstrap servers."""
     hop = diagnose(replace(WITHOUT_MAP, bootstraps=(*WITHOUT_MAP.bootstraps, look))).entrances[-1].reach
     return hop.state, hop.words
@@ -99,7 +108,7 @@ def of_one(look: Look) -> tuple[State, str]:
 
 def test_what_is_unknown_is_not_broken() -> None:
     assert of_one(replace(OPEN, complete=False)) == (State.DOUBTFUL, "time ran out")
-    assert of_one(replace(OPEN, sasl=SaslSeen("not-tried")))[0] is State.DOUBTFUL
+    assert of_one(replace(OPEN, sasl=Login("not-tried")))[0] is State.DOUBTFUL
 
 
 def test_another_cluster() -> None:

@@ -7,7 +7,7 @@ from tests.support.endpoint_probes import probed
 
 from brokernat.address import Endpoint
 from brokernat.doctor.client.credentials import ClientSide
-from brokernat.doctor.evidence import Advertised, EndpointProbe, Path
+from brokernat.doctor.evidence import Advertised, BrokerPath, EndpointProbe
 from brokernat.doctor.probes.collecting import _Dialling
 from brokernat.doctor.probes.walk import Prober
 
@@ -28,7 +28,7 @@ def test_nodes_that_advertise_one_endpoint_share_its_probe() -> None:
     prober = _Prober()
     brokers = [Advertised(node, "localhost", 9092) for node in (1, 2, 3)] + [Advertised(4, "localhost", 9093)]
 
-    async def run() -> list[Path]:
+    async def run() -> list[BrokerPath]:
         dialling = _Dialling(None, cast("Prober", prober), cast("Prober", prober), {})
         return await asyncio.gather(*map(dialling.path, brokers))
 

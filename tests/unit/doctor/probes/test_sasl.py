@@ -11,7 +11,7 @@ from kio.schema.sasl_handshake.v1.response import SaslHandshakeResponse
 from tests.unit.doctor.probes.scripted import Scripted
 
 from brokernat.doctor.client.credentials import ClientSide
-from brokernat.doctor.evidence import SaslSeen
+from brokernat.doctor.evidence import Login
 from brokernat.doctor.probes.channel import ChannelError
 from brokernat.doctor.probes.sasl import log_in, scram_last
 
@@ -51,7 +51,7 @@ def authenticated(data: bytes = b"", error: int = 0, message: str | None = None)
 
 def test_a_token_is_sent_with_its_extensions() -> None:
     script = Scripted(handshake(), authenticated())
-    assert asyncio.run(log_in(script.channel, BEARER)) == SaslSeen("ok")
+    assert asyncio.run(log_in(script.channel, BEARER)) == Login("ok")
     sent = script.asked[1]
     assert isinstance(sent, SaslAuthenticateRequest)
     assert sent.auth_bytes == b"n,,\x01auth=Bearer abc.def.\x01logicalCluster=lkc-1\x01\x01"
@@ -67,14 +67,14 @@ def test_a_token_is_sent_with_its_extensions() -> None:
 )
 def test_a_refused_token_is_refused_in_the_brokers_words(answers: tuple[object, ...], detail: str) -> None:
     seen = asyncio.run(log_in(Scripted(handshake(), *answers).channel, BEARER))
-    assert seen == SaslSeen("rejected", detail=detail)
+    assert seen == Login("rejected", detail=detail)
 
 
 def test_a_secret_that_the_broker_repeats_is_masked() -> None:
     client = ClientSide("SASL_PLAINTEXT", "PLAIN", "me", "canary")
     refused = authenticated(error=58, message="x" * 190 + " canary is wrong for me")
     seen = asyncio.run(log_in(Scripted(handshake(), refused).channel, client))
-    assert seen == SaslSeen("rejected", detail="x" * 190 + " *** is wr")
+    assert seen == Login("rejected", detail="x" * 190 + " *** is wr")
     quoted = base64.b64encode(b"\0me\0canary").decode()
     refused = authenticated(error=58, message=f"cannot decode {quoted}, canar%79")
     assert asyncio.run(log_in(Scripted(handshake(), refused).channel, client)).detail == "cannot decode ***, ***"

@@ -18,7 +18,7 @@ from tests.unit.doctor.reports.test_json_v1 import ON_SPARK, WITH_FILES, WITH_LI
 from brokernat.doctor.catalogue import catalogue
 from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.diagnosis.suppressions import Suppression
-from brokernat.doctor.evidence import Advertised, Evidence, Path
+from brokernat.doctor.evidence import Advertised, BrokerPath, Evidence
 from brokernat.doctor.reports.html import html_page
 from brokernat.doctor.reports.text import printable
 
@@ -55,7 +55,7 @@ def named(host: str) -> Evidence:
         WITHOUT_MAP,
         cluster=host,
         bootstraps=(told,),
-        paths=(Path(broker, replace(refused("h:1"), endpoint=broker.endpoint)),),
+        paths=(BrokerPath(broker, replace(refused("h:1"), endpoint=broker.endpoint)),),
     )
 
 

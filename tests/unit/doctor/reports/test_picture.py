@@ -9,14 +9,14 @@ from tests.unit.doctor.reports.test_terminal import MANY
 
 from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.diagnosis.model import State
-from brokernat.doctor.evidence import Advertised, Evidence, Path
+from brokernat.doctor.evidence import Advertised, BrokerPath, Evidence
 from brokernat.doctor.reports.drawing import Arrow, Box, Picture, folded
 from brokernat.doctor.reports.picture import tall, wide
 from brokernat.doctor.reports.rows import doors, rows
 
 LOOK = replace(reached(1, MANY[1].endpoint), brokers=MANY)
-WELL = tuple(Path(each, replace(reached(each.node_id, each.endpoint), brokers=MANY)) for each in MANY)
-DEAD = tuple(Path(each, refused(each.endpoint)) for each in MANY)
+WELL = tuple(BrokerPath(each, replace(reached(each.node_id, each.endpoint), brokers=MANY)) for each in MANY)
+DEAD = tuple(BrokerPath(each, refused(each.endpoint)) for each in MANY)
 MANY_BROKEN = replace(WITHOUT_MAP, bootstraps=(LOOK,), paths=(*WELL[:150], *DEAD[150:]))
 LONG = Advertised(1, ".".join(("a" * 60, "b" * 60, "c" * 60, "d" * 60)), 9092)
 WORLDS = {
@@ -29,7 +29,7 @@ WORLDS = {
     ),
     "many": MANY_BROKEN,
     "long": replace(
-        WITHOUT_MAP, bootstraps=(replace(LOOK, brokers=(LONG,)),), paths=(Path(LONG, refused("10.0.0.1:1")),)
+        WITHOUT_MAP, bootstraps=(replace(LOOK, brokers=(LONG,)),), paths=(BrokerPath(LONG, refused("10.0.0.1:1")),)
     ),
     "many-bootstraps": replace(WITHOUT_MAP, bootstraps=tuple(refused(f"10.0.0.{n}:1") for n in range(30)), paths=()),
 }

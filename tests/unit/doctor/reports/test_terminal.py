@@ -7,7 +7,7 @@ from tests.unit.doctor.conftest import FEW, WITHOUT_MAP, mapped, reached, refuse
 
 from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.diagnosis.suppressions import Suppression
-from brokernat.doctor.evidence import Advertised, Evidence, ExecutorSeen, Path
+from brokernat.doctor.evidence import Advertised, BrokerPath, Evidence, ExecutorSeen
 from brokernat.doctor.reports.terminal import terminal
 
 HEALTHY = mapped({1: 1, 2: 2, 3: 3})
@@ -45,10 +45,10 @@ def test_what_is_suppressed_is_counted_and_named() -> None:
 
 def test_two_hundred_brokers_are_no_longer_than_a_few_screens() -> None:
     look = replace(reached(1, MANY[1].endpoint), brokers=MANY)
-    paths = [Path(each, replace(reached(each.node_id, each.endpoint), brokers=MANY)) for each in MANY]
+    paths = [BrokerPath(each, replace(reached(each.node_id, each.endpoint), brokers=MANY)) for each in MANY]
     well = terminal(diagnose(replace(WITHOUT_MAP, bootstraps=(look,), paths=tuple(paths))))
     assert "ok 194 more nodes, from 6 to 199: ok" in well
-    dead = tuple(Path(each, refused(each.endpoint)) for each in MANY[100:])
+    dead = tuple(BrokerPath(each, refused(each.endpoint)) for each in MANY[100:])
     half = terminal(diagnose(replace(WITHOUT_MAP, bootstraps=(look,), paths=(*paths[:100], *dead))))
     assert "x  88 more nodes, from 112 to 199: refused" in half
     assert half.index("x  node 100 advertises") < half.index("ok node 0 advertises")
@@ -58,6 +58,6 @@ def test_two_hundred_brokers_are_no_longer_than_a_few_screens() -> None:
 
 def test_a_terminal_obeys_nothing_that_a_broker_says() -> None:
     evil = Advertised(1, "\x1b[2Jk\x9b1m\u202e\0.hq", 9092)
-    text = terminal(diagnose(replace(WITHOUT_MAP, paths=(Path(evil, refused(evil.endpoint)),))))
+    text = terminal(diagnose(replace(WITHOUT_MAP, paths=(BrokerPath(evil, refused(evil.endpoint)),))))
     assert all(each.isprintable() or each == "\n" for each in text)
     assert "\ufffd[2Jk\ufffd1m\ufffd\ufffd.hq:9092" in text
