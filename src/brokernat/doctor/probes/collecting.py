@@ -36,6 +36,8 @@ from brokernat.doctor.probes.survey import Survey, survey, told_by_nodes
 from brokernat.doctor.probes.walk import Prober, Shared
 from brokernat.errors import ConfigError
 
+Place = tuple[Endpoint, str]
+
 PARALLEL = 32
 MOST_NODES = 1000
 """More brokers than any cluster has; what a peer makes up beyond them is counted and not probed."""
@@ -95,8 +97,10 @@ async def _collect(
     first = next((probe for probe in bootstraps if probe.answers), None)
     surveyed = asyncio.create_task(survey(late, first, wanted)) if first is not None else None
     brokers = _all_brokers(bootstraps)
-    known = {probe.endpoint: probe for probe in bootstraps if client.context is None and probe.complete}
-    dialling = _Dialling(address_map, late, quick, known)
+    dialling = _Dialling(address_map, late, quick)
+    for probe in bootstraps:
+        if probe.complete:
+            dialling.known[dialling.place(Endpoint.parse(probe.endpoint), probe.name)] = probe
     paths = await asyncio.gather(*map(dialling.path, brokers[:MOST_NODES]))
     as_written = await asyncio.gather(
         *(
@@ -151,13 +155,17 @@ def _all_brokers(bootstraps: Iterable[EndpointProbe]) -> list[Advertised]:
 
 @dataclass(frozen=True)
 class _Dialling:
-    """What is dialled for brokers and listeners, each endpoint once; `known` are bootstrap servers' probes."""
+    """What is dialled for brokers and listeners, each place once; `known` are bootstrap servers' probes."""
 
     address_map: AddressMap | None
     late: Prober
     quick: Prober
-    known: Mapping[str, EndpointProbe]
-    probing: dict[tuple[Endpoint, str], asyncio.Task[EndpointProbe]] = field(default_factory=dict)
+    known: dict[Place, EndpointProbe] = field(default_factory=dict)
+    probing: dict[Place, asyncio.Task[EndpointProbe]] = field(default_factory=dict)
+
+    def place(self, endpoint: Endpoint, name: str) -> Place:
+        """What makes two probes one: with TLS the name is part of it."""
+        return endpoint, "" if self.late.client.context is None else name
 
     async def path(self, broker: Advertised) -> BrokerPath:
         """The way to a broker."""
@@ -172,11 +180,10 @@ class _Dialling:
         return BrokerPath(broker, probe, str(translation.rule), direct)
 
     async def _probe(self, endpoint: Endpoint, broker: Advertised) -> EndpointProbe:
-        found = self.known.get(str(endpoint))
-        if found is not None:
-            return found
+        place = self.place(endpoint, broker.host)
+        if place in self.known:
+            return self.known[place]
         # Nodes that advertise one endpoint share one probe.
-        place = endpoint, broker.host
         if place not in self.probing:
             self.probing[place] = asyncio.create_task(self.late.probe(endpoint, broker.host, broker.node_id))
         return await self.probing[place]

@@ -1,12 +1,14 @@
 """Which endpoints are probed, and how often."""
 
 import asyncio
+from types import SimpleNamespace
 from typing import cast
 
 from tests.support.endpoint_probes import probed
 
 from brokernat.address import Endpoint
 from brokernat.doctor.client.credentials import ClientSide
+from brokernat.doctor.client.trust import TlsSide
 from brokernat.doctor.evidence import Advertised, BrokerPath, EndpointProbe
 from brokernat.doctor.probes.collecting import _Dialling
 from brokernat.doctor.probes.walk import Prober
@@ -29,9 +31,23 @@ def test_nodes_that_advertise_one_endpoint_share_its_probe() -> None:
     brokers = [Advertised(node, "localhost", 9092) for node in (1, 2, 3)] + [Advertised(4, "localhost", 9093)]
 
     async def run() -> list[BrokerPath]:
-        dialling = _Dialling(None, cast("Prober", prober), cast("Prober", prober), {})
+        dialling = _Dialling(None, cast("Prober", prober), cast("Prober", prober))
         return await asyncio.gather(*map(dialling.path, brokers))
 
     paths = asyncio.run(run())
     assert [path.broker.node_id for path in paths] == [1, 2, 3, 4]
     assert prober.probed == [Endpoint("localhost", 9092), Endpoint("localhost", 9093)]
+
+
+def test_a_bootstrap_server_that_a_broker_advertises_is_probed_once_unless_tls_is_told_another_name() -> None:
+    """Twice would be two findings about one place."""
+    here = Endpoint("127.0.0.1", 9093)
+    for client, other_name in ((ClientSide(), 0), (ClientSide(tls=cast("TlsSide", SimpleNamespace(context=1))), 1)):
+        prober = _Prober()
+        prober.client = client
+        dialling = _Dialling(None, cast("Prober", prober), cast("Prober", prober))
+        dialling.known[dialling.place(here, "127.0.0.1")] = probed(str(here), "127.0.0.1")
+        asyncio.run(dialling._probe(here, Advertised(1, "127.0.0.1", 9093)))
+        assert prober.probed == []
+        asyncio.run(dialling._probe(here, Advertised(1, "kafka-1", 9093)))
+        assert len(prober.probed) == other_name
