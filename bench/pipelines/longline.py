@@ -32,7 +32,7 @@ def main() -> int:
     """Measure, print."""
     parser = argparse.ArgumentParser(prog="python -m bench.pipelines.longline", description=__doc__)
     parser.add_argument("--round-trip-ms", type=float, default=50, help="default %(default)s")
-    parser.add_argument("--records", type=int, default=100_000, help="of each topic; default %(default)s")
+    parser.add_argument("--records", type=int, default=200_000, help="of each topic; default %(default)s")
     parser.add_argument("--rounds", type=int, default=3, help="default %(default)s")
     wanted = parser.parse_args()
     describe_machine(f"kafka-clients {CLIENT}")
