@@ -63,14 +63,6 @@ class EndpointProbe:
         return next((each for each in self.tries if each.stage == stage), None)
 
     @property
-    def latency(self) -> float | None:
-        """Seconds that an answer takes, the median of what was asked; None where nothing was answered."""
-        answered = [
-            each.median for each in self.tries if each.stage in ("versions", "metadata") and each.failed < each.made
-        ]
-        return max(answered, default=None)
-
-    @property
     def connected(self) -> bool:
         """Whether any address took a connection."""
         return self.connect is not None and self.connect.ok

@@ -24,7 +24,7 @@ Client = Literal["java", "librdkafka", "python"]
 
 @dataclass(frozen=True, slots=True)
 class Tries:
-    """How often a stage was tried and how often that failed, with the outcome of each failed try.
+    """How often a stage was tried and how often that failed, over all connections to an endpoint, with each fault.
 
     `median` and `largest` are seconds: of the tries that worked, of all where none did.
     """

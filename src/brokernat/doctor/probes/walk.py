@@ -45,6 +45,9 @@ from brokernat.doctor.probes.size import measure
 from brokernat.doctor.probes.tls import about_client_certificate, shake_hands
 from brokernat.doctor.probes.versions import explained, greet, speaks_kafka
 
+Log = dict[Stage, list[tuple[float, str]]]
+"""The seconds and the outcome of each try of a stage."""
+
 STAGES: tuple[Stage, ...] = get_args(Stage)
 _BY_CHANCE = ("no-answer", "silent", "closed", "reset", "cut", "stalled", "timeout", "refused", "unreachable", "mixed")
 _FLAKY, _FLAKY_TRIES = ("closed", "reset"), 8
@@ -132,13 +135,18 @@ class Prober:
 
     @asynccontextmanager
     async def channel(
-        self, probe: EndpointProbe, address: str | None = None, source: str | None = None
+        self,
+        probe: EndpointProbe,
+        address: str | None = None,
+        source: str | None = None,
+        log: Log | None = None,
     ) -> AsyncIterator[tuple[Channel | None, TlsHandshake | None]]:
         """A further connection to where a probe was, logged in, and its handshake; None where it fails three times.
 
         Args:
             address: of those that the name leads to, the one to go on with.
             source: the address of ours to come from.
+            log: takes the tries of this one too.
         """
         walk = Walk(self, Endpoint.parse(probe.endpoint), probe.name, address=address, source=source)
         if probe.resolve is not None and probe.resolve.ok:
@@ -147,6 +155,9 @@ class Prober:
             yield await walk.open(), walk.found.get("tls")
         finally:
             await walk.close()
+            if log is not None:
+                for stage, tries in walk.log.items():
+                    log[stage] += tries
 
 
 class Walk:
@@ -168,7 +179,7 @@ class Walk:
         self.endpoint, self.name, self.expected, self.canonical = endpoint, name, expected, canonical
         self.address, self.source, self.tries = address, source, tries
         self.found: dict[Stage, Any] = {}
-        self.log: dict[Stage, list[tuple[float, str]]] = defaultdict(list)
+        self.log: Log = defaultdict(list)
         self._spent: dict[Stage, float] = {}
         self._taking: list[str] = []
         self._streams: Streams | None = None
@@ -359,7 +370,7 @@ class Walk:
             sources = prober.sources(address)
             source = sources[number % len(sources)] if sources else None
             try:
-                async with prober.channel(here, address, source) as (channel, tls):
+                async with prober.channel(here, address, source, self.log) as (channel, tls):
                     return None if channel is None else await identify_again(channel, told, first, tls, leadership)
             except ChannelError:
                 return None
@@ -372,7 +383,7 @@ class Walk:
 
         @asynccontextmanager
         async def another() -> AsyncIterator[Channel | None]:
-            async with self.prober.channel(here, self.address) as (channel, _):
+            async with self.prober.channel(here, self.address, log=self.log) as (channel, _):
                 yield channel
 
         patience = min(self.prober.patience, max(_AT_LEAST, _LATENCIES * slow))

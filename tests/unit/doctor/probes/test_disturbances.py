@@ -28,12 +28,12 @@ def test_a_path_that_is_well_takes_two_exchanges_more() -> None:
         ("request", "ok", True),
         ("answer", "ok", True),
     ]
-    assert {each.stage: (each.made, each.failed) for each in probe.tries} == dict.fromkeys(
-        ("resolve", "connect", "versions", "metadata", "identity", "size"), (1, 0)
-    )
-    # One for the stages, five later ones for a balancer over three brokers.
+    # One connection for the stages, five later ones for a balancer over three brokers.
+    assert {each.stage: (each.made, each.failed) for each in probe.tries} == {
+        **dict.fromkeys(("resolve", "metadata", "identity", "size"), (1, 0)),
+        **dict.fromkeys(("connect", "versions"), (6, 0)),
+    }
     assert met.connections == 6
-    assert probe.latency is not None
 
 
 def test_a_hung_broker_is_silent_and_is_not_called_something_else() -> None:
@@ -57,9 +57,8 @@ def test_connections_that_are_reset_now_and_then_are_counted_and_no_failure(rese
     assert probe.failed is None
     assert probe.identity is not None
     assert (probe.identity.node_id, probe.identity.others) == (1, ())
-    if 1 in resets:
-        assert tried(probe, "versions").faults[0] == "reset"
-        assert tried(probe, "versions").failed < tried(probe, "versions").made
+    assert "reset" in tried(probe, "versions").faults
+    assert tried(probe, "versions").failed < tried(probe, "versions").made
 
 
 @pytest.mark.parametrize(("after", "stage", "received"), [(8, "versions", 8), (3, "versions", 3), (80, "metadata", 24)])
