@@ -1,0 +1,445 @@
+"""The place of all these worlds: four brokers of one cluster with ten listeners each and a one-broker cluster in one
+network namespace, the client in another, and a middlebox at the addresses that the brokers advertise.
+
+| address | what |
+|---|---|
+| 172.20.9.10, .11 | client |
+| 172.20.1.41 .. .44 | hosts of nodes 1 to 4: port 9092 is the middlebox's, the others are the brokers' own |
+| 172.20.1.40 | the gateway, the middlebox's: where a map leads, and an entry to listeners that advertise nonsense |
+| 172.20.1.53 | the name server |
+| 172.20.2.1 | the other cluster |
+| 10.9.0.11 .. .14 | where brokers bind what the client has no route to |
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from tests.netns.doctor_worlds.middlebox import Forward, Middlebox
+
+from brokernat.address import Endpoint
+from brokernat.render import Forward as PlannedForward
+from brokernat.testbed import ClusterOptions, Listener, NetnsWorld, Protocol, Topic
+from brokernat.testbed.namespaces import join, run, tool
+from brokernat.testbed.place import Launcher, Place, wait_until
+from brokernat.testbed.topology import BrokerPlan, ClusterPlan, ListenerPlan, WorldPlan
+
+NODES = (1, 2, 3, 4)
+CLIENT_HOST, SECOND_CLIENT_HOST = "172.20.9.10", "172.20.9.11"
+GATEWAY, NAME_SERVER, OTHER, NOWHERE = "172.20.1.40", "172.20.1.53", "172.20.2.1", "172.20.1.99"
+FIRST_LINK = "172.20.1.1"
+DOMAIN = "site.example"
+TOPIC = "orders"
+CONTAINERS = ("f3a9c2d17b4e", "0b7e55d1a9c4", "9d2c41e8f06a", "c5518e0d3b72")
+
+_FRONT = 9092
+_LISTENERS: dict[str, tuple[int, Protocol, str | None]] = {
+    # name: port, protocol, what is advertised; None for where it is bound, on a host that the client reaches.
+    "PUBLIC": (9093, Protocol.PLAINTEXT, None),
+    "PART": (9094, Protocol.PLAINTEXT, None),
+    "LOCAL": (9095, Protocol.PLAINTEXT, "localhost:9095"),
+    "LOCALS": (9096, Protocol.PLAINTEXT, "localhost:2909{node}"),
+    "ONE": (9097, Protocol.PLAINTEXT, None),
+    "NAMED": (9098, Protocol.PLAINTEXT, "kafka-{node}." + DOMAIN + ":9098"),
+    "BOX": (9099, Protocol.PLAINTEXT, "{container}:9099"),
+    "LOGIN": (9100, Protocol.SASL_PLAINTEXT, None),
+    "TLS": (9101, Protocol.SSL, None),
+}
+_PART_LACKS, _ODD_ONE = 3, 2
+_PEER, _CONTROLLER = 19090, 19091
+_ENDS_WITHIN = 300
+
+
+def host(node: int) -> str:
+    """The host of a node as the client sees it."""
+    return f"172.20.1.{40 + node}"
+
+
+def front(node: int) -> Endpoint:
+    """What a node advertises to clients that came in by the middlebox."""
+    return Endpoint(host(node), _FRONT)
+
+
+def bound(node: int) -> Endpoint:
+    """The broker's own end of `front`."""
+    return Endpoint(f"10.9.0.{10 + node}", _FRONT)
+
+
+def gate(node: int) -> Endpoint:
+    """The gateway's port for a node."""
+    return Endpoint(GATEWAY, 9192 + node)
+
+
+def door(listener: str, node: int) -> Endpoint:
+    """Where a client enters a listener: the broker's own port, or where that is not reached, the gateway's."""
+    port, _, advertised = _LISTENERS[listener]
+    if advertised is None or listener == "NAMED":
+        return Endpoint(host(node), port)
+    return Endpoint(GATEWAY, port + 1000 * node)
+
+
+def advertised(listener: str, node: int) -> Endpoint:
+    """What a client of a listener is told about a node."""
+    port, _, words = _LISTENERS[listener]
+    if listener == "ONE" and node == _ODD_ONE:
+        return Endpoint("localhost", port)
+    if words is None:
+        return Endpoint(host(node), port)
+    return Endpoint.parse(words.format(node=node, container=CONTAINERS[node - 1]))
+
+
+def inside(listener: str, node: int) -> Endpoint:
+    """Where a broker binds a listener."""
+    port, _, words = _LISTENERS[listener]
+    if words is None or listener == "NAMED":
+        return Endpoint(host(node), port)
+    return Endpoint(bound(node).host, port)
+
+
+OTHER_BROKER = Endpoint(OTHER, _FRONT)
+CONTROLLER = Endpoint(bound(1).host, _CONTROLLER)
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """What is typed: bootstrap servers, map, properties of a `client:` section, further arguments."""
+
+    servers: tuple[Endpoint, ...]
+    rules: tuple[str, ...] = ()
+    properties: tuple[tuple[str, str], ...] = ()
+    more: tuple[str, ...] = ()
+    command: str = "doctor"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a command printed."""
+
+    exit_code: int
+    seconds: float
+    said: dict[str, Any]
+    stderr: str
+
+    @property
+    def errors(self) -> list[dict[str, Any]]:
+        """The findings that stop clients."""
+        return [each for each in self.said.get("findings", ()) if each["severity"] == "error"]
+
+    @property
+    def warnings(self) -> list[dict[str, Any]]:
+        """The findings that may."""
+        return [each for each in self.said.get("findings", ()) if each["severity"] == "warning"]
+
+    @property
+    def headline(self) -> str:
+        """The sentences of the root causes."""
+        causes = [self.said.get("root_cause"), *self.said.get("root_causes", ())]
+        return " ".join(dict.fromkeys(each["sentence"] for each in causes if each))
+
+    @cached_property
+    def code(self) -> str:
+        """Of the (first) root cause, empty without one."""
+        cause = self.said.get("root_cause")
+        return str(cause["code"]) if cause else ""
+
+    @property
+    def leading(self) -> list[dict[str, Any]]:
+        """The findings that are root causes."""
+        causes = [self.said.get("root_cause"), *self.said.get("root_causes", ())]
+        codes = {each["code"] for each in causes if each}
+        return [each for each in self.said.get("findings", ()) if each["code"] in codes]
+
+
+def words_of(findings: Sequence[dict[str, Any]], *, with_remedy: bool = True) -> str:
+    """All text of findings, a line each."""
+    lines = []
+    for each in findings:
+        lines += [f"{each['subject']}: {each['message']}", *each["evidence"]]
+        if with_remedy:
+            lines += remedies_of([each])
+    return "\n".join(lines)
+
+
+def remedies_of(findings: Sequence[dict[str, Any]]) -> list[str]:
+    """All that is advised."""
+    return [line for each in findings for side in ("client", "broker", "rules") for line in each["remedy"][side]]
+
+
+@dataclass
+class SiteGateway:
+    """The middlebox's forwards that are there from the beginning."""
+
+    forwards: dict[Endpoint, Forward]
+    middlebox: Middlebox
+
+    def start(self) -> None:
+        for end, forward in self.forwards.items():
+            self.middlebox.open(end, forward)
+
+    def stop(self) -> None:
+        for end in self.forwards:
+            self.middlebox.shut(end)
+
+    def running(self) -> bool:
+        return all(self.middlebox.forward(end) for end in self.forwards)
+
+
+@dataclass
+class _Options:
+    hq: ClusterOptions = field(
+        default_factory=lambda: ClusterOptions(
+            brokers=len(NODES),
+            password="canary-91fe",
+            listeners=tuple(Listener(name, protocol) for name, (_, protocol, _) in _LISTENERS.items()),
+            # A client with this address may have one connection to each broker.
+            broker_properties={"max.connections.per.ip.overrides": f"{SECOND_CLIENT_HOST}:1"},
+        )
+    )
+    other: ClusterOptions = field(default_factory=lambda: ClusterOptions(brokers=1))
+
+
+class Site(NetnsWorld):
+    """A context manager; what a test changes it takes back."""
+
+    middlebox: Middlebox
+
+    def up(self) -> None:
+        super().up()
+        self.heal()
+        self.hq.create_topics(
+            [Topic(TOPIC, partitions=8, replicas=3), *(Topic(f"audit-of-{n:02}-department", 4, 3) for n in range(40))]
+        )
+
+    def down(self) -> None:
+        super().down()
+        if hasattr(self, "middlebox"):
+            self.middlebox.close()
+            del self.middlebox
+
+    def heal(self) -> None:
+        """Every front and every gate leads to its node, and nothing else is in the way."""
+        for node in NODES:
+            self.middlebox.open(front(node), Forward((bound(node),)))
+        self.gateway.start()
+
+    def run(self, client: Client) -> Report:
+        """What a command prints for a client."""
+        file = self.state / "brokernat.yaml"
+        section: dict[str, Any] = {"bootstrap_servers": ",".join(map(str, client.servers))}
+        if client.rules:
+            section["address_map"] = list(client.rules)
+        if client.properties:
+            section["client"] = {name: value.format(folder=self.hq.folder) for name, value in client.properties}
+        file.write_text(json.dumps({"clusters": {"hq": section}}))
+        words = [
+            sys.executable,
+            "-m",
+            "brokernat",
+            client.command,
+            "--config",
+            str(file),
+            "--format",
+            "json",
+            *client.more,
+        ]
+        return self.measured(words)
+
+    def measured(self, words: Sequence[str]) -> Report:
+        """Run a command that prints JSON where the client stands."""
+        began = time.monotonic()
+        process = subprocess.Popen(
+            self.client.command(words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        out, err = process.communicate(timeout=_ENDS_WITHIN)
+        seconds = time.monotonic() - began
+        said = json.loads(out) if out.lstrip().startswith("{") else {}
+        return Report(process.returncode, seconds, said, err if said else err + out)
+
+    # Disturbances
+
+    @contextmanager
+    def forwards(self, changed: dict[Endpoint, Forward | None]) -> Iterator[None]:
+        """Forwards with faults, None for nothing that listens."""
+        before = {end: self.middlebox.forward(end) for end in changed}
+        for end, forward in changed.items():
+            self.middlebox.shut(end) if forward is None else self.middlebox.open(end, forward)
+        try:
+            yield
+        finally:
+            for end, forward in before.items():
+                self.middlebox.shut(end) if forward is None else self.middlebox.open(end, forward)
+
+    @contextmanager
+    def filtered(self, *rules: str) -> Iterator[None]:
+        """nftables on the brokers' side: `in: RULE` for packets from the client, `out: RULE` for those to it, and
+        `nat: RULE` for where a connection leads."""
+        chains = {
+            "in": "incoming { type filter hook input",
+            "out": "outgoing { type filter hook output",
+            "nat": "leading { type nat hook prerouting",
+        }
+        mine = {way: [rule.partition(": ")[2] for rule in rules if rule.startswith(f"{way}: ")] for way in chains}
+        text = "".join(
+            f"chain {chains[way]} priority 0; {'; '.join(lines)}; }}\n" for way, lines in mine.items() if lines
+        )
+        site = self.namespace("hq")
+        site.run(tool("nft"), "-f", "-", text=f"table ip worlds {{\n{text}}}\n")
+        try:
+            yield
+        finally:
+            site.run(tool("nft"), "delete", "table", "ip", "worlds")
+
+    @contextmanager
+    def stopped(self, *nodes: int) -> Iterator[None]:
+        """SIGSTOP of brokers, and all known again afterwards."""
+        pids = [self._pid(node) for node in nodes]
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for pid in pids:
+                os.kill(pid, signal.SIGCONT)
+            self.wait_whole()
+
+    @contextmanager
+    def fenced(self, node: int) -> Iterator[None]:
+        """The block begins when the others have given a node up."""
+        asked = next(each for each in NODES if each != node)
+        wait_until(lambda: node not in self.hq.operations.metadata(asked).nodes, f"node {node} fenced", timeout=60)
+        wait_until(lambda: self._led_without([node]), "leaders elsewhere", timeout=60)
+        yield
+
+    @contextmanager
+    def killed(self, *nodes: int) -> Iterator[None]:
+        """Brokers that are down, with the leaders moved."""
+        for node in nodes:
+            self.hq.kill(node)
+        wait_until(lambda: self._led_without(nodes), "leaders elsewhere", timeout=60)
+        try:
+            yield
+        finally:
+            for node in nodes:
+                self.hq.start(node)
+            self.wait_whole()
+
+    def wait_whole(self) -> None:
+        """Return when every broker knows all and every partition has a leader."""
+        self.hq.wait_ready()
+        self.hq.leaders(TOPIC)
+
+    @contextmanager
+    def names(self, *, hosts: Sequence[str] = (), servers: Sequence[str] = (), answers: Any = None) -> Iterator[None]:
+        """The client's hosts file and name servers; `answers` is served at the name server's address."""
+        resolv = Path("/etc/netns") / self.client.name / "resolv.conf"
+        stop = self.middlebox.name_server(Endpoint(NAME_SERVER, 53), answers) if answers else None
+        wanted = (*servers, *((NAME_SERVER,) if answers else ()))
+        resolv.write_text("".join(f"nameserver {each}\n" for each in wanted))
+        try:
+            with self.client.hosts(*hosts):
+                yield
+        finally:
+            resolv.write_text("")
+            if stop:
+                stop()
+
+    @contextmanager
+    def second_address(self) -> Iterator[None]:
+        """The client connects from the address that may have one connection."""
+        route = ("route", "replace", "172.20.1.0/24", "via", FIRST_LINK, "src")
+        self.client.run(tool("ip"), *route, SECOND_CLIENT_HOST)
+        try:
+            yield
+        finally:
+            self.client.run(tool("ip"), *route, CLIENT_HOST)
+
+    @contextmanager
+    def here(self, forwards: dict[Endpoint, Forward]) -> Iterator[None]:
+        """Servers on the client's own machine."""
+        mine = Middlebox(self.client, self._certificate)
+        for end, forward in forwards.items():
+            mine.open(end, forward)
+        try:
+            yield
+        finally:
+            mine.close()
+
+    def _led_without(self, nodes: Sequence[int]) -> bool:
+        leaders = self.hq.leaders(TOPIC)
+        return not set(leaders.values()) & set(nodes)
+
+    def _pid(self, node: int) -> int:
+        wanted = f"{self.hq.folder}/node-{node}.properties".encode()
+        for each in Path("/proc").iterdir():
+            if each.name.isdigit():
+                try:
+                    words = (each / "cmdline").read_bytes().split(b"\0")
+                except OSError:
+                    continue
+                if wanted in words and b"kafka.Kafka" in words:
+                    return int(each.name)
+        raise AssertionError(f"node {node} does not run")
+
+    @property
+    def _certificate(self) -> tuple[str, str]:
+        return str(self.state / "proxy.pem"), str(self.state / "proxy.key")
+
+    # What a world of the testbed is made of
+
+    def _fit(self, slot: int) -> WorldPlan | None:
+        options = _Options()
+        return WorldPlan(
+            f"{self.kind}-{slot}",
+            (ClusterPlan("hq", tuple(map(_planned, NODES)), options.hq), _other(options.other)),
+            tuple(PlannedForward(gate(node), bound(node)) for node in NODES),
+        )
+
+    def _surround(self, launcher: Launcher) -> SiteGateway:
+        self.client, site = self.namespace("client"), self.namespace("hq")
+        self.client.create()
+        site.create()
+        join(self.client, CLIENT_HOST, site, FIRST_LINK)
+        self.client.run(tool("ip"), "address", "add", f"{SECOND_CLIENT_HOST}/32", "dev", "to-hq")
+        for network in ("172.20.1.0/24", "172.20.2.0/24"):
+            self.client.run(tool("ip"), "route", "add", network, "via", FIRST_LINK, "src", CLIENT_HOST)
+        site.run(tool("ip"), "route", "add", f"{SECOND_CLIENT_HOST}/32", "dev", "to-client")
+        mine = [GATEWAY, NAME_SERVER, OTHER, *map(host, NODES), *(bound(node).host for node in NODES)]
+        for each in mine:
+            site.run(tool("ip"), "address", "add", f"{each}/32", "dev", "lo")
+        certificate, key = self._certificate
+        run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "9",
+            "-subj", "/CN=proxy.example", "-keyout", key, "-out", certificate)  # fmt: skip
+        self.middlebox = Middlebox(site, self._certificate)
+        entered = ((listener, node) for listener in ("LOCAL", "LOCALS", "BOX") for node in NODES)
+        forwards = {gate(node): Forward((bound(node),)) for node in NODES}
+        forwards |= {door(*each): Forward((inside(*each),)) for each in entered}
+        return SiteGateway(forwards, self.middlebox)
+
+    def _place(self, cluster: str) -> Place:
+        return self.namespace("hq")
+
+
+def _planned(node: int) -> BrokerPlan:
+    peer, controller = Endpoint(bound(node).host, _PEER), Endpoint(bound(node).host, _CONTROLLER)
+    more = tuple(
+        ListenerPlan(Listener(name, protocol), inside(name, node), advertised(name, node))
+        for name, (_, protocol, _) in _LISTENERS.items()
+        if (name, node) != ("PART", _PART_LACKS)
+    )
+    return BrokerPlan(node, bound(node), front(node), gate(node), peer, controller, more)
+
+
+def _other(options: ClusterOptions) -> ClusterPlan:
+    peer, controller = Endpoint(OTHER, _PEER), Endpoint(OTHER, _CONTROLLER)
+    return ClusterPlan("local", (BrokerPlan(1, OTHER_BROKER, OTHER_BROKER, OTHER_BROKER, peer, controller),), options)

@@ -1,0 +1,79 @@
+"""The doctor in worlds that it was not prepared for: the command's report is held against what an expert demands.
+
+One world of each quick class belongs to the gate; the soak draws others, from all classes, for as long as it may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from tests.conftest import Soak
+from tests.netns.doctor_worlds.demand import Demand, Grade
+from tests.netns.doctor_worlds.site import Report, Site
+from tests.netns.doctor_worlds.table import KINDS, Kind, World, changed, dns
+
+pytestmark = pytest.mark.netns
+
+TRIES = 3
+"""Of a world with chance in it, one of which must be right; none may be an all-clear or an accusation."""
+HARMLESS = Demand(harmless=True)
+
+
+def gate() -> Iterator[object]:
+    for kind in KINDS.values():
+        if not kind.slow:
+            reason = kind.known_wrong
+            marks = [pytest.mark.xfail(reason=reason, strict=True)] if reason else []
+            yield pytest.param(kind, id=kind.name, marks=marks)
+
+
+@pytest.mark.parametrize("kind", gate())
+def test_one_world_of_each_class(kind: Kind, site: Site) -> None:
+    assert faults(site, kind, kind.variant(0)) == []
+
+
+def test_healed_sites_give_nothing(site: Site) -> None:
+    clients = {kind.healed or kind.variant(0).client for kind in KINDS.values() if not kind.slow}
+    found = {}
+    with dns()(site):
+        for client in sorted(clients, key=str):
+            report = site.run(client)
+            if report.exit_code or report.errors or report.warnings:
+                found[client] = report.headline or [each["message"] for each in report.warnings]
+    assert found == {}
+
+
+@pytest.mark.soak
+def test_others_of_each_class(site: Site, soak: Soak) -> None:
+    wrong: list[str] = []
+    for number in soak.rounds():
+        dice = soak.random(number)
+        kind = dice.choice([each for each in KINDS.values() if not each.known_wrong])
+        wrong += faults(site, kind, kind.variant(dice.randrange(1, 1_000_000)))
+    assert wrong == []
+
+
+def faults(site: Site, kind: Kind, world: World) -> list[str]:
+    """What is wrong with the report; with chance in the world, with the best of a few."""
+    found: list[str] = []
+    for _ in range(TRIES if kind.chance else 1):
+        with changed(site, world):
+            report = site.run(world.client)
+        grade, wrong = world.demand.grade(report)
+        if grade is Grade.RIGHT:
+            return []
+        found.append(f"{kind.name}, {world.what}: {grade}: {'; '.join(wrong)}\n{said(report)}")
+        if grade in (Grade.FALSE_ALL_CLEAR, Grade.FALSE_ACCUSATION):
+            break
+    return found[-1:]
+
+
+def said(report: Report) -> str:
+    """A report in short."""
+    lines = [f"exit {report.exit_code} after {report.seconds:.1f} s: {report.headline}"]
+    lines += [
+        f"  {each['severity']} {each['code']} {each['subject']}: {each['message']}"
+        for each in report.errors + report.warnings
+    ]
+    return "\n".join(lines)
