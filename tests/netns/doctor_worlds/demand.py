@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tests.netns.doctor_worlds.site import Report, remedies_of, words_of
+from tests.netns.doctor_worlds.report import Report, remedies_of, words_of
 
 
 class Grade(StrEnum):

@@ -1,15 +1,4 @@
-"""The place of all these worlds: four brokers of one cluster with ten listeners each and a one-broker cluster in one
-network namespace, the client in another, and a middlebox at the addresses that the brokers advertise.
-
-| address | what |
-|---|---|
-| 172.20.9.10, .11 | client |
-| 172.20.1.41 .. .44 | hosts of nodes 1 to 4: port 9092 is the middlebox's, the others are the brokers' own |
-| 172.20.1.40 | the gateway, the middlebox's: where a map leads, and an entry to listeners that advertise nonsense |
-| 172.20.1.53 | the name server |
-| 172.20.2.1 | the other cluster |
-| 10.9.0.11 .. .14 | where brokers bind what the client has no route to |
-"""
+"""The place of these worlds, running, and what disturbs it."""
 
 from __future__ import annotations
 
@@ -22,158 +11,42 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from tests.netns.doctor_worlds.layout import (
+    CLIENT_HOST,
+    CONTROLLER_PORT,
+    FIRST_LINK,
+    GATEWAY,
+    LISTENERS,
+    NAME_SERVER,
+    NODES,
+    OTHER,
+    OTHER_BROKER,
+    PART_LACKS,
+    PEER,
+    SECOND_CLIENT_HOST,
+    TOPIC,
+    advertised,
+    bound,
+    door,
+    front,
+    gate,
+    host,
+    inside,
+)
 from tests.netns.doctor_worlds.middlebox import Forward, Middlebox
+from tests.netns.doctor_worlds.report import Client, Report
 
 from brokernat.address import Endpoint
 from brokernat.render import Forward as PlannedForward
-from brokernat.testbed import ClusterOptions, Listener, NetnsWorld, Protocol, Topic
+from brokernat.testbed import ClusterOptions, Listener, NetnsWorld, Topic
 from brokernat.testbed.namespaces import join, run, tool
 from brokernat.testbed.place import Launcher, Place, wait_until
 from brokernat.testbed.topology import BrokerPlan, ClusterPlan, ListenerPlan, WorldPlan
 
-NODES = (1, 2, 3, 4)
-CLIENT_HOST, SECOND_CLIENT_HOST = "172.20.9.10", "172.20.9.11"
-GATEWAY, NAME_SERVER, OTHER, NOWHERE = "172.20.1.40", "172.20.1.53", "172.20.2.1", "172.20.1.99"
-FIRST_LINK = "172.20.1.1"
-DOMAIN = "site.example"
-TOPIC = "orders"
-CONTAINERS = ("f3a9c2d17b4e", "0b7e55d1a9c4", "9d2c41e8f06a", "c5518e0d3b72")
-
-_FRONT = 9092
-_LISTENERS: dict[str, tuple[int, Protocol, str | None]] = {
-    # name: port, protocol, what is advertised; None for where it is bound, on a host that the client reaches.
-    "PUBLIC": (9093, Protocol.PLAINTEXT, None),
-    "PART": (9094, Protocol.PLAINTEXT, None),
-    "LOCAL": (9095, Protocol.PLAINTEXT, "localhost:9095"),
-    "LOCALS": (9096, Protocol.PLAINTEXT, "localhost:2909{node}"),
-    "ONE": (9097, Protocol.PLAINTEXT, None),
-    "NAMED": (9098, Protocol.PLAINTEXT, "kafka-{node}." + DOMAIN + ":9098"),
-    "BOX": (9099, Protocol.PLAINTEXT, "{container}:9099"),
-    "LOGIN": (9100, Protocol.SASL_PLAINTEXT, None),
-    "TLS": (9101, Protocol.SSL, None),
-}
-_PART_LACKS, _ODD_ONE = 3, 2
-_PEER, _CONTROLLER = 19090, 19091
 _ENDS_WITHIN = 300
-
-
-def host(node: int) -> str:
-    """The host of a node as the client sees it."""
-    return f"172.20.1.{40 + node}"
-
-
-def front(node: int) -> Endpoint:
-    """What a node advertises to clients that came in by the middlebox."""
-    return Endpoint(host(node), _FRONT)
-
-
-def bound(node: int) -> Endpoint:
-    """The broker's own end of `front`."""
-    return Endpoint(f"10.9.0.{10 + node}", _FRONT)
-
-
-def gate(node: int) -> Endpoint:
-    """The gateway's port for a node."""
-    return Endpoint(GATEWAY, 9192 + node)
-
-
-def door(listener: str, node: int) -> Endpoint:
-    """Where a client enters a listener: the broker's own port, or where that is not reached, the gateway's."""
-    port, _, advertised = _LISTENERS[listener]
-    if advertised is None or listener == "NAMED":
-        return Endpoint(host(node), port)
-    return Endpoint(GATEWAY, port + 1000 * node)
-
-
-def advertised(listener: str, node: int) -> Endpoint:
-    """What a client of a listener is told about a node."""
-    port, _, words = _LISTENERS[listener]
-    if listener == "ONE" and node == _ODD_ONE:
-        return Endpoint("localhost", port)
-    if words is None:
-        return Endpoint(host(node), port)
-    return Endpoint.parse(words.format(node=node, container=CONTAINERS[node - 1]))
-
-
-def inside(listener: str, node: int) -> Endpoint:
-    """Where a broker binds a listener."""
-    port, _, words = _LISTENERS[listener]
-    if words is None or listener == "NAMED":
-        return Endpoint(host(node), port)
-    return Endpoint(bound(node).host, port)
-
-
-OTHER_BROKER = Endpoint(OTHER, _FRONT)
-CONTROLLER = Endpoint(bound(1).host, _CONTROLLER)
-
-
-@dataclass(frozen=True, slots=True)
-class Client:
-    """What is typed: bootstrap servers, map, properties of a `client:` section, further arguments."""
-
-    servers: tuple[Endpoint, ...]
-    rules: tuple[str, ...] = ()
-    properties: tuple[tuple[str, str], ...] = ()
-    more: tuple[str, ...] = ()
-    command: str = "doctor"
-
-
-@dataclass(frozen=True)
-class Report:
-    """What a command printed."""
-
-    exit_code: int
-    seconds: float
-    said: dict[str, Any]
-    stderr: str
-
-    @property
-    def errors(self) -> list[dict[str, Any]]:
-        """The findings that stop clients."""
-        return [each for each in self.said.get("findings", ()) if each["severity"] == "error"]
-
-    @property
-    def warnings(self) -> list[dict[str, Any]]:
-        """The findings that may."""
-        return [each for each in self.said.get("findings", ()) if each["severity"] == "warning"]
-
-    @property
-    def headline(self) -> str:
-        """The sentences of the root causes."""
-        causes = [self.said.get("root_cause"), *self.said.get("root_causes", ())]
-        return " ".join(dict.fromkeys(each["sentence"] for each in causes if each))
-
-    @cached_property
-    def code(self) -> str:
-        """Of the (first) root cause, empty without one."""
-        cause = self.said.get("root_cause")
-        return str(cause["code"]) if cause else ""
-
-    @property
-    def leading(self) -> list[dict[str, Any]]:
-        """The findings that are root causes."""
-        causes = [self.said.get("root_cause"), *self.said.get("root_causes", ())]
-        codes = {each["code"] for each in causes if each}
-        return [each for each in self.said.get("findings", ()) if each["code"] in codes]
-
-
-def words_of(findings: Sequence[dict[str, Any]], *, with_remedy: bool = True) -> str:
-    """All text of findings, a line each."""
-    lines = []
-    for each in findings:
-        lines += [f"{each['subject']}: {each['message']}", *each["evidence"]]
-        if with_remedy:
-            lines += remedies_of([each])
-    return "\n".join(lines)
-
-
-def remedies_of(findings: Sequence[dict[str, Any]]) -> list[str]:
-    """All that is advised."""
-    return [line for each in findings for side in ("client", "broker", "rules") for line in each["remedy"][side]]
 
 
 @dataclass
@@ -201,7 +74,7 @@ class _Options:
         default_factory=lambda: ClusterOptions(
             brokers=len(NODES),
             password="canary-91fe",
-            listeners=tuple(Listener(name, protocol) for name, (_, protocol, _) in _LISTENERS.items()),
+            listeners=tuple(Listener(name, protocol) for name, (_, protocol, _) in LISTENERS.items()),
             # A client with this address may have one connection to each broker.
             broker_properties={"max.connections.per.ip.overrides": f"{SECOND_CLIENT_HOST}:1"},
         )
@@ -418,10 +291,10 @@ class Site(NetnsWorld):
         for each in mine:
             site.run(tool("ip"), "address", "add", f"{each}/32", "dev", "lo")
         certificate, key = self._certificate
-        run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "9",
-            "-subj", "/CN=proxy.example", "-keyout", key, "-out", certificate)  # fmt: skip
+        new_key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", key)
+        run("openssl", "req", "-x509", *new_key, "-days", "9", "-subj", "/CN=proxy.example", "-out", certificate)
         self.middlebox = Middlebox(site, self._certificate)
-        entered = ((listener, node) for listener in ("LOCAL", "LOCALS", "BOX") for node in NODES)
+        entered = ((listener, node) for listener in ("LOCAL", "LOCALS", "BOX", "SVC", "CLOUD") for node in NODES)
         forwards = {gate(node): Forward((bound(node),)) for node in NODES}
         forwards |= {door(*each): Forward((inside(*each),)) for each in entered}
         return SiteGateway(forwards, self.middlebox)
@@ -431,15 +304,15 @@ class Site(NetnsWorld):
 
 
 def _planned(node: int) -> BrokerPlan:
-    peer, controller = Endpoint(bound(node).host, _PEER), Endpoint(bound(node).host, _CONTROLLER)
+    peer, controller = Endpoint(bound(node).host, PEER), Endpoint(bound(node).host, CONTROLLER_PORT)
     more = tuple(
         ListenerPlan(Listener(name, protocol), inside(name, node), advertised(name, node))
-        for name, (_, protocol, _) in _LISTENERS.items()
-        if (name, node) != ("PART", _PART_LACKS)
+        for name, (_, protocol, _) in LISTENERS.items()
+        if (name, node) != ("PART", PART_LACKS)
     )
     return BrokerPlan(node, bound(node), front(node), gate(node), peer, controller, more)
 
 
 def _other(options: ClusterOptions) -> ClusterPlan:
-    peer, controller = Endpoint(OTHER, _PEER), Endpoint(OTHER, _CONTROLLER)
+    peer, controller = Endpoint(OTHER, PEER), Endpoint(OTHER, CONTROLLER_PORT)
     return ClusterPlan("local", (BrokerPlan(1, OTHER_BROKER, OTHER_BROKER, OTHER_BROKER, peer, controller),), options)

@@ -10,8 +10,10 @@ from collections.abc import Iterator
 import pytest
 from tests.conftest import Soak
 from tests.netns.doctor_worlds.demand import Demand, Grade
-from tests.netns.doctor_worlds.site import Report, Site
-from tests.netns.doctor_worlds.table import KINDS, Kind, World, changed, dns
+from tests.netns.doctor_worlds.kinds import dns
+from tests.netns.doctor_worlds.report import Report
+from tests.netns.doctor_worlds.site import Site
+from tests.netns.doctor_worlds.table import KINDS, Kind, World, changed
 
 pytestmark = pytest.mark.netns
 

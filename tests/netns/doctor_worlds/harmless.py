@@ -1,0 +1,119 @@
+"""What stops no client, and must not be accused."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from tests.netns.doctor_worlds.demand import Demand
+from tests.netns.doctor_worlds.kinds import (
+    NOT_KAFKA,
+    RIGHT,
+    Dice,
+    World,
+    by,
+    by_front,
+    dns,
+    filtered,
+    forwards,
+    kind,
+    mapped,
+    others,
+    some,
+)
+from tests.netns.doctor_worlds.layout import DOMAIN, GATEWAY, NODES, NOWHERE, bound, door, front
+from tests.netns.doctor_worlds.middlebox import Forward
+from tests.netns.doctor_worlds.report import Client
+from tests.netns.doctor_worlds.site import Site
+
+from brokernat.address import Endpoint
+
+
+@kind()
+def healthy(dice: Dice) -> World:
+    listener = dice.choice(["FRONT", "PUBLIC", "LOGIN", "TLS", "NAMED", "MAP"])
+    nodes = some(dice)
+    if listener == "FRONT":
+        client = Client(tuple(map(front, nodes)))
+    elif listener == "MAP":
+        client = mapped(dice, RIGHT)
+    else:
+        client = by(listener, nodes, names=listener == "NAMED")
+    return World(listener, client, Demand(harmless=True), (dns(),) if listener == "NAMED" else ())
+
+
+@kind()
+def a_password_in_the_clear(dice: Dice) -> World:
+    said = ("clear|unencrypted|not encrypted|without tls|readable",)
+    return World("PLAIN without TLS", by("LOGIN", some(dice)), Demand(harmless=True, said=said))
+
+
+@kind(chance=True)
+def healthy_under_resets(dice: Dice) -> World:
+    share = dice.choice([0.2, 0.25, 0.3])
+    flaky = {front(node): Forward((bound(node),), reset_share=share) for node in NODES}
+    demand = Demand(harmless=True, said=(r"reset|\d of \d|closed",), never=(NOT_KAFKA,))
+    return World(
+        f"{share:.0%} of connections reset", Client(tuple(map(front, some(dice, least=2)))), demand, (forwards(flaky),)
+    )
+
+
+@kind(slow=True)
+def healthy_and_slow(dice: Dice) -> World:
+    delay = dice.choice([1.5, 2.0, 3.0])
+    slow = {front(node): Forward((bound(node),), delay=delay) for node in NODES}
+    client = replace(by_front(dice), more=dice.choice([(), ("--timeout", "60")]))
+    return World(
+        f"answers take {delay} s {client.more}",
+        client,
+        Demand(harmless=True, said=(r"slow|latency|takes? |\d(\.\d)? ?s\b",), never=(NOT_KAFKA,)),
+        (forwards(slow),),
+    )
+
+
+@kind(chance=True, slow=True)
+def healthy_under_packet_loss(dice: Dice) -> World:
+    share = dice.choice([10, 20, 30])
+    rule = f"tcp sport {{9092, 9093}} numgen random mod 100 < {share} drop"
+    client = dice.choice([by_front(dice), by("PUBLIC", some(dice))])
+    demand = Demand(harmless=True, said=(r"loss|lost|slow|latency|\d of \d|\d(\.\d)? s\b",), never=(NOT_KAFKA,))
+    return World(f"{share} % loss", client, demand, (filtered(f"out: {rule}"),))
+
+
+@kind()
+def healthy_with_one_connection_per_address(dice: Dice) -> World:
+    return World(
+        "max.connections.per.ip=1",
+        by("PUBLIC", some(dice)),
+        Demand(harmless=True, never=(NOT_KAFKA,)),
+        (Site.second_address,),
+    )
+
+
+@kind(chance=True)
+def healthy_behind_a_balancer(dice: Dice) -> World:
+    """The bootstrap server leads to any broker, as a balancer's address does; what is advertised is right."""
+    pick, balancer = dice.choice(["turns", "random", "source"]), Endpoint(GATEWAY, 9300)
+    listener = dice.choice(["FRONT", "PUBLIC"])
+    to = tuple(bound(node) if listener == "FRONT" else door(listener, node) for node in some(dice, least=2))
+    return World(
+        f"{pick} to {listener}",
+        Client((balancer,)),
+        Demand(harmless=True),
+        (forwards({balancer: Forward(to, pick=pick)}),),
+    )
+
+
+@kind()
+def one_bootstrap_server_is_dead(dice: Dice) -> World:
+    node = dice.choice(NODES)
+    dead, what = dice.choice(
+        [
+            (Endpoint(GATEWAY, 9300), "refused"),
+            (Endpoint(NOWHERE, 9092), "no host"),
+            (Endpoint(f"old-kafka.{DOMAIN}", 9092), "no name"),
+        ]
+    )
+    servers = [dead, front(node), *map(front, some(dice, others(node)))]
+    dice.shuffle(servers)
+    return World(what, Client(tuple(servers)), Demand(harmless=True, said=(re.escape(str(dead)),)), (dns(),))

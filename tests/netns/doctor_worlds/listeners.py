@@ -1,0 +1,116 @@
+"""Which listener a client enters, and what the brokers advertise there."""
+
+from __future__ import annotations
+
+import re
+
+from tests.netns.doctor_worlds.demand import Demand
+from tests.netns.doctor_worlds.kinds import (
+    ADD_LISTENER,
+    BY_PUBLIC,
+    CLIENT_SETTINGS,
+    NO_FRONTS,
+    NOT_KAFKA,
+    Dice,
+    World,
+    by,
+    dns,
+    forwards,
+    kind,
+    others,
+    some,
+)
+from tests.netns.doctor_worlds.layout import NODES, OTHER_BROKER, advertised, door, front, gate
+from tests.netns.doctor_worlds.middlebox import HTTP, Forward
+from tests.netns.doctor_worlds.report import Client
+
+from brokernat.address import Endpoint
+
+
+@kind(healed=BY_PUBLIC)
+def mixed_listeners(dice: Dice) -> World:
+    one, two = dice.sample(NODES, 2)
+    servers = [front(one), door("PUBLIC", two), *(front(node) for node in some(dice, others(one, two)))]
+    dice.shuffle(servers)
+    return World(
+        "FRONT and PUBLIC",
+        Client(tuple(servers)),
+        Demand(("listener",), codes=frozenset({"BN502"}), fix=(r"listener",)),
+    )
+
+
+@kind(healed=BY_PUBLIC)
+def lacks_the_listener(dice: Dice) -> World:
+    demand = Demand((r"\b3\b", "PART|listener"), codes=frozenset({"BN503"}), never=(r"\b(is|may be|be) down\b",))
+    return World("node 3 without PART", by("PART", some(dice, others(3))), demand)
+
+
+@kind(slow=True, healed=BY_PUBLIC)
+def mixed_and_one_down(dice: Dice) -> World:
+    down = dice.choice(NODES)
+    one, two = dice.sample(others(down), 2)
+    servers = [front(one), door("PUBLIC", two), door("PUBLIC", down)]
+    demand = Demand(
+        ("listener",), said=(rf"\b{down}\b.*\b(down|not run|no listener|none of its listeners)|down.*\b{down}\b",)
+    )
+    return World(f"node {down} down", Client(tuple(servers)), demand, (lambda site: site.killed(down),))
+
+
+@kind(slow=True)
+def down_and_all_led(dice: Dice) -> World:
+    down = dice.choice(NODES)
+    client = by("PUBLIC", some(dice))
+    said = (rf"node {down}\b[^\n]*\b(down|not run|not running|no broker|refused)|down[^\n]*\b{down}\b",)
+    demand = Demand(
+        harmless=True, said=said, never=(ADD_LISTENER, "a listener that all brokers have", "stops? clients")
+    )
+    return World(f"node {down} down", client, demand, (lambda site: site.killed(down),))
+
+
+@kind(healed=BY_PUBLIC)
+def a_reachable_listener_exists(dice: Dice) -> World:
+    listener = dice.choice(["BOX", "FRONT"])
+    # What is dead at the front is dead for all.
+    client = by("BOX", some(dice)) if listener == "BOX" else Client(tuple(map(gate, some(dice))))
+    return World(
+        f"{listener} entered, PUBLIC reached",
+        client,
+        Demand(fix=(r"172\.20\.1\.4\d:9093",), never=(ADD_LISTENER,)),
+        (forwards(NO_FRONTS), dns()),
+    )
+
+
+@kind(healed=BY_PUBLIC)
+def one_advertises_localhost(dice: Dice) -> World:
+    client = by("ONE", some(dice))
+    return World("node 2", client, Demand((r"\b2\b", "localhost"), never=(CLIENT_SETTINGS,)))
+
+
+@kind(healed=BY_PUBLIC)
+def all_advertise_localhost(dice: Dice) -> World:
+    listener = dice.choice(["LOCAL", "LOCALS"])
+    there = dice.choice(["nothing", "http", "kafka"])
+    ends = {Endpoint("127.0.0.1", advertised(listener, node).port) for node in NODES}
+    servers = {"nothing": None, "http": Forward(answers=HTTP), "kafka": Forward((OTHER_BROKER,))}
+    what = servers[there]
+    changes = () if what is None else (lambda site: site.here(dict.fromkeys(ends, what)),)
+    demand = Demand(
+        ("localhost", r"\b(4|four|all|every|each)\b"),
+        never=(NOT_KAFKA, "a port of its own", "another cluster", CLIENT_SETTINGS),
+        codes=frozenset({"BN201"}),
+    )
+    return World(f"{listener}, {there} there", by(listener, some(dice)), demand, changes)
+
+
+@kind(healed=BY_PUBLIC)
+def names_that_only_their_place_knows(dice: Dice) -> World:
+    listener, remedy = dice.choice(
+        [
+            ("BOX", "container|docker"),
+            ("SVC", "port-forward|kubernetes|kubectl"),
+            ("CLOUD", r"cloud|\baws\b|ec2|public"),
+        ]
+    )
+    name = re.escape(advertised(listener, 1).host) + "|" + re.escape(advertised(listener, 2).host)
+    demand = Demand((rf"node|{name}",), said=(remedy,), codes=frozenset({"BN301", "BN203"}))
+    return World(listener, by(listener, some(dice)), demand, (dns(),))
