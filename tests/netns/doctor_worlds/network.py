@@ -239,7 +239,7 @@ def tls_proxy_before_one(dice: Dice) -> World:
 def a_plain_listener_for_one_of_tls(dice: Dice) -> World:
     node = dice.choice(NODES)
     end = door("TLS", node)
-    rule = f"nat: ip daddr {host(node)} tcp dport {end.port} redirect to :{door('PUBLIC', node).port}"
+    rule = f"nat: ip daddr {host(node)} tcp dport {end.port} dnat to {door('PUBLIC', node)}"
     demand = Demand((at(node, end), "TLS"), fix=("proxy|forward|listener",), never=(CLIENT_SETTINGS,))
     return World(f"node {node}", by("TLS", some(dice, others(node))), demand, (filtered(rule),))
 
