@@ -40,23 +40,19 @@ class Report:
         return [each for each in self.said.get("findings", ()) if each["severity"] == "warning"]
 
     @property
+    def causes(self) -> list[dict[str, Any]]:
+        """The root causes."""
+        return list(self.said.get("root_causes", ()))
+
+    @property
     def headline(self) -> str:
-        """The sentences of the root causes."""
-        causes = [self.said.get("root_cause"), *self.said.get("root_causes", ())]
-        return " ".join(dict.fromkeys(each["sentence"] for each in causes if each))
+        """Their sentences."""
+        return " ".join(each["sentence"] for each in self.causes)
 
     @property
-    def code(self) -> str:
-        """Of the (first) root cause, empty without one."""
-        cause = self.said.get("root_cause")
-        return str(cause["code"]) if cause else ""
-
-    @property
-    def leading(self) -> list[dict[str, Any]]:
-        """The findings that are root causes."""
-        causes = [self.said.get("root_cause"), *self.said.get("root_causes", ())]
-        codes = {each["code"] for each in causes if each}
-        return [each for each in self.said.get("findings", ()) if each["code"] in codes]
+    def codes(self) -> set[str]:
+        """Their codes."""
+        return {each["code"] for each in self.causes}
 
 
 def words_of(findings: Sequence[dict[str, Any]], *, with_remedy: bool = True) -> str:
