@@ -64,8 +64,8 @@ class Demand:
         elif report.exit_code not in self.exits:
             faults.append((Grade.WRONG, f"exit {report.exit_code}"))
         if self.codes and not self.codes & report.codes:
-            found = ", ".join(sorted(report.codes)) or "none"
-            faults.append((Grade.WRONG, f"root cause {found}, not {' or '.join(sorted(self.codes))}"))
+            named = ", ".join(sorted(report.codes)) or "none"
+            faults.append((Grade.WRONG, f"root cause {named}, not {' or '.join(sorted(self.codes))}"))
         faults += [(Grade.WRONG, f"headline without /{each}/") for each in missing(self.headline, report.headline)]
         everything = report.headline + "\n" + words_of(report.said.get("findings", ()))
         faults += [(Grade.PARTLY, f"nowhere /{each}/") for each in missing(self.said, everything)]

@@ -178,4 +178,4 @@ def at(node: int, end: Endpoint | None = None) -> str:
 
 def one_odd(node: int, *headline: str, never: tuple[str, ...] = (), **more: Any) -> Demand:
     """One node's way is wrong: it is named, and nothing is advised that changes the client for all."""
-    return Demand((at(node), *headline), never=(CLIENT_SETTINGS, *never), **more)
+    return Demand((at(node), *headline), never=(CLIENT_SETTINGS, ADD_LISTENER, *never), **more)

@@ -46,7 +46,12 @@ from brokernat.address import Endpoint
 @kind()
 def one_refused(dice: Dice) -> World:
     node = dice.choice(NODES)
-    return World(f"node {node}", around(dice, node), one_odd(node, said=("refus",)), (forwards({front(node): None}),))
+    return World(
+        f"node {node}",
+        around(dice, node),
+        one_odd(node, said=("refus",), fix=("forward|proxy|gateway|listens|runs",)),
+        (forwards({front(node): None}),),
+    )
 
 
 @kind()
@@ -303,7 +308,7 @@ FAULTS: dict[str, Callable[[int], Forward | None]] = {
 def two_faults_at_two_nodes(dice: Dice) -> World:
     (one, two), (here, there) = dice.sample(NODES, 2), dice.sample(sorted(FAULTS), 2)
     changed = {front(one): FAULTS[here](one), front(two): FAULTS[there](two)}
-    demand = Demand((at(one), at(two)), never=(CLIENT_SETTINGS, "give the port of a kafka"))
+    demand = Demand((at(one), at(two)), never=(CLIENT_SETTINGS, ADD_LISTENER, "give the port of a kafka"))
     return World(f"node {one} {here}, node {two} {there}", around(dice, one, two), demand, (forwards(changed),))
 
 
