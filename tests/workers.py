@@ -48,6 +48,7 @@ SECONDS: Mapping[str, int] = {
     "tests/integration/testbed/test_variants.py": 15,
     "tests/matrix": 280,
     "tests/netns": 300,
+    "tests/netns/doctor_worlds": 150,
     "tests/netns/situation2": 100,
     "tests/netns/spark": 200,
     "tests/netns/test_bundle.py": 110,
