@@ -34,6 +34,8 @@ Outcome = Literal["connected", "refused", "timeout", "unreachable"]
 HOSTS = Path("/etc/hosts")
 TRIES = 3
 _PAUSE = 0.1
+_AGAIN = 3
+"""A name server may answer by turns, and clients look a name up for each connection."""
 _JOINED = 1.25
 """A little longer than Linux waits before it sends the first packet again, in seconds."""
 _OUTCOMES: dict[int, Outcome] = {errno.ECONNREFUSED: "refused", errno.ETIMEDOUT: "timeout"}
@@ -62,8 +64,9 @@ async def resolve(host: str, port: int, patience: float, *, canonical: bool = Fa
         # An address needs no look-up, and a thread for each of thousands would cost more than the connection.
         address = str(ip_address(host))
         return NameLookup("ok", (address,), canonical=await _canonical((address,), patience) if canonical else ())
+    until = asyncio.get_running_loop().time() + patience
     try:
-        found = await _in_a_thread(lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM), patience)
+        addresses = await _addresses(host, port, until)
     except TimeoutError:
         return NameLookup("no-answer", detail=f"no answer from the name server within {patience:.0f} s")
     except UnicodeError:
@@ -71,9 +74,20 @@ async def resolve(host: str, port: int, patience: float, *, canonical: bool = Fa
     except OSError as error:
         outcome: Literal["unknown", "no-answer"] = "unknown" if error.errno in _UNKNOWN else "no-answer"
         return NameLookup(outcome, detail=error.strerror or type(error).__name__)
-    addresses = tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
+    line = deciding_line(host, addresses)
+    if line is None:
+        with suppress(OSError):
+            for _ in range(_AGAIN):
+                addresses = tuple(dict.fromkeys((*addresses, *await _addresses(host, port, until))))
     names = await _canonical(addresses, patience) if canonical else ()
-    return NameLookup("ok", addresses, "", deciding_line(host, addresses), names)
+    return NameLookup("ok", addresses, "", line, names)
+
+
+async def _addresses(host: str, port: int, until: float) -> tuple[str, ...]:
+    """Of one look-up, until that time of the loop's clock; raises OSError and UnicodeError."""
+    patience = until - asyncio.get_running_loop().time()
+    found = await _in_a_thread(lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM), patience)
+    return tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
 async def _canonical(addresses: tuple[str, ...], patience: float) -> tuple[str, ...]:

@@ -35,6 +35,18 @@ def test_all_addresses_of_a_name_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert asyncio.run(resolve("kafka", 9092, 5)) == NameLookup("ok", ("10.0.0.1", "10.0.0.2"))
 
 
+def test_a_name_server_that_answers_by_turns_and_then_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = iter(["10.0.0.1", "10.0.0.2"])
+
+    def answer(*arguments: object, **options: object) -> list[tuple[object, ...]]:
+        if (address := next(answers, None)) is None:
+            raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 9092))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", answer)
+    assert asyncio.run(resolve("kafka", 9092, 5)) == NameLookup("ok", ("10.0.0.1", "10.0.0.2"))
+
+
 @pytest.mark.parametrize(
     ("error", "outcome", "reason"),
     [
