@@ -53,7 +53,7 @@ def mixed_and_one_down(dice: Dice) -> World:
     demand = Demand(
         ("listener",), said=(rf"\b{down}\b.*\b(down|not run|no listener|none of its listeners)|down.*\b{down}\b",)
     )
-    return World(f"node {down} down", Client(tuple(servers)), demand, (lambda site: site.killed(down),))
+    return World(f"node {down} down", Client(tuple(servers)), demand, (lambda site: site.ended(down),))
 
 
 @kind(slow=True)
@@ -64,7 +64,7 @@ def down_and_all_led(dice: Dice) -> World:
     demand = Demand(
         harmless=True, said=said, never=(ADD_LISTENER, "a listener that all brokers have", "stops? clients")
     )
-    return World(f"node {down} down", client, demand, (lambda site: site.killed(down),))
+    return World(f"node {down} down", client, demand, (lambda site: site.ended(down),))
 
 
 @kind(healed=BY_PUBLIC)
