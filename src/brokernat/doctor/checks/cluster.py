@@ -75,6 +75,7 @@ def _instead(seen: Mapping[str, Sequence[str]], probed: ProbedEndpoint, evidence
     "answers.",
     needs=(Need.METADATA,),
     explains=("BN205", "BN301", "BN302", "BN503", "BN504", "BN605", "BN609"),
+    independent=True,
 )
 def listeners_mixed(evidence: Evidence) -> Iterator[Finding]:
     """What: bootstrap servers of one cluster advertise different endpoints for the same node, or have no node in

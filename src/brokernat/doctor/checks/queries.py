@@ -214,11 +214,15 @@ def reached_listeners(evidence: Evidence) -> tuple[str, ...]:
 
 
 def others_past(evidence: Evidence, probed: ProbedEndpoint, stage: Stage) -> tuple[ProbedEndpoint, ...]:
-    """The nodes that this client gets past a stage with, at other endpoints: what it is configured with works there."""
+    """The other nodes that this client gets past a stage with: what it is configured with works there."""
+    own = None if probed.path is None else probed.path.broker.node_id
     return tuple(
         each
         for each in dialled_nodes(evidence)
-        if each.look.endpoint != probed.look.endpoint and (done := getattr(each.look, stage)) is not None and done.ok
+        if each.look.endpoint != probed.look.endpoint
+        and (each.path is None or each.path.broker.node_id != own)
+        and (done := getattr(each.look, stage)) is not None
+        and done.ok
     )
 
 

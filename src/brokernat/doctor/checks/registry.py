@@ -56,7 +56,8 @@ class Check:
     In it `{subjects}` are those concerned, `{reason}` is the message behind a colon, where all have the same, and
     `{messages}` are all messages.
     `explains` are the codes of more general findings: where one of these is about the same failures, or about no
-    failure, it follows from this one. A `residual` check stands for failures that no other finding explains.
+    failure, it follows from this one. A `residual` check stands for failures that no other finding explains. An
+    `independent` one is a fault of its own, also where others explain the same failures.
     """
 
     code: str
@@ -69,6 +70,7 @@ class Check:
     explains: frozenset[str] = frozenset()
     needs: tuple[Need, ...] = ()
     residual: bool = False
+    independent: bool = False
 
     def findings(self, evidence: Evidence) -> Iterator[Finding]:
         """What the check finds, under its code."""
@@ -87,6 +89,7 @@ def check(
     explains: Sequence[str] = (),
     needs: Sequence[Need] = (),
     residual: bool = False,
+    independent: bool = False,
 ) -> Callable[[Callable[[Evidence], Iterator[Finding]]], Callable[[Evidence], Iterator[Finding]]]:
     """Registers the function below as the check of a code."""
 
@@ -106,6 +109,7 @@ def check(
             frozenset(explains),
             tuple(needs),
             residual,
+            independent,
         )
         return find
 

@@ -3,7 +3,8 @@
 A finding follows from another one in two cases: the other check declares the code as more general than itself
 (`explains` of the check) and explains the same failures; or the finding rests on a failure (`follows`) that the other
 one explains. What is left are candidates. Of these the code that explains most failures is taken until every failure is
-explained; a candidate that explains no failure, as two listeners in one list, is a cause of its own.
+explained; a candidate that explains no failure is a cause of its own, and so is one of an `independent` check, as two
+listeners in one list.
 """
 
 from __future__ import annotations
@@ -41,12 +42,13 @@ def roots(findings: Sequence[Finding], checks: Mapping[str, Check]) -> dict[str,
     explained = {
         code: {failure for each in of_code for failure in each.explains} for code, of_code in candidates.items()
     }
-    left = set().union(*explained.values())
-    chosen = [code for code, failures in explained.items() if not failures]
+    chosen = [code for code, failures in explained.items() if checks[code].independent or not failures]
+    explaining = {code: failures for code, failures in explained.items() if code not in chosen}
+    left = set().union(*explaining.values())
     while left:
-        best = min(sorted(explained), key=lambda code: -len(explained[code] & left))
+        best = min(sorted(explaining), key=lambda code: -len(explaining[code] & left))
         chosen.append(best)
-        left -= explained[best]
+        left -= explaining[best]
     ordered: list[str] = []
     while chosen:
         general = {code for each in chosen for code in checks[each].explains}

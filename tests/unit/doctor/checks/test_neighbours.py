@@ -97,6 +97,18 @@ def test_one_of_three(look: EndpointProbe, cause: str, words: str) -> None:
     assert not any(each in advice(found) for each in CHANGES_THE_CLIENT)
 
 
+def test_two_listeners_in_one_list_are_a_cause_beside_the_one_that_is_unlike() -> None:
+    """And the odd node's other listener is no neighbour of its own."""
+    public = tuple(Advertised(each.node_id, each.host, 9093) for each in BROKERS)
+    other = tuple(replace(reached(each.node_id, each.endpoint), brokers=public) for each in public)
+    odd = third(at_third(versions=ApiVersions("other-protocol", protocol="TLS")))
+    paths = (*odd.paths, *(Path(each, look) for each, look in zip(public, other, strict=True)))
+    found = diagnose(replace(odd, bootstraps=(odd.bootstraps[0], other[1]), paths=paths))
+    assert sorted(causes(found)) == ["BN315", "BN502"]
+    (unlike,) = (each for each in found.causes if each.code == "BN315")
+    assert "unlike at node 1, node 2." in unlike.sentence
+
+
 def test_a_plain_listener_among_those_with_tls() -> None:
     secure = tuple(replace(each, look=replace(each.look, tls=TlsHandshake("ok"))) for each in WELL)
     plain = at_third(tls=TlsHandshake("closed", plain=True))
