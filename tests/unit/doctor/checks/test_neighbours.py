@@ -102,7 +102,7 @@ def test_two_listeners_in_one_list_are_a_cause_beside_the_one_that_is_unlike() -
     public = tuple(Advertised(each.node_id, each.host, 9093) for each in BROKERS)
     other = tuple(replace(reached(each.node_id, each.endpoint), brokers=public) for each in public)
     odd = third(at_third(versions=ApiVersions("other-protocol", protocol="TLS")))
-    paths = (*odd.paths, *(Path(each, look) for each, look in zip(public, other, strict=True)))
+    paths = (*odd.paths, *(BrokerPath(each, look) for each, look in zip(public, other, strict=True)))
     found = diagnose(replace(odd, bootstraps=(odd.bootstraps[0], other[1]), paths=paths))
     assert sorted(causes(found)) == ["BN315", "BN502"]
     (unlike,) = (each for each in found.causes if each.code == "BN315")
