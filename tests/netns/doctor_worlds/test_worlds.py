@@ -31,7 +31,7 @@ def gate() -> Iterator[object]:
             yield pytest.param(kind, id=kind.name, marks=marks)
 
 
-@pytest.mark.parametrize("kind", gate())
+@pytest.mark.parametrize("kind", list(gate()))
 def test_one_world_of_each_class(kind: Kind, site: Site) -> None:
     assert faults(site, kind, kind.variant(IN_THE_GATE)) == []
 
