@@ -142,7 +142,10 @@ class ReferenceTable:
             ) from None
         if files.stamps(path) != stamps:
             raise UnusableReferenceError(f"reference `{self.name}`: {path} changed while it was read")
-        copy = spark.read.parquet(self._copies.staged)
+        # With the schema given, Spark opens no file to plan.
+        copy = spark.read.schema(rows.schema).parquet(self._copies.staged)
+        if self.section.duplicates == "fail":
+            self._file.refuse_duplicates(copy)
         if self._current and self._read_in_this_run:
             self._refuse_a_stump(copy, self._current)
         return copy

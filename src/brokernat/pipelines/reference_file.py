@@ -14,7 +14,7 @@ from brokernat.errors import BrokernatError
 from brokernat.pipelines.envelope import quoted
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 _EXAMPLES = 5
 _ORDER = "brokernat_order"
@@ -52,10 +52,12 @@ class ReferenceFile:
     columns: Sequence[str] | None
 
     def rows(self, spark: SparkSession, key_type: str) -> DataFrame:
-        """One row per key, the key of the records' type; rows without a key are left out, they match nothing.
+        """The rows to join with, the key of the records' type; rows without a key are left out, they match nothing.
+
+        Each key is there once where the policy chooses one; under `fail` the caller looks for duplicates in its copy,
+        which costs less to read.
 
         Raises:
-            DuplicateKeysError: a key stands there twice, where the policy says to fail.
             UnusableReferenceError: a column is not there, or a key is not of the records' type.
         """
         return self._one_row_per_key(self._read(spark), key_type)
@@ -75,22 +77,16 @@ class ReferenceFile:
         return frame
 
     def _one_row_per_key(self, frame: DataFrame, key_type: str) -> DataFrame:
-        """The rows that can be joined, each key once, the key of the records' type."""
+        """The rows that can be joined, the key of the records' type; each key once unless duplicates are an error."""
         from pyspark.sql import functions as F  # noqa: N812
 
-        cast = F.col(quoted(self.key)).try_cast(key_type)
-        bad = frame.where(F.col(quoted(self.key)).isNotNull() & cast.isNull()).select(quoted(self.key))
-        if examples := [row[0] for row in bad.limit(_EXAMPLES).collect()]:
-            raise UnusableReferenceError(
-                f"reference `{self.name}`: `{self.key}` is {key_type.upper()} in the records, and here it is "
-                + ", ".join(f"{value!r}" for value in examples)
-            )
+        cast = F.expr(f"try_cast({quoted(self.key)} AS {key_type})")
+        if frame.schema[self.key].dataType.simpleString() != key_type:
+            self._refuse_keys_of_another_type(frame, cast, key_type)
         # In the order of the file: splits by name and place, rows of one split as they stand.
         order = F.struct(F.input_file_name(), F.input_file_block_start(), F.monotonically_increasing_id())
         keyed = frame.withColumn(self.key, cast).where(F.col(quoted(self.key)).isNotNull())
-        if self.section.duplicates == "fail":
-            self._refuse_duplicates(keyed)
-        else:
+        if self.section.duplicates != "fail":
             pick = F.min_by if self.section.duplicates == "first" else F.max_by
             row = F.struct(*(quoted(column) for column in keyed.columns))
             ordered = keyed.select(row.alias("row"), order.alias(_ORDER))
@@ -99,17 +95,29 @@ class ReferenceFile:
             return keyed
         return keyed.select(*(quoted(column) for column in dict.fromkeys([self.key, *self.columns])))
 
-    def _refuse_duplicates(self, keyed: DataFrame) -> None:
-        repeated = keyed.groupBy(quoted(self.key)).count().where("count > 1").persist()
-        try:
-            if total := repeated.count():
-                first = repeated.orderBy(quoted(self.key)).limit(_EXAMPLES).collect()
-                shown = ", ".join(f"{row[0]} ({row[1]} times)" for row in first)
-                more = f" and {total - len(first)} more" if total > len(first) else ""
-                raise DuplicateKeysError(
-                    f"reference `{self.name}`: {total} of its `{self.key}` stand more than once in "
-                    f"{self.section.path}: {shown}{more}",
-                    hint="remove them, or say which one counts: `duplicates: first` or `duplicates: last`",
-                )
-        finally:
-            repeated.unpersist()
+    def _refuse_keys_of_another_type(self, frame: DataFrame, cast: Column, key_type: str) -> None:
+        from pyspark.sql import functions as F  # noqa: N812
+
+        bad = frame.where(F.col(quoted(self.key)).isNotNull() & cast.isNull()).select(quoted(self.key))
+        if examples := [row[0] for row in bad.limit(_EXAMPLES).collect()]:
+            raise UnusableReferenceError(
+                f"reference `{self.name}`: `{self.key}` is {key_type.upper()} in the records, and here it is "
+                + ", ".join(f"{value!r}" for value in examples)
+            )
+
+    def refuse_duplicates(self, copy: DataFrame) -> None:
+        """Do nothing where each key stands once in the copy of `rows`.
+
+        Raises:
+            DuplicateKeysError: a key stands there twice; names the first ones.
+        """
+        repeated = copy.groupBy(quoted(self.key)).count().where("count > 1")
+        if first := repeated.orderBy(quoted(self.key)).limit(_EXAMPLES).collect():
+            total = repeated.count()
+            shown = ", ".join(f"{row[0]} ({row[1]} times)" for row in first)
+            more = f" and {total - len(first)} more" if total > len(first) else ""
+            raise DuplicateKeysError(
+                f"reference `{self.name}`: {total} of its `{self.key}` stand more than once in "
+                f"{self.section.path}: {shown}{more}",
+                hint="remove them, or say which one counts: `duplicates: first` or `duplicates: last`",
+            )
