@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -19,16 +20,17 @@ ROW = ProofRow("driver", "here", "hq", 1, "a:1", "b:1", Outcome.PROVED)
 
 
 @pytest.mark.parametrize(
-    ("proof", "steps"),
+    ("proof", "is_local", "steps"),
     [
-        (Proof((ROW,)), ["tried"]),
-        (Proof((ROW,), missing=("1",)), ["not checked: an executor has not answered"]),
-        (Proof((ROW,), unregistered=1), ["not checked: an executor has not answered"]),
-        (Proof(()), ["not checked: an executor has not answered"]),
+        (Proof((ROW,)), False, ["tried"]),
+        (Proof((ROW,), missing=("1",)), False, ["not checked: an executor has not answered"]),
+        (Proof((ROW,), unregistered=1), False, ["not checked: an executor has not answered"]),
+        (Proof(()), False, ["not checked: an executor has not answered"]),
+        (Proof(()), True, ["tried"]),
     ],
 )
 def test_the_steps_wait_only_for_executors_that_have_answered(
-    monkeypatch: pytest.MonkeyPatch, proof: Proof, steps: list[str]
+    monkeypatch: pytest.MonkeyPatch, proof: Proof, is_local: bool, steps: list[str]
 ) -> None:
     tried = CheckResult("steps", Level.OK, "tried")
     monkeypatch.setattr(preflight, "look_at_clusters", lambda *_: Preflight((), {}))
@@ -36,7 +38,8 @@ def test_the_steps_wait_only_for_executors_that_have_answered(
     monkeypatch.setattr(preflight, "task_slots", lambda *_: [])
     monkeypatch.setattr(spark, "prove", lambda *_, **__: proof)
     wanted = SparkOptions(None, (), "auto", None, 60.0)
-    found, seen = pipeline._preflight(cast("Any", None), cast("Any", type("P", (), {"clusters": ()})), wanted)
+    session = SimpleNamespace(sparkContext=SimpleNamespace(_jsc=SimpleNamespace(isLocal=lambda: is_local)))
+    found, seen = pipeline._preflight(cast("Any", session), cast("Any", type("P", (), {"clusters": ()})), wanted)
     assert seen is proof
     assert [result.message for result in found.results] == steps
 

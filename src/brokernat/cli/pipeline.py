@@ -135,18 +135,26 @@ def _prepare(config_file: Path, name: str) -> Prepared:
 
 
 def _preflight(spark: SparkSession, prepared: Prepared, wanted: SparkOptions) -> tuple[Preflight, Proof]:
-    """What can be known before the start. An executor that does not answer would keep the steps waiting for ever."""
+    """What can be known before the start. An executor that does not answer would keep the steps waiting for ever.
+
+    Where the driver is the only executor, the steps are tried meanwhile: brokers are waited for, references are read.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
     from brokernat.clients.spark import prove
+    from brokernat.clients.spark.session import ClassicSession
     from brokernat.pipelines.check_result import CheckResult, Level
     from brokernat.pipelines.preflight import look_at_clusters, not_provable, task_slots, try_steps
 
     console.note("connecting from the driver and every executor to every broker")
-    found = look_at_clusters(spark, prepared)
-    proof = prove(spark, prepared.clusters, topics=found.topics, timeout=wanted.proof_timeout)
-    found = found.and_then(not_provable(proof, prepared.clusters))
-    if proof.complete:
-        found = found.and_then(task_slots(spark, prepared, found.partitions))
-        return found.and_then(try_steps(spark, prepared)), proof
+    with ThreadPoolExecutor(1) as pool:
+        tried = pool.submit(try_steps, spark, prepared) if ClassicSession(spark).is_local else None
+        found = look_at_clusters(spark, prepared)
+        proof = prove(spark, prepared.clusters, topics=found.topics, timeout=wanted.proof_timeout)
+        found = found.and_then(not_provable(proof, prepared.clusters))
+        if tried or proof.complete:
+            found = found.and_then(task_slots(spark, prepared, found.partitions))
+            return found.and_then(tried.result() if tried else try_steps(spark, prepared)), proof
     skipped = CheckResult("steps", Level.WARNING, "not checked: an executor has not answered")
     return found.and_then([skipped]), proof
 

@@ -146,7 +146,7 @@ def task_slots(spark: SparkSession, prepared: Prepared, partitions: int) -> Iter
         yield CheckResult("task slots", Level.ERROR, problem.message, problem.hint, code=2)
 
 
-def try_steps(spark: SparkSession, prepared: Prepared) -> Iterator[CheckResult]:
+def try_steps(spark: SparkSession, prepared: Prepared) -> list[CheckResult]:
     """References, schema, columns and transform, put together over no records; reads the references on executors."""
     envelope = envelop(spark.createDataFrame([], _RECORDS), "check")
     try:
@@ -158,11 +158,10 @@ def try_steps(spark: SparkSession, prepared: Prepared) -> Iterator[CheckResult]:
             records = plan.decode_and_enrich(envelope, joins)
             plan.tags(plan.transformed(records)).unionByName(plan.dead_letters(records))
     except BrokernatError as error:
-        yield from_error("steps", error)
-        return
+        return [from_error("steps", error)]
     except Exception as error:  # noqa: BLE001 - Spark refuses a plan by many classes
-        yield CheckResult("steps", Level.ERROR, root_cause(error), code=2)
-        return
-    for name, version in versions.items():
-        yield CheckResult(f"reference {name}", Level.OK, f"version {version}")
-    yield CheckResult("steps", Level.OK, "decode, enrich, transform and sink fit together")
+        return [CheckResult("steps", Level.ERROR, root_cause(error), code=2)]
+    return [
+        *(CheckResult(f"reference {name}", Level.OK, f"version {version}") for name, version in versions.items()),
+        CheckResult("steps", Level.OK, "decode, enrich, transform and sink fit together"),
+    ]
