@@ -202,12 +202,14 @@ def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
 
 
 def reached_listeners(evidence: Evidence) -> tuple[str, ...]:
-    """Other listeners that let this client in where they send it: bootstrap there, and no map is needed."""
+    """Other listeners that name every node and let this client in: bootstrap there, and no map is needed."""
+    every = {path.broker.node_id for path in evidence.paths}
     names = {each.name for each in evidence.listeners if each.entered}
     lines = []
     for name in dict.fromkeys(each.name for each in evidence.listeners if each.name not in names):
         ends = [each for each in evidence.listeners if each.name == name]
-        if all(each.look is not None and each.look.answers for each in ends):
+        looks = [each.look for each in ends if each.look is not None and each.look.answers]
+        if len(looks) == len(ends) and all(every <= {one.node_id for one in look.brokers or ()} for look in looks):
             servers = ",".join(each.endpoint for each in ends)
             lines.append(f"bootstrap at {servers}: listener {name} works from here, and no map is needed")
     return tuple(lines)

@@ -291,6 +291,12 @@ def test_a_listener_that_works_from_here_leads() -> None:
     assert "add a listener" not in advice(found)
 
 
+def test_a_listener_that_lacks_a_node_is_no_way_in() -> None:
+    end = "172.10.1.41:9294"
+    part = ListenerSeen(1, "PART", end, replace(reached(1, end), brokers=BROKERS[:2]))
+    assert "PART" not in advice(diagnose(replace(WITHOUT_MAP, listeners=(part,))))
+
+
 # Names
 
 
