@@ -45,6 +45,22 @@ class OtherDestinationError(BrokernatError):
         )
 
 
+class OtherClusterError(BrokernatError):
+    """The spool holds records that were taken for a cluster of this name with another id."""
+
+    exit_code = 2
+
+    def __init__(self, directory: Path, waiting: int, destination: Destination, held_for: str, found: str) -> None:
+        cluster, topic = destination
+        super().__init__(
+            f"the spool {directory} holds {counted(waiting, 'record')} for cluster `{cluster}` with the id {held_for}; "
+            f"the bootstrap servers of `{cluster}` belong to the cluster with the id {found} now",
+            hint=f"give `{cluster}` its bootstrap servers back, or the other cluster a name of its own; if the records "
+            "are to go to that cluster: "
+            f"`brokernat ship --once --redirect --cluster {cluster} --topic {topic} --spool {directory}`",
+        )
+
+
 class SpoolDamagedError(BrokernatError):
     """What is in the folder is not a spool that this version reads."""
 

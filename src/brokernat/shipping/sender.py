@@ -7,6 +7,9 @@ arrives, and application and writer go on while the flush waits.
 A broker that refuses a batch for one of its records refuses them all. So refused records are halved until each is sent
 alone (`sort_refused`, pure). An error that is not about the record lets it be sent again.
 
+Before anything is sent, the cluster that answers is compared with the one that the spool's records were taken for, by
+its id: the file may give a cluster's name other bootstrap servers.
+
 After a fatal error (an idempotent producer that lost its place) the producer is replaced, and what has no answer is
 sent again: duplicates, recognised by the sequence number, and never a gap.
 """
@@ -22,6 +25,7 @@ from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from brokernat.shipping.block import SEQUENCE_HEADER, Block, Rejection
+from brokernat.shipping.errors import OtherClusterError
 from brokernat.shipping.producer import KafkaFault, describe, rejects
 from brokernat.shipping.spool import Spool
 from brokernat.shipping.threads import log_later
@@ -79,7 +83,13 @@ def _faulty(
                 yield RecordRange(block, sequence, (record,)), fault
 
 
+def _is_of_kafka(error: Exception) -> bool:
+    """Whether it is a `KafkaException`, with a fault in it."""
+    return bool(error.args) and hasattr(error.args[0], "fatal")
+
+
 _ROUND_BYTES: Final = 8 << 20
+_ANSWER: Final = 2.0
 _IDLE: Final = 0.2
 _LONGEST_PAUSE: Final = 5.0
 _TELL_EVERY: Final = 60.0
@@ -112,6 +122,9 @@ class Sender:
         self._broken = False
         self._all_down = False
         self._last_failure = ""
+        self._right_cluster = self._knows_cluster = False
+        self.refused: OtherClusterError | None = None
+        """Why nothing is sent, and nothing will be."""
         self._outage_since: float | None = None
         self._tell_at = 0.0
         self._faults: dict[bytes, KafkaFault] = {}
@@ -159,11 +172,38 @@ class Sender:
         while not self._stop.is_set() and not self._broken:
             self._spool.arrived.clear()
             blocks = self._spool.blocks_after(self._position, _ROUND_BYTES)
-            if blocks:
+            if blocks and (self._right_cluster or self._finds_right_cluster()):
                 self._deliver(blocks)
             else:
                 self._producer.poll(0)
                 self._spool.arrived.wait(_IDLE)
+
+    def _finds_right_cluster(self) -> bool:
+        """Asked once for each producer, until brokers answer."""
+        spool = self._spool
+        try:
+            found = self._producer.list_topics(self._topic, timeout=_ANSWER).cluster_id
+        except Exception as error:
+            if not _is_of_kafka(error):
+                raise
+            self._producer.poll(0)
+            self._report(spool.trouble or describe(error.args[0]))
+            self._stop.wait(_IDLE)
+            return False
+        if found and spool.cluster_id and found != spool.cluster_id:
+            if (spool.found_pending or self._knows_cluster) and not spool.redirected and spool.destination:
+                self.refused = OtherClusterError(
+                    spool.directory, spool.pending, spool.destination, spool.cluster_id, found
+                )
+                self._report(str(self.refused))
+                self._stop.wait(_LONGEST_PAUSE)
+                return False
+            message = "the spool %s was for the cluster with the id %s, its records go to the one with the id %s now"
+            log_later(logging.WARNING, message, spool.directory, spool.cluster_id, found)
+        spool.cluster_id = found or spool.cluster_id
+        self.refused = None
+        self._right_cluster = self._knows_cluster = True
+        return True
 
     def _deliver(self, blocks: list[Block]) -> None:
         """Send until every record is acknowledged or rejected, then settle; on a stop nothing is settled."""
@@ -205,8 +245,8 @@ class Sender:
                             return False
                         self._producer.poll(_IDLE)
                     except Exception as error:
-                        # KafkaException: refused before it was queued.
-                        if not error.args or not hasattr(error.args[0], "fatal"):
+                        # Refused before it was queued.
+                        if not _is_of_kafka(error):
                             raise
                         self._note(record, error.args[0])
                         break
@@ -268,7 +308,7 @@ class Sender:
     def _renew(self) -> None:
         self._close_producer()
         self._producer = self._open_producer(self._client_error)
-        self._broken = False
+        self._broken = self._right_cluster = False
 
     def _close_producer(self) -> None:
         """Without a wait for what is on its way: it stays in the spool."""

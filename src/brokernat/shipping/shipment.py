@@ -50,6 +50,9 @@ class Shipment:
 
         Returns:
             Records that have no answer and stay in the spool.
+
+        Raises:
+            OtherClusterError: the spool holds records for another cluster of this name.
         """
         try:
             self._sender.start()
@@ -64,7 +67,7 @@ class Shipment:
                 # Nobody can read it a second time.
                 self._store(batch)
             deadline = time.monotonic() + patience
-            while self._spool.pending and time.monotonic() < deadline and not self._abort:
+            while self._spool.pending and time.monotonic() < deadline and not (self._abort or self._sender.refused):
                 time.sleep(_POLL)
                 self._settle()
         finally:
@@ -73,11 +76,13 @@ class Shipment:
                 self._tail.close()
             pending = self._spool.pending
             self._spool.close()
+        if self._sender.refused is not None:
+            raise self._sender.refused
         return pending
 
     def _read(self, *, once: bool) -> None:
         scan_at = 0.0
-        while not self._stop:
+        while not (self._stop or self._sender.refused):
             if self._tail is not None and time.monotonic() >= scan_at:
                 self._tail.scan()
                 scan_at = time.monotonic() + _PAUSE

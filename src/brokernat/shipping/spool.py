@@ -93,7 +93,8 @@ class Spool:
             destination: where its records go; None to look at the spool and leave that as it is. An empty spool may
                 get another destination, and a new source with it: a reader of a topic would miss the numbers that went
                 to another. A spool of a version that noted no destination gets this one.
-            redirect: send what it holds to this destination, although it was taken for another.
+            redirect: send what it holds to this destination, although it was taken for another one or for another
+                cluster of that name.
 
         Raises:
             SpoolBusyError: another process has it open.
@@ -109,6 +110,9 @@ class Spool:
         self.arrived = threading.Event()
         """Set when there is something to send."""
         self._cache = BlockCache()
+        self.cluster_id = self._noted_cluster_id = ""
+        """The brokers' own name of the cluster that records were sent to; empty until it is known."""
+        self.redirected = redirect
         self.trouble = self._noted_trouble = ""
         """What keeps the sender from sending, for whoever asks for the status."""
         try:
@@ -128,6 +132,10 @@ class Spool:
             self.source, self._next = numbering(found.noted, boot)
             before = found.destination
             self.destination = destination or before
+            self.found_pending = found.pending
+            """Records that an earlier process has left."""
+            if self.destination == before:
+                self.cluster_id = self._noted_cluster_id = found.noted.get("cluster_id", "")
             if destination and before and destination != before:
                 if found.pending and not redirect:
                     raise OtherDestinationError(self.directory, found.pending, before, destination)
@@ -210,7 +218,8 @@ class Spool:
         Raises:
             SpoolFullError: it cannot be written now; outcomes are kept for the next time.
         """
-        if refused or self._settled_blocks.outcomes() or self.trouble != self._noted_trouble:
+        noted = (self._noted_trouble, self._noted_cluster_id)
+        if refused or self._settled_blocks.outcomes() or (self.trouble, self.cluster_id) != noted:
             with self._transaction() as counts:
                 counts["refused"] += refused
 
@@ -271,7 +280,7 @@ class Spool:
     @contextmanager
     def _transaction(self) -> Iterator[dict[str, int]]:
         """One that also puts down what became of blocks; gives the counts as they will be."""
-        outcomes, trouble = self._settled_blocks.outcomes(), self.trouble
+        outcomes, trouble, cluster_id = self._settled_blocks.outcomes(), self.trouble, self.cluster_id
         counts = dict(self.counts)
         with self._file.transaction():
             for outcome in outcomes:
@@ -279,9 +288,9 @@ class Spool:
                 counts["acknowledged"] += outcome.acknowledged
                 counts["rejected"] += len(outcome.rejections)
             yield counts
-            self._file.note(counts=json.dumps(counts), trouble=trouble)
+            self._file.note(counts=json.dumps(counts), trouble=trouble, cluster_id=cluster_id)
         self._settled_blocks.written(outcomes, counts)
-        self._noted_trouble = trouble
+        self._noted_trouble, self._noted_cluster_id = trouble, cluster_id
         self._freed += sum(outcome.freed for outcome in outcomes)
 
 

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import logging
+import subprocess
+import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.integration.shipping.reading_back import arrived
 
+from brokernat.config import Cluster
 from brokernat.shipping import KafkaHandler, Rejection
+from brokernat.shipping.block import Destination
+from brokernat.shipping.spool import Spool
 from brokernat.testbed import LoopbackWorld
+from brokernat.testbed.config_file import config_text
+from brokernat.testbed.place import wait_until
 
 pytestmark = pytest.mark.integration
 
@@ -80,3 +88,42 @@ def test_a_topic_that_is_not_there_yet_is_waited_for(
     hq.create_topic(topic_name)
     assert handler.flush(240)
     assert arrived(hq, topic_name).messages == {"early": 1}
+
+
+def test_records_stay_when_the_name_of_their_cluster_leads_to_another_one(
+    loopback_world: LoopbackWorld, topic_name: str, tmp_path: Path, log: logging.Logger
+) -> None:
+    hq, local = loopback_world.hq, loopback_world.local
+    for cluster in (hq, local):
+        cluster.create_topic(topic_name)
+
+    def log_one(cluster: Cluster, *, arrives: bool) -> str:
+        handler = KafkaHandler(cluster, topic_name, tmp_path / "spool", audit=True, close_timeout=0)
+        log.addHandler(handler)
+        log.info("for headquarters")
+        if arrives:
+            assert handler.flush(60)
+        else:
+            wait_until(lambda: "with the id" in handler.status().trouble, "the refusal", timeout=60)
+        log.removeHandler(handler)
+        handler.close()
+        return handler.status().trouble
+
+    log_one(hq.cluster, arrives=True)
+    elsewhere = replace(local.cluster, name="hq")
+    spool = Spool(tmp_path / "spool", destination=Destination("hq", topic_name))
+    spool.append([b'"message":"waits"}'])
+    spool.close()
+    trouble = log_one(elsewhere, arrives=False)
+    assert f"for cluster `hq` with the id {hq.cluster_id}" in trouble
+    assert f"belong to the cluster with the id {local.cluster_id} now" in trouble
+    (tmp_path / "brokernat.yaml").write_text(config_text([local]).replace("\n  local:", "\n  hq:"))
+    ship = [sys.executable, "-m", "brokernat", "ship", "--config", str(tmp_path / "brokernat.yaml"), "--cluster", "hq"]
+    ship += ["--topic", topic_name, "--spool", str(tmp_path / "spool"), "--once"]
+    done = subprocess.run(ship, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 2, done.stderr
+    assert "error: the spool" in done.stderr
+    assert "--redirect" in done.stderr
+    assert local.read(topic_name) == []
+    log_one(hq.cluster, arrives=True)
+    assert len(hq.read(topic_name)) == 4

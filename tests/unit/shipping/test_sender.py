@@ -7,13 +7,14 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import confluent_kafka
 import pytest
 
 from brokernat.shipping import sender as module
-from brokernat.shipping.block import Block, Rejection
+from brokernat.shipping.block import Block, Destination, Rejection
 from brokernat.shipping.producer import REJECTING
 from brokernat.shipping.sender import RecordRange, Sender, sort_refused
 from brokernat.shipping.spool import Spool
@@ -52,6 +53,7 @@ class Producer:
         self.answer = answer
         self.deaf = False
         self.sent: list[str] = []
+        self.cluster_id = "first"
         self.whole_batches = False
         """A broker that refuses a batch refuses every record of it."""
         self._waiting: list[tuple[bytes, Callable[..., None]]] = []
@@ -67,6 +69,9 @@ class Producer:
 
     def poll(self, timeout: float) -> None:
         pass
+
+    def list_topics(self, topic: str, timeout: float) -> SimpleNamespace:
+        return SimpleNamespace(cluster_id=self.cluster_id)
 
     def purge(self) -> None:
         self._waiting.clear()
@@ -304,9 +309,14 @@ def test_a_stop_during_the_pause_after_a_refusal_settles_nothing(spool: Spool) -
 def test_a_record_that_librdkafka_does_not_take_is_rejected_and_not_acknowledged(spool: Spool) -> None:
     """It never comes to a broker, so no broker is needed."""
     append(spool, "x" * 2_000)
+
+    class Known(confluent_kafka.Producer):
+        def list_topics(self, *arguments: Any, **options: Any) -> Any:
+            return SimpleNamespace(cluster_id="first")
+
     small = {"bootstrap.servers": "127.0.0.1:1", "message.max.bytes": 1_000}
     rejections: list[Rejection] = []
-    sender = Sender(spool, "topic", lambda on_error: confluent_kafka.Producer(small), rejections.append)
+    sender = Sender(spool, "topic", lambda on_error: Known(small), rejections.append)
     sender.start()
     wait_until(lambda: not spool.pending, "the sender", timeout=60)
     sender.stop()
@@ -359,3 +369,72 @@ def test_one_refused_among_others_is_tried_alone_before_it_is_rejected() -> None
 def test_what_says_nothing_about_the_record_lets_it_be_sent_again() -> None:
     found = sort_refused([RecordRange(BLOCK, 1, BLOCK.records)], {BLOCK.records[0]: REFUSED, BLOCK.records[4]: AWAY})
     assert (found.apart, found.again, found.trouble) == ([[alone(1)]], [alone(5)], AWAY)
+
+
+HQ = Destination("hq", "audit")
+
+
+def left_by(folder: Path, cluster_id: str) -> None:
+    """A spool whose first record went to this cluster; the second one is still in it."""
+    spool = Spool(folder, destination=HQ)
+    producer = Producer(lambda message: None)
+    producer.cluster_id = cluster_id
+    append(spool, "sent")
+    run(spool, producer, lambda: not spool.pending)
+    append(spool, "waits")
+    spool.close()
+
+
+def test_records_for_one_cluster_never_go_to_another_of_that_name(tmp_path: Path) -> None:
+    left_by(tmp_path / "spool", "first")
+    spool = Spool(tmp_path / "spool", destination=HQ)
+    producer = Producer(lambda message: None)
+    producer.cluster_id = "second"
+    sender = Sender(spool, "audit", lambda on_error: producer)
+    sender.start()
+    wait_until(lambda: sender.refused is not None, "the refusal", timeout=60)
+    sender.stop()
+    assert producer.sent == []
+    assert sender.refused is not None
+    assert sender.refused.message == (
+        f"the spool {tmp_path / 'spool'} holds 1 record for cluster `hq` with the id first; "
+        "the bootstrap servers of `hq` belong to the cluster with the id second now"
+    )
+    assert "brokernat ship --once --redirect --cluster hq --topic audit --spool" in str(sender.refused.hint)
+    assert (spool.pending, spool.cluster_id) == (1, "first")
+    spool.close()
+
+
+def test_a_cluster_that_changes_behind_a_running_shipper_is_refused(tmp_path: Path) -> None:
+    """Its producer is replaced after a fatal error, and the name leads elsewhere by then."""
+    spool = Spool(tmp_path / "spool", destination=HQ)
+    first, second = Producer(lambda message: Fault("_FATAL", fatal=True)), Producer(lambda message: None)
+    second.cluster_id = "second"
+    producers = [first, second]
+    sender = Sender(spool, "audit", lambda on_error: producers.pop(0) if producers else second)
+    append(spool, "a")
+    sender.start()
+    wait_until(lambda: sender.refused is not None, "the refusal", timeout=60)
+    sender.stop()
+    assert (second.sent, spool.pending) == ([], 1)
+    spool.close()
+
+
+@pytest.mark.parametrize("redirect", [True, False])
+def test_another_cluster_of_that_name_gets_what_was_taken_for_it(tmp_path: Path, redirect: bool) -> None:
+    """By order, or where nothing of the first one waits."""
+    left_by(tmp_path / "spool", "first")
+    if not redirect:
+        spool = Spool(tmp_path / "spool", destination=HQ)
+        run(spool, Producer(lambda message: None), lambda: not spool.pending)
+        spool.close()
+    spool = Spool(tmp_path / "spool", destination=HQ, redirect=redirect)
+    producer = Producer(lambda message: None)
+    producer.cluster_id = "second"
+    append(spool, "new")
+    run(spool, producer, lambda: not spool.pending)
+    assert producer.sent == (["waits", "new"] if redirect else ["new"])
+    spool.close()
+    again = Spool(tmp_path / "spool", destination=HQ)
+    assert again.cluster_id == "second"
+    again.close()

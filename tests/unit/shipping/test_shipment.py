@@ -27,6 +27,8 @@ CONTENTS = pytest.mark.parametrize(
 class Acknowledging:
     """In the sender's place: every block is delivered as soon as it is there."""
 
+    refused = None
+
     def __init__(self, spool: Spool) -> None:
         self.records: list[dict[str, Any]] = []
         self._spool = spool
