@@ -43,7 +43,7 @@ def advertised_loopback(evidence: Evidence) -> Iterator[Finding]:
         elif path.look is not None and path.look.answers and path.look.cluster_id in home:
             severity, message = Severity.WARNING, f"{message}, which works on this one and on no other"
         instead = reached_listeners(evidence)
-        advertise = "advertise an endpoint that clients can dial in `advertised.listeners`"
+        advertise = "advertise an endpoint that clients can dial in `advertised.listeners`, its own for each broker"
         remedy = Remedy(instead, (advertise,), () if instead else proven_line(evidence, path))
         at_node = place_of(path, evidence)
         yield at(at_node, severity, message, remedy=remedy, explains=severity is Severity.ERROR)

@@ -263,7 +263,7 @@ def unlike_its_neighbours(evidence: Evidence) -> Iterator[Finding]:
         if others := others_past(evidence, probed, stage):
             message = f"{what} at {probed.subject}, unlike at {nodes_of(others)}"
             seen = (
-                f"{stage} works at {nodes_of(others)}",
+                f"this client gets further at {nodes_of(others)}",
                 *((probed.failure.detail,) if probed.failure.detail else ()),
             )
             yield at(probed, Severity.ERROR, message, seen, remedy=place_to_mend(probed))
@@ -301,7 +301,7 @@ def _tries(probed: ProbedEndpoint, stage: Stage, evidence: Evidence) -> list[str
     tried = probed.look.tried(stage)
     seen = [f"{stage}: {tried.failed} of {tried.made} tries failed"] if tried is not None else []
     if others := others_past(evidence, probed, stage):
-        seen.append(f"{stage} works at {nodes_of(others)}")
+        seen.append(f"it works at {nodes_of(others)}")
     return seen
 
 

@@ -165,14 +165,20 @@ def proven_lines(evidence: Evidence) -> tuple[str, ...]:
             continue
         told = next((each for each in look.brokers or () if each.node_id == identity.node_id), None)
         # What a broker advertises is any text, and this one is there to be copied.
-        if told is not None and dialable(told.host, told.port):
+        alone = told is not None and sum(each.endpoint == told.endpoint for each in look.brokers or ()) == 1
+        if told is not None and alone and dialable(told.host, told.port):
             reached.setdefault(identity.node_id, set()).add(look.endpoint)
             lines[identity.node_id] = f"{told.endpoint} = {look.endpoint}"
     return tuple(line for node_id, line in sorted(lines.items()) if len(reached[node_id]) == 1)
 
 
 def proven_line(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
-    """The line for one node, or the line to fill in."""
+    """The line for one node, or the line to fill in; none where several nodes advertise its endpoint.
+
+    No rule tells these apart.
+    """
+    if sum(each.broker.endpoint == path.broker.endpoint for each in evidence.paths) > 1:
+        return ()
     mine = f"{path.broker.endpoint} = "
     found = [line for line in proven_lines(evidence) if line.startswith(mine)]
     return tuple(found) or (f"{mine}HOST:PORT that can be dialled from here",)
@@ -187,7 +193,7 @@ def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
     node_id, endpoint = path.broker.node_id, path.broker.endpoint
     instead = reached_listeners(evidence)
     line = proven_line(evidence, path)
-    rules = line if not instead or line[0] in proven_lines(evidence) else ()
+    rules = line if not instead or set(line) <= set(proven_lines(evidence)) else ()
     if any(lets_in(each) and each.rule is None for each in evidence.paths):
         failing = sum(each.failure is not None for each in dialled_nodes(evidence))
         what = f"node {node_id} runs, and that a listener or a forward is at {endpoint}"
@@ -238,8 +244,9 @@ def place_to_mend(probed: ProbedEndpoint) -> Remedy:
     look, path = probed.look, probed.path
     if path is None:
         return Remedy((f"take {server_of(look)} out of the bootstrap servers, or correct its host and port",))
-    mend = f"correct the forward, proxy or listener at {look.endpoint}: it has to lead to node {path.broker.node_id}"
-    return Remedy((f"correct the rule `{path.rule}`",) if path.rule else (), (f"{mend}'s listener",))
+    listener = f"the listener of node {path.broker.node_id} that the other nodes have too"
+    mend = f"correct the forward, proxy or listener at {look.endpoint}: it has to be {listener}"
+    return Remedy((f"correct the rule `{path.rule}`",) if path.rule else (), (mend,))
 
 
 def severity_at(probed: ProbedEndpoint, evidence: Evidence) -> Severity:

@@ -260,6 +260,7 @@ def test_four_brokers_that_all_advertise_localhost(speaks: str | None) -> None:
     )
     assert causes(found) == ["BN201"]
     assert "all 4 brokers" in found.causes[0].sentence
+    assert not any(each.remedy.rules for each in found.findings), "no rule tells one localhost:9092 from another"
 
 
 @pytest.mark.parametrize(
