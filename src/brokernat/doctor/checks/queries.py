@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from brokernat.address import AddressMap, LintFinding, lint, parse_rule
+from brokernat.address import AddressMap, LintFinding, lint
 from brokernat.doctor.checks.failures import bootstrap_failure, once, path_failure
 from brokernat.doctor.checks.registry import finding
 from brokernat.doctor.evidence import BrokerPath, EndpointProbe, Evidence, Identity, Stage
@@ -259,7 +260,9 @@ def server_of(look: EndpointProbe) -> str:
     """A bootstrap server as the user wrote it, which a rule may lead elsewhere."""
     if look.rule is None:
         return look.endpoint
-    port = parse_rule(look.rule).pattern.port or look.endpoint.rpartition(":")[2]
+    written = _PORT.search(look.rule.partition("=")[0])
+    # Without a port a rule keeps that of the endpoint.
+    port = written[1] if written is not None else look.endpoint.rpartition(":")[2]
     return f"[{look.name}]:{port}" if ":" in look.name else f"{look.name}:{port}"
 
 
@@ -300,6 +303,7 @@ def reached_from_here(evidence: Evidence) -> set[int]:
     return seen | {node.node_id for node in jvms if node.reached}
 
 
+_PORT = re.compile(r":(\d+)$")
 # Beyond this many nodes a line of its own for each is no help.
 _FEW = 3
 _MENDABLE = ("name-mismatch", "expired", "untrusted", "unfit", "client-certificate")
