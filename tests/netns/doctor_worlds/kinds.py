@@ -39,8 +39,6 @@ class Kind:
     draw: Callable[[Dice], World]
     chance: bool = False
     slow: bool = False
-    healed: Client | None = None
-    """A client that is given nothing wrong, None where the world's own is."""
     known_wrong: str = ""
     """Why the report is still wrong."""
 
@@ -154,8 +152,12 @@ LOGINS: dict[str, tuple[tuple[str, str], ...]] = {
 }
 NO_FRONTS: dict[Endpoint, Forward | None] = {front(node): None for node in NODES}
 RIGHT = {front(node): gate(node) for node in NODES}
-BY_PUBLIC = by("PUBLIC", NODES)
-MAPPED = Client(tuple(RIGHT.values()), tuple(f"{one} = {other}" for one, other in RIGHT.items()))
+HEALED = (
+    Client(tuple(map(front, NODES))),
+    *(by(listener, NODES, names=listener == "NAMED") for listener in ("PUBLIC", "NAMED", "TLS")),
+    Client(tuple(RIGHT.values()), tuple(f"{one} = {other}" for one, other in RIGHT.items())),
+)
+"""Clients that are given nothing wrong, one for each listener that worlds disturb, and one with a map."""
 
 
 # What an expert looks for

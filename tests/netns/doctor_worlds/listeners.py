@@ -7,7 +7,6 @@ import re
 from tests.netns.doctor_worlds.demand import Demand
 from tests.netns.doctor_worlds.kinds import (
     ADD_LISTENER,
-    BY_PUBLIC,
     CLIENT_SETTINGS,
     NO_FRONTS,
     NOT_KAFKA,
@@ -27,7 +26,7 @@ from tests.netns.doctor_worlds.report import Client
 from brokernat.address import Endpoint
 
 
-@kind(healed=BY_PUBLIC)
+@kind()
 def mixed_listeners(dice: Dice) -> World:
     one, two = dice.sample(NODES, 2)
     servers = [front(one), door("PUBLIC", two), *(front(node) for node in some(dice, others(one, two)))]
@@ -39,13 +38,13 @@ def mixed_listeners(dice: Dice) -> World:
     )
 
 
-@kind(healed=BY_PUBLIC)
+@kind()
 def lacks_the_listener(dice: Dice) -> World:
     demand = Demand((r"\b3\b", "PART|listener"), codes=frozenset({"BN503"}), never=(r"\b(is|may be|be) down\b",))
     return World("node 3 without PART", by("PART", some(dice, others(3))), demand)
 
 
-@kind(slow=True, healed=BY_PUBLIC)
+@kind(slow=True)
 def mixed_and_one_down(dice: Dice) -> World:
     down = dice.choice(NODES)
     one, two = dice.sample(others(down), 2)
@@ -67,7 +66,7 @@ def down_and_all_led(dice: Dice) -> World:
     return World(f"node {down} down", client, demand, (lambda site: site.ended(down),))
 
 
-@kind(healed=BY_PUBLIC)
+@kind()
 def a_reachable_listener_exists(dice: Dice) -> World:
     listener = dice.choice(["BOX", "FRONT"])
     # What is dead at the front is dead for all.
@@ -80,13 +79,13 @@ def a_reachable_listener_exists(dice: Dice) -> World:
     )
 
 
-@kind(healed=BY_PUBLIC)
+@kind()
 def one_advertises_localhost(dice: Dice) -> World:
     client = by("ONE", some(dice))
     return World("node 2", client, Demand((r"\b2\b", "localhost"), never=(CLIENT_SETTINGS,)))
 
 
-@kind(healed=BY_PUBLIC)
+@kind()
 def all_advertise_localhost(dice: Dice) -> World:
     listener = dice.choice(["LOCAL", "LOCALS"])
     there = dice.choice(["nothing", "http", "kafka"])
@@ -102,7 +101,7 @@ def all_advertise_localhost(dice: Dice) -> World:
     return World(f"{listener}, {there} there", by(listener, some(dice)), demand, changes)
 
 
-@kind(healed=BY_PUBLIC)
+@kind()
 def names_that_only_their_place_knows(dice: Dice) -> World:
     listener, remedy = dice.choice(
         [

@@ -8,7 +8,6 @@ from tests.netns.doctor_worlds.demand import Demand
 from tests.netns.doctor_worlds.kinds import (
     ADD_LISTENER,
     CLIENT_SETTINGS,
-    MAPPED,
     NO_FRONTS,
     RIGHT,
     Change,
@@ -48,7 +47,7 @@ def hosts_line_to_a_dead_address(dice: Dice) -> World:
     return World(line, by("NAMED", some(dice, others(node))), demand, (dns(None, line),))
 
 
-@kind()
+@kind(slow=True)
 def a_name_with_a_dead_address(dice: Dice) -> World:
     node = dice.choice(NODES)
     ends = [host(node), NOWHERE]
@@ -84,7 +83,7 @@ def a_name_that_is_unknown(dice: Dice) -> World:
     return World(name(node), by("NAMED", some(dice, others(node))), demand, (dns({name(node): ((),)}),))
 
 
-@kind()
+@kind(slow=True)
 def dead_name_server(dice: Dice) -> World:
     how = dice.choice(["refuses", "is silent"])
     changes: tuple[Change, ...] = (names(servers=["172.20.1.54" if how == "is silent" else GATEWAY]),)
@@ -92,7 +91,7 @@ def dead_name_server(dice: Dice) -> World:
     return World(how, by("NAMED", some(dice)), demand, changes)
 
 
-@kind(healed=MAPPED)
+@kind()
 def map_swapped(dice: Dice) -> World:
     one, two = dice.sample(NODES, 2)
     leads = {**RIGHT, front(one): gate(two), front(two): gate(one)}
@@ -104,7 +103,7 @@ def map_swapped(dice: Dice) -> World:
     )
 
 
-@kind(healed=MAPPED)
+@kind()
 def map_reversed(dice: Dice) -> World:
     turned = dice.choice([list(NODES), some(dice, dice.sample(NODES, 2))])
     leads = {
@@ -119,7 +118,7 @@ def map_reversed(dice: Dice) -> World:
     return World(f"rules of {turned}", mapped(dice, leads), demand, (forwards(NO_FRONTS),))
 
 
-@kind(healed=MAPPED)
+@kind()
 def map_chained(dice: Dice) -> World:
     node, other = dice.sample(NODES, 2)
     middle = Endpoint("10.77.0.1", 9092)
@@ -128,7 +127,7 @@ def map_chained(dice: Dice) -> World:
     return World(f"node {node}", mapped(dice, leads, [gate(other)]), demand, (forwards(NO_FRONTS),))
 
 
-@kind(healed=MAPPED)
+@kind()
 def map_of_another_cluster(dice: Dice) -> World:
     leads = {Endpoint(f"192.0.2.{20 + node}", 9092): gate(node) for node in NODES}
     return World(
@@ -139,7 +138,7 @@ def map_of_another_cluster(dice: Dice) -> World:
     )
 
 
-@kind(healed=MAPPED)
+@kind()
 def map_with_wrong_ports(dice: Dice) -> World:
     wrong = some(dice)
     leads = {**RIGHT, **{front(node): Endpoint(GATEWAY, 9700 + node) for node in wrong}}
@@ -148,7 +147,7 @@ def map_with_wrong_ports(dice: Dice) -> World:
     return World(f"nodes {wrong}", mapped(dice, leads, servers), demand, (forwards(NO_FRONTS),))
 
 
-@kind(healed=MAPPED)
+@kind()
 def map_that_rewrites_the_bootstrap_servers(dice: Dice) -> World:
     node = dice.choice(NODES)
     dead = Endpoint(GATEWAY, 9700 + node)
@@ -159,7 +158,7 @@ def map_that_rewrites_the_bootstrap_servers(dice: Dice) -> World:
     )
 
 
-@kind(healed=MAPPED)
+@kind()
 def map_to_one_node(dice: Dice) -> World:
     node = dice.choice(NODES)
     leads = dict.fromkeys(RIGHT, gate(node))
@@ -171,7 +170,7 @@ def map_to_one_node(dice: Dice) -> World:
     )
 
 
-@kind(healed=MAPPED)
+@kind()
 def map_with_a_balancer_and_a_wrong_listener(dice: Dice) -> World:
     balanced, wrong = dice.sample(NODES, 2)
     balancer = Endpoint(GATEWAY, 9300)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from tests.netns.doctor_worlds.demand import Demand
 from tests.netns.doctor_worlds.kinds import (
     ADD_LISTENER,
-    BY_PUBLIC,
     CLIENT_SETTINGS,
     NOT_KAFKA,
     Dice,
@@ -73,7 +72,7 @@ def firewall_rejects_one(dice: Dice) -> World:
     return World(f"node {node}, {how}", around(dice, node), demand, (filtered(rule),))
 
 
-@kind()
+@kind(slow=True)
 def data_dropped_after_the_handshake(dice: Dice) -> World:
     node = dice.choice(NODES)
     rule = f"in: ip daddr {host(node)} tcp dport 9092 tcp flags & psh == psh drop"
@@ -81,7 +80,7 @@ def data_dropped_after_the_handshake(dice: Dice) -> World:
     return World(f"node {node}", around(dice, node), demand, (filtered(rule),))
 
 
-@kind()
+@kind(slow=True)
 def silent_peer(dice: Dice) -> World:
     quiet = some(dice, dice.sample(NODES, 2))
     demand = Demand(tuple(map(at, quiet)), never=(NOT_KAFKA, CLIENT_SETTINGS))
@@ -165,7 +164,7 @@ def cut_in_a_large_answer(dice: Dice) -> World:
     return World(f"nodes {faulty} after {after} bytes", client, demand, (forwards(changed),))
 
 
-@kind()
+@kind(slow=True)
 def large_answers_vanish(dice: Dice) -> World:
     node, largest = dice.choice(NODES), dice.choice([1100, 1448, 2000, 4096, 7000])
     faulty = dice.choice([[node], list(NODES)])
@@ -179,7 +178,7 @@ def large_answers_vanish(dice: Dice) -> World:
     return World(f"nodes {faulty} above {largest} bytes", client, demand, (forwards(changed),))
 
 
-@kind()
+@kind(slow=True)
 def large_requests_vanish(dice: Dice) -> World:
     node, largest = dice.choice(NODES), dice.choice([600, 1000, 1400, 4096, 7000])
     faulty = dice.choice([[node], list(NODES)])
@@ -327,7 +326,7 @@ def a_hosts_line_and_a_firewall(dice: Dice) -> World:
     )
 
 
-@kind(healed=BY_PUBLIC)
+@kind()
 def mixed_listeners_and_a_fault(dice: Dice) -> World:
     one, two, odd = dice.sample(NODES, 3)
     fault = dice.choice(sorted(FAULTS))

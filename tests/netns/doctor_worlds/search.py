@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tests.netns.doctor_worlds.demand import Demand
-from tests.netns.doctor_worlds.kinds import MAPPED, NO_FRONTS, Dice, World, forwards, kind, others, some
+from tests.netns.doctor_worlds.kinds import NO_FRONTS, Dice, World, forwards, kind, others, some
 from tests.netns.doctor_worlds.layout import GATEWAY, NODES, bound, door, front, gate
 from tests.netns.doctor_worlds.middlebox import Forward
 from tests.netns.doctor_worlds.report import Client
@@ -22,14 +22,14 @@ def rules_of(nodes: Iterable[int]) -> frozenset[str]:
     return frozenset(f"{front(node)}={gate(node)}" for node in nodes)
 
 
-@kind(healed=MAPPED)
+@kind()
 def discover_all(dice: Dice) -> World:
     nodes = some(dice)
     demand = Demand(rules=rules_of(NODES), whole=True)
     return World(f"by {nodes}", searched(map(gate, nodes), map(gate, NODES)), demand, (forwards(NO_FRONTS),))
 
 
-@kind(chance=True, healed=MAPPED)
+@kind(chance=True)
 def discover_a_balancer(dice: Dice) -> World:
     over, pick, port = dice.sample(NODES, dice.choice([2, 2, 3, 4])), dice.choice(["turns", "random", "source"]), 9300
     balancer, left = Endpoint(GATEWAY, port), others(*over)
@@ -39,7 +39,7 @@ def discover_a_balancer(dice: Dice) -> World:
     return World(f"{pick} over {over}", client, demand, changes)
 
 
-@kind(healed=MAPPED)
+@kind()
 def discover_a_wrong_listener(dice: Dice) -> World:
     wrong = some(dice, dice.sample(NODES, 2))
     left = others(*wrong)
@@ -48,7 +48,7 @@ def discover_a_wrong_listener(dice: Dice) -> World:
     return World(f"PUBLIC of {wrong}", client, demand, (forwards(NO_FRONTS),))
 
 
-@kind(slow=True, healed=MAPPED)
+@kind(slow=True)
 def discover_with_slow_answers(dice: Dice) -> World:
     delay = dice.choice([2.0, 3.0])
     slow = {gate(node): Forward((bound(node),), delay=delay) for node in NODES}
