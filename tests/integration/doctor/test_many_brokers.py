@@ -42,4 +42,4 @@ def test_two_exchanged_rules_and_a_missing_one_among_all(newest_api_versions: in
     } | ({("BN611", f"node {node} at {advertised[node]}") for node in (17, 42)} if newest_api_versions == 5 else set())
     lines = {line for each in diagnosis.findings if each.code == "BN601" for line in each.remedy.rules}
     assert lines == {f"{advertised[node]} = {reachable[node]}" for node in (17, 42)}
-    assert "root cause: " in terminal(diagnosis)
+    assert "root cause 1 of 2: " in terminal(diagnosis)

@@ -22,7 +22,12 @@ from brokernat.doctor.checks.registry import check
 from brokernat.doctor.evidence import Attempt, EndpointProbe, Evidence, Stage
 from brokernat.doctor.finding import Finding, Remedy, Severity
 
-_ASKED: tuple[Stage, ...] = ("tls", "versions", "sasl", "metadata")
+_REQUESTS: dict[Stage, str] = {
+    "tls": "the TLS handshake",
+    "versions": "the first request (ApiVersions)",
+    "sasl": "the login",
+    "metadata": "the request for the brokers (Metadata)",
+}
 _SLOW, _NOTICED = 2.0, 1.0
 
 
@@ -91,7 +96,7 @@ def hung(evidence: Evidence) -> Iterator[Finding]:
             continue
         result = getattr(probed.look, stage)
         received = getattr(result, "received", 0)
-        message = f"the request gets no answer ({stage})" if not received else f"its answer ends after {received} bytes"
+        message = f"{_REQUESTS[stage]} gets no answer" if not received else f"its answer ends after {received} bytes"
         node = "the broker" if probed.path is None else f"node {probed.path.broker.node_id}"
         remedy = Remedy(
             broker=(
@@ -130,7 +135,7 @@ def closed(evidence: Evidence) -> Iterator[Finding]:
                 "if it is the broker itself: see its log for the reason why it ends the connection",
             )
         )
-        message = f"it is {how} at the first request ({stage})"
+        message = f"the connection is {how} at {_REQUESTS[stage]}"
         yield at(probed, severity_at(probed, evidence), message, _tries(probed, stage, evidence), remedy=remedy)
 
 
@@ -289,7 +294,7 @@ def _unlike(look: EndpointProbe) -> tuple[Stage, str] | None:
 
 def _ended(look: EndpointProbe, *faults: str) -> Stage | None:
     """The stage that ends so."""
-    for stage in _ASKED:
+    for stage in _REQUESTS:
         result = getattr(look, stage)
         if result is not None and not result.ok:
             return stage if result.outcome in faults else None
@@ -299,7 +304,7 @@ def _ended(look: EndpointProbe, *faults: str) -> Stage | None:
 def _tries(probed: ProbedEndpoint, stage: Stage, evidence: Evidence) -> list[str]:
     """How often it was tried, and where the same works."""
     tried = probed.look.tried(stage)
-    seen = [f"{stage}: {tried.failed} of {tried.made} tries failed"] if tried is not None else []
+    seen = [f"{_REQUESTS[stage]}: {tried.failed} of {tried.made} tries failed"] if tried is not None else []
     if others := others_past(evidence, probed, stage):
         seen.append(f"it works at {nodes_of(others)}")
     return seen
