@@ -29,7 +29,7 @@ def map_() -> None:
 @fail_on_option
 @format_option
 def check(source: MapSource, fail_on: str, output: str) -> int:
-    """Report rules that are never used, contradict each other, or seem to be reversed."""
+    """Report unused, contradicting, reversed and chained rules."""
     from brokernat.address import lint
 
     mapped = source.maps()

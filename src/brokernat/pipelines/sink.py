@@ -18,7 +18,7 @@ from brokernat.pipelines.envelope import COORDINATES, SOURCE_HEADER, coordinate_
 from brokernat.pipelines.root_cause import root_cause
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame
 
 # Nulls are written: a reader sees that the field exists. Six digits: to_json would cut microseconds off.
 _JSON = {"ignoreNullFields": "false", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss[.SSSSSS]XXX"}
@@ -30,7 +30,8 @@ PRODUCER_DEFAULTS: Mapping[str, str] = {
     "kafka.delivery.timeout.ms": "120000",
 }
 REQUIRED: Mapping[str, str] = {"kafka.acks": "all"}
-_V1_SOURCES = "spark.sql.sources.useV1SourceList"
+_SINK = "io.brokernat.spark.KafkaSink"
+"""Spark's own sink: its `Observation` completes, and its plan holds no password (`KafkaSink.java`)."""
 _TOO_LARGE = "RecordTooLargeException"
 
 
@@ -74,8 +75,7 @@ def write(rows: DataFrame, options: Mapping[str, str]) -> None:
     from pyspark.errors import PySparkException
 
     try:
-        _use_v2(rows.sparkSession)
-        rows.write.format("kafka").mode("append").options(**producer_options(options)).save()
+        rows.write.format(_SINK).mode("append").options(**producer_options(options)).save()
     except (PySparkException, Py4JJavaError) as error:
         cause = root_cause(error)
         if not cause.startswith(_TOO_LARGE):
@@ -85,13 +85,6 @@ def write(rows: DataFrame, options: Mapping[str, str]) -> None:
             hint="raise max.request.size of the sink cluster's client and max.message.bytes of the topic, or let the "
             "transform make less of it; nothing is lost: the next start runs the batch again",
         ) from None
-
-
-def _use_v2(spark: SparkSession) -> None:
-    """As a V1 source, which Kafka is by default, the sink runs a query of its own, and no `Observation` completes."""
-    listed = (spark.conf.get(_V1_SOURCES) or "").split(",")
-    if "kafka" in listed:
-        spark.conf.set(_V1_SOURCES, ",".join(name for name in listed if name != "kafka"))
 
 
 def largest(rows: DataFrame, count: int = 3) -> list[str]:
