@@ -54,6 +54,8 @@ def test_a_password_is_nowhere_but_in_its_file(
     port = free_port()
     settings = {
         "spark.eventLog.enabled": "true",
+        # Compressed, as they are by default, nothing in them could be found.
+        "spark.eventLog.compress": "false",
         "spark.eventLog.dir": f"file:{place.folder}/events",
         "spark.ui.enabled": "true",
         "spark.ui.port": str(port),
