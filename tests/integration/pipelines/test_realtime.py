@@ -14,6 +14,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
 EPOCH = "5 seconds"
 SLOTS = ("--master", "local[4,4]")
+CANARY = "canary-4711"
 TRANSFORM = """
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
@@ -48,7 +49,12 @@ def test_kills_repeat_at_most_their_epoch_and_a_changed_reference_starts_the_que
     faulty = [b"{", None, order(1, amount="x"), order(2, customer_id=None), order(3, customer_id="c99")]
     place.write([*(order(number) for number in range(90)), *faulty, order(200, amount=0)], headers=(("trace", b"t"),))
     place.write_in_transactions([order(900)], commit=False)
-    with place.running(*SLOTS, "--format", "json") as run:
+    (place.folder / "events").mkdir()
+    # Kafka's clients do not use it here, and Spark holds it like any other secret.
+    place.client |= {name: {"ssl.truststore.password": CANARY} for name in ("hq", "local")}
+    events = {"enabled": "true", "compress": "false", "dir": f"file:{place.folder}/events"}
+    logged = [word for name, value in events.items() for word in ("--conf", f"spark.eventLog.{name}={value}")]
+    with place.running(*SLOTS, *logged, "--format", "json") as run:
         run.until(lambda: len(place.read_tags()) >= 90, "the first tags")
         place.customers(CUSTOMERS.replace("Name 3", "Renamed 3"))
         numbers = itertools.count(1000)
@@ -60,6 +66,9 @@ def test_kills_repeat_at_most_their_epoch_and_a_changed_reference_starts_the_que
         run.until(renamed, "a tag with the new reference")
         run.signal_group(signal.SIGKILL)
         run.process.wait()
+    plans = [path.read_text() for path in (place.folder / "events").rglob("*") if path.is_file()]
+    assert any("SparkListenerSQLExecutionStart" in plan for plan in plans)
+    assert CANARY not in "".join(plans)
     _, committed = place.offsets()
     written = next(numbers) - 1000
     before = Counter(sources([*place.read_tags(), *place.read_dead()]))
