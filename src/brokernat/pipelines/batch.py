@@ -113,8 +113,7 @@ class Batches:
         write(rows.where("topic IS NOT NULL") if self.plan.transform else rows, self.sink_options)
         found = observed(leaving) or recount_outgoing(outgoing, dead_letters=dead_letters)
         check_received(observed(entering), found["rows"], records.count, written=True)
-        tags = found["rows"] - found["dead_letters"] - found["filtered"]
-        return Counts(found["rows"], tags, found["dead_letters"], found["filtered"])
+        return Counts.of_outgoing(found["rows"], found)
 
     def _count_and_write(
         self, records: DataFrame, entering: Observation, decoded: DataFrame, transformed: DataFrame

@@ -36,6 +36,12 @@ class Counts:
     dead_letters: int = 0
     filtered: int = 0
 
+    @classmethod
+    def of_outgoing(cls, received: int, found: Mapping[str, int]) -> Counts:
+        """The counts of one pass, from what `count_outgoing` has found."""
+        dead_letters, filtered = found["dead_letters"], found["filtered"]
+        return cls(received, found["rows"] - dead_letters - filtered, dead_letters, filtered)
+
     def __add__(self, other: Counts) -> Counts:
         return Counts(
             self.received + other.received,

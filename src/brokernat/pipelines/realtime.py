@@ -217,10 +217,9 @@ def epoch_counts(progress: Mapping[str, Any]) -> Counts:
     found = {name: row.asDict() for name, row in progress["observedMetrics"].items()}
     # Spark reports nothing of a plan that it finds empty.
     received, leaving = found.get(_RECEIVED, {"rows": 0})["rows"], found.get(_LEAVING, _NONE)
-    dead_letters, filtered = leaving["dead_letters"], leaving["filtered"]
-    counts = Counts(received, leaving["rows"] - dead_letters - filtered, dead_letters, filtered)
+    counts = Counts.of_outgoing(received, leaving)
     written = progress["sink"]["numOutputRows"]
-    if received != leaving["rows"] or written not in (counts.tags + dead_letters, _UNKNOWN):
+    if received != leaving["rows"] or written not in (counts.tags + counts.dead_letters, _UNKNOWN):
         raise IncompleteError(
             f"epoch {progress['batchId']}: {counted(received, 'record')} came in, {leaving['rows']} came out, "
             f"{written} were written ({counts})",

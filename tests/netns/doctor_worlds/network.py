@@ -166,23 +166,20 @@ def cut_in_a_large_answer(dice: Dice) -> World:
 
 @kind(slow=True)
 def large_answers_vanish(dice: Dice) -> World:
-    node, largest = dice.choice(NODES), dice.choice([1100, 1448, 2000, 4096, 7000])
-    faulty = dice.choice([[node], list(NODES)])
-    changed = {front(each): Forward((bound(each),), largest_answer=largest) for each in faulty}
-    client = by_front(dice, others(node) if len(faulty) == 1 else NODES)
-    demand = Demand(
-        (at(node), SIZE) if len(faulty) == 1 else (SIZE,),
-        said=(r"mtu|tunnel|middlebox|vpn",),
-        never=(NOT_KAFKA, CLIENT_SETTINGS),
-    )
-    return World(f"nodes {faulty} above {largest} bytes", client, demand, (forwards(changed),))
+    sizes = [1100, 1448, 2000, 4096, 7000]
+    return large_ones_vanish(dice, sizes, lambda node, size: Forward((bound(node),), largest_answer=size))
 
 
 @kind(slow=True)
 def large_requests_vanish(dice: Dice) -> World:
-    node, largest = dice.choice(NODES), dice.choice([600, 1000, 1400, 4096, 7000])
+    sizes = [600, 1000, 1400, 4096, 7000]
+    return large_ones_vanish(dice, sizes, lambda node, size: Forward((bound(node),), largest_request=size))
+
+
+def large_ones_vanish(dice: Dice, sizes: list[int], limited: Callable[[int, int], Forward]) -> World:
+    node, largest = dice.choice(NODES), dice.choice(sizes)
     faulty = dice.choice([[node], list(NODES)])
-    changed = {front(each): Forward((bound(each),), largest_request=largest) for each in faulty}
+    changed = {front(each): limited(each, largest) for each in faulty}
     client = by_front(dice, others(node) if len(faulty) == 1 else NODES)
     demand = Demand(
         (at(node), SIZE) if len(faulty) == 1 else (SIZE,),

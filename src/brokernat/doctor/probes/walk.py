@@ -206,11 +206,8 @@ class Walk:
 
     async def go(self, until: Stage) -> None:
         """The stages, and again from the connection on where one may have failed by chance."""
-        last = STAGES.index(until)
         try:
-            while (failed := await self._once(STAGES[: last + 1])) is not None and self._may_try_again(failed):
-                await self.close()
-                await asyncio.sleep(_PAUSE * len(self._faults(failed)))
+            failed = await self._repeated(STAGES[: STAGES.index(until) + 1])
             if failed == "identity" and until == "size":
                 # Who answers stops nobody, and large answers are another question.
                 await self.close()
@@ -223,10 +220,7 @@ class Walk:
 
     async def open(self) -> Channel | None:
         """A connection that is logged in."""
-        stages = STAGES[: STAGES.index("sasl") + 1]
-        while (failed := await self._once(stages)) is not None and self._may_try_again(failed):
-            await self.close()
-            await asyncio.sleep(_PAUSE * len(self._faults(failed)))
+        failed = await self._repeated(STAGES[: STAGES.index("sasl") + 1])
         return self._channel if failed is None else None
 
     async def close(self) -> None:
@@ -234,6 +228,13 @@ class Walk:
         if self._streams is not None:
             self._streams[1].transport.abort()
         self._streams = self._channel = self._greeting = None
+
+    async def _repeated(self, stages: Sequence[Stage]) -> Stage | None:
+        """The stages in order, again where one may have failed by chance; the one that failed in the end, or None."""
+        while (failed := await self._once(stages)) is not None and self._may_try_again(failed):
+            await self.close()
+            await asyncio.sleep(_PAUSE * len(self._faults(failed)))
+        return failed
 
     async def _once(self, stages: Sequence[Stage]) -> Stage | None:
         """Over one connection; the stage that failed, None where all worked."""
