@@ -21,7 +21,7 @@ from brokernat.address import AddressMap, Endpoint
 from brokernat.cli import console
 from brokernat.cli.error_reports import HintedUsageError
 from brokernat.cli.options import CONFIG_VARIABLE, DEFAULT_FILE, PATH, config_option
-from brokernat.config import Cluster, Config
+from brokernat.config import Cluster, Config, load
 from brokernat.errors import ConfigError, Location, Problem
 from brokernat.render import Subject
 
@@ -69,8 +69,6 @@ class ClusterSource:
         return next(iter(config.clusters.values()))
 
     def _given(self, rules: str | None) -> Cluster:
-        from brokernat.address import Endpoint
-        from brokernat.config import Cluster
         from brokernat.map_text import map_from_property
 
         endpoints = tuple(Endpoint.parse(each) for text in self.servers for each in text.split(","))
@@ -136,8 +134,6 @@ def load_config(config_file: Path, *, resolve_secrets: bool = True) -> Config:
     Raises:
         ConfigError: every problem of the file.
     """
-    from brokernat.config import load
-
     with config_origin_named(config_file):
         return load(config_file, resolve_secrets=resolve_secrets)
 
@@ -266,8 +262,6 @@ def _the_only(found: Mapping[str, _Found]) -> tuple[str, _Found]:
 
 def _map_of_options(rules: tuple[str, ...]) -> AddressMap:
     """Each option may hold several rules, as the property does."""
-    from brokernat.address import AddressMap
-
     parsed: list[Any] = []
     problems: list[Problem] = []
     for number, text in enumerate(rules, start=1):
@@ -286,8 +280,6 @@ def render_subject(cluster: Cluster, address_map: AddressMap, config_file: Path,
     Args:
         words: the command without `--cluster` and `--config`.
     """
-    from brokernat.render import Subject
-
     options = [] if str(config_file) == DEFAULT_FILE else ["--config", str(config_file)]
     command = shlex.join(["brokernat", *words, "--cluster", cluster.name, *options])
     return Subject(

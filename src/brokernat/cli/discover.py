@@ -431,8 +431,6 @@ def write_rules(file: Path, found: Discovery, proven: Sequence[ProvenRule], *, y
 
 def _note_unused(address_map: AddressMap | None, found: Discovery) -> None:
     """Rules stay that somebody wrote; those about brokers that are no more are told."""
-    from brokernat.address import Endpoint
-
     advertised = [Endpoint.parse(each.advertised) for each in found.matched]
     for rule in address_map.rules if address_map and found.whole else ():
         if not any(map(rule.pattern.matches, advertised)):

@@ -50,10 +50,6 @@ def _kafka_names(_: click.Context, __: click.Parameter, names: tuple[str, ...]) 
 
 
 def _suppressions(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> tuple[Suppression, ...]:
-    if not texts:
-        return ()
-    from brokernat.doctor.diagnosis.suppressions import Suppression
-
     return tuple(map(Suppression.parse, texts))
 
 

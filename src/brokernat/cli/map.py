@@ -135,8 +135,6 @@ def export(config_file: Path, cluster: str | None, file: Path | None, output: st
 
 
 def _parse_all(texts: tuple[str, ...]) -> list[Endpoint]:
-    from brokernat.address import Endpoint
-
     endpoints: list[Endpoint] = []
     problems: list[Problem] = []
     for text in texts:

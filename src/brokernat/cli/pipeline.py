@@ -24,7 +24,7 @@ from brokernat.cli.signals import FINISHING, StopSignals
 from brokernat.cli.spark import SparkOptions, executor_findings, pipeline_session, report_findings, with_spark
 from brokernat.clients.spark import Proof
 from brokernat.pipelines.batch import BatchReport
-from brokernat.pipelines.check_result import CheckResult, Preflight
+from brokernat.pipelines.check_result import CheckResult, Level, Preflight, as_rows
 from brokernat.pipelines.pipeline import Run
 from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.progress import Progress
@@ -57,7 +57,6 @@ def check(name: str, config_file: Path, output: str, **options: Any) -> int:
     and the transform.
     """
     from brokernat.doctor.reports.json_v1 import finding_v1
-    from brokernat.pipelines.check_result import as_rows
 
     prepared, wanted = _prepare(config_file, name), SparkOptions(**options)
     with pipeline_session(prepared, wanted) as spark:
@@ -129,8 +128,6 @@ def run(name: str, config_file: Path, output: str, once: bool, **options: Any) -
 
 
 def _prepare(config_file: Path, name: str) -> Prepared:
-    from brokernat.pipelines.prepared import Prepared
-
     return Prepared.of(load_config(config_file), name)
 
 
@@ -143,7 +140,6 @@ def _preflight(spark: SparkSession, prepared: Prepared, wanted: SparkOptions) ->
 
     from brokernat.clients.spark import prove
     from brokernat.clients.spark.session import ClassicSession
-    from brokernat.pipelines.check_result import CheckResult, Level
     from brokernat.pipelines.preflight import look_at_clusters, not_provable, task_slots, try_steps
 
     console.note("connecting from the driver and every executor to every broker")
@@ -168,8 +164,6 @@ def _report_results(results: Iterable[CheckResult]) -> None:
 def _show_until_end(
     running: Run | EpochRun, reports: queue.SimpleQueue[BatchReport], output: str, signals: StopSignals
 ) -> Progress:
-    from brokernat.pipelines.progress import Progress
-
     progress = Progress()
     with display(output) as show:
         alive, announced = True, False

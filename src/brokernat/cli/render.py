@@ -259,7 +259,6 @@ def _plan_of_map(config_file: Path, name: str | None, seen: Path | None, said: d
 
 
 def _node_ids(file: Path) -> dict[Endpoint, int]:
-    from brokernat.address import Endpoint
     from brokernat.cli.doctor import read_evidence
     from brokernat.doctor.host_kinds import dialable
 
