@@ -233,7 +233,7 @@ def test_a_terminal_obeys_nothing_that_a_broker_says(run: Run, seeing: Seeing) -
     evil = "\x1b[2J\x9b1m"
     settings = (("advertised.listeners", f"{evil}://192.168.1.23:9092"),)
     bootstrap = replace(RIGHT[0], settings=settings, cluster_id=evil)
-    seeing([replace(look, cluster_id=evil) for look in RIGHT[:2]], [bootstrap])
+    seeing([replace(probe, cluster_id=evil) for probe in RIGHT[:2]], [bootstrap])
     for output in ("text", "json"):
         said = run("discover", "--cluster", "hq", "--format", output)
         assert "[2J" in said
@@ -248,14 +248,14 @@ def test_a_cluster_that_names_no_broker(run: Run, seeing: Seeing) -> None:
 
 
 def test_host_to_host(run: Run, seeing: Seeing, snapshot: SnapshotAssertion) -> None:
-    seeing([replace(look, endpoint=f"10.9.0.{22 + node}:9092") for node, look in enumerate(RIGHT, 1)])
+    seeing([replace(probe, endpoint=f"10.9.0.{22 + node}:9092") for node, probe in enumerate(RIGHT, 1)])
     arguments = ("discover", "--bootstrap-server", "10.9.0.23:9092", "--candidates", "10.9.0.0/27:9092")
     assert run(*arguments) == snapshot
     assert "192.168.1.23:9092 = 10.9.0.23:9092" in run(*arguments, "--port-rules")
 
 
 def test_no_map_is_needed(run: Run, seeing: Seeing, snapshot: SnapshotAssertion) -> None:
-    seeing([replace(look, endpoint=BROKERS[node].endpoint) for node, look in enumerate(RIGHT)])
+    seeing([replace(probe, endpoint=BROKERS[node].endpoint) for node, probe in enumerate(RIGHT)])
     assert run("discover", "--cluster", "hq", "--write", "--yes") == snapshot
 
 

@@ -118,7 +118,7 @@ def test_evidence_that_was_touched(run: Run, folder: Path, monkeypatch: pytest.M
         (later, "evidence of version 3; this brokernat reads version 2"),
         (
             whole.replace('"refused"', '"quantum"', 1),
-            "look.connect.attempts.0.outcome: Input should be 'connected',",
+            "probe.connect.attempts.0.outcome: Input should be 'connected',",
         ),
         (whole.replace('"port": 9092', '"port": "canary"', 1), "port: Input should be a valid integer"),
         (whole.replace('"bootstraps"', '"canary"'), "bootstraps: Field required"),

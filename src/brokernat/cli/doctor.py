@@ -262,7 +262,7 @@ def _report(
     _print(diagnosis, output)
     if problems:
         raise ConfigError(*problems)
-    if evidence.bootstraps and not any(look.answers for look in evidence.bootstraps):
+    if evidence.bootstraps and not any(probe.answers for probe in evidence.bootstraps):
         return NothingReachableError.exit_code
     return exit_codes.findings_code((finding.severity for finding in diagnosis.findings), fail_on)
 

@@ -84,7 +84,7 @@ def of_the_files(evidence: Evidence) -> list[Finding]:
 
 
 def told(evidence: Evidence) -> list[set[str]]:
-    return [{f"{each.node_id} {each.endpoint}" for each in look.brokers or ()} for look in evidence.bootstraps]
+    return [{f"{each.node_id} {each.endpoint}" for each in probe.brokers or ()} for probe in evidence.bootstraps]
 
 
 def planned(cluster: RenderedCluster, listener: str) -> set[str]:

@@ -22,7 +22,7 @@ def test_healthy_ones_are_all_reached_and_proven_and_nothing_is_found() -> None:
         evidence = collect(Cluster("hq", tuple(served.reachable.values())[:3]), TIMEOUT)
     diagnosis = diagnose(evidence)
     assert diagnosis.findings == ()
-    met = [path.look.identity.node_id for path in evidence.paths if path.look and path.look.identity]
+    met = [path.probe.identity.node_id for path in evidence.paths if path.probe and path.probe.identity]
     assert met == list(range(1, COUNT + 1))
 
 

@@ -73,7 +73,7 @@ def test_an_older_cluster_with_topics_groups_and_rights_is_as_before(doctor_scen
 
     evidence = collect(hq.cluster, TIMEOUT)
 
-    assert all(look.answers and look.identity and look.identity.node_id for look in evidence.bootstraps)
+    assert all(probe.answers and probe.identity and probe.identity.node_id for probe in evidence.bootstraps)
     assert state(hq, with_rights=True) == before
     assert complaints(hq, written) == dict.fromkeys(hq.nodes, 1), "brokers before 4.4 tell who they are by one line"
 

@@ -40,14 +40,14 @@ def changed(cluster: Cluster, client: Mapping[str, str | Secret]) -> Cluster:
 
 
 def nodes(evidence: Evidence) -> dict[int, EndpointProbe]:
-    return {path.broker.node_id: path.look for path in evidence.paths if path.look is not None}
+    return {path.broker.node_id: path.probe for path in evidence.paths if path.probe is not None}
 
 
 def test_without_a_right_a_node_is_told_by_what_it_leads(strict: RunningCluster) -> None:
     before = {node: strict.log(node).read_text().count("Unexpected broker id") for node in strict.nodes}
     evidence = looked_at(strict.cluster)
     assert problems(evidence) == set()
-    found = {node: look.identity for node, look in nodes(evidence).items()}
+    found = {node: probe.identity for node, probe in nodes(evidence).items()}
     assert {node: identity and identity.node_id for node, identity in found.items()} == {1: 1, 2: 2}
     for identity in found.values():
         assert identity is not None
@@ -126,7 +126,7 @@ def test_a_user_without_any_right_is_left_with_certificates(strict: RunningClust
     by_token = {"sasl.mechanism": "OAUTHBEARER"}
     by_certificate = looked_at(changed(strict.through("TLS"), by_token), token_command=guest)
     assert problems(by_certificate) == set()
-    found = {node: look.identity for node, look in nodes(by_certificate).items()}
+    found = {node: probe.identity for node, probe in nodes(by_certificate).items()}
     assert {node: identity and (identity.node_id, identity.method) for node, identity in found.items()} == {
         node: (node, "certificate") for node in strict.nodes
     }

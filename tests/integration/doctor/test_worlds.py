@@ -70,6 +70,6 @@ def test_what_a_client_is_told_depends_on_the_port_that_it_came_in_on(
         seen = looked_at(client(doctor_scene.at(entered))).listeners
         (mine,) = (each for each in seen if each.name == listener)
         assert mine.endpoint == f"{told}:{doctor_scene.at(listener).port}"
-        assert mine.look is not None
-        assert mine.look.answers == works
+        assert mine.probe is not None
+        assert mine.probe.answers == works
         assert bool(mine.entered) == (entered == listener)

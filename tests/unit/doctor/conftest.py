@@ -26,12 +26,12 @@ def reached(node_id: int, endpoint: str) -> EndpointProbe:
     )
 
 
-def steady(look: EndpointProbe, connections: int = 17) -> EndpointProbe:
+def steady(probe: EndpointProbe, connections: int = 17) -> EndpointProbe:
     """The same with further connections that met the node again."""
-    assert look.identity is not None
-    assert look.identity.node_id is not None
-    met = tuple((each.address, look.identity.node_id) for each in look.attempts)
-    return replace_words(look, identity=replace(look.identity, met=met, connections=connections))
+    assert probe.identity is not None
+    assert probe.identity.node_id is not None
+    met = tuple((each.address, probe.identity.node_id) for each in probe.attempts)
+    return replace_words(probe, identity=replace(probe.identity, met=met, connections=connections))
 
 
 def refused(endpoint: str) -> EndpointProbe:

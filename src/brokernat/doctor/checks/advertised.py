@@ -30,9 +30,9 @@ def advertised_loopback(evidence: Evidence) -> Iterator[Finding]:
     Remedy: advertise what clients can dial, on a listener of its own where both are needed; or a rule of the address
     map.
     """
-    if all(is_loopback(each) for look in evidence.bootstraps for each in look.addresses):
+    if all(is_loopback(each) for probe in evidence.bootstraps for each in probe.addresses):
         return
-    home = {look.cluster_id for look in evidence.bootstraps if look.answers}
+    home = {probe.cluster_id for probe in evidence.bootstraps if probe.answers}
     loopback = [path for path in evidence.paths if is_loopback(path.broker.host)]
     every = len(loopback) == len(evidence.paths) > 1
     who = f"all {len(loopback)} brokers tell" if every else "the broker tells"
@@ -40,7 +40,7 @@ def advertised_loopback(evidence: Evidence) -> Iterator[Finding]:
         message, severity = f"{who} clients to dial their own machine", Severity.ERROR
         if path.rule:
             severity = Severity.INFO
-        elif path.look is not None and path.look.answers and path.look.cluster_id in home:
+        elif path.probe is not None and path.probe.answers and path.probe.cluster_id in home:
             severity, message = Severity.WARNING, f"{message}, which works on this one and on no other"
         instead = reached_listeners(evidence)
         advertise = "advertise an endpoint that clients can dial in `advertised.listeners`, its own for each broker"
@@ -61,7 +61,7 @@ def other_private_network(evidence: Evidence) -> Iterator[Finding]:
     Why: the brokers stand behind a NAT or a gateway and advertise what they are called inside.
     Remedy: a rule of the address map; or a listener that advertises the outer address.
     """
-    outside = {str(network(each)) for look in evidence.bootstraps if look.answers for each in look.addresses}
+    outside = {str(network(each)) for probe in evidence.bootstraps if probe.answers for each in probe.addresses}
     for path in evidence.paths:
         place = address(path.broker.host)
         if place is None or place.is_loopback or place.is_global or place.is_unspecified or path.rule or lets_in(path):
@@ -139,12 +139,12 @@ def same_endpoint(evidence: Evidence) -> Iterator[Finding]:
     Remedy: one port or one name for each broker.
     """
     found: dict[tuple[str, str], str] = {}
-    for look in evidence.bootstraps:
-        brokers = look.brokers or ()
+    for probe in evidence.bootstraps:
+        brokers = probe.brokers or ()
         for endpoint in dict.fromkeys(each.endpoint for each in brokers):
             ids = [str(each.node_id) for each in brokers if each.endpoint == endpoint]
             if len(ids) > 1:
-                found.setdefault((endpoint, ", ".join(ids)), look.endpoint)
+                found.setdefault((endpoint, ", ".join(ids)), probe.endpoint)
     for (endpoint, nodes), server in found.items():
         remedy = Remedy(broker=("advertise a port or a name of its own for each broker",))
         message = f"the nodes {nodes} all advertise it"
@@ -170,18 +170,18 @@ def no_bootstrap_advertised(evidence: Evidence) -> Iterator[Finding]:
     nodes as well, and they do.
     Remedy: none is needed. A firewall rule must allow the nodes' endpoints too, not the bootstrap servers' alone.
     """
-    if evidence.rules or not evidence.paths or not all(path.look and path.look.answers for path in evidence.paths):
+    if evidence.rules or not evidence.paths or not all(path.probe and path.probe.answers for path in evidence.paths):
         return
-    places = {place for look in evidence.bootstraps for place in _places(look)}
-    if not any(path.look and places & _places(path.look) for path in evidence.paths):
+    places = {place for probe in evidence.bootstraps for place in _places(probe)}
+    if not any(path.probe and places & _places(path.probe) for path in evidence.paths):
         message = "no node advertises one of the bootstrap servers, as behind a virtual address"
         yield finding(Severity.INFO, f"cluster {evidence.cluster}", message)
 
 
-def _places(look: EndpointProbe) -> set[str]:
+def _places(probe: EndpointProbe) -> set[str]:
     """The endpoint, and what its name led to."""
-    port = look.endpoint.rpartition(":")[2]
-    return {look.endpoint, *(f"{address}:{port}" for address in look.addresses)}
+    port = probe.endpoint.rpartition(":")[2]
+    return {probe.endpoint, *(f"{address}:{port}" for address in probe.addresses)}
 
 
 _FEWEST = 3
@@ -200,7 +200,7 @@ def fallback_listener(evidence: Evidence) -> Iterator[Finding]:
     this broker's `advertised.listeners` was forgotten.
     Remedy: advertise the listener on this broker as on the others.
     """
-    brokers = next(look.brokers for look in evidence.bootstraps if look.brokers is not None)
+    brokers = next(probe.brokers for probe in evidence.bootstraps if probe.brokers is not None)
     kinds = [(_kind(each.host), each.port) for each in brokers]
     met = Counter(kinds)
     reached = {path.broker for path in evidence.paths if lets_in(path)}

@@ -35,23 +35,23 @@ def clusters_differ(evidence: Evidence) -> Iterator[Finding]:
     """
     seen: dict[str, list[str]] = {}
     for probed in probed_endpoints(evidence):
-        if probed.look.cluster_id:
-            seen.setdefault(probed.look.cluster_id, []).append(probed.look.endpoint)
+        if probed.probe.cluster_id:
+            seen.setdefault(probed.probe.cluster_id, []).append(probed.probe.endpoint)
     told = tuple(f"{cluster}: {', '.join(dict.fromkeys(ends))}" for cluster, ends in seen.items())
     for probed in probed_endpoints(evidence):
         if probed.failure is None or probed.failure.stage != "cluster":
             continue
-        strange = [probed.failure, *(_told_by(probed.look, evidence) if probed.path is None else ())]
-        message = f"{probed.subject} leads to cluster {probed.look.cluster_id}, not to {home_cluster(evidence)}"
+        strange = [probed.failure, *(_told_by(probed.probe, evidence) if probed.path is None else ())]
+        message = f"{probed.subject} leads to cluster {probed.probe.cluster_id}, not to {home_cluster(evidence)}"
         remedy = _instead(seen, probed, evidence)
         yield finding(Severity.ERROR, probed.subject, message, told, remedy=remedy, explains=strange)
 
 
-def _told_by(look: EndpointProbe, evidence: Evidence) -> list[Failure]:
+def _told_by(probe: EndpointProbe, evidence: Evidence) -> list[Failure]:
     """The failures of nodes that only the other cluster's answer names."""
     home = home_cluster(evidence)
     mine = {each for other in evidence.bootstraps if other.cluster_id == home for each in other.brokers or ()}
-    strange = [path for path in evidence.paths if path.broker in (look.brokers or ()) and path.broker not in mine]
+    strange = [path for path in evidence.paths if path.broker in (probe.brokers or ()) and path.broker not in mine]
     return [failure for path in strange if (failure := path_failure(path, evidence)) is not None]
 
 
@@ -85,18 +85,18 @@ def listeners_mixed(evidence: Evidence) -> Iterator[Finding]:
     Remedy: bootstrap servers of one listener.
     """
     sets = advertised_sets(evidence)
-    looks = [look for of_set in sets.values() for look in of_set]
-    if len({look.cluster_id for look in looks}) > 1 or all(starmap(same_listener, combinations(looks, 2))):
+    probes = [probe for of_set in sets.values() for probe in of_set]
+    if len({probe.cluster_id for probe in probes}) > 1 or all(starmap(same_listener, combinations(probes, 2))):
         return
-    names = {told: _name(evidence, looks) for told, looks in sets.items()}
+    names = {told: _name(evidence, probes) for told, probes in sets.items()}
     known = [name for name in names.values() if name]
     subject = f"listeners {', '.join(known)}" if len(set(known)) == len(sets) else f"{len(sets)} sets of brokers"
     best = max(sets, key=lambda told: (_reached(evidence, told), len(told)))
-    servers = ", ".join(look.endpoint for look in sets[best])
+    servers = ", ".join(probe.endpoint for probe in sets[best])
     brokers = f"{len(best)} broker{'s' if len(best) > 1 else ''}"
     of_one = f" ({names[best]}: {brokers})" if names[best] else ""
     remedy = Remedy((f"keep the bootstrap servers of one listener only, as {servers}{of_one}",), _define(names))
-    seen = tuple(_side(told, looks, names[told]) for told, looks in sets.items())
+    seen = tuple(_side(told, probes, names[told]) for told, probes in sets.items())
     message = f"the bootstrap servers advertise {len(sets)} different sets of brokers"
     yield finding(Severity.ERROR, subject, message, seen, remedy=remedy, explains=_elsewhere(evidence, best))
 
@@ -108,19 +108,19 @@ def _elsewhere(evidence: Evidence, best: Sequence[str]) -> list[Failure]:
     return [failure for path in others if (failure := path_failure(path, evidence)) is not None]
 
 
-def _name(evidence: Evidence, looks: Sequence[EndpointProbe]) -> str | None:
-    found = {listener_of(evidence, look) for look in looks}
+def _name(evidence: Evidence, probes: Sequence[EndpointProbe]) -> str | None:
+    found = {listener_of(evidence, probe) for probe in probes}
     return found.pop() if len(found) == 1 else None
 
 
 def _reached(evidence: Evidence, told: Sequence[str]) -> int:
     """How many of these brokers can be worked with from here."""
-    answering = {path.broker.endpoint for path in evidence.paths if path.look is not None and path.look.answers}
+    answering = {path.broker.endpoint for path in evidence.paths if path.probe is not None and path.probe.answers}
     return sum(each.split()[1] in answering for each in told)
 
 
-def _side(told: Sequence[str], looks: Sequence[EndpointProbe], name: str | None) -> str:
-    servers = ", ".join(look.endpoint for look in looks)
+def _side(told: Sequence[str], probes: Sequence[EndpointProbe], name: str | None) -> str:
+    servers = ", ".join(probe.endpoint for probe in probes)
     return f"{f'listener {name}, ' if name else ''}bootstrap {servers}: {', '.join(told)}"
 
 
@@ -148,19 +148,19 @@ def brokers_absent(evidence: Evidence) -> Iterator[Finding]:
     Why: a broker lacks the listener that the client came in on, so it is filtered out of the answer.
     Remedy: define the listener on every broker, or come in on another one.
     """
-    first = next(look for look in evidence.bootstraps if look.brokers is not None)
-    if not any(look.brokers for look in evidence.bootstraps):
+    first = next(probe for probe in evidence.bootstraps if probe.brokers is not None)
+    if not any(probe.brokers for probe in evidence.bootstraps):
         remedy = Remedy(broker=("define this listener on every broker, or start those that are down",))
         yield finding(Severity.ERROR, f"bootstrap {first.endpoint}", "it names no broker at all", remedy=remedy)
     down = _down(evidence, first)
     for node_id, known in sorted(_expected(evidence, first).items()):
-        lacking = [look for look in evidence.bootstraps if _lacks(look, node_id, first)]
+        lacking = [probe for probe in evidence.bootstraps if _lacks(probe, node_id, first)]
         if not lacking or node_id in down:
             continue
-        names = {name for look in lacking if (name := listener_of(evidence, look))}
+        names = {name for probe in lacking if (name := listener_of(evidence, probe))}
         here = f"listener {', '.join(sorted(names))}" if names else "this listener"
         remedy = Remedy(_way_in(evidence, first), (f"define {here} on node {node_id} as on the others",))
-        told = tuple(f"not told by bootstrap {look.endpoint}" for look in lacking)
+        told = tuple(f"not told by bootstrap {probe.endpoint}" for probe in lacking)
         up = (f"node {node_id} is in sync for partitions, so it runs",) if node_id in evidence.in_sync else ()
         yield finding(Severity.ERROR, f"node {node_id}", f"not on {here}", (known, *up, *told), remedy=remedy)
 
@@ -178,7 +178,7 @@ def broker_down(evidence: Evidence) -> Iterator[Finding]:
     clients work, so this is a warning then.
     Remedy: start the broker; its log says why it stopped.
     """
-    first = next(look for look in evidence.bootstraps if look.brokers is not None)
+    first = next(probe for probe in evidence.bootstraps if probe.brokers is not None)
     dead = [
         probed.failure
         for probed in bootstrap_servers(evidence)
@@ -201,12 +201,12 @@ def broker_down(evidence: Evidence) -> Iterator[Finding]:
 
 def _down(evidence: Evidence, first: EndpointProbe) -> set[int]:
     """Replicas that no answer of this cluster lists as a broker and that are in sync nowhere."""
-    looks = [*(probed.look for probed in probed_endpoints(evidence)), *(each.look for each in evidence.listeners)]
+    probes = [*(probed.probe for probed in probed_endpoints(evidence)), *(each.probe for each in evidence.listeners)]
     listed = {
         broker.node_id
-        for look in looks
-        if look is not None and look.cluster_id == first.cluster_id
-        for broker in look.brokers or ()
+        for probe in probes
+        if probe is not None and probe.cluster_id == first.cluster_id
+        for broker in probe.brokers or ()
     }
     return set(evidence.replicas or ()) - listed - set(evidence.in_sync) if evidence.in_sync else set()
 
@@ -215,13 +215,13 @@ def _expected(evidence: Evidence, first: EndpointProbe) -> dict[int, str]:
     """Nodes that there are, and how that is known."""
     found = dict.fromkeys(evidence.replicas or (), "it holds partitions")
     for seen in evidence.listeners:
-        if seen.look is not None and seen.look.cluster_id == first.cluster_id:
-            for broker in seen.look.brokers or ():
+        if seen.probe is not None and seen.probe.cluster_id == first.cluster_id:
+            for broker in seen.probe.brokers or ():
                 found.setdefault(broker.node_id, f"listener {seen.name} has it at {broker.endpoint}")
-    for look in evidence.bootstraps:
-        if look.cluster_id == first.cluster_id:
-            for broker in look.brokers or ():
-                found.setdefault(broker.node_id, f"bootstrap {look.endpoint} has it at {broker.endpoint}")
+    for probe in evidence.bootstraps:
+        if probe.cluster_id == first.cluster_id:
+            for broker in probe.brokers or ():
+                found.setdefault(broker.node_id, f"bootstrap {probe.endpoint} has it at {broker.endpoint}")
     return found
 
 
@@ -232,16 +232,16 @@ def _way_in(evidence: Evidence, first: EndpointProbe) -> tuple[str, ...]:
     ways = [
         each
         for each in evidence.listeners
-        if each.look is not None and not each.entered and every <= {one.node_id for one in each.look.brokers or ()}
+        if each.probe is not None and not each.entered and every <= {one.node_id for one in each.probe.brokers or ()}
     ]
     best = max(ways, key=lambda each: each.name != inner, default=None)
     return () if best is None else (f"bootstrap at {best.endpoint}: listener {best.name} has all brokers",)
 
 
-def _lacks(look: EndpointProbe, node_id: int, first: EndpointProbe) -> bool:
-    if look.brokers is None or look.cluster_id != first.cluster_id:
+def _lacks(probe: EndpointProbe, node_id: int, first: EndpointProbe) -> bool:
+    if probe.brokers is None or probe.cluster_id != first.cluster_id:
         return False
-    return node_id not in {broker.node_id for broker in look.brokers}
+    return node_id not in {broker.node_id for broker in probe.brokers}
 
 
 _REMEDIES = {
@@ -287,16 +287,16 @@ def controller_unlisted(evidence: Evidence) -> Iterator[Finding]:
     assignment`. None is named where the brokers have lost the controller.
     Remedy: define the listener on every broker, or see that the quorum has a leader.
     """
-    first = next(look for look in evidence.bootstraps if look.brokers is not None)
+    first = next(probe for probe in evidence.bootstraps if probe.brokers is not None)
     # A node that is known from elsewhere is BN503's or BN502's to name.
-    known = {broker.node_id for probed in probed_endpoints(evidence) for broker in probed.look.brokers or ()}
+    known = {broker.node_id for probed in probed_endpoints(evidence) for broker in probed.probe.brokers or ()}
     known |= set(evidence.replicas or ())
-    known |= {each.node_id for seen in evidence.listeners if seen.look for each in seen.look.brokers or ()}
+    known |= {each.node_id for seen in evidence.listeners if seen.probe for each in seen.probe.brokers or ()}
     named: dict[int, list[str]] = {}
     for probed in probed_endpoints(evidence):
-        controller = probed.look.controller_id
-        if controller is not None and controller not in known and probed.look.cluster_id == first.cluster_id:
-            named.setdefault(controller, []).append(probed.look.endpoint)
+        controller = probed.probe.controller_id
+        if controller is not None and controller not in known and probed.probe.cluster_id == first.cluster_id:
+            named.setdefault(controller, []).append(probed.probe.endpoint)
     for node_id, ends in sorted(named.items()):
         seen = (f"told by {', '.join(dict.fromkeys(ends))}",)
         if node_id < 0:
@@ -324,8 +324,8 @@ def part_of_a_map(evidence: Evidence) -> Iterator[Finding]:
     metadata.
     Remedy: a rule for every node, also for those that lead nothing today.
     """
-    newest = max(look.newest("Produce") for look in evidence.bootstraps)
-    reached = [path for path in evidence.paths if path.look is not None and path.look.answers]
+    newest = max(probe.newest("Produce") for probe in evidence.bootstraps)
+    reached = [path for path in evidence.paths if path.probe is not None and path.probe.answers]
     if newest >= _NAMES_LEADERS and 0 < len(reached) < len(evidence.paths):
         message = "clients may work for a while, and fail in the middle when a leader moves to a node they cannot reach"
         yield finding(Severity.INFO, f"cluster {evidence.cluster}", message)

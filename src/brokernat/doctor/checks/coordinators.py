@@ -106,9 +106,9 @@ def _out_of_reach(evidence: Evidence, kind: str) -> Iterator[Finding]:
 
 
 def _barred(evidence: Evidence, path: BrokerPath, failure: Failure | None) -> str:
-    if path.look is None:
+    if path.probe is None:
         return "nothing is dialled for it" if evidence.rules is None else "no rule of the address map names it"
-    identity = path.look.identity
+    identity = path.probe.identity
     if identity is not None and identity.node_id not in (None, path.broker.node_id):
         return f"node {identity.node_id} answers there"
-    return unreachable(path.look) or (failure.words if failure is not None else "it does not let this client in")
+    return unreachable(path.probe) or (failure.words if failure is not None else "it does not let this client in")

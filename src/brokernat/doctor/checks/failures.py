@@ -30,36 +30,36 @@ def once(compute: Callable[[Evidence], _Result]) -> Callable[[Evidence], _Result
     return kept
 
 
-def bootstrap_failure(look: EndpointProbe, evidence: Evidence) -> Failure | None:
+def bootstrap_failure(probe: EndpointProbe, evidence: Evidence) -> Failure | None:
     """The stage that fails for a bootstrap server."""
-    return stage_failure(look) or _cluster(look, evidence) or size_failure(look)
+    return stage_failure(probe) or _cluster(probe, evidence) or size_failure(probe)
 
 
 def path_failure(path: BrokerPath, evidence: Evidence) -> Failure | None:
     """The stage that fails on the way to a node: a rule is missing, a stage fails, or not this node answers there."""
-    broker, look = path.broker, path.look
-    if look is None:
+    broker, probe = path.broker, path.probe
+    if probe is None:
         words = "no rule" if evidence.rules is not None and dialable(broker.host, broker.port) else "no address"
         return Failure(broker.endpoint, "rule", broker.node_id, words=words)
-    failure = stage_failure(look) or _cluster(look, evidence)
+    failure = stage_failure(probe) or _cluster(probe, evidence)
     if failure is not None:
         return failure
-    identity = look.identity
+    identity = probe.identity
     if identity is not None and identity.others:
-        return Failure(look.endpoint, "identity", broker.node_id, words="a balancer")
+        return Failure(probe.endpoint, "identity", broker.node_id, words="a balancer")
     if identity is not None and identity.node_id not in (None, broker.node_id):
         own = renumbered(evidence)
-        return Failure(look.endpoint, "identity", broker.node_id, words="another node", doubt=own is not None)
-    if path.rule and not any(same_listener(look, each) for each in evidence.bootstraps if each.answers):
-        return Failure(look.endpoint, "metadata", broker.node_id, words="another listener")
-    if size_failure(look) is None and identity is not None and identity.node_id is None and path.rule:
-        return Failure(look.endpoint, "identity", broker.node_id, words="not proven", doubt=True)
-    return size_failure(look)
+        return Failure(probe.endpoint, "identity", broker.node_id, words="another node", doubt=own is not None)
+    if path.rule and not any(same_listener(probe, each) for each in evidence.bootstraps if each.answers):
+        return Failure(probe.endpoint, "metadata", broker.node_id, words="another listener")
+    if size_failure(probe) is None and identity is not None and identity.node_id is None and path.rule:
+        return Failure(probe.endpoint, "identity", broker.node_id, words="not proven", doubt=True)
+    return size_failure(probe)
 
 
 def home_cluster(evidence: Evidence) -> str | None:
     """The cluster that is meant: that of the first bootstrap server which names one."""
-    return next((look.cluster_id for look in evidence.bootstraps if look.cluster_id), None)
+    return next((probe.cluster_id for probe in evidence.bootstraps if probe.cluster_id), None)
 
 
 def same_listener(one: EndpointProbe, other: EndpointProbe) -> bool:
@@ -81,24 +81,24 @@ def renumbered(evidence: Evidence) -> int | None:
     All nodes that prove who they are differ by one number then, and no broker's answer knows any of their own ids.
     Forwards that are exchanged, or off by one, lead to nodes that are known, or to another cluster.
     """
-    looks = [*evidence.bootstraps, *(path.look for path in evidence.paths if path.look is not None)]
+    probes = [*evidence.bootstraps, *(path.probe for path in evidence.paths if path.probe is not None)]
     own = {
-        path.broker.node_id: path.look.identity.node_id
+        path.broker.node_id: path.probe.identity.node_id
         for path in evidence.paths
-        if path.look is not None and path.look.identity is not None and path.look.identity.confidence == "proven"
+        if path.probe is not None and path.probe.identity is not None and path.probe.identity.confidence == "proven"
     }
-    known = {broker.node_id for look in looks for broker in look.brokers or ()} | set(evidence.replicas or ())
-    clusters = {look.cluster_id for look in looks if look.cluster_id}
+    known = {broker.node_id for probe in probes for broker in probe.brokers or ()} | set(evidence.replicas or ())
+    clusters = {probe.cluster_id for probe in probes if probe.cluster_id}
     offsets = {node_id - told for told, node_id in own.items() if node_id is not None}
     if len(own) < _FEWEST or len(offsets) != 1 or len(clusters) > 1 or known & set(own.values()):
         return None
     return offsets.pop()
 
 
-def _cluster(look: EndpointProbe, evidence: Evidence) -> Failure | None:
-    if look.cluster_id in (None, home_cluster(evidence)):
+def _cluster(probe: EndpointProbe, evidence: Evidence) -> Failure | None:
+    if probe.cluster_id in (None, home_cluster(evidence)):
         return None
-    return Failure(look.endpoint, "cluster", words="another cluster")
+    return Failure(probe.endpoint, "cluster", words="another cluster")
 
 
 def stage_failure(probe: EndpointProbe) -> Failure | None:

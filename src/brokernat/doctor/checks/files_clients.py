@@ -249,13 +249,13 @@ def file_and_reality(evidence: Evidence) -> Iterator[Finding]:
     (`kafka-configs.sh`) goes above it, or it is the file of another cluster.
     Remedy: find out which one is meant; a broker reads its file at its start only.
     """
-    looks = [*evidence.bootstraps, *(path.look for path in evidence.paths if path.look is not None)]
-    seen = {each.node_id for look in looks for each in look.brokers or ()}
+    probes = [*evidence.bootstraps, *(path.probe for path in evidence.paths if path.probe is not None)]
+    seen = {each.node_id for probe in probes for each in probe.brokers or ()}
     brokers = serving(evidence)
     for broker in brokers:
         if broker.node_id is None:
             continue
-        differences = tuple(dict.fromkeys(_differences(broker, looks, seen)))
+        differences = tuple(dict.fromkeys(_differences(broker, probes, seen)))
         if differences:
             remedy = Remedy(broker=("a broker reads its file at its start: restart it, or correct the file",))
             message = "the file and the running cluster differ"
@@ -266,17 +266,17 @@ def file_and_reality(evidence: Evidence) -> Iterator[Finding]:
         yield finding(Severity.INFO, f"cluster {evidence.cluster}", message)
 
 
-def _differences(broker: BrokerListeners, looks: list[EndpointProbe], seen: set[int]) -> Iterator[str]:
+def _differences(broker: BrokerListeners, probes: list[EndpointProbe], seen: set[int]) -> Iterator[str]:
     if broker.node_id not in seen:
         yield f"the cluster does not tell of node {broker.node_id}"
     told = {each.endpoint.lower() for each in broker.advertised if each.host}
     known = all(each.host for each in broker.advertised)
-    for look in looks:
-        for each in look.brokers or ():
+    for probe in probes:
+        for each in probe.brokers or ():
             if each.node_id == broker.node_id and known and each.endpoint.lower() not in told:
-                yield f"who asks {look.endpoint} is told {each.endpoint}, which the file does not advertise"
-        if look.identity is not None and look.identity.node_id == broker.node_id:
-            yield from _settings(broker.settings, dict(look.settings))
+                yield f"who asks {probe.endpoint} is told {each.endpoint}, which the file does not advertise"
+        if probe.identity is not None and probe.identity.node_id == broker.node_id:
+            yield from _settings(broker.settings, dict(probe.settings))
 
 
 def _settings(file: Mapping[str, str], running: Mapping[str, str]) -> Iterator[str]:

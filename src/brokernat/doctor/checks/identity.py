@@ -27,20 +27,20 @@ def another_node(evidence: Evidence) -> Iterator[Finding]:
     if renumbered(evidence) is not None:
         return
     for probed in dialled_nodes(evidence):
-        path, identity = probed.path, probed.look.identity
+        path, identity = probed.path, probed.probe.identity
         # Where several nodes answer, none is wrong: BN602 says it.
         if path is None or identity is None or identity.others or identity.node_id in (None, path.broker.node_id):
             continue
         right = next(
             (
-                each.look.endpoint
+                each.probe.endpoint
                 for each in dialled_nodes(evidence)
-                if each.look.identity and each.look.identity.node_id == path.broker.node_id
+                if each.probe.identity and each.probe.identity.node_id == path.broker.node_id
             ),
             None,
         )
         lines = (f"{path.broker.endpoint} = {right}",) if right else proven_line(evidence, path)
-        message = f"node {identity.node_id} answers at {probed.look.endpoint}, node {path.broker.node_id} is expected"
+        message = f"node {identity.node_id} answers at {probed.probe.endpoint}, node {path.broker.node_id} is expected"
         seen = (f"method: {identity.method}", *((f"rule: {path.rule}",) if path.rule else ()))
         remedy = Remedy(rules=lines, broker=("correct the forward to this node",))
         yield at(probed, Severity.ERROR, message, seen, remedy=remedy, confidence=sureness(identity))
@@ -60,22 +60,22 @@ def balancer(evidence: Evidence) -> Iterator[Finding]:
     Remedy: an endpoint for each broker.
     """
     for probed in dialled_nodes(evidence):
-        identity = probed.look.identity
+        identity = probed.probe.identity
         if identity is not None and identity.others:
             met = ", ".join(map(str, (identity.node_id, *identity.others)))
-            several = len(probed.look.addresses) > 1
+            several = len(probed.probe.addresses) > 1
             leads = [f"{address}: node {node_id} answers" for address, node_id in identity.met] if several else []
             client = "give each node an endpoint of its own in the map"
             broker = "forward one port to one broker"
             if several:
-                host = host_of(probed.look)
+                host = host_of(probed.probe)
                 broker = (
                     f"let `{host}` have one address in DNS: that of node {probed.path.broker.node_id}"
                     if probed.path
                     else broker
                 )
-            message = f"different nodes answer at {probed.look.endpoint}: {met}"
-            seen = tuple(dict.fromkeys(leads)) or (f"its addresses: {', '.join(probed.look.addresses)}",) * several
+            message = f"different nodes answer at {probed.probe.endpoint}: {met}"
+            seen = tuple(dict.fromkeys(leads)) or (f"its addresses: {', '.join(probed.probe.addresses)}",) * several
             remedy = Remedy((client,), (broker,))
             yield at(probed, Severity.ERROR, message, seen, remedy=remedy, confidence=sureness(identity))
 
@@ -91,13 +91,13 @@ def another_listener(evidence: Evidence) -> Iterator[Finding]:
     Why: the rule leads to the right broker and the port of another listener. Metadata read there switches endpoints.
     Remedy: the port of the same listener.
     """
-    answering = [look for look in evidence.bootstraps if look.answers]
+    answering = [probe for probe in evidence.bootstraps if probe.answers]
     for probed in dialled_nodes(evidence):
-        told = tuple(f"{each.node_id} {each.endpoint}" for each in probed.look.brokers or ())
-        known = any(same_listener(probed.look, look) for look in answering)
+        told = tuple(f"{each.node_id} {each.endpoint}" for each in probed.probe.brokers or ())
+        known = any(same_listener(probed.probe, probe) for probe in answering)
         if told and probed.path is not None and probed.path.rule and not known:
             remedy = Remedy((f"let the rule `{probed.path.rule}` lead to the listener of the bootstrap servers",))
-            message = f"{probed.look.endpoint} advertises another set of brokers"
+            message = f"{probed.probe.endpoint} advertises another set of brokers"
             yield at(
                 probed,
                 Severity.ERROR,
@@ -120,7 +120,7 @@ def not_provable(evidence: Evidence) -> Iterator[Finding]:
     Remedy: the right to DESCRIBE_CONFIGS on the cluster, for this check only.
     """
     for probed in dialled_nodes(evidence):
-        identity = probed.look.identity
+        identity = probed.probe.identity
         if probed.path is not None and probed.path.rule and identity is not None and identity.node_id is None:
             right = acl_line(evidence, "--operation DescribeConfigs --cluster")
             remedy = Remedy(broker=(f"let this user ask a broker for its settings: {right}",))
@@ -146,19 +146,19 @@ def identity_refused(evidence: Evidence) -> Iterator[Finding]:
     Remedy: that of BN601 or BN612; `metadata.cluster.check.enable=false` in the client hides it.
     """
     for probed in dialled_nodes(evidence):
-        path, identity = probed.path, probed.look.identity
-        if path is None or identity is None or identity.node_id is None or not _was_asked(probed.look):
+        path, identity = probed.path, probed.probe.identity
+        if path is None or identity is None or identity.node_id is None or not _was_asked(probed.probe):
             continue
         # Asked for every id that is advertised, it said no to all where another method had to tell.
         if identity.node_id != path.broker.node_id or identity.method != "apiversions":
             remedy = Remedy(("correct what leads there; every client from 4.4 on is turned away",))
             own = "" if identity.node_id == path.broker.node_id else f" as node {identity.node_id}"
-            message = f"what answers at {probed.look.endpoint}{own} refuses clients of 4.4 and later"
+            message = f"what answers at {probed.probe.endpoint}{own} refuses clients of 4.4 and later"
             yield at(probed, Severity.ERROR, message, remedy=remedy)
 
 
-def _was_asked(look: EndpointProbe) -> bool:
-    return look.newest("ApiVersions") >= _CHECKS_IDENTITY and bool(look.cluster_id)
+def _was_asked(probe: EndpointProbe) -> bool:
+    return probe.newest("ApiVersions") >= _CHECKS_IDENTITY and bool(probe.cluster_id)
 
 
 @check(

@@ -25,9 +25,9 @@ def login(evidence: Evidence) -> Iterator[Finding]:
     Remedy: a mechanism that is offered, or the right credentials.
     """
     for probed in probed_endpoints(evidence):
-        look, sasl = probed.look, probed.look.sasl
-        hung_up = look.metadata is None or look.metadata.outcome in ("closed", "reset")
-        if hung_up and look.speaks == "kafka" and sasl is None and look.tls_done and look.complete:
+        probe, sasl = probed.probe, probed.probe.sasl
+        hung_up = probe.metadata is None or probe.metadata.outcome in ("closed", "reset")
+        if hung_up and probe.speaks == "kafka" and sasl is None and probe.tls_done and probe.complete:
             remedy = Remedy(("give the client a login: `security.protocol`, `sasl.mechanism`, user name and password",))
             message = "it is Kafka and hangs up on a client that does not log in"
             if others_past(evidence, probed, "metadata"):
@@ -63,7 +63,7 @@ def password_in_the_clear(evidence: Evidence) -> Iterator[Finding]:
     Why: PLAIN sends the password as it is, so whoever sees the packets on the way can read it.
     Remedy: `SASL_SSL`, or a SCRAM mechanism, which sends no password.
     """
-    sent = any(probed.look.sasl is not None for probed in probed_endpoints(evidence))
+    sent = any(probed.probe.sasl is not None for probed in probed_endpoints(evidence))
     if sent and evidence.mechanism == "PLAIN" and evidence.security_protocol == "SASL_PLAINTEXT":
         remedy = Remedy(("use `security.protocol: SASL_SSL`, or SCRAM-SHA-512 for the login",))
         message = "the password is sent unencrypted (PLAIN without TLS): whoever sees the packets can read it"

@@ -39,7 +39,7 @@ def rule_missing(evidence: Evidence) -> Iterator[Finding]:
     Remedy: the rule; or `unmapped: pass` where the endpoint can be dialled as it is.
     """
     for path in evidence.paths:
-        if path.look is None and dialable(path.broker.host, path.broker.port):
+        if path.probe is None and dialable(path.broker.host, path.broker.port):
             remedy = Remedy(rules=proven_line(evidence, path))
             message = "no rule of the address map names it, so clients refuse to dial it"
             yield at(place_of(path, evidence), Severity.ERROR, message, remedy=remedy)
@@ -60,7 +60,7 @@ def rule_unused(evidence: Evidence) -> Iterator[Finding]:
     if used.isdisjoint(evidence.rules or ()):
         # BN609 says it of the whole map.
         return
-    used |= {look.rule for look in evidence.bootstraps}
+    used |= {probe.rule for probe in evidence.bootstraps}
     hidden = hidden_rules(evidence)
     missing = set(evidence.replicas or ()) - {path.broker.node_id for path in evidence.paths}
     # A rule for a broker that is down is not to be removed.
@@ -104,7 +104,7 @@ def map_of_another_time(evidence: Evidence) -> Iterator[Finding]:
     Why: the map was written for another cluster or another listener, or the brokers have moved since.
     Remedy: write the map anew, from what is advertised now.
     """
-    used = any(path.rule for path in evidence.paths) or any(look.rule for look in evidence.bootstraps)
+    used = any(path.rule for path in evidence.paths) or any(probe.rule for probe in evidence.bootstraps)
     if not evidence.rules or not evidence.paths or used:
         return
     advertised = ", ".join(path.broker.endpoint for path in evidence.paths[:_SHOWN])
@@ -132,8 +132,8 @@ def reversed_rules(evidence: Evidence) -> Iterator[Finding]:
     one that does not.
     Remedy: exchange the sides.
     """
-    told = {broker.endpoint for probed in probed_endpoints(evidence) for broker in probed.look.brokers or ()}
-    dead = {probed.look.rule: probed for probed in bootstrap_servers(evidence) if _dead_by_its_rule(probed, evidence)}
+    told = {broker.endpoint for probed in probed_endpoints(evidence) for broker in probed.probe.brokers or ()}
+    dead = {probed.probe.rule: probed for probed in bootstrap_servers(evidence) if _dead_by_its_rule(probed, evidence)}
     for text in evidence.rules or ():
         rule = parse_rule(text)
         left, right = str(rule.pattern), text.partition("=")[2]
@@ -154,9 +154,9 @@ def reversed_rules(evidence: Evidence) -> Iterator[Finding]:
 
 def _dead_by_its_rule(probed: ProbedEndpoint, evidence: Evidence) -> bool:
     """Whether a rule leads a bootstrap server to where nobody answers, and the server as it is written answers."""
-    if probed.look.rule is None or probed.failure is None or probed.failure.stage not in ("resolve", "connect"):
+    if probed.probe.rule is None or probed.failure is None or probed.failure.stage not in ("resolve", "connect"):
         return False
-    return any(each.endpoint == server_of(probed.look) and each.connected for each in evidence.as_written)
+    return any(each.endpoint == server_of(probed.probe) and each.connected for each in evidence.as_written)
 
 
 @check(
@@ -176,10 +176,10 @@ def chained_rules(evidence: Evidence) -> Iterator[Finding]:
         path = probed.path
         if path is None or not path.rule or probed.failure is None or probed.failure.doubt:
             continue
-        following = rules.find(Endpoint.parse(probed.look.endpoint))
+        following = rules.find(Endpoint.parse(probed.probe.endpoint))
         if following is None or following.needs_node_id or str(following) == path.rule:
             continue
-        end = following.translate(Endpoint.parse(probed.look.endpoint))
+        end = following.translate(Endpoint.parse(probed.probe.endpoint))
         message = f"`{path.rule}` leads to what `{following}` is for"
         remedy = Remedy(("write one rule for both steps",), rules=(f"{path.broker.endpoint} = {end}",))
         yield at(probed, Severity.ERROR, message, (f"rule: {following}",), remedy=remedy)

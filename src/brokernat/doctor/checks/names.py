@@ -35,12 +35,12 @@ def bootstrap_name(evidence: Evidence) -> Iterator[Finding]:
     Remedy: correct the name, or use an address.
     """
     for probed in bootstrap_servers(evidence):
-        if probed.look.dns_error and not _unanswered(probed):
+        if probed.probe.dns_error and not _unanswered(probed):
             remedy = Remedy(
                 client=("correct the name in `bootstrap_servers`, or write an address that is reached from here",)
             )
             message = "the name does not resolve on this machine"
-            yield at(probed, severity_at(probed, evidence), message, (probed.look.dns_error,), remedy=remedy)
+            yield at(probed, severity_at(probed, evidence), message, (probed.probe.dns_error,), remedy=remedy)
 
 
 @check(
@@ -55,15 +55,15 @@ def canonical_names(evidence: Evidence) -> Iterator[Finding]:
     address, Java takes the address itself for the name.
     Remedy: `client.dns.lookup: use_all_dns_ips`, Kafka's default; or a right reverse entry.
     """
-    for look in evidence.bootstraps:
-        others = [name for name in look.canonical if name.rstrip(".").lower() != look.name.rstrip(".").lower()]
+    for probe in evidence.bootstraps:
+        others = [name for name in probe.canonical if name.rstrip(".").lower() != probe.name.rstrip(".").lower()]
         if others:
             remedy = Remedy(
                 ("set `client.dns.lookup: use_all_dns_ips`",), ("correct the reverse entries of the name server",)
             )
             message = f"clients take it for {', '.join(dict.fromkeys(others))}"
-            seen = (f"client.dns.lookup: {evidence.dns_lookup}", f"addresses: {', '.join(look.addresses)}")
-            yield finding(Severity.WARNING, f"bootstrap {look.endpoint}", message, seen, remedy=remedy)
+            seen = (f"client.dns.lookup: {evidence.dns_lookup}", f"addresses: {', '.join(probe.addresses)}")
+            yield finding(Severity.WARNING, f"bootstrap {probe.endpoint}", message, seen, remedy=remedy)
 
 
 @check(
@@ -80,7 +80,7 @@ def advertised_name(evidence: Evidence) -> Iterator[Finding]:
     Remedy: a rule of the address map; or a listener that advertises a name for this side.
     """
     for probed in dialled_nodes(evidence):
-        path, error = probed.path, probed.look.dns_error
+        path, error = probed.path, probed.probe.dns_error
         if path is not None and path.rule is None and error and not _unanswered(probed):
             message = "the advertised name does not resolve on this machine"
             yield at(probed, Severity.ERROR, message, (error,), remedy=remedy_for(evidence, path))
@@ -101,16 +101,16 @@ def name_server(evidence: Evidence) -> Iterator[Finding]:
     """
     for probed in probed_endpoints(evidence):
         if _unanswered(probed):
-            seen = (f"resolver: {probed.look.dns_error}",) if probed.look.dns_error else ()
+            seen = (f"resolver: {probed.probe.dns_error}",) if probed.probe.dns_error else ()
             remedy = Remedy(("see that the name servers of /etc/resolv.conf answer from here: `getent hosts NAME`",))
-            message = f"the resolver gets no answer for `{host_of(probed.look)}`"
+            message = f"the resolver gets no answer for `{host_of(probed.probe)}`"
             yield at(probed, severity_at(probed, evidence), message, seen, remedy=remedy)
 
 
 def _unanswered(probed: ProbedEndpoint) -> bool:
     """Names of one label or of a container are no name server's to know."""
-    resolved = probed.look.resolve
-    return resolved is not None and resolved.outcome == "no-answer" and not inside_name(host_of(probed.look))
+    resolved = probed.probe.resolve
+    return resolved is not None and resolved.outcome == "no-answer" and not inside_name(host_of(probed.probe))
 
 
 @check(
@@ -125,10 +125,10 @@ def some_addresses_fail(evidence: Evidence) -> Iterator[Finding]:
     Remedy: correct the records.
     """
     for probed in probed_endpoints(evidence):
-        failed = [f"{each.address}: {each.outcome}" for each in probed.look.attempts if each.outcome != "connected"]
-        node_ids = dict(probed.look.identity.met) if probed.look.identity is not None else {}
+        failed = [f"{each.address}: {each.outcome}" for each in probed.probe.attempts if each.outcome != "connected"]
+        node_ids = dict(probed.probe.identity.met) if probed.probe.identity is not None else {}
         leads = [f"{address}: node {node_id} answers" for address, node_id in node_ids.items()]
-        if probed.look.connected and failed and not all(is_loopback(each) for each in probed.look.addresses):
+        if probed.probe.connected and failed and not all(is_loopback(each) for each in probed.probe.addresses):
             remedy = Remedy(client=("remove the addresses that do not work from DNS or from the hosts file",))
             message = "some addresses of the name take no connection"
             yield at(probed, Severity.WARNING, message, (*failed, *leads), remedy=remedy, explains=False)
@@ -149,7 +149,7 @@ def hosts_entry(evidence: Evidence) -> Iterator[Finding]:
     for all.
     """
     for probed in probed_endpoints(evidence):
-        line, failure = probed.look.hosts_entry, probed.failure
+        line, failure = probed.probe.hosts_entry, probed.failure
         if line is None:
             continue
         seen = (f"/etc/hosts: {line}",)
@@ -172,8 +172,8 @@ def _leads_astray(failure: Failure, probed: ProbedEndpoint, evidence: Evidence) 
     """Whether the line's address is where the way ends; not where other endpoints of the same address answer."""
     if failure.doubt or failure.stage not in (*_ANOTHER, "connect", "versions"):
         return False
-    others = (each.look for each in probed_endpoints(evidence) if each.look.endpoint != probed.look.endpoint)
-    shared = any(each.answers and set(each.addresses) & set(probed.look.addresses) for each in others)
+    others = (each.probe for each in probed_endpoints(evidence) if each.probe.endpoint != probed.probe.endpoint)
+    shared = any(each.answers and set(each.addresses) & set(probed.probe.addresses) for each in others)
     return failure.stage in _ANOTHER or not shared
 
 

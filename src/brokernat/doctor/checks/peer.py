@@ -43,7 +43,7 @@ def not_kafka(evidence: Evidence) -> Iterator[Finding]:
     Remedy: at a bootstrap server the port of a Kafka listener; at an advertised endpoint the forward to the broker.
     """
     for probed in probed_endpoints(evidence):
-        versions, metadata = probed.look.versions, probed.look.metadata
+        versions, metadata = probed.probe.versions, probed.probe.metadata
         if versions is not None and versions.outcome == "other-protocol" and versions.protocol != "TLS":
             said = f"{_article(versions.protocol)} {versions.protocol} server answers"
         elif versions is not None and versions.outcome in ("unreadable", "unsupported"):
@@ -53,7 +53,7 @@ def not_kafka(evidence: Evidence) -> Iterator[Finding]:
             said = "its answer to the request for the brokers cannot be read"
         else:
             continue
-        seen = (f"first bytes: {_legible(probed.look.first_bytes)}",) if probed.look.first_bytes else ()
+        seen = (f"first bytes: {_legible(probed.probe.first_bytes)}",) if probed.probe.first_bytes else ()
         yield at(probed, severity_at(probed, evidence), said, seen, remedy=_the_right_port(probed))
 
 
@@ -69,7 +69,7 @@ def controller_listener(evidence: Evidence) -> Iterator[Finding]:
     Remedy: the port of a broker's listener.
     """
     for probed in probed_endpoints(evidence):
-        if probed.look.speaks == "controller":
+        if probed.probe.speaks == "controller":
             remedy = Remedy(("give the port of a listener that is not in `controller.listener.names`",))
             message = "a KRaft controller answers, which serves brokers and no clients"
             seen = ("the requests that it knows: BrokerRegistration is among them, Metadata is not",)
@@ -88,20 +88,20 @@ def hung(evidence: Evidence) -> Iterator[Finding]:
     connection is dropped behind the handshake by a firewall, or a gateway accepts for a broker that does not answer.
     Remedy: look at the broker's process and log; then at what stands between.
     """
-    silent = [(probed, _ended(probed.look, "silent", "stalled")) for probed in probed_endpoints(evidence)]
+    silent = [(probed, _ended(probed.probe, "silent", "stalled")) for probed in probed_endpoints(evidence)]
     certain = {stage for probed, stage in silent if stage is not None and probed.doubt is None}
     for probed, stage in silent:
         # What was silent once, when the time ran out, may be slow; not where others certainly are silent.
         if stage is None or (probed.doubt is not None and stage not in certain):
             continue
-        result = getattr(probed.look, stage)
+        result = getattr(probed.probe, stage)
         received = getattr(result, "received", 0)
         message = f"{_REQUESTS[stage]} gets no answer" if not received else f"its answer ends after {received} bytes"
         node = "the broker" if probed.path is None else f"node {probed.path.broker.node_id}"
         remedy = Remedy(
             broker=(
                 f"see whether {node} hangs: its log, a thread dump (`jcmd PID Thread.print`), its disk",
-                f"see whether a firewall or a gateway before {probed.look.endpoint} drops data after the handshake",
+                f"see whether a firewall or a gateway before {probed.probe.endpoint} drops data after the handshake",
             )
         )
         yield at(probed, severity_at(probed, evidence), message, _tries(probed, stage, evidence), remedy=remedy)
@@ -119,18 +119,18 @@ def closed(evidence: Evidence) -> Iterator[Finding]:
     Remedy: see that the broker behind the gateway runs and is reached from the gateway.
     """
     for probed in probed_endpoints(evidence):
-        stage = _ended(probed.look, "closed", "reset")
-        if stage is None or stage == "sasl" or (stage == "metadata" and probed.look.sasl is None):
+        stage = _ended(probed.probe, "closed", "reset")
+        if stage is None or stage == "sasl" or (stage == "metadata" and probed.probe.sasl is None):
             # Kafka closes the connection of a user that it does not let in: BN404.
             continue
-        outcome = getattr(probed.look, stage).outcome
-        if stage == "tls" and probed.look.tls is not None and probed.look.tls.plain:
+        outcome = getattr(probed.probe, stage).outcome
+        if stage == "tls" and probed.probe.tls is not None and probed.probe.tls.plain:
             continue
         how = "reset" if outcome == "reset" else "closed"
         behind = "the broker" if probed.path is None else f"node {probed.path.broker.node_id}"
         remedy = Remedy(
             broker=(
-                f"if a gateway or balancer listens at {probed.look.endpoint}: see that {behind} runs, and that the "
+                f"if a gateway or balancer listens at {probed.probe.endpoint}: see that {behind} runs, and that the "
                 "gateway reaches it",
                 "if it is the broker itself: see its log for the reason why it ends the connection",
             )
@@ -150,13 +150,13 @@ def cut(evidence: Evidence) -> Iterator[Finding]:
     Remedy: look at what stands between this machine and the broker: proxies, firewalls that inspect, VPNs.
     """
     for probed in probed_endpoints(evidence):
-        stage = _ended(probed.look, "cut")
+        stage = _ended(probed.probe, "cut")
         if stage is not None:
-            received = getattr(getattr(probed.look, stage), "received", 0)
+            received = getattr(getattr(probed.probe, stage), "received", 0)
             message = f"the connection ends after {received} bytes of the answer" if received else "the answer is cut"
             remedy = Remedy(
                 broker=(
-                    f"see which proxy, firewall or VPN stands before {probed.look.endpoint}, and let it pass the "
+                    f"see which proxy, firewall or VPN stands before {probed.probe.endpoint}, and let it pass the "
                     "connection unchanged",
                 )
             )
@@ -176,9 +176,9 @@ def large_messages(evidence: Evidence) -> Iterator[Finding]:
     Remedy: a smaller MTU at the interface, or the MSS clamped at the gateway of the tunnel.
     """
     for probed in probed_endpoints(evidence):
-        if probed.look.size is None or probed.failure is None or probed.failure.stage != "size":
+        if probed.probe.size is None or probed.failure is None or probed.failure.stage != "size":
             continue
-        failed = probed.look.size.failed
+        failed = probed.probe.size.failed
         smallest = min(failed, key=lambda each: each.size)
         seen = [
             f"{each.direction} of {each.size} bytes: {each.outcome}, {each.failed} of {each.made} tries failed"
@@ -186,14 +186,14 @@ def large_messages(evidence: Evidence) -> Iterator[Finding]:
             for each in failed
         ]
         if others := [
-            each for each in others_past(evidence, probed, "size") if each.look.size and each.look.size.transfers
+            each for each in others_past(evidence, probed, "size") if each.probe.size and each.probe.size.transfers
         ]:
             seen.append(f"large messages get through at {nodes_of(others)}")
         what = " and ".join(f"{direction}s" for direction in dict.fromkeys(each.direction for each in failed))
         message = f"{what} from {smallest.size} bytes on are {'cut' if smallest.outcome in _CUT else 'lost'}"
         remedy = Remedy(
             (
-                f"compare the MTU of the path: `ping -M do -s 1472 {host_of(probed.look)}`; lower the "
+                f"compare the MTU of the path: `ping -M do -s 1472 {host_of(probed.probe)}`; lower the "
                 "interface's MTU if a tunnel or a VPN is on it",
             ),
             ("clamp the MSS at the gateway of the tunnel or VPN, or let ICMP `fragmentation needed` pass",),
@@ -215,10 +215,10 @@ def flaky(evidence: Evidence) -> Iterator[Finding]:
     for probed in probed_endpoints(evidence):
         seen = [
             f"{each.stage}: {each.failed} of {each.made} tries failed ({', '.join(dict.fromkeys(each.faults))})"
-            for each in probed.look.tries
+            for each in probed.probe.tries
             if 0 < each.failed < each.made
         ]
-        seen += [f"{each.address}: {each.failed} of {each.made} connections failed" for each in _lost(probed.look)]
+        seen += [f"{each.address}: {each.failed} of {each.made} connections failed" for each in _lost(probed.probe)]
         if seen and (probed.failure is None or probed.failure.doubt):
             message = f"some tries failed, a later one worked ({seen[0]})"
             remedy = Remedy(broker=("see whether packets are lost, or connections are limited, on the way",))
@@ -237,7 +237,7 @@ def slow(evidence: Evidence) -> Iterator[Finding]:
     Remedy: `request.timeout.ms` and `socket.connection.setup.timeout.ms` of the client above these times.
     """
     for probed in probed_endpoints(evidence):
-        took = [(each.largest, each.median, each.stage) for each in probed.look.tries if each.failed < each.made]
+        took = [(each.largest, each.median, each.stage) for each in probed.probe.tries if each.failed < each.made]
         longest = max(took, default=(0.0, 0.0, ""))
         if longest[0] < _NOTICED or (probed.failure is not None and not probed.failure.doubt):
             continue
@@ -261,7 +261,7 @@ def unlike_its_neighbours(evidence: Evidence) -> Iterator[Finding]:
     others.
     """
     for probed in probed_endpoints(evidence):
-        unlike = _unlike(probed.look)
+        unlike = _unlike(probed.probe)
         if probed.path is None or probed.failure is None or unlike is None:
             continue
         stage, what = unlike
@@ -274,28 +274,28 @@ def unlike_its_neighbours(evidence: Evidence) -> Iterator[Finding]:
             yield at(probed, Severity.ERROR, message, seen, remedy=place_to_mend(probed))
 
 
-def _unlike(look: EndpointProbe) -> tuple[Stage, str] | None:
+def _unlike(probe: EndpointProbe) -> tuple[Stage, str] | None:
     """The stage that fails, and what stands there, where the client's settings could be meant."""
-    if look.tls is not None and not look.tls.ok:
-        plain = look.tls.plain or look.tls.outcome == "not-tls"
+    if probe.tls is not None and not probe.tls.ok:
+        plain = probe.tls.plain or probe.tls.outcome == "not-tls"
         if plain:
             return "tls", "no TLS is spoken"
-        return ("tls", "the TLS handshake fails") if look.tls.outcome in ("failed", "client-certificate") else None
-    if look.versions is not None and look.versions.protocol == "TLS":
+        return ("tls", "the TLS handshake fails") if probe.tls.outcome in ("failed", "client-certificate") else None
+    if probe.versions is not None and probe.versions.protocol == "TLS":
         return "versions", "TLS is spoken"
-    if look.sasl is not None and look.sasl.outcome == "mechanism-not-offered":
-        return "sasl", f"the login is by {', '.join(look.sasl.offered) or 'another mechanism'}"
-    if look.sasl is not None and look.sasl.outcome in ("rejected", "closed", "reset"):
+    if probe.sasl is not None and probe.sasl.outcome == "mechanism-not-offered":
+        return "sasl", f"the login is by {', '.join(probe.sasl.offered) or 'another mechanism'}"
+    if probe.sasl is not None and probe.sasl.outcome in ("rejected", "closed", "reset"):
         return "sasl", "the login is refused"
-    if look.sasl is None and look.metadata is not None and look.metadata.outcome in ("closed", "reset"):
+    if probe.sasl is None and probe.metadata is not None and probe.metadata.outcome in ("closed", "reset"):
         return "metadata", "Kafka closes the connection without a login"
     return None
 
 
-def _ended(look: EndpointProbe, *faults: str) -> Stage | None:
+def _ended(probe: EndpointProbe, *faults: str) -> Stage | None:
     """The stage that ends so."""
     for stage in _REQUESTS:
-        result = getattr(look, stage)
+        result = getattr(probe, stage)
         if result is not None and not result.ok:
             return stage if result.outcome in faults else None
     return None
@@ -303,15 +303,15 @@ def _ended(look: EndpointProbe, *faults: str) -> Stage | None:
 
 def _tries(probed: ProbedEndpoint, stage: Stage, evidence: Evidence) -> list[str]:
     """How often it was tried, and where the same works."""
-    tried = probed.look.tried(stage)
+    tried = probed.probe.tried(stage)
     seen = [f"{_REQUESTS[stage]}: {tried.failed} of {tried.made} tries failed"] if tried is not None else []
     if others := others_past(evidence, probed, stage):
         seen.append(f"it works at {nodes_of(others)}")
     return seen
 
 
-def _lost(look: EndpointProbe) -> list[Attempt]:
-    return [each for each in look.attempts if 0 < each.failed < each.made]
+def _lost(probe: EndpointProbe) -> list[Attempt]:
+    return [each for each in probe.attempts if 0 < each.failed < each.made]
 
 
 def _the_right_port(probed: ProbedEndpoint) -> Remedy:

@@ -31,7 +31,7 @@ class Place:
 class ProbedEndpoint(Place):
     """A place that was probed; `path` is None for a bootstrap server."""
 
-    look: EndpointProbe
+    probe: EndpointProbe
     path: BrokerPath | None = None
 
 
@@ -70,29 +70,29 @@ def probed_endpoints(evidence: Evidence) -> tuple[ProbedEndpoint, ...]:
 
 def _same(each: ProbedEndpoint) -> tuple[str, str, Failure | None]:
     """What two probes have in common that are one endpoint in one state."""
-    return each.look.endpoint, each.look.name, each.failure
+    return each.probe.endpoint, each.probe.name, each.failure
 
 
 def bootstrap_servers(evidence: Evidence) -> Iterator[ProbedEndpoint]:
     """All bootstrap servers, in the order of the configuration."""
-    for look in evidence.bootstraps:
-        yield ProbedEndpoint(bootstrap(look), bootstrap_failure(look, evidence), look)
+    for probe in evidence.bootstraps:
+        yield ProbedEndpoint(bootstrap(probe), bootstrap_failure(probe, evidence), probe)
 
 
 @once
 def dialled_nodes(evidence: Evidence) -> tuple[ProbedEndpoint, ...]:
     """The looks at nodes, also where a bootstrap server was probed at the same endpoint."""
     return tuple(
-        ProbedEndpoint(node(path), path_failure(path, evidence), path.look, path)
+        ProbedEndpoint(node(path), path_failure(path, evidence), path.probe, path)
         for path in evidence.paths
-        if path.look is not None
+        if path.probe is not None
     )
 
 
 def places(evidence: Evidence) -> Iterator[Place]:
     """Every bootstrap server and every node."""
-    for look in evidence.bootstraps:
-        yield Place(bootstrap(look), bootstrap_failure(look, evidence))
+    for probe in evidence.bootstraps:
+        yield Place(bootstrap(probe), bootstrap_failure(probe, evidence))
     for path in evidence.paths:
         yield place_of(path, evidence)
 
@@ -102,28 +102,28 @@ def node(path: BrokerPath) -> str:
     return f"node {path.broker.node_id} at {path.broker.endpoint}"
 
 
-def unreachable(look: EndpointProbe) -> str | None:
+def unreachable(probe: EndpointProbe) -> str | None:
     """Why there is no connection, None where there is one or nothing was tried."""
-    if look.dns_error:
-        return f"the name does not resolve: {look.dns_error}"
-    if look.connected or not look.attempts:
+    if probe.dns_error:
+        return f"the name does not resolve: {probe.dns_error}"
+    if probe.connected or not probe.attempts:
         return None
-    return ", ".join(f"{each.address} {_TRIED[each.outcome]}" for each in look.attempts)
+    return ", ".join(f"{each.address} {_TRIED[each.outcome]}" for each in probe.attempts)
 
 
 def advertised_sets(evidence: Evidence) -> dict[tuple[str, ...], list[EndpointProbe]]:
     """What is advertised, as `id host:port`, to the bootstrap servers that were told so."""
     found: dict[tuple[str, ...], list[EndpointProbe]] = {}
-    for look in evidence.bootstraps:
-        if look.brokers is not None:
-            told = tuple(f"{each.node_id} {each.endpoint}" for each in look.brokers)
-            found.setdefault(told, []).append(look)
+    for probe in evidence.bootstraps:
+        if probe.brokers is not None:
+            told = tuple(f"{each.node_id} {each.endpoint}" for each in probe.brokers)
+            found.setdefault(told, []).append(probe)
     return found
 
 
-def listener_of(evidence: Evidence, look: EndpointProbe) -> str | None:
+def listener_of(evidence: Evidence, probe: EndpointProbe) -> str | None:
     """The name of the listener that a bootstrap server leads to, None where no settings tell it."""
-    names = {each.name for each in evidence.listeners if look.endpoint in each.entered}
+    names = {each.name for each in evidence.listeners if probe.endpoint in each.entered}
     return names.pop() if len(names) == 1 else None
 
 
@@ -146,7 +146,7 @@ def sureness(identity: Identity) -> Confidence:
 
 def acl_line(evidence: Evidence, right: str) -> str:
     """The command that gives the client's user a right; who the user is stands in no evidence."""
-    server = next((look.endpoint for look in evidence.bootstraps if look.answers), "HOST:PORT")
+    server = next((probe.endpoint for probe in evidence.bootstraps if probe.answers), "HOST:PORT")
     return f"kafka-acls.sh --bootstrap-server {server} --add --allow-principal User:NAME {right}"
 
 
@@ -156,20 +156,20 @@ def proven_lines(evidence: Evidence) -> tuple[str, ...]:
     A node that answers behind several bootstrap servers, or a server behind which several nodes answer, proves nothing;
     nor does anything where the servers are of several clusters, which may advertise the same endpoints.
     """
-    if len({look.cluster_id for look in evidence.bootstraps if look.cluster_id}) > 1:
+    if len({probe.cluster_id for probe in evidence.bootstraps if probe.cluster_id}) > 1:
         return ()
     reached: dict[int, set[str]] = {}
     lines: dict[int, str] = {}
-    for look in evidence.bootstraps:
-        identity = look.identity
+    for probe in evidence.bootstraps:
+        identity = probe.identity
         if identity is None or identity.node_id is None or identity.others:
             continue
-        told = next((each for each in look.brokers or () if each.node_id == identity.node_id), None)
+        told = next((each for each in probe.brokers or () if each.node_id == identity.node_id), None)
         # What a broker advertises is any text, and this one is there to be copied.
-        alone = told is not None and sum(each.endpoint == told.endpoint for each in look.brokers or ()) == 1
+        alone = told is not None and sum(each.endpoint == told.endpoint for each in probe.brokers or ()) == 1
         if told is not None and alone and dialable(told.host, told.port):
-            reached.setdefault(identity.node_id, set()).add(look.endpoint)
-            lines[identity.node_id] = f"{told.endpoint} = {look.endpoint}"
+            reached.setdefault(identity.node_id, set()).add(probe.endpoint)
+            lines[identity.node_id] = f"{told.endpoint} = {probe.endpoint}"
     return tuple(line for node_id, line in sorted(lines.items()) if len(reached[node_id]) == 1)
 
 
@@ -215,8 +215,8 @@ def reached_listeners(evidence: Evidence) -> tuple[str, ...]:
     lines = []
     for name in dict.fromkeys(each.name for each in evidence.listeners if each.name not in names):
         ends = [each for each in evidence.listeners if each.name == name]
-        looks = [each.look for each in ends if each.look is not None and each.look.answers]
-        if len(looks) == len(ends) and all(every <= {one.node_id for one in look.brokers or ()} for look in looks):
+        probes = [each.probe for each in ends if each.probe is not None and each.probe.answers]
+        if len(probes) == len(ends) and all(every <= {one.node_id for one in probe.brokers or ()} for probe in probes):
             servers = ",".join(each.endpoint for each in ends)
             lines.append(f"bootstrap at {servers}: listener {name} works from here, and no map is needed")
     return tuple(lines)
@@ -228,9 +228,9 @@ def others_past(evidence: Evidence, probed: ProbedEndpoint, stage: Stage) -> tup
     return tuple(
         each
         for each in dialled_nodes(evidence)
-        if each.look.endpoint != probed.look.endpoint
+        if each.probe.endpoint != probed.probe.endpoint
         and (each.path is None or each.path.broker.node_id != own)
-        and (done := getattr(each.look, stage)) is not None
+        and (done := getattr(each.probe, stage)) is not None
         and done.ok
     )
 
@@ -242,44 +242,44 @@ def nodes_of(places: Sequence[ProbedEndpoint]) -> str:
 
 def place_to_mend(probed: ProbedEndpoint) -> Remedy:
     """Where something is wrong with one endpoint among others that are well: never a change that would break those."""
-    look, path = probed.look, probed.path
+    probe, path = probed.probe, probed.path
     if path is None:
-        return Remedy((f"take {server_of(look)} out of the bootstrap servers, or correct its host and port",))
+        return Remedy((f"take {server_of(probe)} out of the bootstrap servers, or correct its host and port",))
     listener = f"the listener of node {path.broker.node_id} that the other nodes have too"
-    mend = f"correct the forward, proxy or listener at {look.endpoint}: it has to be {listener}"
+    mend = f"correct the forward, proxy or listener at {probe.endpoint}: it has to be {listener}"
     return Remedy((f"correct the rule `{path.rule}`",) if path.rule else (), (mend,))
 
 
 def severity_at(probed: ProbedEndpoint, evidence: Evidence) -> Severity:
     """A warning for a bootstrap server beside which another one lets clients in, or nearly; else an error."""
-    others = [look for look in evidence.bootstraps if look is not probed.look]
+    others = [probe for probe in evidence.bootstraps if probe is not probed.probe]
     return Severity.WARNING if probed.path is None and _some_way_in(others) else Severity.ERROR
 
 
-def server_of(look: EndpointProbe) -> str:
+def server_of(probe: EndpointProbe) -> str:
     """A bootstrap server as the user wrote it, which a rule may lead elsewhere."""
-    if look.rule is None:
-        return look.endpoint
-    written = _PORT.search(look.rule.partition("=")[0])
+    if probe.rule is None:
+        return probe.endpoint
+    written = _PORT.search(probe.rule.partition("=")[0])
     # Without a port a rule keeps that of the endpoint.
-    port = written[1] if written is not None else look.endpoint.rpartition(":")[2]
-    return f"[{look.name}]:{port}" if ":" in look.name else f"{look.name}:{port}"
+    port = written[1] if written is not None else probe.endpoint.rpartition(":")[2]
+    return f"[{probe.name}]:{port}" if ":" in probe.name else f"{probe.name}:{port}"
 
 
-def host_of(look: EndpointProbe) -> str:
+def host_of(probe: EndpointProbe) -> str:
     """The host that is dialled."""
-    return look.endpoint.rpartition(":")[0].strip("[]")
+    return probe.endpoint.rpartition(":")[0].strip("[]")
 
 
-def bootstrap(look: EndpointProbe) -> str:
+def bootstrap(probe: EndpointProbe) -> str:
     """How a report names a bootstrap server."""
-    server = server_of(look)
-    return f"bootstrap {server}" if server == look.endpoint else f"bootstrap {server}, dialled at {look.endpoint}"
+    server = server_of(probe)
+    return f"bootstrap {server}" if server == probe.endpoint else f"bootstrap {server}, dialled at {probe.endpoint}"
 
 
 def lets_in(path: BrokerPath) -> bool:
     """Whether a client gets through to Kafka at what it dials for a node."""
-    return path.look is not None and path.look.answers
+    return path.probe is not None and path.probe.answers
 
 
 def nearly_in(evidence: Evidence) -> bool:
@@ -287,12 +287,12 @@ def nearly_in(evidence: Evidence) -> bool:
     return _some_way_in(evidence.bootstraps)
 
 
-def _some_way_in(looks: Iterable[EndpointProbe]) -> bool:
+def _some_way_in(probes: Iterable[EndpointProbe]) -> bool:
     return any(
-        look.answers
-        or (look.speaks in ("kafka", "tls") and not look.slow)
-        or (look.tls is not None and look.tls.outcome in _MENDABLE)
-        for look in looks
+        probe.answers
+        or (probe.speaks in ("kafka", "tls") and not probe.slow)
+        or (probe.tls is not None and probe.tls.outcome in _MENDABLE)
+        for probe in probes
     )
 
 

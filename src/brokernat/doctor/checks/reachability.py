@@ -31,7 +31,7 @@ def doubtful_bootstrap(evidence: Evidence) -> Iterator[Finding]:
     Why: usually one of them was meant to be another broker, and a client has fewer ways in than it seems.
     Remedy: write each once.
     """
-    endpoints = [look.endpoint for look in evidence.bootstraps]
+    endpoints = [probe.endpoint for probe in evidence.bootstraps]
     for endpoint in dict.fromkeys(endpoints):
         if endpoints.count(endpoint) > 1:
             remedy = Remedy(client=("write each bootstrap server once",))
@@ -53,8 +53,8 @@ def bootstrap_unreachable(evidence: Evidence) -> Iterator[Finding]:
     Remedy: correct the endpoint, start what should listen there, or have the port opened.
     """
     for probed in bootstrap_servers(evidence):
-        reason = unreachable(probed.look)
-        if reason and not probed.look.dns_error:
+        reason = unreachable(probed.probe)
+        if reason and not probed.probe.dns_error:
             remedy = Remedy(
                 client=("correct the endpoint in `bootstrap_servers`, or have the port opened from here",),
                 broker=("see that the broker or the gateway runs and listens at this port",),
@@ -76,8 +76,8 @@ def advertised_unreachable(evidence: Evidence) -> Iterator[Finding]:
     Remedy: a rule of the address map; or a listener that advertises what this side can dial.
     """
     for probed in dialled_nodes(evidence):
-        path, reason = probed.path, unreachable(probed.look)
-        if path is not None and path.rule is None and reason and not probed.look.dns_error:
+        path, reason = probed.path, unreachable(probed.probe)
+        if path is not None and path.rule is None and reason and not probed.probe.dns_error:
             yield at(probed, Severity.ERROR, reason, remedy=remedy_for(evidence, path))
 
 
@@ -93,7 +93,7 @@ def reached_by_map(evidence: Evidence) -> Iterator[Finding]:
     Remedy: none is needed; every client of this cluster needs the map.
     """
     for path in evidence.paths:
-        if path.rule and path.direct and path.look and path.look.answers and unreachable(path.direct):
+        if path.rule and path.direct and path.probe and path.probe.answers and unreachable(path.direct):
             seen = (f"advertised: {unreachable(path.direct)}", f"rule: {path.rule}")
             yield finding(Severity.INFO, node(path), "reached through the address map only", seen)
 
@@ -110,12 +110,12 @@ def unreachable_with_map(evidence: Evidence) -> Iterator[Finding]:
     Remedy: correct the rule, or the forward.
     """
     for probed in dialled_nodes(evidence):
-        path, reason = probed.path, unreachable(probed.look)
+        path, reason = probed.path, unreachable(probed.probe)
         if path is not None and path.rule and reason:
             remedy = Remedy(
                 (f"correct the rule `{path.rule}`",), ("see that the forward to this node is there and the node runs",)
             )
-            message = f"by the rule it is dialled at {probed.look.endpoint}: {reason}"
+            message = f"by the rule it is dialled at {probed.probe.endpoint}: {reason}"
             yield at(probed, Severity.ERROR, message, (f"rule: {path.rule}",), remedy=remedy)
 
 
@@ -135,7 +135,7 @@ def firewall(evidence: Evidence) -> Iterator[Finding]:
     for probed in probed_endpoints(evidence):
         if probed.failure is None or probed.failure.stage != "connect":
             continue
-        end, attempts = probed.look.endpoint, probed.look.attempts
+        end, attempts = probed.probe.endpoint, probed.probe.attempts
         remedy = Remedy(
             (f"have {end} opened from here, as the endpoints that answer are",), (f"let the firewall pass {end}",)
         )
@@ -155,12 +155,12 @@ def firewall(evidence: Evidence) -> Iterator[Finding]:
 
 def _answering_beside(probed: ProbedEndpoint, evidence: Evidence) -> list[str]:
     """Endpoints of the same host or network that take connections, or refuse them at once."""
-    own = {each.address for each in probed.look.attempts}
-    others = (each.look for each in probed_endpoints(evidence) if each.look.endpoint != probed.look.endpoint)
+    own = {each.address for each in probed.probe.attempts}
+    others = (each.probe for each in probed_endpoints(evidence) if each.probe.endpoint != probed.probe.endpoint)
     return [
-        look.endpoint
-        for look in others
-        for each in look.attempts
+        probe.endpoint
+        for probe in others
+        for each in probe.attempts
         if each.outcome in ("connected", "refused") and any(neighbours(each.address, one) for one in own)
     ][:_SHOWN]
 

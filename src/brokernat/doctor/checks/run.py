@@ -21,7 +21,7 @@ def time_ran_out(evidence: Evidence) -> Iterator[Finding]:
     Remedy: more time.
     """
     for probed in probed_endpoints(evidence):
-        if not probed.look.complete:
+        if not probed.probe.complete:
             remedy = Remedy(client=("give the doctor more time: `--timeout SECONDS`",))
             message = "the time ran out before all was seen"
             yield finding(Severity.WARNING, probed.subject, message, remedy=remedy, explains=(probed.doubt,))

@@ -30,8 +30,8 @@ def tls_mismatch(evidence: Evidence) -> Iterator[Finding]:
     Remedy: the `security.protocol` of the listener, or the port of the other listener.
     """
     for probed in probed_endpoints(evidence):
-        tls = probed.look.tls
-        plain = tls is None and probed.look.speaks == "tls"
+        tls = probed.probe.tls
+        plain = tls is None and probed.probe.speaks == "tls"
         if plain or (tls is not None and (tls.outcome == "not-tls" or tls.plain)):
             message = (
                 "the port speaks TLS and the client does not"
@@ -63,14 +63,16 @@ def certificate_name(evidence: Evidence) -> Iterator[Finding]:
     Remedy: a certificate with this name among its alternative names, or the name of the certificate.
     """
     for probed in probed_endpoints(evidence):
-        tls = probed.look.tls
+        tls = probed.probe.tls
         if tls is None:
             continue
         seen = (f"names of the certificate: {', '.join(tls.names) or 'none'}",)
-        broker = (f"add `{probed.look.name}` to the certificate's alternative names{_as_an_address(probed.look.name)}",)
+        broker = (
+            f"add `{probed.probe.name}` to the certificate's alternative names{_as_an_address(probed.probe.name)}",
+        )
         if tls.outcome == "name-mismatch":
             remedy = Remedy((_by_its_name(probed),), broker, _rules(probed))
-            message = f"the certificate does not hold `{probed.look.name}`"
+            message = f"the certificate does not hold `{probed.probe.name}`"
             yield at(probed, Severity.ERROR, message, seen, remedy=remedy)
         for objection in tls.objections:
             if objection.outcome == "name-mismatch":
@@ -82,7 +84,9 @@ def _some_clients(
 ) -> Finding:
     """Java's clients are those that this is for first; what they refuse does not work."""
     who = " and ".join(_CALLED[each] for each in clients)
-    message = f"not all clients take the certificate for `{probed.look.name}`: {who} do{'es' * (len(clients) == 1)} not"
+    message = (
+        f"not all clients take the certificate for `{probed.probe.name}`: {who} do{'es' * (len(clients) == 1)} not"
+    )
     if "java" in clients:
         remedy = Remedy(broker=("advertise a name of letters, digits and hyphens; Java takes no other for one",))
         return at(probed, Severity.ERROR, message, seen, remedy=remedy, explains=False)
@@ -102,10 +106,10 @@ def _by_its_name(probed: ProbedEndpoint) -> str:
 
 def _rules(probed: ProbedEndpoint) -> tuple[str, ...]:
     """A client that comes in by the name needs a rule for it, and need not switch verification off."""
-    whole = [name for name in probed.look.tls.names if dialable(name, 1)] if probed.look.tls else []
+    whole = [name for name in probed.probe.tls.names if dialable(name, 1)] if probed.probe.tls else []
     if probed.path is not None or not whole:
         return ()
-    return (f"{whole[0]}:{probed.look.endpoint.rpartition(':')[2]} = {probed.look.endpoint}",)
+    return (f"{whole[0]}:{probed.probe.endpoint.rpartition(':')[2]} = {probed.probe.endpoint}",)
 
 
 _RENEW = ("renew the certificate",)
@@ -138,7 +142,7 @@ def certificate_chain(evidence: Evidence) -> Iterator[Finding]:
     Remedy: renew it, add its authority to the trust store, or let the broker present the whole chain.
     """
     for probed in probed_endpoints(evidence):
-        tls = probed.look.tls
+        tls = probed.probe.tls
         if tls is None:
             continue
         for objection in tls.objections:
@@ -222,7 +226,7 @@ def client_certificate(evidence: Evidence) -> Iterator[Finding]:
     Remedy: a key store for the client, or its authority in the broker's trust store.
     """
     for probed in probed_endpoints(evidence):
-        tls = probed.look.tls
+        tls = probed.probe.tls
         if tls is not None and tls.outcome == "client-certificate":
             message, remedy = _ABOUT_THE_CLIENT[tls.showed]
             yield at(probed, Severity.ERROR, message, (tls.detail,), remedy=remedy)
@@ -270,7 +274,7 @@ def handshake(evidence: Evidence) -> Iterator[Finding]:
     Remedy: what both sides have, `TLSv1.2,TLSv1.3` and no list of suites unless one is demanded.
     """
     for probed in probed_endpoints(evidence):
-        tls = probed.look.tls
+        tls = probed.probe.tls
         if tls is not None and tls.outcome == "failed":
             message, remedy = next((said for word, said in _HANDSHAKE.items() if word in tls.detail), _ELSE)
             yield at(probed, Severity.ERROR, message, (tls.detail,), remedy=remedy)

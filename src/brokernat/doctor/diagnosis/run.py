@@ -91,7 +91,7 @@ def _met(need: Need, evidence: Evidence) -> bool:
         case Need.FILES:
             return bool(evidence.files)
         case Need.METADATA:
-            return any(look.answers for look in evidence.bootstraps)
+            return any(probe.answers for probe in evidence.bootstraps)
         case Need.MAP:
             return evidence.rules is not None
         case Need.PARTITIONS:

@@ -40,12 +40,12 @@ def entrances(evidence: Evidence, findings: Iterable[Finding]) -> tuple[Entrance
     """The bootstrap servers in the order of the configuration."""
     told = _Told(findings)
     made = []
-    for look in evidence.bootstraps:
-        failure = bootstrap_failure(look, evidence)
-        codes = told.about(bootstrap(look), failure)
-        names = None if look.brokers is None else len(look.brokers)
+    for probe in evidence.bootstraps:
+        failure = bootstrap_failure(probe, evidence)
+        codes = told.about(bootstrap(probe), failure)
+        names = None if probe.brokers is None else len(probe.brokers)
         made.append(
-            Entrance(server_of(look), look.endpoint, _hop(failure, codes), answering(look), names, tuple(codes))
+            Entrance(server_of(probe), probe.endpoint, _hop(failure, codes), answering(probe), names, tuple(codes))
         )
     return tuple(made)
 
@@ -55,14 +55,14 @@ def routes(evidence: Evidence, findings: Iterable[Finding]) -> tuple[Route, ...]
     told = _Told(findings)
     made = []
     for path in evidence.paths:
-        broker, look, failure = path.broker, path.look, path_failure(path, evidence)
+        broker, probe, failure = path.broker, path.probe, path_failure(path, evidence)
         codes = told.about(node(path), failure)
         choice, end = Hop(State.OK, "by rule" if path.rule else "as it is"), _hop(failure, codes)
-        if look is None:
+        if probe is None:
             choice, end = end, Hop(State.BROKEN, "")
-        dialled = look.endpoint if look else None
+        dialled = probe.endpoint if probe else None
         made.append(
-            Route(broker.node_id, broker.endpoint, choice, dialled, end, answering(look), path.rule, tuple(codes))
+            Route(broker.node_id, broker.endpoint, choice, dialled, end, answering(probe), path.rule, tuple(codes))
         )
     return tuple(made)
 
@@ -70,8 +70,8 @@ def routes(evidence: Evidence, findings: Iterable[Finding]) -> tuple[Route, ...]
 def groups(evidence: Evidence, servers: Sequence[Entrance], ways: Sequence[Route]) -> tuple[Group, ...]:
     """Every bootstrap server and every route; servers that name no broker come last."""
     told: dict[frozenset[Advertised] | None, list[Entrance]] = {}
-    for look, server in zip(evidence.bootstraps, servers, strict=True):
-        told.setdefault(None if look.brokers is None else frozenset(look.brokers), []).append(server)
+    for probe, server in zip(evidence.bootstraps, servers, strict=True):
+        told.setdefault(None if probe.brokers is None else frozenset(probe.brokers), []).append(server)
     paths = tuple(zip(evidence.paths, ways, strict=True))
     return tuple(
         Group(tuple(told[brokers]), tuple(route for path, route in paths if path.broker in (brokers or ())))
@@ -84,18 +84,18 @@ def listeners(evidence: Evidence) -> tuple[ListenerWay, ...]:
     return tuple(ListenerWay(each, _listener_hop(each)) for each in evidence.listeners)
 
 
-def answering(look: EndpointProbe | None) -> str:
+def answering(probe: EndpointProbe | None) -> str:
     """Who is there: `node 2`, `node 2 (likely)`, `a broker` that nobody can name, `something else`, `nobody`."""
-    if look is None:
+    if probe is None:
         return "nobody"
-    identity = look.identity
+    identity = probe.identity
     if identity is not None and identity.node_id is not None:
         ids = sorted({identity.node_id, *identity.others})
         sure = "" if identity.confidence == "proven" else " (likely)"
         return f"node{'s' if len(ids) > 1 else ''} {', '.join(map(str, ids))}{sure}"
-    if look.answers or look.speaks == "kafka":
+    if probe.answers or probe.speaks == "kafka":
         return "a broker"
-    return "something else" if look.connected else "nobody"
+    return "something else" if probe.connected else "nobody"
 
 
 def _hop(failure: Failure | None, codes: dict[str, Severity]) -> Hop:
@@ -108,13 +108,13 @@ def _hop(failure: Failure | None, codes: dict[str, Severity]) -> Hop:
 
 
 def _listener_hop(listener: ListenerSeen) -> Hop:
-    look = listener.look
-    if look is None:
+    probe = listener.probe
+    if probe is None:
         return Hop(State.BROKEN, "not dialled")
-    if look.connected and look.speaks is None and look.tls is None:
+    if probe.connected and probe.speaks is None and probe.tls is None:
         # It has another protocol than the client, so nothing was sent there.
         return Hop(State.OK, "takes connections")
-    failure = stage_failure(look)
+    failure = stage_failure(probe)
     if failure is None:
         return _WELL
     return Hop(State.DOUBTFUL if failure.doubt else State.BROKEN, failure.words)

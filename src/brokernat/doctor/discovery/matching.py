@@ -132,13 +132,13 @@ def match(swept: Swept) -> Discovery:
     """The candidate that leads to each node."""
     evidence = swept.evidence
     findings = _about_servers(evidence)
-    answering = [look for look in evidence.bootstraps if look.answers]
+    answering = [probe for probe in evidence.bootstraps if probe.answers]
     if not answering:
         return Discovery(evidence.cluster, None, None, evidence.taken_at, (), (), tuple(findings), {})
     listeners: dict[object, list[EndpointProbe]] = {}
-    for look in answering:
-        if look.cluster_id == answering[0].cluster_id:
-            listeners.setdefault(look.brokers, []).append(look)
+    for probe in answering:
+        if probe.cluster_id == answering[0].cluster_id:
+            listeners.setdefault(probe.brokers, []).append(probe)
     discoveries = [_of_listener(servers, swept, findings) for servers in listeners.values()]
     return max(discoveries, key=lambda each: (each.direct, len(each.matched), len(each.bootstrap_servers)))
 
@@ -146,27 +146,27 @@ def match(swept: Swept) -> Discovery:
 def _of_listener(servers: Sequence[EndpointProbe], swept: Swept, about_servers: Sequence[Finding]) -> Discovery:
     """The discovery for the listener that these bootstrap servers belong to."""
     evidence, home = swept.evidence, servers[0]
-    addresses = tuple(look.endpoint for look in servers)
+    addresses = tuple(probe.endpoint for probe in servers)
     findings = [_keep(addresses, each) if each.code == _MIXED_LISTENERS else each for each in about_servers]
     leads: dict[int, list[EndpointProbe]] = {}
     silent: Counter[str] = Counter()
     doubts: list[Finding] = []
-    for look in swept.candidates:
-        reasons = list(_reasons(look, home, evidence))
+    for probe in swept.candidates:
+        reasons = list(_reasons(probe, home, evidence))
         doubts += reasons
-        if not look.connected:
-            silent[_silence(look)] += 1
-        elif not reasons and look.identity is not None and look.identity.node_id is not None:
-            leads.setdefault(look.identity.node_id, []).append(look)
+        if not probe.connected:
+            silent[_silence(probe)] += 1
+        elif not reasons and probe.identity is not None and probe.identity.node_id is not None:
+            leads.setdefault(probe.identity.node_id, []).append(probe)
     nodes = home.brokers or ()
     unknown = sum(each.code == _NOT_KNOWN for each in doubts) + silent[_NOT_PROBED]
     matched: list[MatchedNode] = []
     for node in nodes:
-        looks = leads.get(node.node_id, [])
-        missing = list(_unmatched(node, nodes, looks, unknown))
+        probes = leads.get(node.node_id, [])
+        missing = list(_unmatched(node, nodes, probes, unknown))
         findings += missing
         if not missing:
-            matched.append(_matched(node, looks[0]))
+            matched.append(_matched(node, probes[0]))
     if len(matched) == len(nodes):
         # A web server among a host's ports is no news, unless a broker is missed that should be there.
         silent["no Kafka"] = sum(each.code == _NO_KAFKA for each in doubts)
@@ -196,65 +196,67 @@ def _about_servers(evidence: Evidence) -> list[Finding]:
     return [each for each in found if each.code.startswith(_ABOUT_SERVERS) and each.severity is not Severity.INFO]
 
 
-def _reasons(look: EndpointProbe, home: EndpointProbe, evidence: Evidence) -> Iterator[Finding]:
+def _reasons(probe: EndpointProbe, home: EndpointProbe, evidence: Evidence) -> Iterator[Finding]:
     """Why a candidate that took a connection is none for any node; the first reason is enough."""
-    if not look.connected:
+    if not probe.connected:
         return
-    if not look.complete:
-        yield _doubt(look, _NOT_KNOWN, "not known: the time ran out before it was seen what answers", remedy=_MORE_TIME)
-    elif (fault := _fault(look)) is not None:
-        yield _doubt(look, _NOT_KNOWN, f"not known: {fault}", remedy=_MORE_TIME)
-    elif not look.answers:
-        for found in _about_servers(replace(evidence, bootstraps=(look,), replicas=None)) or [
-            _doubt(look, _NO_KAFKA, "it takes connections, and no Kafka answers")
+    if not probe.complete:
+        yield _doubt(
+            probe, _NOT_KNOWN, "not known: the time ran out before it was seen what answers", remedy=_MORE_TIME
+        )
+    elif (fault := _fault(probe)) is not None:
+        yield _doubt(probe, _NOT_KNOWN, f"not known: {fault}", remedy=_MORE_TIME)
+    elif not probe.answers:
+        for found in _about_servers(replace(evidence, bootstraps=(probe,), replicas=None)) or [
+            _doubt(probe, _NO_KAFKA, "it takes connections, and no Kafka answers")
         ]:
-            yield replace(found, severity=Severity.WARNING, subject=f"candidate {look.endpoint}")
-    elif look.cluster_id != home.cluster_id:
-        told = f"it leads to cluster {look.cluster_id}, not to {home.cluster_id}"
-        yield _doubt(look, "BN501", told, (f"it says: {_set(look)}",))
+            yield replace(found, severity=Severity.WARNING, subject=f"candidate {probe.endpoint}")
+    elif probe.cluster_id != home.cluster_id:
+        told = f"it leads to cluster {probe.cluster_id}, not to {home.cluster_id}"
+        yield _doubt(probe, "BN501", told, (f"it says: {_set(probe)}",))
     else:
-        yield from _wrong_place(look, home)
+        yield from _wrong_place(probe, home)
 
 
-def _fault(look: EndpointProbe) -> str | None:
+def _fault(probe: EndpointProbe) -> str | None:
     """How the connection ended where that says nothing about who is there."""
-    failed = None if look.failed in (None, "connect") else getattr(look, look.failed)
+    failed = None if probe.failed in (None, "connect") else getattr(probe, probe.failed)
     return None if failed is None else _FAULTS.get(failed.outcome)
 
 
-def _wrong_place(look: EndpointProbe, home: EndpointProbe) -> Iterator[Finding]:
-    identity, known = look.identity, {node.node_id for node in home.brokers or ()}
+def _wrong_place(probe: EndpointProbe, home: EndpointProbe) -> Iterator[Finding]:
+    identity, known = probe.identity, {node.node_id for node in home.brokers or ()}
     who = "a broker" if identity is None or identity.node_id is None else f"node {identity.node_id}"
     if identity is not None and identity.others:
         met = ", ".join(map(str, (identity.node_id, *identity.others)))
-        what = "a name with several addresses" if len(look.addresses) > 1 else "a balancer"
-        yield _doubt(look, "BN602", f"{what}: different nodes answer, {met}")
-    elif look.brokers != home.brokers:
-        name = listener_name(look)
+        what = "a name with several addresses" if len(probe.addresses) > 1 else "a balancer"
+        yield _doubt(probe, "BN602", f"{what}: different nodes answer, {met}")
+    elif probe.brokers != home.brokers:
+        name = listener_name(probe)
         there = f"on listener {name}, not on that of the bootstrap servers" if name else "on another listener"
         remedy = Remedy(("give the port that leads to the listener of the bootstrap servers",))
-        yield _doubt(look, "BN603", f"{who} {there}", (f"it says: {_set(look)}",), remedy)
+        yield _doubt(probe, "BN603", f"{who} {there}", (f"it says: {_set(probe)}",), remedy)
     elif identity is None or identity.node_id is None:
         remedy = Remedy(broker=("allow this user to DESCRIBE_CONFIGS on the cluster",))
         seen = (identity.detail,) if identity and identity.detail else ()
-        yield _doubt(look, "BN604", "a broker of this cluster, and which one it is cannot be proven", seen, remedy)
+        yield _doubt(probe, "BN604", "a broker of this cluster, and which one it is cannot be proven", seen, remedy)
     elif identity.node_id not in known:
-        yield _doubt(look, "BN503", f"{who}, which the bootstrap servers do not advertise")
-    elif (answered := _answered(look)) < (enough := 1 + (ENOUGH if len(known) > 1 else 1)):
+        yield _doubt(probe, "BN503", f"{who}, which the bootstrap servers do not advertise")
+    elif (answered := _answered(probe)) < (enough := 1 + (ENOUGH if len(known) > 1 else 1)):
         words = f"not known: {who} answered on {answered} connections, and {enough} are needed to rule out a balancer"
-        yield _doubt(look, _NOT_KNOWN, words, remedy=_MORE_TIME)
+        yield _doubt(probe, _NOT_KNOWN, words, remedy=_MORE_TIME)
 
 
-def _answered(look: EndpointProbe) -> int:
+def _answered(probe: EndpointProbe) -> int:
     """On how many connections the node answered, at that address of the name where it did so least often."""
-    if look.identity is None:
+    if probe.identity is None:
         return 0
-    connected = {each.address for each in look.attempts if each.outcome == "connected"}
-    return look.identity.connections if connected <= {address for address, _ in look.identity.met} else 0
+    connected = {each.address for each in probe.attempts if each.outcome == "connected"}
+    return probe.identity.connections if connected <= {address for address, _ in probe.identity.met} else 0
 
 
 def _unmatched(
-    node: Advertised, nodes: Sequence[Advertised], looks: Sequence[EndpointProbe], unknown: int
+    node: Advertised, nodes: Sequence[Advertised], probes: Sequence[EndpointProbe], unknown: int
 ) -> Iterator[Finding]:
     """Why a node has no candidate; `unknown` is the number of candidates that were not probed to the end."""
     same = [each for each in nodes if each.endpoint == node.endpoint and each != node]
@@ -263,57 +265,57 @@ def _unmatched(
     elif same:
         others = ", ".join(str(each.node_id) for each in same)
         yield _missing(node, f"node {others} advertises the same endpoint, and no rule can tell them apart")
-    elif not looks and unknown:
+    elif not probes and unknown:
         message = f"not known: {counted(unknown, 'candidate was', 'candidates were')} not probed to the end"
         yield _missing(node, message, _MORE_TIME)
-    elif not looks:
+    elif not probes:
         yield _missing(node, "no candidate leads to it")
-    elif len(looks) > 1:
-        ends = ", ".join(look.endpoint for look in looks)
+    elif len(probes) > 1:
+        ends = ", ".join(probe.endpoint for probe in probes)
         remedy = Remedy(("name one of them in `--candidates`",))
         yield _missing(node, f"several candidates lead to it: {ends}", remedy)
 
 
-def _matched(node: Advertised, look: EndpointProbe) -> MatchedNode:
-    assert look.identity is not None  # noqa: S101
-    confidence = Confidence(look.identity.confidence)
-    method, connections = look.identity.method, look.identity.connections
-    return MatchedNode(node.node_id, node.endpoint, look.endpoint, method, confidence, connections)
+def _matched(node: Advertised, probe: EndpointProbe) -> MatchedNode:
+    assert probe.identity is not None  # noqa: S101
+    confidence = Confidence(probe.identity.confidence)
+    method, connections = probe.identity.method, probe.identity.connections
+    return MatchedNode(node.node_id, node.endpoint, probe.endpoint, method, confidence, connections)
 
 
-def listener_name(look: EndpointProbe) -> str | None:
+def listener_name(probe: EndpointProbe) -> str | None:
     """The listener's name, where the broker tells its settings: that which advertises what this endpoint advertises."""
-    node_id = None if look.identity is None else look.identity.node_id
-    own = next((each.endpoint for each in look.brokers or () if each.node_id == node_id), None)
-    listeners = dict(look.settings).get("advertised.listeners", "").split(",")
+    node_id = None if probe.identity is None else probe.identity.node_id
+    own = next((each.endpoint for each in probe.brokers or () if each.node_id == node_id), None)
+    listeners = dict(probe.settings).get("advertised.listeners", "").split(",")
     return next((name for name, _, end in (each.strip().partition("://") for each in listeners) if end == own), None)
 
 
 def _doubt(
-    look: EndpointProbe,
+    probe: EndpointProbe,
     code: str,
     message: str,
     seen: Iterable[str] = (),
     remedy: Remedy = Remedy(),  # noqa: B008 - frozen
 ) -> Finding:
-    return Finding(code, Severity.WARNING, f"candidate {look.endpoint}", message, tuple(seen), remedy=remedy)
+    return Finding(code, Severity.WARNING, f"candidate {probe.endpoint}", message, tuple(seen), remedy=remedy)
 
 
 def _missing(node: Advertised, message: str, remedy: Remedy = Remedy()) -> Finding:  # noqa: B008 - frozen
     return Finding("BN605", Severity.ERROR, f"node {node.node_id} at {node.endpoint}", message, remedy=remedy)
 
 
-def _set(look: EndpointProbe) -> str:
-    return ", ".join(f"{each.node_id} {each.endpoint}" for each in look.brokers or ())
+def _set(probe: EndpointProbe) -> str:
+    return ", ".join(f"{each.node_id} {each.endpoint}" for each in probe.brokers or ())
 
 
-def _silence(look: EndpointProbe) -> str:
+def _silence(probe: EndpointProbe) -> str:
     """The outcome that says most: somebody refuses before nobody answers."""
-    if not look.complete:
+    if not probe.complete:
         return _NOT_PROBED
-    if look.dns_error:
+    if probe.dns_error:
         return "name does not resolve"
-    seen = {attempt.outcome for attempt in look.attempts}
+    seen = {attempt.outcome for attempt in probe.attempts}
     return next((words for outcome, words in _SILENCE.items() if outcome in seen), "name does not resolve")
 
 

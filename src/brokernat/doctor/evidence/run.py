@@ -48,14 +48,14 @@ class Coordinator:
 
 @dataclass(frozen=True, slots=True)
 class BrokerPath:
-    """From an advertised listener to what is dialled for it. `look` is None where nothing may be dialled.
+    """From an advertised listener to what is dialled for it. `probe` is None where nothing may be dialled.
 
     `rule` is the rule that decided; `direct` is a first look at the advertised endpoint itself, made where a rule leads
     elsewhere.
     """
 
     broker: Advertised
-    look: EndpointProbe | None
+    probe: EndpointProbe | None
     rule: str | None = None
     direct: EndpointProbe | None = None
 
@@ -64,14 +64,14 @@ class BrokerPath:
 class ListenerSeen:
     """A listener of a bootstrap server's node, by that node's settings, and what this client meets where it is sent.
 
-    `entered` are the bootstrap servers that came in on it. `look` has no identity unless it was dialled for a node too,
-    and is None where the endpoint is none.
+    `entered` are the bootstrap servers that came in on it. `probe` has no identity unless it was dialled for a node
+    too, and is None where the endpoint is none.
     """
 
     node_id: int
     name: str
     endpoint: str
-    look: EndpointProbe | None
+    probe: EndpointProbe | None
     entered: tuple[str, ...] = ()
 
 

@@ -52,14 +52,14 @@ def _nonsense(evidence: Evidence) -> Iterator[tuple[tuple[str | int, ...], str]]
             parse_rule(rule)
         except ConfigError as error:
             yield ("rules", number), error.problems[0].message
-    looks: list[tuple[tuple[str | int, ...], EndpointProbe | None]] = [
-        *((("bootstraps", n), look) for n, look in enumerate(evidence.bootstraps)),
-        *((("paths", n, "look"), path.look) for n, path in enumerate(evidence.paths)),
+    probes: list[tuple[tuple[str | int, ...], EndpointProbe | None]] = [
+        *((("bootstraps", n), probe) for n, probe in enumerate(evidence.bootstraps)),
+        *((("paths", n, "probe"), path.probe) for n, path in enumerate(evidence.paths)),
         *((("paths", n, "direct"), path.direct) for n, path in enumerate(evidence.paths)),
-        *((("listeners", n, "look"), each.look) for n, each in enumerate(evidence.listeners)),
+        *((("listeners", n, "probe"), each.probe) for n, each in enumerate(evidence.listeners)),
     ]
-    for place, look in looks:
-        for number, address in enumerate(look.addresses if look is not None else ()):
+    for place, probe in probes:
+        for number, address in enumerate(probe.addresses if probe is not None else ()):
             try:
                 ip_address(address)
             except ValueError:

@@ -112,7 +112,7 @@ async def _collect(
     found = Survey() if surveyed is None else await surveyed
     listeners = await dialling.listeners(bootstraps, paths)
     answering = [
-        probe for probe in (*bootstraps, *(path.look for path in paths)) if probe is not None and probe.answers
+        probe for probe in (*bootstraps, *(path.probe for path in paths)) if probe is not None and probe.answers
     ]
     return Evidence(
         taken_at=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -195,10 +195,10 @@ class _Dialling:
 
         The nodes are those behind the bootstrap servers, and those of which one advertised endpoint fails.
         """
-        met = {path.broker.endpoint: path.look for path in paths}
-        failing = {path.broker.node_id for path in paths if path.look is not None and not path.look.answers}
+        met = {path.broker.endpoint: path.probe for path in paths}
+        failing = {path.broker.node_id for path in paths if path.probe is not None and not path.probe.answers}
         nodes: dict[int, list[EndpointProbe]] = {}
-        for probe in (*bootstraps, *(path.look for path in paths)):
+        for probe in (*bootstraps, *(path.probe for path in paths)):
             identity = probe.identity if probe is not None else None
             if probe is None or identity is None or identity.node_id is None or not identity.settings:
                 continue

@@ -79,7 +79,7 @@ def _pages() -> Environment:
 def _facts(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:
     evidence = diagnosis.evidence
     if evidence.bootstraps:
-        answering = sum(look.answers for look in evidence.bootstraps)
+        answering = sum(probe.answers for probe in evidence.bootstraps)
         yield "bootstrap servers", f"{len(evidence.bootstraps)}, of which {answering} let clients in"
         well = sum(route.state is State.OK for route in diagnosis.routes)
         yield "brokers", f"{len(evidence.paths)}, of which {well} are reached"

@@ -37,7 +37,7 @@ def verdict(diagnosis: Diagnosis) -> str:
     evidence = diagnosis.evidence
     if not evidence.bootstraps:
         return _IN_THE_FILES[worst(diagnosis)]
-    if not any(look.answers for look in evidence.bootstraps):
+    if not any(probe.answers for probe in evidence.bootstraps):
         return "no bootstrap server lets a client in from here"
     gravest = worst(diagnosis)
     if gravest is not Severity.ERROR and any(each.code == "BN004" for each in diagnosis.findings):
@@ -101,11 +101,11 @@ def _listeners(listeners: Iterable[ListenerWay]) -> Iterator[Line]:
     alike: dict[tuple[str, State, str, bool], list[ListenerSeen]] = {}
     useless: dict[str, None] = {}
     for way in listeners:
-        each, look, hop = way.seen, way.seen.look, way.reach
+        each, probe, hop = way.seen, way.seen.probe, way.reach
         if hop.state is not State.OK and not each.entered:
             useless[each.name] = None
             continue
-        met = hop.words if look is None or look.brokers is None else f"names {count(len(look.brokers), 'broker')}"
+        met = hop.words if probe is None or probe.brokers is None else f"names {count(len(probe.brokers), 'broker')}"
         alike.setdefault((each.name, hop.state, met, bool(each.entered)), []).append(each)
     for (name, state, met, entered), members in sorted(alike.items(), key=lambda item: not item[0][3]):
         nodes = ", ".join(str(each.node_id) for each in members)

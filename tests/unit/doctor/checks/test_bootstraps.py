@@ -30,8 +30,8 @@ def cause(found: Diagnosis) -> str | None:
 
 
 def each_look(evidence: Evidence, **changes: object) -> Evidence:
-    looks = tuple(replace(look, **changes) for look in evidence.bootstraps)
-    return replace(evidence, bootstraps=looks)
+    probes = tuple(replace(probe, **changes) for probe in evidence.bootstraps)
+    return replace(evidence, bootstraps=probes)
 
 
 def told(*endpoints: tuple[str, int]) -> Evidence:
@@ -49,8 +49,8 @@ def told(*endpoints: tuple[str, int]) -> Evidence:
 
 @pytest.mark.parametrize("speaks", ["kafka", "controller"])
 def test_a_controllers_listener(speaks: str) -> None:
-    look = probed("gw:9093", "gw", ("10.0.0.1",), attempts=(Attempt("10.0.0.1", "connected"),), speaks=speaks)
-    found = diagnose(replace(WITHOUT_MAP, bootstraps=(look,), paths=(), replicas=None))
+    probe = probed("gw:9093", "gw", ("10.0.0.1",), attempts=(Attempt("10.0.0.1", "connected"),), speaks=speaks)
+    found = diagnose(replace(WITHOUT_MAP, bootstraps=(probe,), paths=(), replicas=None))
     assert cause(found) == ("BN105" if speaks == "controller" else "BN404")
     assert codes(found) == {cause(found)}
 
@@ -73,7 +73,7 @@ def test_a_virtual_address_is_worth_a_word_and_no_more() -> None:
     assert found.cause is None
     by_address = each_look(VIRTUAL, endpoint="kafka-1:9092", addresses=("192.168.1.23",))
     assert codes(diagnose(by_address)) == set()
-    broken = replace(VIRTUAL, paths=(replace(VIRTUAL.paths[0], look=refused("192.168.1.23:9092")), *VIRTUAL.paths[1:]))
+    broken = replace(VIRTUAL, paths=(replace(VIRTUAL.paths[0], probe=refused("192.168.1.23:9092")), *VIRTUAL.paths[1:]))
     assert codes(diagnose(broken)) == {"BN302"}
 
 
@@ -91,7 +91,7 @@ def test_one_broker_unlike_its_peers(endpoints: list[tuple[str, int]], odd: set[
     reachable = told(*endpoints)
     assert "BN505" not in codes(diagnose(reachable))
     *peers, last = reachable.paths
-    found = diagnose(replace(reachable, paths=(*peers, replace(last, look=refused("gw:9")))))
+    found = diagnose(replace(reachable, paths=(*peers, replace(last, probe=refused("gw:9")))))
     assert {each.subject for each in found.findings if each.code == "BN505"} == odd
 
 

@@ -26,8 +26,8 @@ def first_path(evidence: Evidence, **changes: object) -> Evidence:
     ("evidence", "broker", "expected", "root"),
     [
         (HEALTHY, BROKERS[0], set(), None),
-        (first_path(HEALTHY, look=refused("gw:1")), BROKERS[0], {"BN305"}, "BN305"),
-        (first_path(HEALTHY, look=refused("gw:1")), BROKERS[1], {"BN305"}, "BN305"),
+        (first_path(HEALTHY, probe=refused("gw:1")), BROKERS[0], {"BN305"}, "BN305"),
+        (first_path(HEALTHY, probe=refused("gw:1")), BROKERS[1], {"BN305"}, "BN305"),
         (mapped({2: 2, 3: 3}), BROKERS[0], {"BN605", "BN202"}, "BN605"),
         (mapped({1: 2, 2: 1, 3: 3}), BROKERS[0], {"BN601"}, "BN601"),
         (HEALTHY, Advertised(7, "192.168.1.29", 9092), set(), None),
@@ -76,7 +76,7 @@ def test_what_was_not_asked_is_skipped_with_the_reason() -> None:
 
 
 def test_a_weaker_identity_bars_the_way_too() -> None:
-    look = HEALTHY.paths[0].look
-    assert look is not None
-    other = first_path(HEALTHY, look=replace(look, identity=Identity(2, "listoffsets")))
+    probe = HEALTHY.paths[0].probe
+    assert probe is not None
+    other = first_path(HEALTHY, probe=replace(probe, identity=Identity(2, "listoffsets")))
     assert {each.code for each in diagnose(asked("group", other, BROKERS[0])).findings} == {"BN601", "BN701"}

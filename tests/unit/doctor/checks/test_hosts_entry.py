@@ -32,8 +32,8 @@ def test_of_a_bootstrap_server() -> None:
 @pytest.mark.parametrize(("answers", "severity"), [(True, Severity.INFO), (False, Severity.ERROR)])
 def test_of_a_broker(answers: bool, severity: Severity) -> None:
     there = replace(FIRST, endpoint="kafka-1:9092") if answers else refused("10.9.0.1:9092")
-    look = replace(there, endpoint="kafka-1:9092", hosts_entry=LINE)
-    evidence = replace(WITHOUT_MAP, paths=(BrokerPath(Advertised(1, "kafka-1", 9092), look),))
+    probe = replace(there, endpoint="kafka-1:9092", hosts_entry=LINE)
+    evidence = replace(WITHOUT_MAP, paths=(BrokerPath(Advertised(1, "kafka-1", 9092), probe),))
     (found,) = told(evidence)
     assert (found.severity, found.subject) == (severity, "node 1 at kafka-1:9092")
     assert found.remedy.rules[0].startswith("kafka-1:9092 = ")

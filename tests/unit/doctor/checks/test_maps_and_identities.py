@@ -28,11 +28,11 @@ def cause(found: Diagnosis) -> str | None:
 def told(evidence: Evidence, own: Mapping[int, Identity], knows: tuple[tuple[str, int], ...] = ()) -> Evidence:
     """The same where nodes call themselves so; of the others nothing is known."""
     paths = [
-        replace(path, look=path.look and replace(path.look, knows=knows, identity=own.get(path.broker.node_id)))
+        replace(path, probe=path.probe and replace(path.probe, knows=knows, identity=own.get(path.broker.node_id)))
         for path in evidence.paths
     ]
-    looks = tuple(replace(look, knows=knows) for look in evidence.bootstraps)
-    return replace(evidence, bootstraps=looks, paths=tuple(paths))
+    probes = tuple(replace(probe, knows=knows) for probe in evidence.bootstraps)
+    return replace(evidence, bootstraps=probes, paths=tuple(paths))
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_rules_that_do_not_fit_together_stop_nobody(more: str, expected: set[str
 def test_a_map_of_another_time(unmapped: str, expected: set[str]) -> None:
     old = replace(mapped({}), rules=("10.0.0.1:9092=172.10.1.40:9093",), unmapped=unmapped)
     if unmapped == "pass":
-        paths = tuple(replace(path, look=reached(path.broker.node_id, path.broker.endpoint)) for path in old.paths)
+        paths = tuple(replace(path, probe=reached(path.broker.node_id, path.broker.endpoint)) for path in old.paths)
         old = replace(old, paths=paths)
     found = diagnose(old)
     assert codes(found) == expected

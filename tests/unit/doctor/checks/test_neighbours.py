@@ -38,9 +38,9 @@ HEALTHY = replace(
 CHANGES_THE_CLIENT = ("security.protocol", "give the client a login", "the port of a Kafka listener", "add a listener")
 
 
-def third(look: EndpointProbe) -> Evidence:
+def third(probe: EndpointProbe) -> Evidence:
     """The healthy cluster of three nodes with another probe of the third."""
-    return replace(HEALTHY, paths=(*WELL[:2], replace(WELL[2], look=look)))
+    return replace(HEALTHY, paths=(*WELL[:2], replace(WELL[2], probe=probe)))
 
 
 def at_third(**results: object) -> EndpointProbe:
@@ -72,7 +72,7 @@ REJECTED = replace(
 
 
 @pytest.mark.parametrize(
-    ("look", "cause", "words"),
+    ("probe", "cause", "words"),
     [
         (at_third(versions=ApiVersions("other-protocol", protocol="TLS")), "BN315", "TLS is spoken at node 3"),
         (at_third(versions=HELLO, metadata=ClusterMetadata("closed")), "BN315", "without a login at node 3"),
@@ -89,8 +89,8 @@ REJECTED = replace(
         (refused(BROKERS[2].endpoint), "BN302", "node 3"),
     ],
 )
-def test_one_of_three(look: EndpointProbe, cause: str, words: str) -> None:
-    found = diagnose(third(look))
+def test_one_of_three(probe: EndpointProbe, cause: str, words: str) -> None:
+    found = diagnose(third(probe))
     assert causes(found) == [cause]
     assert words.lower() in found.causes[0].sentence.lower()
     assert "node 3" in found.causes[0].sentence.lower()
@@ -102,7 +102,7 @@ def test_two_listeners_in_one_list_are_a_cause_beside_the_one_that_is_unlike() -
     public = tuple(Advertised(each.node_id, each.host, 9093) for each in BROKERS)
     other = tuple(replace(reached(each.node_id, each.endpoint), brokers=public) for each in public)
     odd = third(at_third(versions=ApiVersions("other-protocol", protocol="TLS")))
-    paths = (*odd.paths, *(BrokerPath(each, look) for each, look in zip(public, other, strict=True)))
+    paths = (*odd.paths, *(BrokerPath(each, probe) for each, probe in zip(public, other, strict=True)))
     found = diagnose(replace(odd, bootstraps=(odd.bootstraps[0], other[1]), paths=paths))
     assert sorted(causes(found)) == ["BN315", "BN502"]
     (unlike,) = (each for each in found.causes if each.code == "BN315")
@@ -110,9 +110,9 @@ def test_two_listeners_in_one_list_are_a_cause_beside_the_one_that_is_unlike() -
 
 
 def test_a_plain_listener_among_those_with_tls() -> None:
-    secure = tuple(replace(each, look=replace(each.look, tls=TlsHandshake("ok"))) for each in WELL)
+    secure = tuple(replace(each, probe=replace(each.probe, tls=TlsHandshake("ok"))) for each in WELL)
     plain = at_third(tls=TlsHandshake("closed", plain=True))
-    found = diagnose(replace(HEALTHY, security_protocol="SSL", paths=(*secure[:2], replace(WELL[2], look=plain))))
+    found = diagnose(replace(HEALTHY, security_protocol="SSL", paths=(*secure[:2], replace(WELL[2], probe=plain))))
     assert causes(found) == ["BN315"]
     assert "no TLS is spoken at node 3" in found.causes[0].sentence
 
@@ -128,8 +128,8 @@ def test_where_all_are_so_the_client_is_meant() -> None:
 
 
 def test_a_firewall_is_likely_where_packets_vanish_and_sure_where_it_says_so() -> None:
-    for look, sure in ((TIMED_OUT, Confidence.LIKELY), (REJECTED, Confidence.PROVEN)):
-        found = diagnose(third(look))
+    for probe, sure in ((TIMED_OUT, Confidence.LIKELY), (REJECTED, Confidence.PROVEN)):
+        found = diagnose(third(probe))
         assert {each.confidence for each in found.findings if each.code == "BN308"} == {sure}
         assert found.causes[0].sentence.startswith("Probably") == (sure is Confidence.LIKELY)
 
@@ -143,8 +143,8 @@ def test_silence_without_neighbours_is_no_firewall() -> None:
 
 
 def test_two_independent_causes_are_two_sentences() -> None:
-    spoken = replace(WELL[1], look=replace(at_third(versions=ApiVersions("silent")), endpoint=BROKERS[1].endpoint))
-    other = replace(WELL[2], look=at_third(versions=ApiVersions("other-protocol", protocol="SSH")))
+    spoken = replace(WELL[1], probe=replace(at_third(versions=ApiVersions("silent")), endpoint=BROKERS[1].endpoint))
+    other = replace(WELL[2], probe=at_third(versions=ApiVersions("other-protocol", protocol="SSH")))
     found = diagnose(replace(HEALTHY, bootstraps=HEALTHY.bootstraps[:1], paths=(WELL[0], spoken, other)))
     assert sorted(causes(found)) == ["BN104", "BN309"]
     assert all(f"node {n}" in " ".join(each.sentence for each in found.causes).lower() for n in (2, 3))
@@ -213,10 +213,10 @@ def test_a_node_that_fails_at_a_bootstrap_server_is_an_error_of_the_node() -> No
 @pytest.mark.parametrize(("held", "severity"), [(False, Severity.WARNING), (True, Severity.ERROR)])
 def test_a_broker_that_is_down(held: bool, severity: Severity) -> None:
     listed = BROKERS[:2]
-    looks = tuple(replace(each, brokers=listed) for each in HEALTHY.bootstraps)
-    paths = tuple(replace(each, look=replace(each.look, brokers=listed)) for each in WELL[:2])
+    probes = tuple(replace(each, brokers=listed) for each in HEALTHY.bootstraps)
+    paths = tuple(replace(each, probe=replace(each.probe, brokers=listed)) for each in WELL[:2])
     leaderless = (Leaderless("LEADER_NOT_AVAILABLE", 1, "a-0", (3,)),) if held else ()
-    evidence = replace(HEALTHY, bootstraps=looks, paths=paths, in_sync=(1, 2), leaderless=leaderless)
+    evidence = replace(HEALTHY, bootstraps=probes, paths=paths, in_sync=(1, 2), leaderless=leaderless)
     found = diagnose(evidence)
     assert {(each.code, each.severity) for each in found.findings if each.code != "BN504"} == {("BN507", severity)}
     assert causes(found) == (["BN507"] if held else [])
@@ -224,9 +224,9 @@ def test_a_broker_that_is_down(held: bool, severity: Severity) -> None:
 
 def test_a_broker_that_is_in_sync_lacks_the_listener() -> None:
     listed = BROKERS[:2]
-    looks = tuple(replace(each, brokers=listed) for each in HEALTHY.bootstraps)
-    paths = tuple(replace(each, look=replace(each.look, brokers=listed)) for each in WELL[:2])
-    found = diagnose(replace(HEALTHY, bootstraps=looks, paths=paths))
+    probes = tuple(replace(each, brokers=listed) for each in HEALTHY.bootstraps)
+    paths = tuple(replace(each, probe=replace(each.probe, brokers=listed)) for each in WELL[:2])
+    found = diagnose(replace(HEALTHY, bootstraps=probes, paths=paths))
     assert causes(found) == ["BN503"]
     assert "down" not in found.causes[0].sentence
 
@@ -249,11 +249,11 @@ def test_four_brokers_that_all_advertise_localhost(speaks: str | None) -> None:
             attempts=(Attempt("127.0.0.1", outcome),),  # type: ignore[arg-type]
             speaks=speaks,
         )
-    look = replace(reached(1, "10.9.0.1:9092"), brokers=brokers)
+    probe = replace(reached(1, "10.9.0.1:9092"), brokers=brokers)
     found = diagnose(
         replace(
             WITHOUT_MAP,
-            bootstraps=(look,),
+            bootstraps=(probe,),
             paths=tuple(BrokerPath(each, there) for each in brokers),
             replicas=(1, 2, 3, 4),
         )
@@ -275,8 +275,8 @@ def test_four_brokers_that_all_advertise_localhost(speaks: str | None) -> None:
 def test_names_of_a_kind_of_place_have_their_own_remedy(host: str, word: str) -> None:
     broker = Advertised(1, host, 9092)
     path = BrokerPath(broker, probed(broker.endpoint, host, dns_error="unknown"))
-    look = replace(reached(1, "10.9.0.1:9092"), brokers=(broker,))
-    found = diagnose(replace(WITHOUT_MAP, bootstraps=(look,), paths=(path,), replicas=(1,)))
+    probe = replace(reached(1, "10.9.0.1:9092"), brokers=(broker,))
+    found = diagnose(replace(WITHOUT_MAP, bootstraps=(probe,), paths=(path,), replicas=(1,)))
     assert causes(found) == ["BN301"]
     assert word in advice(found)
 
@@ -307,8 +307,8 @@ def test_a_name_server_that_is_dead_is_not_an_unknown_name() -> None:
         BrokerPath(each, EndpointProbe(each.endpoint, each.host, NameLookup("no-answer", detail="try again")))
         for each in brokers
     )
-    look = replace(reached(1, "10.9.0.1:9092"), brokers=brokers)
-    found = diagnose(replace(WITHOUT_MAP, bootstraps=(look,), paths=paths, replicas=(1, 2)))
+    probe = replace(reached(1, "10.9.0.1:9092"), brokers=brokers)
+    found = diagnose(replace(WITHOUT_MAP, bootstraps=(probe,), paths=paths, replicas=(1, 2)))
     assert causes(found) == ["BN307"]
     assert "BN301" not in {each.code for each in found.findings}
 
@@ -317,7 +317,7 @@ LINE = "192.168.1.24 kafka-1"
 
 
 @pytest.mark.parametrize(
-    ("look", "cause", "sure"),
+    ("probe", "cause", "sure"),
     [
         (replace(reached(2, "kafka-1:9092"), hosts_entry=LINE), "BN306", True),
         (replace(refused("10.7.0.1:9092"), endpoint="kafka-1:9092", hosts_entry="10.7.0.1 kafka-1"), "BN306", False),
@@ -325,13 +325,13 @@ LINE = "192.168.1.24 kafka-1"
     ],
     ids=["another-broker", "dead-address", "an-address-that-answers-for-others"],
 )
-def test_a_line_of_the_hosts_file(look: EndpointProbe, cause: str, sure: bool) -> None:
+def test_a_line_of_the_hosts_file(probe: EndpointProbe, cause: str, sure: bool) -> None:
     broker = Advertised(1, "kafka-1", 9092)
     beside = BrokerPath(BROKERS[1], replace(reached(2, BROKERS[1].endpoint), addresses=("192.168.1.24",)))
-    found = diagnose(replace(WITHOUT_MAP, paths=(BrokerPath(broker, look), beside), replicas=()))
+    found = diagnose(replace(WITHOUT_MAP, paths=(BrokerPath(broker, probe), beside), replicas=()))
     assert causes(found) == [cause]
     if cause == "BN306":
-        assert str(look.hosts_entry) in found.causes[0].sentence
+        assert str(probe.hosts_entry) in found.causes[0].sentence
         assert found.causes[0].sentence.startswith("Probably") is not sure
         assert all(each.because for each in found.findings if each.code in ("BN601", "BN302"))
 
@@ -388,8 +388,8 @@ def test_rules_that_are_chained() -> None:
 
 @pytest.mark.parametrize("metadata", ["unsupported", "unreadable"])
 def test_nothing_that_fails_is_well(metadata: str) -> None:
-    look = at_third(versions=HELLO, metadata=ClusterMetadata(metadata))  # type: ignore[arg-type]
-    assert diagnose(third(look)).causes
+    probe = at_third(versions=HELLO, metadata=ClusterMetadata(metadata))  # type: ignore[arg-type]
+    assert diagnose(third(probe)).causes
 
 
 def test_what_no_check_explains_is_an_error_of_its_own() -> None:

@@ -48,8 +48,8 @@ def answering(own: dict[int, Identity], knows: tuple[tuple[str, int], ...] = (),
     paths = tuple(
         replace(
             path,
-            look=path.look
-            and replace(path.look, identity=own.get(path.broker.node_id, path.look.identity), knows=knows, **changes),
+            probe=path.probe
+            and replace(path.probe, identity=own.get(path.broker.node_id, path.probe.identity), knows=knows, **changes),
         )
         for path in HEALTHY.paths
     )
@@ -81,12 +81,12 @@ def test_a_loopback_address_stops_nobody_on_the_brokers_own_host(host: str) -> N
 
 def test_a_wildcard_that_a_rule_makes_something_of() -> None:
     broker = Advertised(1, "0.0.0.0", 9092)
-    look = replace(reached(1, GATEWAY[1]), brokers=(broker,))
+    probe = replace(reached(1, GATEWAY[1]), brokers=(broker,))
     evidence = replace(
         HEALTHY,
         rules=("0.0.0.0:9092=172.10.1.40:9093",),
-        bootstraps=(look,),
-        paths=(BrokerPath(broker, look, "0.0.0.0:9092=172.10.1.40:9093"),),
+        bootstraps=(probe,),
+        paths=(BrokerPath(broker, probe, "0.0.0.0:9092=172.10.1.40:9093"),),
         replicas=(1,),
     )
     assert codes(diagnose(evidence)) == set()
@@ -100,7 +100,7 @@ def test_a_server_that_knows_a_node_less_is_of_the_same_listener() -> None:
     assert "another listener" not in str(found.findings)
     none_yet = diagnose(replace(HEALTHY, bootstraps=(replace(FIRST, brokers=()), *OTHERS)))
     assert cause(none_yet) == "BN503"
-    behind_a_rule = replace(HEALTHY.paths[0], look=replace(FIRST, endpoint="gw:1", brokers=BROKERS[:2]))
+    behind_a_rule = replace(HEALTHY.paths[0], probe=replace(FIRST, endpoint="gw:1", brokers=BROKERS[:2]))
     assert codes(diagnose(replace(HEALTHY, paths=(behind_a_rule, *HEALTHY.paths[1:])))) == set()
 
 
@@ -159,7 +159,7 @@ def test_a_coordinator_that_there_was_no_time_for_is_no_finding() -> None:
     cut = replace(OPEN, complete=False)
     evidence = replace(
         HEALTHY,
-        paths=(replace(HEALTHY.paths[0], look=cut), *HEALTHY.paths[1:]),
+        paths=(replace(HEALTHY.paths[0], probe=cut), *HEALTHY.paths[1:]),
         coordinators=(Coordinator("group", "app", BROKERS[0]),),
     )
     found = diagnose(evidence)

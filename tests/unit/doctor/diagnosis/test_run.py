@@ -21,26 +21,26 @@ OK = {1: 1, 2: 2, 3: 3}
 HEALTHY = mapped(OK)
 
 
-def bootstrap(look: EndpointProbe) -> Evidence:
-    return replace(WITHOUT_MAP, bootstraps=(look,), paths=(), replicas=None)
+def bootstrap(probe: EndpointProbe) -> Evidence:
+    return replace(WITHOUT_MAP, bootstraps=(probe,), paths=(), replicas=None)
 
 
 def first(**changes: object) -> Evidence:
-    looks = HEALTHY.bootstraps
-    return replace(HEALTHY, bootstraps=(replace(looks[0], **changes), *looks[1:]))
+    probes = HEALTHY.bootstraps
+    return replace(HEALTHY, bootstraps=(replace(probes[0], **changes), *probes[1:]))
 
 
 def advertised(host: str, port: int = 9092) -> Evidence:
     return replace(HEALTHY, paths=(*HEALTHY.paths, BrokerPath(Advertised(4, host, port), None)))
 
 
-def dialled(look: EndpointProbe) -> Evidence:
-    return replace(HEALTHY, paths=(replace(HEALTHY.paths[0], look=look), *HEALTHY.paths[1:]))
+def dialled(probe: EndpointProbe) -> Evidence:
+    return replace(HEALTHY, paths=(replace(HEALTHY.paths[0], probe=probe), *HEALTHY.paths[1:]))
 
 
-def beside(look: EndpointProbe) -> Evidence:
+def beside(probe: EndpointProbe) -> Evidence:
     """A bootstrap server among others that answer."""
-    return replace(WITHOUT_MAP, bootstraps=(look, *WITHOUT_MAP.bootstraps))
+    return replace(WITHOUT_MAP, bootstraps=(probe, *WITHOUT_MAP.bootstraps))
 
 
 AWAY = refused("172.10.1.40:9099")

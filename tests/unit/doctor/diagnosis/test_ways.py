@@ -57,12 +57,12 @@ def test_exchanged_and_missing_rules() -> None:
 
 def test_a_check_may_find_wrong_what_looks_well() -> None:
     landed = replace(reached(1, "gw:1"), brokers=(Advertised(1, "a.hq", 1),))
-    assert ends(replace(HEALTHY, paths=(replace(HEALTHY.paths[0], look=landed),)))[0][:2] == (
+    assert ends(replace(HEALTHY, paths=(replace(HEALTHY.paths[0], probe=landed),)))[0][:2] == (
         "broken",
         "another listener",
     )
     unproven = replace(reached(1, "gw:1"), identity=Identity(None, "none"))
-    evidence = replace(HEALTHY, paths=(replace(HEALTHY.paths[0], look=unproven),))
+    evidence = replace(HEALTHY, paths=(replace(HEALTHY.paths[0], probe=unproven),))
     assert ends(evidence) == [("doubtful", "not proven", "a broker")]
     quiet = diagnose(evidence, suppressions=[Suppression.parse("BN604")])
     assert quiet.routes[0].state is State.OK
@@ -81,7 +81,7 @@ def test_sets_that_differ_stand_side_by_side() -> None:
 
 
 @pytest.mark.parametrize(
-    ("look", "words", "who"),
+    ("probe", "words", "who"),
     [
         (replace(AT, attempts=(), dns_error="unknown"), "name unknown", "nobody"),
         (AT, "refused", "nobody"),
@@ -95,14 +95,14 @@ def test_sets_that_differ_stand_side_by_side() -> None:
         (replace(reached(1, "10.9.0.1:1"), identity=Identity(1, "listoffsets")), "ok", "node 1 (likely)"),
     ],
 )
-def test_words(look: EndpointProbe, words: str, who: str) -> None:
-    (entrance,) = diagnose(replace(WITHOUT_MAP, bootstraps=(look,), paths=())).entrances
+def test_words(probe: EndpointProbe, words: str, who: str) -> None:
+    (entrance,) = diagnose(replace(WITHOUT_MAP, bootstraps=(probe,), paths=())).entrances
     assert (entrance.reach.words, entrance.answering) == (words, who)
 
 
-def of_one(look: EndpointProbe) -> tuple[State, str]:
+def of_one(probe: EndpointProbe) -> tuple[State, str]:
     """The last of four bootstrap servers."""
-    hop = diagnose(replace(WITHOUT_MAP, bootstraps=(*WITHOUT_MAP.bootstraps, look))).entrances[-1].reach
+    hop = diagnose(replace(WITHOUT_MAP, bootstraps=(*WITHOUT_MAP.bootstraps, probe))).entrances[-1].reach
     return hop.state, hop.words
 
 

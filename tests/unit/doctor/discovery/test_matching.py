@@ -30,8 +30,8 @@ def codes(found: Discovery) -> list[str]:
     return [finding.code for finding in found.findings]
 
 
-def at(endpoint: str, look: EndpointProbe) -> EndpointProbe:
-    return replace(look, endpoint=endpoint)
+def at(endpoint: str, probe: EndpointProbe) -> EndpointProbe:
+    return replace(probe, endpoint=endpoint)
 
 
 def test_every_node_behind_its_own_candidate_in_whatever_order() -> None:
@@ -45,7 +45,7 @@ def test_every_node_behind_its_own_candidate_in_whatever_order() -> None:
 
 
 def test_a_weaker_method_is_told() -> None:
-    weak = [replace(look, identity=replace(look.identity, method="certificate")) for look in RIGHT if look.identity]
+    weak = [replace(probe, identity=replace(probe.identity, method="certificate")) for probe in RIGHT if probe.identity]
     assert {entry.confidence.value for entry in discovered(*weak).matched} == {"likely"}
 
 
@@ -101,8 +101,8 @@ def test_the_listener_is_named_where_the_broker_tells_it() -> None:
 
 def test_nodes_that_no_rule_can_tell_apart() -> None:
     told = (Advertised(1, "localhost", 9092), Advertised(2, "localhost", 9092), Advertised(3, "", 0))
-    looks = [replace(look, brokers=told) for look in RIGHT]
-    found = discovered(*looks, evidence=replace(SEEN, bootstraps=tuple(looks)))
+    probes = [replace(probe, brokers=told) for probe in RIGHT]
+    found = discovered(*probes, evidence=replace(SEEN, bootstraps=tuple(probes)))
     assert found.matched == ()
     assert [finding.subject for finding in found.findings if finding.code == "BN605"] == [
         "node 1 at localhost:9092",
@@ -219,7 +219,7 @@ def test_a_random_balancer_is_never_taken_for_a_node(nodes: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("look", "words"),
+    ("probe", "words"),
     [
         (probed("a:1", "a", attempts=(Attempt("10.0.0.1", "timeout"), Attempt("10.0.0.2", "refused"))), "refused"),
         (probed("a:1", "a", attempts=(Attempt("10.0.0.1", "timeout"),)), "no answer"),
@@ -228,5 +228,5 @@ def test_a_random_balancer_is_never_taken_for_a_node(nodes: int) -> None:
         (probed("a:1", "a", complete=False), "not probed in time (see --timeout)"),
     ],
 )
-def test_silent_candidates_are_counted(look: EndpointProbe, words: str) -> None:
-    assert discovered(*RIGHT, look).silent == {words: 1}
+def test_silent_candidates_are_counted(probe: EndpointProbe, words: str) -> None:
+    assert discovered(*RIGHT, probe).silent == {words: 1}

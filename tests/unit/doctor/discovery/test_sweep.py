@@ -34,7 +34,7 @@ def test_every_candidate_is_looked_at_in_its_order(method: str, options: dict[st
         ends = [*served.reachable.values()]
         given = [closed(), *reversed(ends)]
         swept = sweep(Cluster("hq", (ends[1],)), given, TIMEOUT, told.append)
-    assert [look.endpoint for look in swept.candidates] == [str(end) for end in given]
+    assert [probe.endpoint for probe in swept.candidates] == [str(end) for end in given]
     assert (told[-1].done, told[-1].total, told[-1].answering) == (4, 4, 3)
     found = match(swept)
     assert {entry.node_id: entry.candidate for entry in found.matched} == {
@@ -47,14 +47,14 @@ def test_every_candidate_is_looked_at_in_its_order(method: str, options: dict[st
 
 
 def test_nothing_is_begun_after_the_end() -> None:
-    async def look() -> tuple[EndpointProbe, ...]:
+    async def probe() -> tuple[EndpointProbe, ...]:
         prober = Prober(ClientSide(), 1.0, asyncio.get_running_loop().time(), asyncio.Semaphore(1))
         ends = [Endpoint("127.0.0.1", port) for port in range(1, 65536)]
         return await Candidates(prober, prober, (), lambda _: None).probes(ends, {})
 
-    looks = asyncio.run(look())
-    assert len(looks) == 65535
-    assert not any(each.complete or each.attempts for each in looks)
+    probes = asyncio.run(probe())
+    assert len(probes) == 65535
+    assert not any(each.complete or each.attempts for each in probes)
 
 
 def test_candidates_wait_for_a_bootstrap_server_that_answers() -> None:

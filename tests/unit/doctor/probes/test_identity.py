@@ -205,8 +205,8 @@ def test_who_could_not_read_them_leaves_it_to_the_next() -> None:
     first, second = Scripted(ChannelError("gone")), Scripted(TWO, HERE_IS_B)
 
     async def ask() -> list[int | BaseException | None]:
-        looks = (leadership.leader_here(each.channel, "c") for each in (first, second))
-        return await asyncio.gather(*looks, return_exceptions=True)
+        probes = (leadership.leader_here(each.channel, "c") for each in (first, second))
+        return await asyncio.gather(*probes, return_exceptions=True)
 
     failed, found = asyncio.run(ask())
     assert isinstance(failed, ChannelError)

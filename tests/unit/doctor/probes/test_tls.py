@@ -113,13 +113,13 @@ def shows(certificate: str) -> dict[str, str]:
 def seen(
     server: Server | None, cluster: Cluster, name: str = NAME, talk: Callable[[socket.socket], None] = answer
 ) -> EndpointProbe:
-    async def look(endpoint: Endpoint) -> EndpointProbe:
+    async def probe(endpoint: Endpoint) -> EndpointProbe:
         deadline = asyncio.get_running_loop().time() + 2 * PATIENCE
         prober = Prober(client_side(cluster), PATIENCE, deadline, asyncio.Semaphore(1))
         return await prober.probe(endpoint, name, until="versions")
 
     with listening(server, talk) as endpoint:
-        return asyncio.run(look(endpoint))
+        return asyncio.run(probe(endpoint))
 
 
 @pytest.mark.parametrize(
@@ -128,9 +128,9 @@ def seen(
 )
 def test_what_every_client_takes(chain: str, trusted: str) -> None:
     server = Server(chain)
-    look = seen(server, client(trusted))
-    assert look.tls is not None
-    assert (look.tls.outcome, look.tls.objections, look.speaks) == ("ok", (), "kafka")
+    probe = seen(server, client(trusted))
+    assert probe.tls is not None
+    assert (probe.tls.outcome, probe.tls.objections, probe.speaks) == ("ok", (), "kafka")
     assert server.told == [NAME]
 
 
@@ -156,20 +156,20 @@ def test_what_no_client_takes(chain: str, trusted: str, outcome: str, shown: lis
     ("chain", "trusted", "about"), [("own-over", "own-over", "kafka-1"), ("of-lapsed", "lapsed", "HQ root of 2020")]
 )
 def test_java_does_not_ask_what_it_trusts_for_its_time(chain: str, trusted: str, about: str) -> None:
-    look = seen(Server(chain), client(trusted))
-    assert look.tls is not None
-    assert (look.tls.outcome, look.speaks) == ("ok", "kafka")
-    (objection,) = look.tls.objections
+    probe = seen(Server(chain), client(trusted))
+    assert probe.tls is not None
+    assert (probe.tls.outcome, probe.speaks) == ("ok", "kafka")
+    (objection,) = probe.tls.objections
     assert (objection.clients, objection.outcome) == (("librdkafka", "python"), "expired")
     assert objection.detail == f"`{about}`: 2020-01-01T00:00:00+00:00 to 2020-02-01T00:00:00+00:00"
 
 
 @pytest.mark.parametrize(("chain", "trusted"), [("whole", "issuing"), ("alone", "issuing"), ("alone", "alone")])
 def test_java_wants_no_root(chain: str, trusted: str) -> None:
-    look = seen(Server(chain), client(trusted))
-    assert look.tls is not None
-    assert (look.tls.outcome, look.speaks) == ("ok", "kafka")
-    (objection,) = look.tls.objections
+    probe = seen(Server(chain), client(trusted))
+    assert probe.tls is not None
+    assert (probe.tls.outcome, probe.speaks) == ("ok", "kafka")
+    (objection,) = probe.tls.objections
     assert (objection.clients, objection.outcome) == (("librdkafka", "python"), "untrusted")
 
 

@@ -62,32 +62,32 @@ def looked_at(
             here = Endpoint("127.0.0.1", server.sockets[0].getsockname()[1])
             cluster = Simulated(dict.fromkeys(NODES, here), newest_api_versions)
             deadline = asyncio.get_running_loop().time() + TIMEOUT
-            look = await Prober(ClientSide(), patience, deadline, asyncio.Semaphore(1)).probe(here, expected=1)
+            probe = await Prober(ClientSide(), patience, deadline, asyncio.Semaphore(1)).probe(here, expected=1)
             await asyncio.gather(*filter(None, talks), return_exceptions=True)
-        return look, taken
+        return probe, taken
 
     return asyncio.run(run())
 
 
 @pytest.mark.parametrize("newest_api_versions", [5, 4])
 def test_three_connections_that_meet_one_node_are_not_enough(newest_api_versions: int) -> None:
-    look, taken = looked_at((1, 1, 1, 1, 1, 2), newest_api_versions)
-    assert look.identity is not None
-    assert (look.identity.node_id, look.identity.others) == (1, (2,))
+    probe, taken = looked_at((1, 1, 1, 1, 1, 2), newest_api_versions)
+    assert probe.identity is not None
+    assert (probe.identity.node_id, probe.identity.others) == (1, (2,))
     assert taken == 6
 
 
 def test_the_first_that_meets_another_node_is_the_last() -> None:
-    look, taken = looked_at((1, 2, 3), 5)
-    assert look.identity is not None
-    assert look.identity.others == (2, 3)
+    probe, taken = looked_at((1, 2, 3), 5)
+    assert probe.identity is not None
+    assert probe.identity.others == (2, 3)
     assert taken == 3
 
 
 def test_one_node_behind_it_is_no_balancer() -> None:
-    look, taken = looked_at((2,), 5)
-    assert look.identity is not None
-    assert (look.identity.node_id, look.identity.others, taken) == (2, (), 6)
+    probe, taken = looked_at((2,), 5)
+    assert probe.identity is not None
+    assert (probe.identity.node_id, probe.identity.others, taken) == (2, (), 6)
 
 
 @pytest.mark.parametrize("other", [2, 7])
@@ -115,10 +115,10 @@ def test_each_address_of_a_name_is_met(monkeypatch: pytest.MonkeyPatch, other: i
             gateway = Endpoint("gateway.example", port)
             cluster = Simulated(dict.fromkeys(NODES, gateway), 5)
             deadline = asyncio.get_running_loop().time() + TIMEOUT
-            look = await Prober(ClientSide(), 20.0, deadline, asyncio.Semaphore(1)).probe(gateway)
+            probe = await Prober(ClientSide(), 20.0, deadline, asyncio.Semaphore(1)).probe(gateway)
             for each in others:
                 each.close()
-        return look
+        return probe
 
     monkeypatch.setattr(walk, "resolve", resolved)
     identity = asyncio.run(run()).identity
@@ -128,9 +128,9 @@ def test_each_address_of_a_name_is_met(monkeypatch: pytest.MonkeyPatch, other: i
 
 
 def test_a_broker_that_greets_and_then_hangs_is_told_from_one_that_hangs_up() -> None:
-    look, taken = looked_at((1,), 5, answers=1, patience=3.0)
-    assert (look.speaks, look.answers, look.slow, taken) == ("kafka", False, True, 3)
-    assert look.failed == "metadata"
-    tried = look.tried("metadata")
+    probe, taken = looked_at((1,), 5, answers=1, patience=3.0)
+    assert (probe.speaks, probe.answers, probe.slow, taken) == ("kafka", False, True, 3)
+    assert probe.failed == "metadata"
+    tried = probe.tried("metadata")
     assert tried is not None
     assert (tried.made, tried.failed, tried.faults) == (3, 3, ("silent",) * 3)

@@ -44,12 +44,12 @@ def test_what_is_suppressed_is_counted_and_named() -> None:
 
 
 def test_two_hundred_brokers_are_no_longer_than_a_few_screens() -> None:
-    look = replace(reached(1, MANY[1].endpoint), brokers=MANY)
+    probe = replace(reached(1, MANY[1].endpoint), brokers=MANY)
     paths = [BrokerPath(each, replace(reached(each.node_id, each.endpoint), brokers=MANY)) for each in MANY]
-    well = terminal(diagnose(replace(WITHOUT_MAP, bootstraps=(look,), paths=tuple(paths))))
+    well = terminal(diagnose(replace(WITHOUT_MAP, bootstraps=(probe,), paths=tuple(paths))))
     assert "ok 194 more nodes, from 6 to 199: ok" in well
     dead = tuple(BrokerPath(each, refused(each.endpoint)) for each in MANY[100:])
-    half = terminal(diagnose(replace(WITHOUT_MAP, bootstraps=(look,), paths=(*paths[:100], *dead))))
+    half = terminal(diagnose(replace(WITHOUT_MAP, bootstraps=(probe,), paths=(*paths[:100], *dead))))
     assert "x  88 more nodes, from 112 to 199: refused" in half
     assert half.index("x  node 100 advertises") < half.index("ok node 0 advertises")
     assert "and 88 more (all of them: --format json)" in half
