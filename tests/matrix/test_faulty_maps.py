@@ -151,8 +151,8 @@ def test_an_agent_argument_that_cannot_be_used_refuses_every_client_without_a_ma
     version: str, plain: LoopbackWorld, programs: Programs, client_of: Clients
 ) -> None:
     """Although the brokers could be dialled as they are: the client would send its login there."""
-    direct = plain.hq.direct.kafka_properties() | HOPELESS
-    without = Client(direct, client_of.topic(), ("admin",), "without")
+    direct = plain.hq.direct.kafka_properties()
+    without = Client(direct | HOPELESS, client_of.topic(), ("admin",), "without")
     opted_out = Client(direct | {"brokernat.map": ""}, client_of.topic(), ("admin",), "opted-out")
     clients = (without, opted_out, client_of(plain.hq, name="own"))
     outcome = programs.exercise(version, *clients, loader=Loader.CLIENT_MAP, argument="10.0.0.1:9092=;unmapped=fail")
