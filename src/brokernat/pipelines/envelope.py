@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
 COORDINATES = "brokernat_src"
 VALUE = "brokernat_value"
@@ -25,7 +25,6 @@ KEPT = "brokernat_kept"
 RESERVED_PREFIX = "brokernat_"
 
 SOURCE_HEADER = "brokernat-src"
-TIMESTAMP_HEADER = "brokernat-src-timestamp"
 
 
 def envelop(records: DataFrame, cluster_id: str) -> DataFrame:
@@ -49,39 +48,6 @@ def envelop(records: DataFrame, cluster_id: str) -> DataFrame:
         coordinates.alias("coordinates"), "topic", "partition", "offset", "timestamp", "key", headers.alias("headers")
     )
     return records.select(envelope.alias(COORDINATES), F.col("value").alias(VALUE))
-
-
-def coordinate_headers() -> Column:
-    """`brokernat-src` and `brokernat-src-timestamp` (milliseconds) as Kafka headers."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    return F.array(
-        header(SOURCE_HEADER, F.col(f"{COORDINATES}.coordinates")),
-        header(TIMESTAMP_HEADER, F.unix_millis(F.col(f"{COORDINATES}.timestamp")).cast("string")),
-    )
-
-
-def headers(*own: Column, without_prefix: str = SOURCE_HEADER) -> Column:
-    """The headers that the record came with, less those that we write ourselves, and our own behind them.
-
-    Args:
-        own: arrays of headers.
-        without_prefix: of names that are left out, beside that of our coordinates.
-    """
-    from pyspark.sql import functions as F  # noqa: N812
-
-    given = F.col(f"{COORDINATES}.headers")
-    kept = F.filter(given, lambda h: ~h["key"].startswith(SOURCE_HEADER) & ~h["key"].startswith(without_prefix))
-    ours = F.concat(*own) if len(own) > 1 else own[0]
-    # Spark interprets `filter` row by row: most records have nothing to filter.
-    return F.when(F.size(given) == 0, ours).otherwise(F.concat(kept, *own))
-
-
-def header(name: str, text: Column) -> Column:
-    """One element of Spark's `headers` column."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    return F.struct(F.lit(name).alias("key"), text.cast("binary").alias("value"))
 
 
 def quoted(name: str) -> str:

@@ -8,12 +8,13 @@ of dead letters can tell "their data" from "our reference" without reading sente
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
+
+
+FAULT_TYPE = "struct<kind: string, message: string>"
 
 
 class FaultKind(enum.StrEnum):
@@ -22,26 +23,6 @@ class FaultKind(enum.StrEnum):
     WRONG_TYPE = "WrongType"
     NULL_KEY = "NullKey"
     MISSING_REFERENCE = "MissingReference"
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Where a fault is found: Connect's name of the stage, and the module that looks."""
-
-    stage: str
-    module: str
-
-
-_DECODE = Origin("VALUE_CONVERTER", "brokernat.pipelines.decode")
-_ENRICH = Origin("TRANSFORMATION", "brokernat.pipelines.enrich")
-
-ORIGINS: Mapping[FaultKind, Origin] = {
-    FaultKind.TOMBSTONE: _DECODE,
-    FaultKind.MALFORMED: _DECODE,
-    FaultKind.WRONG_TYPE: _DECODE,
-    FaultKind.NULL_KEY: _ENRICH,
-    FaultKind.MISSING_REFERENCE: _ENRICH,
-}
 
 
 def fault(kind: FaultKind, *parts: str | Column) -> Column:

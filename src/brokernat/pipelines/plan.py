@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from brokernat.config.model import Sink
-from brokernat.pipelines.dead_letter import dead_letter
 from brokernat.pipelines.decode import decode
 from brokernat.pipelines.enrich import check_columns, enrich
 from brokernat.pipelines.envelope import FAULT, KEPT, VALUE
 from brokernat.pipelines.row_by_row import is_row_by_row, over_all
-from brokernat.pipelines.sink import tag
+from brokernat.pipelines.sink import kafka_records, tag
 from brokernat.pipelines.transform import Transform
 
 if TYPE_CHECKING:
@@ -81,20 +80,17 @@ class Plan:
                 return None
             records, is_tag = everything, F.col(KEPT)
         own = [column for column in records.columns if column not in (FAULT, VALUE, KEPT)]
-        tags = tag(own, topic=self.sink.topic, key=self.sink.key)
-        dead = dead_letter(pipeline=self.name, topic=self.sink.dead_letters)
-        is_dead = F.col(FAULT).isNotNull()
-        return records.select(*(F.when(is_tag, tags[name]).when(is_dead, dead[name]).alias(name) for name in tags))
+        key, value = tag(own, key=self.sink.key)
+        return kafka_records(records, self.sink, pipeline=self.name, key=key, value=F.when(is_tag, value))
 
     def tags(self, transformed: DataFrame) -> DataFrame:
         """What a transform returned, as rows for Spark's Kafka sink."""
-        columns = tag(transformed.columns, topic=self.sink.topic, key=self.sink.key)
-        return transformed.select(*(column.alias(name) for name, column in columns.items()))
+        key, value = tag(transformed.columns, key=self.sink.key)
+        return kafka_records(transformed, self.sink, pipeline=self.name, key=key, value=value, faults=False)
 
     def dead_letters(self, records: DataFrame) -> DataFrame:
         """The records with a fault, as rows for Spark's Kafka sink."""
-        columns = dead_letter(pipeline=self.name, topic=self.sink.dead_letters)
-        return faulty(records).select(*(column.alias(name) for name, column in columns.items()))
+        return kafka_records(faulty(records), self.sink, pipeline=self.name)
 
 
 def well(records: DataFrame) -> DataFrame:

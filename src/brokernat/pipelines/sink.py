@@ -1,4 +1,4 @@
-"""Tags as records, and the one write of a batch.
+"""Tags and dead letters as records, and the one write of a batch.
 
 Tags and dead letters leave in one write to one cluster, the topic per row: one set of producers, one failure. The
 producer waits for all replicas; what may still come twice is a batch that is run again after a crash or a task that is
@@ -13,8 +13,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from brokernat.clients.spark.functions import call
+from brokernat.config.model import Sink
 from brokernat.errors import ConfigError, IncompleteError, Problem
-from brokernat.pipelines.envelope import COORDINATES, SOURCE_HEADER, coordinate_headers, headers, quoted
+from brokernat.pipelines.envelope import COORDINATES, FAULT, SOURCE_HEADER, VALUE, quoted
+from brokernat.pipelines.fault import FAULT_TYPE
 from brokernat.pipelines.root_cause import root_cause
 
 if TYPE_CHECKING:
@@ -32,11 +35,12 @@ PRODUCER_DEFAULTS: Mapping[str, str] = {
 REQUIRED: Mapping[str, str] = {"kafka.acks": "all"}
 _SINK = "io.brokernat.spark.KafkaSink"
 """Spark's own sink: its `Observation` completes, and its plan holds no password (`KafkaSink.java`)."""
+_RECORD = "brokernat_record"
 _TOO_LARGE = "RecordTooLargeException"
 
 
-def tag(columns: Sequence[str], *, topic: str, key: str | None) -> dict[str, Column]:
-    """The columns of a tag for Spark's Kafka sink: topic, key, value (JSON of all but `brokernat_src`), headers.
+def tag(columns: Sequence[str], *, key: str | None) -> tuple[Column, Column]:
+    """Key and value of a tag, both BINARY; the value is the JSON of all columns but `brokernat_src`.
 
     Args:
         columns: of the frame that holds the tags.
@@ -52,12 +56,40 @@ def tag(columns: Sequence[str], *, topic: str, key: str | None) -> dict[str, Col
         raise ConfigError(
             Problem("no-such-column", f"sink.key: tags have no column `{key}`", f"they have: {', '.join(own)}")
         )
-    return {
-        "topic": F.lit(topic),
-        "key": F.col(f"{COORDINATES}.key") if key is None else F.col(quoted(key)).cast("string").cast("binary"),
-        "value": F.to_json(F.struct(*(F.col(quoted(column)) for column in own)), _JSON).cast("binary"),
-        "headers": headers(coordinate_headers()),
-    }
+    value = F.to_json(F.struct(*(F.col(quoted(column)) for column in own)), _JSON)
+    text = F.col(f"{COORDINATES}.key") if key is None else F.col(quoted(key)).cast("string")
+    return text.cast("binary"), value.cast("binary")
+
+
+def kafka_records(
+    rows: DataFrame,
+    sink: Sink,
+    *,
+    pipeline: str,
+    key: Column | None = None,
+    value: Column | None = None,
+    faults: bool = True,
+) -> DataFrame:
+    """Rows for Spark's Kafka sink: topic, key, value, headers (`RecordFunction.java`).
+
+    Args:
+        rows: with `brokernat_src`.
+        pipeline: its name, which stands in dead letters where Connect names the connector.
+        key: of tags.
+        value: of tags; null in a row that is none.
+        faults: whether rows have `brokernat_fault` and `brokernat_value`: what is no tag becomes a dead letter, or a
+            row of nulls where it has no fault.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    nothing = F.lit(None).cast("binary")
+    fault = F.col(FAULT) if faults else F.lit(None).cast(FAULT_TYPE)
+    came = F.col(VALUE) if faults else nothing
+    arguments = (F.col(COORDINATES), nothing if key is None else key, nothing if value is None else value, fault, came)
+    settings = (pipeline, sink.topic, sink.dead_letters)
+    # A step of its own: an expression that stands in several columns would be computed for each of them.
+    made = rows.select(call(rows.sparkSession, "record", settings, *arguments).alias(_RECORD))
+    return made.select(*(F.col(f"{_RECORD}.{column}") for column in ("topic", "key", "value", "headers")))
 
 
 def producer_options(given: Mapping[str, str]) -> dict[str, str]:

@@ -2,17 +2,15 @@
 
 `from_json` is not used. Measured on Spark 4.3 it turns `"amount": "x"` into null, reads 1500000000000 as a TIMESTAMP of
 the year 49503, makes the STRING `12` of the number 12, accepts `{'a': 1}`, `{"a": 1} rubbish` and the second of two
-equal names; its corrupt-record column names no field. The decoder is Java (`native/spark-functions`) and a function of
-a catalog (SPARK-27658), so PySpark reaches it by name and no value is converted on its way.
+equal names; its corrupt-record column names no field. The decoder is Java (`native/spark-functions`).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from brokernat.clients.spark.session import class_visible
-from brokernat.clients.spark.settings import CATALOG, CATALOG_KEY, FUNCTIONS_CLASS
-from brokernat.errors import ConfigError, MissingToolError, Problem
+from brokernat.clients.spark.functions import call
+from brokernat.errors import ConfigError, Problem
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
@@ -46,27 +44,12 @@ def decode(value: Column, schema: StructType, spark: SparkSession | None = None)
         MissingToolError: the session has started without `brokernat-spark.jar`.
     """
     from pyspark.sql import SparkSession
-    from pyspark.sql import functions as F  # noqa: N812
 
     check_schema(schema)
     spark = spark or SparkSession.active()
-    if spark.conf.get(CATALOG_KEY, None) != FUNCTIONS_CLASS:
-        _require_functions(spark)
-        spark.conf.set(CATALOG_KEY, FUNCTIONS_CLASS)
     zone = spark.conf.get("spark.sql.session.timeZone")
     assert zone is not None  # noqa: S101 - it has a default
-    return F.call_function(".".join((CATALOG, "decode", _quoted(zone), _quoted(schema.json()))), value)
-
-
-def _require_functions(spark: SparkSession) -> None:
-    """A Connect client sees no classes: there, Spark's own error names the one that is missing."""
-    jvm = getattr(spark, "_jvm", None)
-    if jvm is not None and not class_visible(jvm, FUNCTIONS_CLASS):
-        raise MissingToolError(
-            "this Spark session has no `decode`: its JVM has started without brokernat-spark.jar",
-            hint="call configure(builder, clusters) before the session starts, or name the jar in `spark.jars`: "
-            "`brokernat spark-packages` prints its path",
-        )
+    return call(spark, "decode", (zone, schema.json()), value)
 
 
 def check_schema(schema: StructType) -> None:
@@ -99,7 +82,3 @@ def _unreadable(declared: DataType) -> str | None:
     # A STRING with a collation has a name of its own here.
     name = declared.simpleString().partition("<")[0]
     return None if name.partition("(")[0] in _SCALARS else name.upper()
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

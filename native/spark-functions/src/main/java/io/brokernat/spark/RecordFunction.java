@@ -1,0 +1,167 @@
+package io.brokernat.spark;
+
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.catalyst.util.GenericArrayData;
+import org.apache.spark.sql.connector.catalog.functions.BoundFunction;
+import org.apache.spark.sql.connector.catalog.functions.ScalarFunction;
+import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/**
+ * The record that a row becomes in the sink: its tag, its dead letter, or none.
+ *
+ * <p>Topic, key, value and headers of both in one call, and not in expressions: these would be some 9,000 bytes of
+ * generated code in one method, and a JVM never compiles a method of more than 8,000 (HotSpot's HugeMethodLimit).
+ *
+ * <p>The headers that a record came with are kept, except those of our own names, which another pipeline may have
+ * written, or an earlier round. A dead letter's own are those of Kafka Connect (DeadLetterQueueReporter, KIP-298), so
+ * that tools that read its dead letters read ours; key and value are the bytes of the record that came. Connect's stack
+ * trace is not written: nothing was thrown.
+ */
+public final class RecordFunction implements UnboundFunction, ScalarFunction<InternalRow> {
+    private static final long serialVersionUID = 1;
+
+    /** Begins the names of both headers with coordinates. */
+    private static final UTF8String SOURCE = UTF8String.fromString("brokernat-src");
+    private static final UTF8String SOURCE_TIMESTAMP = UTF8String.fromString("brokernat-src-timestamp");
+    private static final UTF8String CONNECT = UTF8String.fromString("__connect.errors.");
+    private static final int COORDINATES = 0, TOPIC = 1, PARTITION = 2, OFFSET = 3, TIMESTAMP = 4, KEY = 5, HEADERS = 6;
+    private static final int KIND = 0, MESSAGE = 1;
+
+    private static final Map<String, String> STAGES =
+            Map.of("NullKey", "TRANSFORMATION", "MissingReference", "TRANSFORMATION");
+    private static final Map<String, String> MODULES = Map.of(
+            "VALUE_CONVERTER", "brokernat.pipelines.decode", "TRANSFORMATION", "brokernat.pipelines.enrich");
+
+    private final UTF8String tags;
+    private final UTF8String deadLetters;
+    private final byte[] pipeline;
+    private final String name;
+    private DataType[] inputTypes;
+
+    RecordFunction(String pipeline, String tags, String deadLetters) {
+        this.pipeline = bytes(pipeline);
+        this.tags = UTF8String.fromString(tags);
+        this.deadLetters = UTF8String.fromString(deadLetters);
+        name = "brokernat.record(" + String.join(",", pipeline, tags, deadLetters) + ")";
+    }
+
+    /**
+     * Spark looks for this name (ScalarFunction.MAGIC_METHOD_NAME) and calls it without a row around the arguments.
+     *
+     * @param source {@code brokernat_src} of the row.
+     * @param key of the tag; may be null.
+     * @param tag the tag's value; null where the row is none.
+     * @param fault kind and message; null where the record is well.
+     * @param value as the record came.
+     * @return topic, key, value and headers; null for a row that is neither a tag nor has a fault.
+     */
+    public InternalRow invoke(InternalRow source, byte[] key, byte[] tag, InternalRow fault, byte[] value) {
+        if (tag != null) {
+            return row(tags, key, tag, headers(source, false, 2));
+        }
+        if (fault == null) {
+            return null;
+        }
+        List<Object> headers = headers(source, true, 11);
+        UTF8String kind = fault.getUTF8String(KIND);
+        String stage = STAGES.getOrDefault(kind.toString(), "VALUE_CONVERTER");
+        connect(headers, "topic", source.getUTF8String(TOPIC).getBytes());
+        connect(headers, "partition", bytes(Integer.toString(source.getInt(PARTITION))));
+        connect(headers, "offset", bytes(Long.toString(source.getLong(OFFSET))));
+        connect(headers, "connector.name", pipeline);
+        connect(headers, "task.id", bytes("0"));
+        connect(headers, "stage", bytes(stage));
+        connect(headers, "class.name", bytes(MODULES.get(stage)));
+        connect(headers, "exception.class.name", bytes("brokernat." + kind));
+        connect(headers, "exception.message", fault.isNullAt(MESSAGE) ? null : fault.getUTF8String(MESSAGE).getBytes());
+        return row(deadLetters, source.isNullAt(KEY) ? null : source.getBinary(KEY), value, headers);
+    }
+
+    /** What the record came with, and its coordinates; {@code more} is how many will be added. */
+    private static List<Object> headers(InternalRow source, boolean isDeadLetter, int more) {
+        ArrayData given = source.getArray(HEADERS);
+        List<Object> headers = new ArrayList<>(given.numElements() + more);
+        for (int place = 0; place < given.numElements(); place++) {
+            InternalRow header = given.getStruct(place, 2);
+            UTF8String key = header.getUTF8String(0);
+            if (!key.startsWith(SOURCE) && !(isDeadLetter && key.startsWith(CONNECT))) {
+                headers.add(header(key, header.isNullAt(1) ? null : header.getBinary(1)));
+            }
+        }
+        headers.add(header(SOURCE, source.getUTF8String(COORDINATES).getBytes()));
+        byte[] timestamp =
+                source.isNullAt(TIMESTAMP) ? null : bytes(Long.toString(Math.floorDiv(source.getLong(TIMESTAMP), 1000)));
+        headers.add(header(SOURCE_TIMESTAMP, timestamp));
+        return headers;
+    }
+
+    private static void connect(List<Object> headers, String name, byte[] text) {
+        headers.add(header(UTF8String.concat(CONNECT, UTF8String.fromString(name)), text));
+    }
+
+    private static InternalRow header(UTF8String key, byte[] value) {
+        return new GenericInternalRow(new Object[] {key, value});
+    }
+
+    private static InternalRow row(UTF8String topic, byte[] key, byte[] value, List<Object> headers) {
+        return new GenericInternalRow(new Object[] {topic, key, value, new GenericArrayData(headers.toArray())});
+    }
+
+    private static byte[] bytes(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
+    }
+
+    @Override
+    public BoundFunction bind(StructType arguments) {
+        StructField[] fields = arguments.fields();
+        if (fields.length != 5) {
+            throw new UnsupportedOperationException("record takes five columns, not " + arguments.simpleString());
+        }
+        inputTypes = new DataType[fields.length];
+        for (int place = 0; place < fields.length; place++) {
+            inputTypes[place] = fields[place].dataType();
+        }
+        return this;
+    }
+
+    @Override
+    public DataType[] inputTypes() {
+        return inputTypes;
+    }
+
+    @Override
+    public DataType resultType() {
+        StructType header = new StructType().add("key", DataTypes.StringType).add("value", DataTypes.BinaryType);
+        return new StructType()
+                .add("topic", DataTypes.StringType)
+                .add("key", DataTypes.BinaryType)
+                .add("value", DataTypes.BinaryType)
+                .add("headers", DataTypes.createArrayType(header));
+    }
+
+    @Override
+    public String name() {
+        return "record";
+    }
+
+    @Override
+    public String canonicalName() {
+        return name;
+    }
+
+    @Override
+    public String description() {
+        return "record(source, key, tag, fault, value): topic, key, value and headers for Kafka";
+    }
+}
