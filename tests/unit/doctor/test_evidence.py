@@ -1,9 +1,12 @@
 """What was seen, through a file and back."""
 
-import pytest
-from tests.unit.doctor.conftest import WITHOUT_MAP, mapped
+from dataclasses import replace
 
-from brokernat.doctor.evidence import from_json, to_json
+import pytest
+from tests.support.endpoint_probes import probed
+from tests.unit.doctor.conftest import BROKERS, WITHOUT_MAP, mapped
+
+from brokernat.doctor.evidence import BrokerPath, EndpointProbe, Evidence, from_json, to_json
 from brokernat.errors import ConfigError
 
 
@@ -16,3 +19,25 @@ def test_a_file_gives_the_same_evidence() -> None:
 def test_another_file_is_refused_by_name(text: str) -> None:
     with pytest.raises(ConfigError, match="`evidence"):
         from_json(text, "evidence.json")
+
+
+def _seen_at(probe: EndpointProbe) -> Evidence:
+    return replace(WITHOUT_MAP, paths=(BrokerPath(BROKERS[0], probe),))
+
+
+@pytest.mark.parametrize(
+    ("evidence", "named"),
+    [
+        (_seen_at(probed("::1")), "paths.0.probe.endpoint: endpoint `::1`"),
+        (_seen_at(probed("a:1", rule="a")), "paths.0.probe.rule: "),
+        (_seen_at(probed("a:1", addresses=("10.0.0.1", "a"))), "paths.0.probe.resolve.addresses.1: "),
+        (replace(WITHOUT_MAP, as_written=(probed("a"),)), "as_written.0.endpoint: "),
+        (replace(WITHOUT_MAP, paths=(BrokerPath(BROKERS[0], None, "a=b,c"),)), "paths.0.rule: "),
+        (replace(WITHOUT_MAP, rules=("a=b", "a:1=b")), "rules.1: "),
+    ],
+)
+def test_what_no_probe_writes_is_refused_at_its_place(evidence: Evidence, named: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        from_json(to_json(evidence), "evidence.json")
+    (problem,) = refused.value.problems
+    assert problem.details[0].startswith(named)

@@ -10,6 +10,7 @@ from brokernat.doctor.checks.queries import (
     ProbedEndpoint,
     advertised_sets,
     bootstrap_servers,
+    dialled_nodes,
     listener_of,
     place_to_mend,
     probed_endpoints,
@@ -34,7 +35,7 @@ def clusters_differ(evidence: Evidence) -> Iterator[Finding]:
     Remedy: the endpoints of one cluster.
     """
     seen: dict[str, list[str]] = {}
-    for probed in probed_endpoints(evidence):
+    for probed in (*bootstrap_servers(evidence), *dialled_nodes(evidence)):
         if probed.probe.cluster_id:
             seen.setdefault(probed.probe.cluster_id, []).append(probed.probe.endpoint)
     told = tuple(f"{cluster}: {', '.join(dict.fromkeys(ends))}" for cluster, ends in seen.items())
@@ -61,10 +62,10 @@ def _instead(seen: Mapping[str, Sequence[str]], probed: ProbedEndpoint, evidence
         if probed.path.rule:
             return Remedy((f"correct the rule `{probed.path.rule}`",), ("see where the forward to this node leads",))
         return Remedy(rules=proven_line(evidence, probed.path), broker=place_to_mend(probed).broker)
-    sizes = sorted((len(set(ends)) for ends in seen.values()), reverse=True)
-    if sizes[0] == sizes[1]:
+    sizes = [len(set(ends)) for ends in seen.values()]
+    if sizes.count(max(sizes)) > 1:
         return Remedy(("give bootstrap servers and rules of one cluster",))
-    strangers = dict.fromkeys(end for ends in seen.values() if len(set(ends)) < sizes[0] for end in ends)
+    strangers = dict.fromkeys(end for ends in seen.values() if len(set(ends)) < max(sizes) for end in ends)
     return Remedy((f"take out {', '.join(strangers)}: most endpoints are of another cluster",))
 
 

@@ -96,7 +96,8 @@ def renumbered(evidence: Evidence) -> int | None:
 
 
 def _cluster(probe: EndpointProbe, evidence: Evidence) -> Failure | None:
-    if probe.cluster_id in (None, home_cluster(evidence)):
+    home = home_cluster(evidence)
+    if not probe.cluster_id or home in (None, probe.cluster_id):
         return None
     return Failure(probe.endpoint, "cluster", words="another cluster")
 

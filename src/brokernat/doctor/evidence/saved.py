@@ -4,16 +4,21 @@ that the checks rely on."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass
 from ipaddress import ip_address
 
-from brokernat.address import parse_rule
+from brokernat.address import Endpoint, parse_rule
 from brokernat.doctor.evidence.endpoint import EndpointProbe
-from brokernat.doctor.evidence.run import VERSION, Evidence
+from brokernat.doctor.evidence.run import VERSION, BrokerPath, Evidence
+from brokernat.doctor.evidence.stages import NameLookup
 from brokernat.errors import ConfigError, Problem
 
 # The last key of the file, before whatever a later version has added.
 _STATED = re.compile(r'^  "version": (\d{1,9}),?$', re.MULTILINE)
+
+Place = tuple[str | int, ...]
+"""The names of fields and the numbers of entries that lead to a value."""
 
 
 def to_json(evidence: Evidence) -> str:
@@ -45,25 +50,32 @@ def from_json(text: str, source: str) -> Evidence:
     return evidence
 
 
-def _nonsense(evidence: Evidence) -> Iterator[tuple[tuple[str | int, ...], str]]:
+def _nonsense(value: object, place: Place = ()) -> Iterator[tuple[Place, str]]:
     """What the probes never write and the checks rely on: its place, and what is wrong with it."""
-    for number, rule in enumerate(evidence.rules or ()):
+    texts: list[tuple[Place, str, Callable[[str], object]]] = []
+    match value:
+        case tuple():
+            for number, each in enumerate(value):
+                yield from _nonsense(each, (*place, number))
+            return
+        case Evidence(rules=rules):
+            texts = [(("rules", number), rule, parse_rule) for number, rule in enumerate(rules or ())]
+        case BrokerPath(rule=str(rule)):
+            texts = [(("rule",), rule, parse_rule)]
+        case EndpointProbe(endpoint=endpoint, rule=rule):
+            texts = [(("endpoint",), endpoint, Endpoint.parse), *([(("rule",), rule, parse_rule)] if rule else [])]
+        case NameLookup(addresses=addresses):
+            texts = [(("addresses", number), address, ip_address) for number, address in enumerate(addresses)]
+    for within, text, parse in texts:
         try:
-            parse_rule(rule)
+            parse(text)
         except ConfigError as error:
-            yield ("rules", number), error.problems[0].message
-    probes: list[tuple[tuple[str | int, ...], EndpointProbe | None]] = [
-        *((("bootstraps", n), probe) for n, probe in enumerate(evidence.bootstraps)),
-        *((("paths", n, "probe"), path.probe) for n, path in enumerate(evidence.paths)),
-        *((("paths", n, "direct"), path.direct) for n, path in enumerate(evidence.paths)),
-        *((("listeners", n, "probe"), each.probe) for n, each in enumerate(evidence.listeners)),
-    ]
-    for place, probe in probes:
-        for number, address in enumerate(probe.addresses if probe is not None else ()):
-            try:
-                ip_address(address)
-            except ValueError:
-                yield (*place, "resolve", "addresses", number), "this is no address"
+            yield (*place, *within), error.problems[0].message
+        except ValueError:
+            yield (*place, *within), "this is no address"
+    if is_dataclass(value):
+        for field in fields(value):
+            yield from _nonsense(getattr(value, field.name), (*place, field.name))
 
 
 def _require_version(version: int, source: str) -> None:
@@ -73,7 +85,7 @@ def _require_version(version: int, source: str) -> None:
         raise ConfigError(Problem("evidence-version", message, hint))
 
 
-def _no_evidence(source: str, place: tuple[str | int, ...], reason: str) -> ConfigError:
+def _no_evidence(source: str, place: Place, reason: str) -> ConfigError:
     hint = "give a file that `brokernat doctor --save FILE` wrote"
     detail = f"{'.'.join(map(str, place))}: {reason}" if place else reason
     return ConfigError(Problem("not-evidence", f"`{source}` holds no evidence", hint, details=(detail,)))

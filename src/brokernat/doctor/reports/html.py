@@ -126,7 +126,7 @@ def _when(taken_at: str) -> str:
     """`21 November 2026, 12:00 UTC`; what is no time stays as it is, since a file may hold anything."""
     try:
         moment = datetime.fromisoformat(taken_at).astimezone(UTC)
-    except ValueError:
+    except (ValueError, OverflowError):
         return taken_at
     return f"{moment.day} {moment:%B %Y, %H:%M} UTC"
 

@@ -16,7 +16,9 @@ from brokernat.doctor.evidence import (
     Identity,
     ListenerSeen,
     Login,
+    SizeTest,
     TlsHandshake,
+    Transfer,
 )
 from brokernat.doctor.finding import Severity
 from brokernat.doctor.host_kinds import is_loopback
@@ -221,6 +223,28 @@ def test_any_error_about_a_coordinator_is_told(error: str) -> None:
 def test_a_coordinator_that_nobody_told_of_in_time_is_a_doubt() -> None:
     found = diagnose(replace(HEALTHY, coordinators=(Coordinator("group", "app", error="not-answered"),)))
     assert {(each.code, each.severity) for each in found.findings} == {("BN703", Severity.WARNING)}
+
+
+@pytest.mark.parametrize(("home", "other"), [("c", ""), (None, "d"), ("", "d")])
+def test_a_cluster_that_has_no_id_is_no_other_cluster(home: str | None, other: str) -> None:
+    """Brokers before 0.10.1 have none, and whoever stands in between may leave it out."""
+    bootstraps = tuple(replace(each, cluster_id=home) for each in HEALTHY.bootstraps)
+    first, *rest = HEALTHY.paths
+    paths = (replace(first, probe=first.probe and replace(first.probe, cluster_id=other)), *rest)
+    strangers = paths if home else paths[:1]
+    assert "BN501" not in codes(diagnose(replace(HEALTHY, bootstraps=bootstraps, paths=strangers)))
+
+
+def test_a_server_of_the_meant_cluster_that_is_a_node_too_counts_as_one_of_it() -> None:
+    """Both are one endpoint in one state, so it is reported once, as the node."""
+    fails = SizeTest((Transfer("request", 9000, "silent"),))
+    first = replace(FIRST, size=fails)
+    at_node = replace(FIRST, size=fails, cluster_id=None)
+    paths = (replace(HEALTHY.paths[0], probe=at_node),)
+    stranger = replace(OTHERS[0], cluster_id="other")
+    found = diagnose(replace(HEALTHY, bootstraps=(first, stranger), paths=paths))
+    (named,) = [each for each in found.findings if each.code == "BN501"]
+    assert named.remedy.client == ("give bootstrap servers and rules of one cluster",)
 
 
 def test_no_rule_is_offered_where_servers_are_of_two_clusters_with_the_same_addresses() -> None:
