@@ -79,14 +79,13 @@ class Plan:
             if everything is None:
                 return None
             records, is_tag = everything, F.col(KEPT)
-        own = [column for column in records.columns if column not in (FAULT, VALUE, KEPT)]
-        key, value = tag(own, key=self.sink.key)
-        return kafka_records(records, self.sink, pipeline=self.name, key=key, value=F.when(is_tag, value))
+        key, content = tag(records.schema, key=self.sink.key)
+        return kafka_records(records, self.sink, pipeline=self.name, key=key, tag=F.when(is_tag, content))
 
     def tags(self, transformed: DataFrame) -> DataFrame:
         """What a transform returned, as rows for Spark's Kafka sink."""
-        key, value = tag(transformed.columns, key=self.sink.key)
-        return kafka_records(transformed, self.sink, pipeline=self.name, key=key, value=value, faults=False)
+        key, content = tag(transformed.schema, key=self.sink.key)
+        return kafka_records(transformed, self.sink, pipeline=self.name, key=key, tag=content, faults=False)
 
     def dead_letters(self, records: DataFrame) -> DataFrame:
         """The records with a fault, as rows for Spark's Kafka sink."""

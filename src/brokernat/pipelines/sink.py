@@ -10,21 +10,28 @@ with may be too large for that topic as well, and a limit is raised once, by who
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from brokernat.clients.spark.functions import call
+from brokernat.clients.spark.functions import call, time_zone
 from brokernat.config.model import Sink
 from brokernat.errors import ConfigError, IncompleteError, Problem
-from brokernat.pipelines.envelope import COORDINATES, FAULT, SOURCE_HEADER, VALUE, quoted
+from brokernat.pipelines.envelope import COORDINATES, FAULT, KEPT, SOURCE_HEADER, VALUE, quoted
 from brokernat.pipelines.fault import FAULT_TYPE
 from brokernat.pipelines.root_cause import root_cause
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType, StructType
 
 # Nulls are written: a reader sees that the field exists. Six digits: to_json would cut microseconds off.
-_JSON = {"ignoreNullFields": "false", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss[.SSSSSS]XXX"}
+_JSON = {
+    "ignoreNullFields": "false",
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss[.SSSSSS]XXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss[.SSSSSS]",
+}
+_SCALARS = {"boolean", "byte", "short", "integer", "long", "float", "double", "date", "timestamp", "timestamp_ntz"}
+_NOT_OF_TAGS = {COORDINATES, FAULT, VALUE, KEPT}
 
 # A producer's own settings win over these, except that acknowledgements are what the delivery promise rests on.
 PRODUCER_DEFAULTS: Mapping[str, str] = {
@@ -39,11 +46,11 @@ _RECORD = "brokernat_record"
 _TOO_LARGE = "RecordTooLargeException"
 
 
-def tag(columns: Sequence[str], *, key: str | None) -> tuple[Column, Column]:
-    """Key and value of a tag, both BINARY; the value is the JSON of all columns but `brokernat_src`.
+def tag(schema: StructType, *, key: str | None) -> tuple[Column, Column]:
+    """Key (BINARY) and content of a tag: a struct of all columns but `brokernat_src`, or its JSON (BINARY).
 
     Args:
-        columns: of the frame that holds the tags.
+        schema: of the frame that holds the tags.
         key: the column whose text is the key; None keeps the key of the source record, byte for byte.
 
     Raises:
@@ -51,14 +58,17 @@ def tag(columns: Sequence[str], *, key: str | None) -> tuple[Column, Column]:
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    own = [column for column in columns if column != COORDINATES]
-    if key is not None and key not in own:
+    own = [field for field in schema if field.name not in _NOT_OF_TAGS]
+    names = [field.name for field in own]
+    if key is not None and key not in names:
         raise ConfigError(
-            Problem("no-such-column", f"sink.key: tags have no column `{key}`", f"they have: {', '.join(own)}")
+            Problem("no-such-column", f"sink.key: tags have no column `{key}`", f"they have: {', '.join(names)}")
         )
-    value = F.to_json(F.struct(*(F.col(quoted(column)) for column in own)), _JSON)
+    content = F.struct(*(F.col(quoted(name)) for name in names))
+    if not all(_is_encoded(field.dataType) for field in own):
+        content = F.to_json(content, _JSON).cast("binary")
     text = F.col(f"{COORDINATES}.key") if key is None else F.col(quoted(key)).cast("string")
-    return text.cast("binary"), value.cast("binary")
+    return text.cast("binary"), content
 
 
 def kafka_records(
@@ -67,7 +77,7 @@ def kafka_records(
     *,
     pipeline: str,
     key: Column | None = None,
-    value: Column | None = None,
+    tag: Column | None = None,
     faults: bool = True,
 ) -> DataFrame:
     """Rows for Spark's Kafka sink: topic, key, value, headers (`RecordFunction.java`).
@@ -75,8 +85,8 @@ def kafka_records(
     Args:
         rows: with `brokernat_src`.
         pipeline: its name, which stands in dead letters where Connect names the connector.
-        key: of tags.
-        value: of tags; null in a row that is none.
+        key: of tags, see `tag`.
+        tag: content of tags; null in a row that is none.
         faults: whether rows have `brokernat_fault` and `brokernat_value`: what is no tag becomes a dead letter, or a
             row of nulls where it has no fault.
     """
@@ -85,11 +95,27 @@ def kafka_records(
     nothing = F.lit(None).cast("binary")
     fault = F.col(FAULT) if faults else F.lit(None).cast(FAULT_TYPE)
     came = F.col(VALUE) if faults else nothing
-    arguments = (F.col(COORDINATES), nothing if key is None else key, nothing if value is None else value, fault, came)
-    settings = (pipeline, sink.topic, sink.dead_letters)
+    arguments = (F.col(COORDINATES), nothing if key is None else key, nothing if tag is None else tag, fault, came)
+    settings = (pipeline, sink.topic, sink.dead_letters, time_zone(rows.sparkSession))
     # A step of its own: an expression that stands in several columns would be computed for each of them.
     made = rows.select(call(rows.sparkSession, "record", settings, *arguments).alias(_RECORD))
     return made.select(*(F.col(f"{_RECORD}.{column}") for column in ("topic", "key", "value", "headers")))
+
+
+def _is_encoded(declared: DataType) -> bool:
+    """Whether `JsonEncoder.java` writes such values; Spark's `to_json` writes the others."""
+    from pyspark.sql.types import ArrayType, DecimalType, MapType, StringType, StructType
+
+    match declared:
+        case StructType():
+            return all(_is_encoded(field.dataType) for field in declared)
+        case ArrayType():
+            return _is_encoded(declared.elementType)
+        case MapType():
+            return isinstance(declared.keyType, StringType) and _is_encoded(declared.valueType)
+        case StringType() | DecimalType():
+            return True
+    return declared.typeName() in _SCALARS
 
 
 def producer_options(given: Mapping[str, str]) -> dict[str, str]:

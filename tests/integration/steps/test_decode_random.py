@@ -60,7 +60,7 @@ def _quoted(name: str) -> str:
     return name.replace("`", "``")
 
 
-def _schema(dice: random.Random) -> StructType:
+def random_schema(dice: random.Random) -> StructType:
     from pyspark.sql.types import StructType
 
     fields = (f"`{_quoted(name)}` {_type(dice)}{' NOT NULL' if dice.random() < 0.15 else ''}" for name in _names(dice))
@@ -105,7 +105,7 @@ _OF_TYPE = {
 }
 
 
-def _record(dice: random.Random, schema: StructType) -> bytes | None:
+def random_record(dice: random.Random, schema: StructType) -> bytes | None:
     text = _value(dice, schema).encode()
     damage = dice.random()
     if damage < 0.03:
@@ -161,8 +161,8 @@ def test_ten_thousand_random_records_decode_as_the_plain_decoder_says(spark: Spa
     dice = random.Random(20)
     faults = 0
     for number in range(SCHEMAS):
-        schema = _schema(dice)
-        values = [_record(dice, schema) for _ in range(RECORDS)]
+        schema = random_schema(dice)
+        values = [random_record(dice, schema) for _ in range(RECORDS)]
         frame = spark.createDataFrame(list(enumerate(values)), "place INT, value BINARY").orderBy("place")
         rows = frame.select(decode(F.col("value"), schema).alias("decoded")).select("decoded.*").collect()
         for value, row in zip(values, rows, strict=True):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from brokernat.clients.spark.functions import call
+from brokernat.clients.spark.functions import call, time_zone
 from brokernat.errors import ConfigError, Problem
 
 if TYPE_CHECKING:
@@ -47,9 +47,7 @@ def decode(value: Column, schema: StructType, spark: SparkSession | None = None)
 
     check_schema(schema)
     spark = spark or SparkSession.active()
-    zone = spark.conf.get("spark.sql.session.timeZone")
-    assert zone is not None  # noqa: S101 - it has a default
-    return call(spark, "decode", (zone, schema.json()), value)
+    return call(spark, "decode", (time_zone(spark), schema.json()), value)
 
 
 def check_schema(schema: StructType) -> None:

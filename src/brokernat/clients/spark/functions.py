@@ -30,6 +30,13 @@ def call(spark: SparkSession, function: str, settings: tuple[str, ...], *argumen
     return F.call_function(".".join((CATALOG, function, *map(_quoted, settings))), *arguments)
 
 
+def time_zone(spark: SparkSession) -> str:
+    """The session's, for functions that read or write times."""
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    assert zone is not None  # noqa: S101 - it has a default
+    return zone
+
+
 def _require_functions(spark: SparkSession, function: str) -> None:
     """A Connect client sees no classes: there, Spark's own error names the one that is missing."""
     jvm = getattr(spark, "_jvm", None)

@@ -41,8 +41,9 @@ public final class BrokernatFunctions implements FunctionCatalog {
             StructType schema = (StructType) DataType.fromJson(function.name());
             return new DecodeFunction(schema, DateTimeUtils.getZoneId(namespace[1]));
         }
-        if (namespace.length == 3 && namespace[0].equals("record")) {
-            return new RecordFunction(namespace[1], namespace[2], function.name());
+        if (namespace.length == 4 && namespace[0].equals("record")) {
+            return new RecordFunction(
+                    namespace[1], namespace[2], namespace[3], DateTimeUtils.getZoneId(function.name()));
         }
         throw new NoSuchFunctionException(function);
     }

@@ -1,6 +1,7 @@
 package io.brokernat.spark;
 
 import java.nio.charset.StandardCharsets;
+import java.time.ZoneId;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -36,6 +37,7 @@ public final class RecordFunction implements UnboundFunction, ScalarFunction<Int
     private static final UTF8String SOURCE_TIMESTAMP = UTF8String.fromString("brokernat-src-timestamp");
     private static final UTF8String CONNECT = UTF8String.fromString("__connect.errors.");
     private static final int COORDINATES = 0, TOPIC = 1, PARTITION = 2, OFFSET = 3, TIMESTAMP = 4, KEY = 5, HEADERS = 6;
+    private static final int TAG = 2;
     private static final int KIND = 0, MESSAGE = 1;
 
     private static final Map<String, String> STAGES =
@@ -47,9 +49,12 @@ public final class RecordFunction implements UnboundFunction, ScalarFunction<Int
     private final UTF8String deadLetters;
     private final byte[] pipeline;
     private final String name;
+    private final ZoneId zone;
     private DataType[] inputTypes;
+    private transient JsonEncoder encoder;
 
-    RecordFunction(String pipeline, String tags, String deadLetters) {
+    RecordFunction(String pipeline, String tags, String deadLetters, ZoneId zone) {
+        this.zone = zone;
         this.pipeline = bytes(pipeline);
         this.tags = UTF8String.fromString(tags);
         this.deadLetters = UTF8String.fromString(deadLetters);
@@ -61,15 +66,34 @@ public final class RecordFunction implements UnboundFunction, ScalarFunction<Int
      *
      * @param source {@code brokernat_src} of the row.
      * @param key of the tag; may be null.
-     * @param tag the tag's value; null where the row is none.
+     * @param tag its columns; null where the row is none.
      * @param fault kind and message; null where the record is well.
      * @param value as the record came.
      * @return topic, key, value and headers; null for a row that is neither a tag nor has a fault.
      */
+    public InternalRow invoke(InternalRow source, byte[] key, InternalRow tag, InternalRow fault, byte[] value) {
+        return tag == null ? untagged(source, fault, value) : tagged(source, key, encoder().encode(tag));
+    }
+
+    /** The same for tags whose value is made already, of types that JSON is not written of here. */
     public InternalRow invoke(InternalRow source, byte[] key, byte[] tag, InternalRow fault, byte[] value) {
-        if (tag != null) {
-            return row(tags, key, tag, headers(source, false, 2));
+        return tag == null ? untagged(source, fault, value) : tagged(source, key, tag);
+    }
+
+    private JsonEncoder encoder() {
+        // A task has a copy of its own, but the driver's is shared: an encoder too many does no harm.
+        JsonEncoder ready = encoder;
+        if (ready == null) {
+            encoder = ready = new JsonEncoder((StructType) inputTypes[TAG], zone);
         }
+        return ready;
+    }
+
+    private InternalRow tagged(InternalRow source, byte[] key, byte[] value) {
+        return row(tags, key, value, headers(source, false, 2));
+    }
+
+    private InternalRow untagged(InternalRow source, InternalRow fault, byte[] value) {
         if (fault == null) {
             return null;
         }
@@ -131,6 +155,10 @@ public final class RecordFunction implements UnboundFunction, ScalarFunction<Int
         inputTypes = new DataType[fields.length];
         for (int place = 0; place < fields.length; place++) {
             inputTypes[place] = fields[place].dataType();
+        }
+        if (inputTypes[TAG] instanceof StructType) {
+            // A type that JSON is not written of here is refused while the query is analysed, and not by its tasks.
+            encoder = new JsonEncoder((StructType) inputTypes[TAG], zone);
         }
         return this;
     }

@@ -124,11 +124,13 @@ final class ScalarReaders {
     /** DATE, TIMESTAMP, TIMESTAMP_NTZ: text as Spark's casts read it, if it begins with a date, yyyy-MM-dd. */
     static final class OfTime extends ValueReader {
         private final String type;
+        private final boolean isTimestamp;
         private final ZoneId zone;
 
         OfTime(DataType type, String label, boolean nullable, ZoneId zone) {
             super(type, label, nullable);
             this.type = type.typeName();
+            isTimestamp = this.type.equals("timestamp");
             this.zone = zone;
         }
 
@@ -142,6 +144,12 @@ final class ScalarReaders {
             char[] text = in.getTextCharacters();
             if (in.getTextLength() < 10 || text[from + 4] != '-' || text[from + 7] != '-') {
                 return null;
+            }
+            if (isTimestamp) {
+                long micros = Times.parsed(text, from, in.getTextLength());
+                if (micros != Times.UNUSUAL) {
+                    return micros;
+                }
             }
             UTF8String utf8 = Utf8.text(in);
             if (utf8 == null) {
