@@ -79,30 +79,36 @@ class Location:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """One thing that is wrong with a file or a text.
+class Finding:
+    """One thing that is wrong or may be: in a file, a text or an address map, or by a check of the doctor.
 
-    `kind` is a stable identifier in kebab case, the same as in the Java agent. `details` are lines below the message,
-    for example the entries in question.
+    `code` is stable and never used for something else: words in kebab case, the same as in the Java agent, or `BN` and
+    a number for the doctor's checks. `details` are lines below the message: the entries in question, what was seen.
+    `rules` are indexes into the address map that was judged; the last one is the rule to change.
     """
 
-    kind: str
+    code: str
     message: str
     hint: str | None = None
     location: Location = Location()
     details: tuple[str, ...] = ()
+    severity: Severity = Severity.ERROR
+    rules: tuple[int, ...] = ()
 
-    def at(self, location: Location) -> Problem:
-        """The same problem at another location, for example in the file that holds the text."""
+    def at(self, location: Location) -> Finding:
+        """The same finding at another location, for example in the file that holds the text."""
         return replace(self, location=location)
 
     def __str__(self) -> str:
         place = str(self.location)
         return "\n".join((f"{self.message}: {place}" if place else self.message, *self.details))
 
-    def report(self, severity: str = "error") -> str:
-        """The problem and its hint, as a terminal shows them."""
-        return _block(str(self), self.hint, severity)
+    def report(self) -> str:
+        """The finding and its hint, as a terminal shows them."""
+        return _block(str(self), self.hint, self.severity)
+
+
+Problem = Finding
 
 
 class ConfigError(BrokernatError):
@@ -110,7 +116,7 @@ class ConfigError(BrokernatError):
 
     exit_code = 2
 
-    def __init__(self, *problems: Problem) -> None:
+    def __init__(self, *problems: Finding) -> None:
         self.problems = problems
         if not self.problems:
             raise ValueError("a ConfigError needs at least one problem")

@@ -13,7 +13,7 @@ import re
 from pathlib import Path
 
 from brokernat.address import AddressMap, Unmapped
-from brokernat.errors import ConfigError, Location, Problem
+from brokernat.errors import ConfigError, Finding, Location
 from brokernat.paths import reading
 
 _FILE = "file:"
@@ -35,7 +35,7 @@ def map_from_property(value: str, unmapped: Unmapped = Unmapped.FAIL) -> Address
     if not found.rules:
         what = "the text" if path is None else f"the rules file `{path}`"
         hint = "write `advertised = reachable`, or leave brokernat.map empty to use no map"
-        raise ConfigError(Problem("no-rule", f"{what} has no rule", hint))
+        raise ConfigError(Finding("no-rule", f"{what} has no rule", hint))
     return found
 
 
@@ -53,7 +53,7 @@ def read_rules_file(path: Path, unmapped: Unmapped = Unmapped.FAIL) -> AddressMa
         hint = (
             "a rules file has one rule a line: `brokernat map export --cluster NAME` writes one from `brokernat.yaml`"
         )
-        raise ConfigError(Problem("rules-file-is-yaml", "a rules file is not YAML", hint, Location(str(path), line)))
+        raise ConfigError(Finding("rules-file-is-yaml", "a rules file is not YAML", hint, Location(str(path), line)))
     try:
         return AddressMap.parse(text, unmapped)
     except ConfigError as error:

@@ -13,8 +13,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from brokernat import __version__
 from brokernat.cli import app, exit_codes
-from brokernat.doctor.finding import Severity
-from brokernat.errors import BrokernatError, IncompleteError, NothingReachableError
+from brokernat.errors import BrokernatError, Finding, IncompleteError, NothingReachableError, Severity
 
 Run = Callable[..., str]
 
@@ -95,7 +94,7 @@ def test_a_bug_shows_places_and_no_values(run: Run, monkeypatch: pytest.MonkeyPa
     ],
 )
 def test_the_code_of_findings_by_what_fails(severities: list[str], on_error: int, on_warning: int) -> None:
-    found = list(map(Severity, severities))
+    found = [Finding("", "", severity=Severity(each)) for each in severities]
     assert exit_codes.findings_code(found, "error") == on_error
     assert exit_codes.findings_code(found, "warning") == on_warning
 

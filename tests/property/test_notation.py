@@ -126,7 +126,7 @@ def kinds_of(text: str) -> list[str]:
     try:
         address_map = AddressMap.parse(text)
     except ConfigError as caught:
-        return [problem.kind for problem in caught.problems if problem.hint and problem.location.line]
+        return [problem.code for problem in caught.problems if problem.hint and problem.location.line]
     assert AddressMap.parse(str(address_map)) == address_map
     return []
 

@@ -81,11 +81,11 @@ def answer_of_python(rules: str, endpoint: str) -> str:
         address_map = AddressMap.parse(rules, Unmapped.PASS)
         canonical = canonical_text(address_map)
     except ConfigError as error:
-        return f"-\t!{error.problems[0].kind}"
+        return f"-\t!{error.problems[0].code}"
     try:
         found = address_map.translate(Endpoint.parse(endpoint))
     except ConfigError as error:
-        return f"{canonical}\t!{error.problems[0].kind}"
+        return f"{canonical}\t!{error.problems[0].code}"
     return f"{canonical}\t{found.endpoint if found.rule else '-'}"
 
 

@@ -118,11 +118,11 @@ def answer_of_python(rules: str, endpoint: str) -> str:
         address_map = AddressMap.parse(rules, Unmapped.PASS)
         print_of_map = fingerprint(address_map)
     except ConfigError as error:
-        return f"-\t!{error.problems[0].kind}"
+        return f"-\t!{error.problems[0].code}"
     try:
         found = address_map.translate(Endpoint.parse(endpoint))
     except ConfigError as error:
-        return f"{print_of_map}\t!{error.problems[0].kind}"
+        return f"{print_of_map}\t!{error.problems[0].code}"
     return f"{print_of_map}\t{found.endpoint if found.rule else '-'}"
 
 

@@ -28,7 +28,7 @@ def test_yaml_is_recognised(tmp_path: Path, text: str) -> None:
     with pytest.raises(ConfigError) as caught:
         map_from_property(f"file:{file}")
     (problem,) = caught.value.problems
-    assert problem.kind == "rules-file-is-yaml"
+    assert problem.code == "rules-file-is-yaml"
     assert "brokernat map export" in str(problem.hint)
 
 
@@ -39,4 +39,4 @@ def test_files_that_cannot_be_read(tmp_path: Path, content: bytes | None, kind: 
         file.write_bytes(content)
     with pytest.raises(ConfigError) as caught:
         map_from_property(f"file:{file}")
-    assert caught.value.problems[0].kind == kind
+    assert caught.value.problems[0].code == kind

@@ -23,7 +23,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_path_that_cannot_be_read_names_its_use_and_the_way_out(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught, reading(tmp_path, "the rules file", moved_by="`--map`"):
         tmp_path.read_text()
-    assert caught.value.problems[0].kind == "file-unreadable"
+    assert caught.value.problems[0].code == "file-unreadable"
     assert caught.value.message == f"the rules file `{tmp_path}` cannot be read: Is a directory"
     assert caught.value.hint == "name another with `--map`"
 
@@ -39,7 +39,7 @@ def test_a_refused_path_names_the_user_and_the_folder_that_refuses() -> None:
     refused = PermissionError(errno.EACCES, "Permission denied", "/nonexistent")
     with pytest.raises(ConfigError) as caught, writing("/nonexistent/.cache", "the cache", moved_by="XDG_CACHE_HOME"):
         raise refused
-    assert caught.value.problems[0].kind == "file-unwritable"
+    assert caught.value.problems[0].code == "file-unwritable"
     assert (
         caught.value.message == "the cache `/nonexistent/.cache` cannot be written: Permission denied (`/nonexistent`)"
     )

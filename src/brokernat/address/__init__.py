@@ -3,11 +3,10 @@
 from brokernat.address.address_map import AddressMap, Translation, Unmapped
 from brokernat.address.canonical import canonical_text, fingerprint
 from brokernat.address.endpoint import Endpoint, NodeEndpoint
-from brokernat.address.lint import LintFinding, lint
+from brokernat.address.lint import lint
 from brokernat.address.notation import RuleText, parse_rule, split_rules
 from brokernat.address.pairing import pair
 from brokernat.address.rules import CidrRule, HostPortRule, HostRule, NodeIdRule, Rule, WildcardRule
-from brokernat.errors import Severity
 
 __all__ = [
     "AddressMap",
@@ -15,12 +14,10 @@ __all__ = [
     "Endpoint",
     "HostPortRule",
     "HostRule",
-    "LintFinding",
     "NodeEndpoint",
     "NodeIdRule",
     "Rule",
     "RuleText",
-    "Severity",
     "Translation",
     "Unmapped",
     "WildcardRule",

@@ -12,7 +12,7 @@ from enum import StrEnum
 from brokernat.address.endpoint import Endpoint
 from brokernat.address.notation import parse_rule, split_rules
 from brokernat.address.rules import Rule
-from brokernat.errors import ConfigError, Problem, UnmappedEndpointError
+from brokernat.errors import ConfigError, Finding, UnmappedEndpointError
 
 
 class Unmapped(StrEnum):
@@ -47,7 +47,7 @@ class AddressMap:
             ConfigError: with one problem for each wrong rule, at its line and column of the text.
         """
         rules: list[Rule] = []
-        problems: list[Problem] = []
+        problems: list[Finding] = []
         for written in split_rules(text):
             try:
                 rules.append(parse_rule(written.text))

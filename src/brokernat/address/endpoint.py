@@ -56,7 +56,7 @@ class Endpoint:
             return cls(host, parse_port(port))
         except ConfigError as error:
             problem = error.problems[0]
-            raise fault(problem.kind, f"endpoint `{text}`: {problem.message}", hint=problem.hint) from None
+            raise fault(problem.code, f"endpoint `{text}`: {problem.message}", hint=problem.hint) from None
 
     def __str__(self) -> str:
         return f"{bracketed(self.host)}:{self.port}"

@@ -6,7 +6,7 @@ alone. A rule has at most one fault, the first from left to right, so that all l
 
 from __future__ import annotations
 
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, Finding
 
 HINTS = {
     "arrow": "write `=` between the sides: `192.168.1.23:9092 = 172.10.1.40:9093`",
@@ -39,4 +39,4 @@ HINTS = {
 
 def fault(kind: str, message: str, *, hint: str | None = None, details: tuple[str, ...] = ()) -> ConfigError:
     """The error for one fault; `hint` replaces the one that the kind has."""
-    return ConfigError(Problem(kind, message, hint or HINTS[kind], details=details))
+    return ConfigError(Finding(kind, message, hint or HINTS[kind], details=details))

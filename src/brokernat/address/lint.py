@@ -19,35 +19,23 @@ Two rules that hide a third only together are not found.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from brokernat.address.address_map import AddressMap
 from brokernat.address.endpoint import Endpoint
 from brokernat.address.host import bracketed
 from brokernat.address.pattern import Network, OneHost, Pattern
 from brokernat.address.rules import CidrRule, HostPortRule, HostRule, NodeIdRule, Rule, WildcardRule
-from brokernat.errors import Severity
+from brokernat.errors import Finding, Location, Severity
 
 
-@dataclass(frozen=True, slots=True)
-class LintFinding:
-    """One finding. `rules` are indexes into the map; the last one is the rule to change."""
-
-    code: str
-    severity: Severity
-    message: str
-    hint: str
-    rules: tuple[int, ...]
-
-
-def lint(address_map: AddressMap, bootstrap_servers: Sequence[Endpoint] = ()) -> tuple[LintFinding, ...]:
+def lint(address_map: AddressMap, bootstrap_servers: Sequence[Endpoint] = ()) -> tuple[Finding, ...]:
     """All findings, in the order of the rules.
 
     Args:
         bootstrap_servers: those of the map's cluster; without them a rule cannot be known to be reversed.
     """
     rules = address_map.rules
-    found: list[LintFinding] = []
+    found: list[Finding] = []
     for index, rule in enumerate(rules):
         found += (
             list(_hidden(rules, index))
@@ -57,7 +45,11 @@ def lint(address_map: AddressMap, bootstrap_servers: Sequence[Endpoint] = ()) ->
     return tuple(found)
 
 
-def _hidden(rules: tuple[Rule, ...], index: int) -> Iterator[LintFinding]:
+def _finding(code: str, severity: Severity, message: str, hint: str, rules: tuple[int, ...]) -> Finding:
+    return Finding(code, message, hint, Location(path=f"rule {rules[-1] + 1}"), severity=severity, rules=rules)
+
+
+def _hidden(rules: tuple[Rule, ...], index: int) -> Iterator[Finding]:
     rule = rules[index]
     first = next((i for i in range(index) if rules[i].pattern.contains(rule.pattern)), None)
     if first is None:
@@ -65,16 +57,16 @@ def _hidden(rules: tuple[Rule, ...], index: int) -> Iterator[LintFinding]:
     earlier, pair = rules[first], (first, index)
     if earlier == rule:
         message = f"the rule `{rule}` stands in the map twice"
-        yield LintFinding("duplicate-rule", Severity.WARNING, message, "remove one of them", pair)
+        yield _finding("duplicate-rule", Severity.WARNING, message, "remove one of them", pair)
     elif earlier.pattern == rule.pattern:
         message = f"the rule `{rule}` is never used: `{earlier}` stands before it and has another target"
-        yield LintFinding("contradicting-rule", Severity.ERROR, message, "keep the right one", pair)
+        yield _finding("contradicting-rule", Severity.ERROR, message, "keep the right one", pair)
     else:
         message = f"the rule `{rule}` is never used: `{earlier}` stands before it and matches all of it"
-        yield LintFinding("shadowed-rule", Severity.ERROR, message, "put the narrower rule first", pair)
+        yield _finding("shadowed-rule", Severity.ERROR, message, "put the narrower rule first", pair)
 
 
-def _reversed(rule: Rule, index: int, servers: Sequence[Endpoint]) -> Iterator[LintFinding]:
+def _reversed(rule: Rule, index: int, servers: Sequence[Endpoint]) -> Iterator[Finding]:
     target = _target(rule)
     if target is None or isinstance(rule, WildcardRule) or any(target.hosts.has(each.host) for each in servers):
         return
@@ -82,10 +74,10 @@ def _reversed(rule: Rule, index: int, servers: Sequence[Endpoint]) -> Iterator[L
     if server is not None:
         message = f"the rule `{rule}` may be reversed: its advertised side is the host of the bootstrap server {server}"
         hint = f"a rule is written `advertised = reachable`; the other way round it is `{target} = {rule.pattern}`"
-        yield LintFinding("reversed-rule", Severity.WARNING, message, hint, (index,))
+        yield _finding("reversed-rule", Severity.WARNING, message, hint, (index,))
 
 
-def _chained(rules: tuple[Rule, ...], index: int) -> Iterator[LintFinding]:
+def _chained(rules: tuple[Rule, ...], index: int) -> Iterator[Finding]:
     rule = rules[index]
     target = _target(rule)
     if target is None or target == rule.pattern:
@@ -96,10 +88,10 @@ def _chained(rules: tuple[Rule, ...], index: int) -> Iterator[LintFinding]:
         final = _final(rule, rules[following])
         write = f"write `{rule.pattern} = {final}`" if final else "write what is dialled in the end"
         hint = f"an endpoint is translated once: {write}, or leave it when the networks overlap"
-        yield LintFinding("chained-rule", Severity.WARNING, message, hint, (following, index))
+        yield _finding("chained-rule", Severity.WARNING, message, hint, (following, index))
 
 
-def _shared(rules: tuple[Rule, ...], index: int) -> Iterator[LintFinding]:
+def _shared(rules: tuple[Rule, ...], index: int) -> Iterator[Finding]:
     rule = rules[index]
     if not isinstance(rule, HostPortRule | HostRule | CidrRule):
         return
@@ -109,7 +101,7 @@ def _shared(rules: tuple[Rule, ...], index: int) -> Iterator[LintFinding]:
         if same and not any(_hidden(rules, first)):
             message = f"`{other}` and `{rule}` have one target"
             hint = "each broker needs an endpoint of its own, unless both sides are names of one broker"
-            yield LintFinding("shared-target", Severity.WARNING, message, hint, (first, index))
+            yield _finding("shared-target", Severity.WARNING, message, hint, (first, index))
             return
 
 

@@ -65,7 +65,7 @@ def parse_rule(text: str) -> Rule:
     except ConfigError as error:
         problem = error.problems[0]
         rule = text.strip(_BLANKS)
-        raise fault(problem.kind, f"rule `{rule}`: {problem.message}", hint=problem.hint) from None
+        raise fault(problem.code, f"rule `{rule}`: {problem.message}", hint=problem.hint) from None
 
 
 def _parse(text: str) -> Rule:

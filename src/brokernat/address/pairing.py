@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from brokernat.address.address_map import AddressMap, Unmapped
 from brokernat.address.endpoint import Endpoint
 from brokernat.address.rules import HostPortRule
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, Finding
 from brokernat.plurals import counted
 
 
@@ -29,14 +29,14 @@ def pair(
     return AddressMap(tuple(rules), unmapped)
 
 
-def _unpaired(bootstrap: Sequence[Endpoint], broker_nat: Sequence[Endpoint]) -> Problem:
+def _unpaired(bootstrap: Sequence[Endpoint], broker_nat: Sequence[Endpoint]) -> Finding:
     entries = counted(len(broker_nat), "entry", "entries")
     servers = counted(len(bootstrap), "bootstrap server")
     left_over = [*bootstrap[len(broker_nat) :], *broker_nat[len(bootstrap) :]]
     missing = abs(len(bootstrap) - len(broker_nat))
     where = "broker_nat" if len(broker_nat) < len(bootstrap) else "bootstrap_servers"
     count = "one entry" if missing == 1 else f"{missing} entries"
-    return Problem(
+    return Finding(
         "unpaired",
         f"`broker_nat` has {entries} for {servers}",
         hint=f"add {count} to `{where}`, or write `address_map` with rules such as `kafka-3 = 10.0.0.5`",

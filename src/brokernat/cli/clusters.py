@@ -83,7 +83,7 @@ class ClusterSource:
             message = f"`{self.command_config}` has no `bootstrap.servers`"
             raise ConfigError(Problem("missing", message, hint))
         for problem in found.unknown:
-            console.note(problem.report("warning"))
+            console.note(problem.report())
         return Cluster(GIVEN, endpoints or found.bootstrap_servers, address_map, found.client)
 
 
@@ -171,7 +171,7 @@ def _load_or_hint(config_file: Path) -> Config:
         return load_config(config_file)
     except ConfigError as error:
         (first, *others) = error.problems
-        if first.kind != "file-missing":
+        if first.code != "file-missing":
             raise
         hint = f"`{click.get_current_context().command_path} HOST:PORT` needs no file; else {first.hint}"
         raise ConfigError(replace(first, hint=hint), *others) from None

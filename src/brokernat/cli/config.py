@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from brokernat.cli import console, exit_codes
 from brokernat.cli.clusters import config_origin_named, load_config
 from brokernat.cli.options import Group, config_option, fail_on_option, format_option
 from brokernat.config import Config
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, Finding
 from brokernat.paths import writing
 from brokernat.plurals import counted
 
@@ -28,7 +29,7 @@ def init(config_file: Path) -> None:
                 file.write(starter_file())
         except FileExistsError:
             hint = "name another file with `--config FILE`, or move this one away"
-            raise ConfigError(Problem("file-exists", f"`{config_file}` exists and is not overwritten", hint)) from None
+            raise ConfigError(Finding("file-exists", f"`{config_file}` exists and is not overwritten", hint)) from None
     console.data(str(config_file))
     console.note("edit it, then run `brokernat config check`")
 
@@ -52,16 +53,16 @@ def check(config_file: Path, fail_on: str, output: str, skip_secrets: bool) -> i
         loaded = load_config(config_file, resolve_secrets=not skip_secrets)
     except ConfigError as error:
         if output == "json":
-            console.json_data(_config_json(config_file, [("error", problem) for problem in error.problems]))
+            console.json_data(_config_json(config_file, error.problems))
             return error.exit_code
         raise
     found = list(lint_config(loaded, read_document(config_file)))
     if output == "json":
-        console.json_data(_config_json(config_file, [(severity.value, problem) for severity, problem in found]))
-    for severity, problem in found if output == "text" else ():
-        console.report(problem.report(severity.value) + "\n")
+        console.json_data(_config_json(config_file, found))
+    for finding in found if output == "text" else ():
+        console.report(finding.report() + "\n")
     console.note(_summary(config_file, loaded, len(found)))
-    return exit_codes.findings_code((severity for severity, _ in found), fail_on)
+    return exit_codes.findings_code(found, fail_on)
 
 
 @config.command()
@@ -78,21 +79,21 @@ def _summary(path: Path, loaded: Config, found: int) -> str:
     )
 
 
-def _config_json(path: Path, found: list[tuple[str, Problem]]) -> dict[str, Any]:
+def _config_json(path: Path, found: Iterable[Finding]) -> dict[str, Any]:
     return {
         "version": 1,
         "file": str(path),
         "findings": [
             {
-                "code": problem.kind,
-                "severity": severity,
-                "message": problem.message,
-                "details": list(problem.details),
-                "line": problem.location.line,
-                "column": problem.location.column,
-                "path": problem.location.path,
-                "hint": problem.hint,
+                "code": finding.code,
+                "severity": finding.severity.value,
+                "message": finding.message,
+                "details": list(finding.details),
+                "line": finding.location.line,
+                "column": finding.location.column,
+                "path": finding.location.path,
+                "hint": finding.hint,
             }
-            for severity, problem in found
+            for finding in found
         ],
     }

@@ -28,7 +28,7 @@ from brokernat.config.secrets import Secret
 from brokernat.config.starter import CLUSTER, first_file
 from brokernat.doctor.discovery.matching import Discovery
 from brokernat.doctor.discovery.rules import host_to_host, network_rule
-from brokernat.doctor.finding import Finding, Severity
+from brokernat.doctor.finding import CheckFinding, Severity
 from brokernat.doctor.reports.json_v1 import finding_v1
 from brokernat.doctor.reports.text import folded, printable
 from brokernat.errors import ConfigError, NothingReachableError, Problem
@@ -302,10 +302,10 @@ def _rows(found: Discovery) -> Iterator[tuple[object, ...]]:
             yield node.node_id, printable(node.endpoint), match.candidate, match.method, match.confidence
 
 
-def _finding(finding: Finding, width: int) -> Iterator[str]:
+def _finding(finding: CheckFinding, width: int) -> Iterator[str]:
     sign = f"{_SIGNS[finding.severity]} {finding.code} "
     yield from folded(f"{finding.subject}: {finding.message}", width, sign, " " * len(sign))
-    for line in (*finding.evidence, *finding.remedy.client, *finding.remedy.broker):
+    for line in (*finding.details, *finding.remedy.client, *finding.remedy.broker):
         yield from folded(line, width, " " * (len(sign) + 2), " " * (len(sign) + 4))
 
 

@@ -264,7 +264,7 @@ def _report(
         raise ConfigError(*problems)
     if evidence.bootstraps and not any(probe.answers for probe in evidence.bootstraps):
         return NothingReachableError.exit_code
-    return exit_codes.findings_code((finding.severity for finding in diagnosis.findings), fail_on)
+    return exit_codes.findings_code(diagnosis.findings, fail_on)
 
 
 def _write_page(diagnosis: Diagnosis, file: Path) -> None:

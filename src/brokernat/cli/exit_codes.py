@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from enum import StrEnum
 from typing import Final
+
+from brokernat.errors import Finding, Severity
 
 INTERNAL: Final = 1
 USAGE: Final = 2
@@ -34,9 +35,9 @@ TABLE = {
 }
 
 
-def findings_code(severities: Iterable[StrEnum], fail_on: str) -> int:
+def findings_code(findings: Iterable[Finding], fail_on: str) -> int:
     """The exit code for what was found: 5 with errors, 4 with warnings where these count, else 0."""
-    found = {severity.value for severity in severities}
-    if "error" in found:
+    found = {finding.severity for finding in findings}
+    if Severity.ERROR in found:
         return FINDINGS
-    return WARNINGS if "warning" in found and fail_on == "warning" else 0
+    return WARNINGS if Severity.WARNING in found and fail_on == "warning" else 0

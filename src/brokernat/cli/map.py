@@ -58,7 +58,7 @@ def check(source: MapSource, fail_on: str, output: str) -> int:
         console.data(f"  hint: {finding.hint}")
     rules = sum(len(address_map.rules) for address_map in maps.values())
     console.note(f"rules: {rules}, findings: {len(found)}")
-    return exit_codes.findings_code((finding.severity for _, finding in found), fail_on)
+    return exit_codes.findings_code((finding for _, finding in found), fail_on)
 
 
 @map_.command()

@@ -20,7 +20,7 @@ from brokernat.cli import console
 from brokernat.clients.spark import Proof
 from brokernat.config import Cluster
 from brokernat.doctor.evidence import Evidence
-from brokernat.doctor.finding import Finding
+from brokernat.doctor.finding import CheckFinding
 from brokernat.pipelines.prepared import Prepared
 
 if TYPE_CHECKING:
@@ -187,17 +187,17 @@ def with_executors(evidence: Evidence, cluster: Cluster, wanted: SparkOptions) -
     return replace(evidence, executors=executors_seen(proof, cluster.name))
 
 
-def executor_findings(proof: Proof, clusters: Iterable[Cluster]) -> list[tuple[str, Finding]]:
+def executor_findings(proof: Proof, clusters: Iterable[Cluster]) -> list[tuple[str, CheckFinding]]:
     """The findings of a proof alone, each with the name of its cluster."""
     from brokernat.doctor.in_spark import findings
 
     return [(cluster.name, finding) for cluster in clusters for finding in findings(proof, cluster)]
 
 
-def report_findings(found: Iterable[tuple[str, Finding]]) -> None:
+def report_findings(found: Iterable[tuple[str, CheckFinding]]) -> None:
     """Print findings to stderr: the fact, then the fix."""
     for cluster, finding in found:
-        hint = f"\nhint: {'; '.join(finding.remedy.client)}" if finding.remedy.client else ""
+        hint = f"\nhint: {finding.hint}" if finding.hint else ""
         console.report(
             f"{finding.severity}: cluster {cluster}: {finding.subject} {finding.message} [{finding.code}]{hint}"
         )

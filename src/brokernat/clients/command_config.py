@@ -20,7 +20,7 @@ from brokernat.config.java_properties import Property, parse_properties
 from brokernat.config.kafka_names import LOGIN_NAMES, NAMES, is_secret
 from brokernat.config.problems import did_you_mean
 from brokernat.config.secrets import Secret
-from brokernat.errors import ConfigError, Location, Problem
+from brokernat.errors import ConfigError, Finding, Location, Severity
 from brokernat.paths import reading
 
 _KEPT = re.compile(r"(?:security|sasl|ssl)\..+|client\.dns\.lookup|bootstrap\.servers")
@@ -34,13 +34,13 @@ _PROVIDED = re.compile(r"\$\{[^}]*?:[^}]*\}")
 class CommandConfig:
     """A file that is in order.
 
-    `bootstrap_servers` is empty where the file names none. `unknown` has a problem for each name that Kafka does not
+    `bootstrap_servers` is empty where the file names none. `unknown` has a warning for each name that Kafka does not
     have, with its line; such a property has no effect.
     """
 
     bootstrap_servers: tuple[Endpoint, ...]
     client: Mapping[str, str | Secret]
-    unknown: tuple[Problem, ...]
+    unknown: tuple[Finding, ...]
 
 
 def read_command_config(path: Path) -> CommandConfig:
@@ -52,7 +52,7 @@ def read_command_config(path: Path) -> CommandConfig:
     with reading(path, moved_by="`--command-config FILE`"), path.open("rb") as file:
         data = file.read(_LARGEST + 1)
     if len(data) > _LARGEST:
-        raise ConfigError(Problem("file-unreadable", f"`{path}` is larger than 1 MiB, which a client's file never is"))
+        raise ConfigError(Finding("file-unreadable", f"`{path}` is larger than 1 MiB, which a client's file never is"))
     # `Properties.load` reads bytes as ISO 8859-1.
     return parse_command_config(data.decode("latin-1"), str(path))
 
@@ -61,7 +61,7 @@ def parse_command_config(text: str, source: str) -> CommandConfig:
     """`read_command_config` for the text of a file; `source` is its name in messages."""
     properties = {each.name: each for each in parse_properties(text, source)}
     places = {each.name: Location(source, each.line) for each in properties.values()}
-    problems: list[Problem] = []
+    problems: list[Finding] = []
     servers: list[Endpoint] = []
     client: dict[str, str | Secret] = {}
     kept = {name: each.value.strip() for name, each in properties.items() if _is_kept(name)}
@@ -93,13 +93,13 @@ def _setting(name: str, value: str) -> str | Secret:
             parse_jaas(value)
         except ValueError:
             hint = 'Kafka wants `MODULE required username="…" password="…";` with the `;` at the end'
-            raise ConfigError(Problem("login-module", "`sasl.jaas.config` cannot be read", hint)) from None
+            raise ConfigError(Finding("login-module", "`sasl.jaas.config` cannot be read", hint)) from None
     return Secret(value) if is_secret(name) else value
 
 
 def _servers(text: str) -> list[Endpoint]:
     found: list[Endpoint] = []
-    problems: list[Problem] = []
+    problems: list[Finding] = []
     for entry in filter(str.strip, text.split(",")):
         try:
             found.append(Endpoint.parse(_PROTOCOL.sub("", entry).strip()))
@@ -113,13 +113,12 @@ def _servers(text: str) -> list[Endpoint]:
 def _provided(name: str) -> ConfigError:
     message = f"`{name}` comes from a config provider, which only a Java client can run"
     hint = "write the cluster in `brokernat.yaml`, with `${env:NAME}` or `${file:PATH}` for the value"
-    return ConfigError(Problem("config-provider", message, hint))
+    return ConfigError(Finding("config-provider", message, hint))
 
 
-def _unknown(properties: Mapping[str, Property], source: str) -> Iterator[Problem]:
+def _unknown(properties: Mapping[str, Property], source: str) -> Iterator[Finding]:
     for name, each in properties.items():
         if name not in NAMES | LOGIN_NAMES and not name.startswith("config.providers."):
             message = f"Kafka has no property `{name}`, it is ignored"
-            yield Problem(
-                "unknown-property", message, did_you_mean(name, NAMES | LOGIN_NAMES), Location(source, each.line)
-            )
+            hint, place = did_you_mean(name, NAMES | LOGIN_NAMES), Location(source, each.line)
+            yield Finding("unknown-property", message, hint, place, severity=Severity.WARNING)

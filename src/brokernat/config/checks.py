@@ -10,20 +10,20 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from brokernat.config.document import Document, Path, Value
 from brokernat.config.problems import did_you_mean
-from brokernat.errors import Problem
+from brokernat.errors import Finding
 
 
-def check(document: Document) -> Iterator[Problem]:
+def check(document: Document) -> Iterator[Finding]:
     """Every problem between sections."""
     for one in _CHECKS:
         yield from one(document)
 
 
-def _one_kind_of_map(document: Document) -> Iterator[Problem]:
+def _one_kind_of_map(document: Document) -> Iterator[Finding]:
     for name in document.section("clusters"):
         cluster = document.section("clusters", name)
         if cluster.get("address_map") is not None and cluster.get("broker_nat") is not None:
-            yield Problem(
+            yield Finding(
                 "two-maps",
                 "`address_map` and `broker_nat` exclude each other",
                 "keep `address_map`; `broker_nat` is its short form",
@@ -31,16 +31,16 @@ def _one_kind_of_map(document: Document) -> Iterator[Problem]:
             )
 
 
-def _maps_have_content(document: Document) -> Iterator[Problem]:
+def _maps_have_content(document: Document) -> Iterator[Finding]:
     for name in document.section("clusters"):
         cluster = document.section("clusters", name)
         for key in ("address_map", "broker_nat"):
             if key in cluster and cluster[key] is None:
                 hint = "remove the line, or write `address_map: []` to keep the map of a whole JVM out of this cluster"
-                yield Problem("empty", f"`{key}` is empty", hint, document.locate(("clusters", name, key), key=True))
+                yield Finding("empty", f"`{key}` is empty", hint, document.locate(("clusters", name, key), key=True))
 
 
-def _clusters_exist(document: Document) -> Iterator[Problem]:
+def _clusters_exist(document: Document) -> Iterator[Finding]:
     known = document.section("clusters")
     for name in document.section("pipelines"):
         for end in ("source", "sink"):
@@ -51,7 +51,7 @@ def _clusters_exist(document: Document) -> Iterator[Problem]:
         yield from _exists(document, ("shipping", name, "cluster"), section.get("cluster"), known, "cluster")
 
 
-def _references_exist(document: Document) -> Iterator[Problem]:
+def _references_exist(document: Document) -> Iterator[Finding]:
     for name in document.section("pipelines"):
         pipeline = document.section("pipelines", name)
         known = document.section("pipelines", name, "references")
@@ -62,15 +62,15 @@ def _references_exist(document: Document) -> Iterator[Problem]:
                 yield from _exists(document, path, join.get("reference"), known, "reference")
 
 
-def _exists(document: Document, path: Path, value: Value, known: Iterable[str], what: str) -> Iterator[Problem]:
+def _exists(document: Document, path: Path, value: Value, known: Iterable[str], what: str) -> Iterator[Finding]:
     names = list(known)
     if isinstance(value, str) and value not in names:
         listed = f"{what}s of this file: {', '.join(f'`{name}`' for name in names)}" if names else None
         hint = did_you_mean(value, names) or listed
-        yield Problem(f"unknown-{what}", f"there is no {what} `{value}`", hint, document.locate(path))
+        yield Finding(f"unknown-{what}", f"there is no {what} `{value}`", hint, document.locate(path))
 
 
-def _topics_differ(document: Document) -> Iterator[Problem]:
+def _topics_differ(document: Document) -> Iterator[Finding]:
     for name in document.section("pipelines"):
         source = document.section("pipelines", name, "source")
         sink = document.section("pipelines", name, "sink")
@@ -79,15 +79,15 @@ def _topics_differ(document: Document) -> Iterator[Problem]:
             topic, path = sink.get(key), ("pipelines", name, "sink", key)
             if key == "dead_letters" and topic is not None and topic == sink.get("topic"):
                 message = f"`{topic}` is the topic for results and for dead letters"
-                yield Problem("same-topic", message, "give dead letters a topic of their own", document.locate(path))
+                yield Finding("same-topic", message, "give dead letters a topic of their own", document.locate(path))
             if isinstance(topics, list) and topic in topics and source.get("cluster") == sink.get("cluster"):
                 message = f"`{topic}` is read and written by the same pipeline"
-                yield Problem(
+                yield Finding(
                     "same-topic", message, "write to another topic, or the pipeline feeds itself", document.locate(path)
                 )
 
 
-def _options_fit_the_mode(document: Document) -> Iterator[Problem]:
+def _options_fit_the_mode(document: Document) -> Iterator[Finding]:
     for name in document.section("pipelines"):
         pipeline = document.section("pipelines", name)
         mode = "realtime" if pipeline.get("mode") == "realtime" else "micro-batch"
@@ -95,12 +95,12 @@ def _options_fit_the_mode(document: Document) -> Iterator[Problem]:
             *sections, option = path = ("pipelines", name, *key)
             if option in document.section(*sections):
                 message = f"`{option}` has no effect with `mode: {mode}`"
-                yield Problem("other-mode", message, hint, document.locate(path, key=True))
+                yield Finding("other-mode", message, hint, document.locate(path, key=True))
         for reference in document.section("pipelines", name, "references"):
             refresh = ("pipelines", name, "references", reference, "refresh")
             if document.section(*refresh[:-1]).get("refresh") == _REFRESH_OF_OTHER[mode]:
                 message = f"`refresh: {_REFRESH_OF_OTHER[mode]}` does not work with `mode: {mode}`"
-                yield Problem("other-mode", message, _REFRESH_HINTS[mode], document.locate(refresh))
+                yield Finding("other-mode", message, _REFRESH_HINTS[mode], document.locate(refresh))
 
 
 _OF_ONE_MODE: Mapping[str, Mapping[tuple[str, ...], str]] = {

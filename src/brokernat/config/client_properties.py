@@ -15,7 +15,7 @@ from pydantic import PlainValidator, ValidationInfo, WithJsonSchema
 from brokernat.config.kafka_names import PROTOCOLS, is_secret
 from brokernat.config.problems import Fault, did_you_mean, faults
 from brokernat.config.secrets import References, Secret, Unresolved
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, Finding
 
 LOGIN_MODULES = {
     "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
@@ -45,7 +45,7 @@ def security_protocol(value: str | Secret) -> str | Secret:
             "a value that Kafka does not have" if isinstance(value, Secret) else f"`{text}`, which Kafka does not have"
         )
         hint = protocol_hint("" if isinstance(value, Secret) else text)
-        raise ConfigError(Problem("not-a-choice", f"`security.protocol` is {shown}", hint))
+        raise ConfigError(Finding("not-a-choice", f"`security.protocol` is {shown}", hint))
     return Secret(protocol) if isinstance(value, Secret) else protocol
 
 
@@ -57,13 +57,13 @@ def protocol_hint(unknown: str) -> str:
 def _client(value: object, info: ValidationInfo) -> dict[str, str | Secret]:
     value = {} if value is None else value
     if not isinstance(value, Mapping):
-        raise faults([Fault(Problem("wrong-type", "`client` must be a mapping (`security.protocol: SASL_SSL`)"))])
+        raise faults([Fault(Finding("wrong-type", "`client` must be a mapping (`security.protocol: SASL_SSL`)"))])
     references: References = (info.context or {}).get("references") or References()
     result: dict[str, str | Secret] = {}
     found: list[Fault] = []
     for name, written in value.items():
         if name in _ELSEWHERE:
-            problem = Problem("misplaced", f"`{name}` does not belong into `client`", f"it is {_ELSEWHERE[name]}")
+            problem = Finding("misplaced", f"`{name}` does not belong into `client`", f"it is {_ELSEWHERE[name]}")
             found.append(Fault(problem, (name,), key=True))
             continue
         try:
@@ -90,12 +90,12 @@ def _property(name: str, written: object, references: References) -> str | Secre
             return Secret(value) if is_secret(name) and isinstance(value, str) else value
         case dict() if all(isinstance(key, str) for key in written):
             hint = f"write the property's whole name: `{name}.{next(iter(written), '…')}: …`"
-            raise ConfigError(Problem("wrong-type", f"`{name}` is a mapping, not a value", hint))
+            raise ConfigError(Finding("wrong-type", f"`{name}` is a mapping, not a value", hint))
         case None:
-            raise ConfigError(Problem("empty", f"`{name}` has no value", "write `''` for an empty one"))
+            raise ConfigError(Finding("empty", f"`{name}` has no value", "write `''` for an empty one"))
         case _:
             hint = "Kafka's lists are text with commas: `a,b`"
-            raise ConfigError(Problem("wrong-type", f"`{name}` is a list, not a value", hint))
+            raise ConfigError(Finding("wrong-type", f"`{name}` is a list, not a value", hint))
 
 
 def login_faults(written: Mapping[str, Any], read: Mapping[str, str | Secret]) -> Iterator[Fault]:
@@ -110,18 +110,18 @@ def login_faults(written: Mapping[str, Any], read: Mapping[str, str | Secret]) -
         return
     if len(given) == 1:
         other = "sasl.password" if given == ["sasl.username"] else "sasl.username"
-        yield Fault(Problem("login-incomplete", f"`{given[0]}` is given without `{other}`"), (given[0],), key=True)
+        yield Fault(Finding("login-incomplete", f"`{given[0]}` is given without `{other}`"), (given[0],), key=True)
     mechanism = read.get("sasl.mechanism")
     if "sasl.mechanism" not in written:
         hint = "add `sasl.mechanism: PLAIN` or `SCRAM-SHA-512`, whichever the brokers use"
-        problem = Problem(
+        problem = Finding(
             "login-mechanism", "a user name is given, but no `sasl.mechanism` (Kafka's default is GSSAPI)", hint
         )
         yield Fault(problem, (given[0],), key=True)
     elif isinstance(mechanism, str) and mechanism not in LOGIN_MODULES:
         hint = f"user name and password serve {', '.join(LOGIN_MODULES)}; for others write `sasl.jaas.config`"
         yield Fault(
-            Problem("login-mechanism", f"`sasl.mechanism` {mechanism} takes no user name", hint), ("sasl.mechanism",)
+            Finding("login-mechanism", f"`sasl.mechanism` {mechanism} takes no user name", hint), ("sasl.mechanism",)
         )
 
 

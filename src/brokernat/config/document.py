@@ -15,7 +15,7 @@ from typing import TypeAlias
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from brokernat.config.syntax import compose
-from brokernat.errors import ConfigError, Location, Problem
+from brokernat.errors import ConfigError, Finding, Location
 
 Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | None"
 Path: TypeAlias = "tuple[str | int, ...]"
@@ -35,7 +35,7 @@ class Document:
 
     source: str
     data: Value = None
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[Finding] = field(default_factory=list)
     _keys: dict[Path, Location] = field(default_factory=dict)
     _values: dict[Path, Location] = field(default_factory=dict)
 
@@ -90,7 +90,7 @@ class _Builder:
         self._count += 1
         if id(node) in self._open or self._count > _MAX_NODES:
             hint = "write the value out where it is used"
-            raise ConfigError(Problem("yaml-alias", "an alias that holds itself, or too many of them", hint, place))
+            raise ConfigError(Finding("yaml-alias", "an alias that holds itself, or too many of them", hint, place))
         self._open.add(id(node))
         try:
             return self._build(node, path)
@@ -155,7 +155,7 @@ class _Builder:
     def _report(self, kind: str, message: str, node: Node, path: Path) -> None:
         place = self._place(node)
         location = Location(place.source, place.line, place.column, path_text(path))
-        self._document.problems.append(Problem(kind, message, location=location))
+        self._document.problems.append(Finding(kind, message, location=location))
 
     def _place(self, node: Node) -> Location:
         return Location(self._document.source, node.start_mark.line + 1, node.start_mark.column + 1)

@@ -20,7 +20,7 @@ from brokernat.address.notation import split_rules
 from brokernat.config.document import parse_document
 from brokernat.config.merging import Form, ProvenRule, Standing, leads, merge
 from brokernat.config.syntax import compose
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, Finding
 
 _INDENT = "  "
 _BOM = "\ufeff"
@@ -162,7 +162,7 @@ def _section(text: str, cluster: str, source: str) -> MappingNode:
         found = node.value if isinstance(node, MappingNode) else []
         key, node = next(((key, value) for key, value in found if key.value == name), (None, None))
         if key is None:
-            raise ConfigError(Problem("unknown-cluster", f"there is no cluster `{cluster}` in `{source}`"))
+            raise ConfigError(Finding("unknown-cluster", f"there is no cluster `{cluster}` in `{source}`"))
         if not isinstance(node, MappingNode) or node.flow_style or node.start_mark.index < key.end_mark.index:
             raise _refusal(source, cluster, f"`{name}` is no mapping with a line for each key")
     assert isinstance(node, MappingNode)  # noqa: S101
@@ -219,4 +219,4 @@ def _without_map(data: Any, cluster: str) -> Any:
 def _refusal(source: str, cluster: str, reason: str) -> ConfigError:
     hint = "paste the lines that are printed, or write the cluster as `brokernat init` does, a line for each key"
     message = f"the map of `{cluster}` in `{source}` cannot be edited in place: {reason}"
-    return ConfigError(Problem("not-editable", message, hint))
+    return ConfigError(Finding("not-editable", message, hint))

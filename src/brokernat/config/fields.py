@@ -17,7 +17,7 @@ from brokernat.address.rules import needs_node_id
 from brokernat.config.durations import seconds
 from brokernat.config.problems import Fault, faults
 from brokernat.config.sizes import size_in_bytes
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, Finding
 from brokernat.paths import expanded_home
 
 _TOPIC = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}", re.ASCII)  # org.apache.kafka.common.internals.Topic
@@ -40,9 +40,9 @@ def _endpoints(value: object) -> tuple[Endpoint, ...]:
         entries = list(value)
         places = [(index,) for index in range(len(entries))]
     else:
-        raise faults([Fault(Problem("wrong-type", "endpoints are text, `host:port,host:port`, or a list of them"))])
+        raise faults([Fault(Finding("wrong-type", "endpoints are text, `host:port,host:port`, or a list of them"))])
     if not entries:
-        raise faults([Fault(Problem("empty", "there is no endpoint", "write at least one `host:port`"))])
+        raise faults([Fault(Finding("empty", "there is no endpoint", "write at least one `host:port`"))])
     found: list[Endpoint] = []
     problems: list[Fault] = []
     for entry, place in zip(entries, places, strict=True):
@@ -59,7 +59,7 @@ def _endpoint(value: object) -> Endpoint:
     if isinstance(value, Endpoint):
         return value
     if not isinstance(value, str):
-        raise ConfigError(Problem("wrong-type", "an endpoint is text, `host:port`"))
+        raise ConfigError(Finding("wrong-type", "an endpoint is text, `host:port`"))
     return Endpoint.parse(value)
 
 
@@ -67,15 +67,15 @@ def _rule(value: object) -> Rule:
     if isinstance(value, Rule):
         return value
     if not isinstance(value, str):
-        raise faults([Fault(Problem("wrong-type", "a rule is text", _RULE_IN_QUOTES))])
+        raise faults([Fault(Finding("wrong-type", "a rule is text", _RULE_IN_QUOTES))])
     try:
         rule = parse_rule(value)
         if rule.needs_node_id:
             raise needs_node_id(rule)
     except ConfigError as error:
         problem = error.problems[0]
-        hint = _RULE_PER_ENTRY if problem.kind == "extra-equals" else problem.hint
-        raise faults([Fault(Problem(problem.kind, problem.message, hint))]) from None
+        hint = _RULE_PER_ENTRY if problem.code == "extra-equals" else problem.hint
+        raise faults([Fault(Finding(problem.code, problem.message, hint))]) from None
     return rule
 
 
@@ -92,16 +92,16 @@ def _size(value: object) -> object:
     try:
         size = size_in_bytes(str(value))
     except ValueError:
-        raise faults([Fault(Problem("bad-size", f"`{value}` is not a size", hint))]) from None
+        raise faults([Fault(Finding("bad-size", f"`{value}` is not a size", hint))]) from None
     if size < _SMALLEST:
-        raise faults([Fault(Problem("bad-size", f"`{value}` is less than 1M", hint))])
+        raise faults([Fault(Finding("bad-size", f"`{value}` is less than 1M", hint))])
     return size
 
 
 def _shaped(pattern: re.Pattern[str], kind: str, what: str, hint: str) -> AfterValidator:
     def check(value: str) -> str:
         if not pattern.fullmatch(value):
-            raise faults([Fault(Problem(kind, f"`{value}` is not {what}", hint))])
+            raise faults([Fault(Finding(kind, f"`{value}` is not {what}", hint))])
         return value
 
     return AfterValidator(check)
@@ -110,7 +110,7 @@ def _shaped(pattern: re.Pattern[str], kind: str, what: str, hint: str) -> AfterV
 def _not_too_short(value: str) -> str:
     if seconds(value) < _SHORTEST_EPOCH:
         message = f"`{value}` is shorter than {_SHORTEST_EPOCH} seconds, the least that Spark takes"
-        raise faults([Fault(Problem("bad-epoch", message, "the pause between two epochs would rule"))])
+        raise faults([Fault(Finding("bad-epoch", message, "the pause between two epochs would rule"))])
     return value
 
 

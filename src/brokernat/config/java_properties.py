@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from brokernat.errors import ConfigError, Location, Problem
+from brokernat.errors import ConfigError, Finding, Location
 
 _BLANKS = " \t\f"
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -39,7 +39,7 @@ def parse_properties(text: str, source: str) -> tuple[Property, ...]:
         ConfigError: every `\u` without four hexadecimal digits, for which Java refuses the file.
     """
     found: list[Property] = []
-    problems: list[Problem] = []
+    problems: list[Finding] = []
     for number, line in _logical_lines(text):
         try:
             found.append(Property(*_name_and_value(line, Location(source, number)), number))
@@ -85,7 +85,7 @@ def _unescaped(text: str, location: Location) -> str:
         escape = found[1]
         if escape == "u":
             message = "a `\\u` without four hexadecimal digits, for which Java refuses the file"
-            raise ConfigError(Problem("bad-escape", message, "write `\\\\` for a backslash", location))
+            raise ConfigError(Finding("bad-escape", message, "write `\\\\` for a backslash", location))
         return chr(int(escape[1:], 16)) if len(escape) > 1 else _CONTROL.get(escape, escape)
 
     return _ESCAPED.sub(meant, text)

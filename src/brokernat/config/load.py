@@ -22,7 +22,7 @@ from brokernat.config.document import Document, parse_document
 from brokernat.config.model import ClusterSection, ConfigFile, Pipeline, ShippingSection
 from brokernat.config.problems import did_you_mean, translate
 from brokernat.config.secrets import References
-from brokernat.errors import ConfigError, Location, Problem
+from brokernat.errors import ConfigError, Finding, Location
 from brokernat.paths import reading
 
 DEFAULT_FILE = "brokernat.yaml"
@@ -96,12 +96,12 @@ def read_document(path: str | Path) -> Document:
             data = Path(path).read_bytes()
         except FileNotFoundError:
             hint = "write one with `brokernat init`, or name another with `--config FILE` or BROKERNAT_CONFIG"
-            raise ConfigError(Problem("file-missing", f"there is no file `{source}`", hint)) from None
+            raise ConfigError(Finding("file-missing", f"there is no file `{source}`", hint)) from None
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        problem = Problem("not-utf8", "the file is not UTF-8 text", "save it as UTF-8", Location(source, line))
+        problem = Finding("not-utf8", "the file is not UTF-8 text", "save it as UTF-8", Location(source, line))
         raise ConfigError(problem) from None
     return parse_document(text, source)
 
@@ -117,16 +117,16 @@ def _cluster(name: str, section: ClusterSection) -> Cluster:
     return Cluster(name, section.bootstrap_servers, address_map, client, section.profile)
 
 
-def _not_a_mapping(document: Document) -> Problem:
+def _not_a_mapping(document: Document) -> Finding:
     if document.data is None:
-        return Problem(
+        return Finding(
             "file-empty", f"`{document.source}` is empty", "start from the file that `brokernat init` writes"
         )
     hint = "the file starts with `clusters:`"
-    return Problem("wrong-type", "the file is not a mapping (`name: value`)", hint, document.locate(()))
+    return Finding("wrong-type", "the file is not a mapping (`name: value`)", hint, document.locate(()))
 
 
-def _in_order(problems: Iterable[Problem]) -> list[Problem]:
+def _in_order(problems: Iterable[Finding]) -> list[Finding]:
     return sorted(problems, key=lambda problem: (problem.location.line or 0, problem.location.column or 0))
 
 
@@ -135,4 +135,4 @@ def _named(values: Mapping[str, _T], name: str, what: str, path: Path) -> _T:
         return values[name]
     listed = ", ".join(f"`{known}`" for known in values)
     hint = did_you_mean(name, values) or (f"{what}s of the file: {listed}" if listed else None)
-    raise ConfigError(Problem(f"unknown-{what}", f"there is no {what} `{name}` in {path}", hint))
+    raise ConfigError(Finding(f"unknown-{what}", f"there is no {what} `{name}` in {path}", hint))

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from brokernat.config.document import Document, Path
-from brokernat.errors import Problem
+from brokernat.errors import Finding
 
 _OURS = "brokernat"
 _TYPES = {
@@ -35,7 +35,7 @@ _TYPES = {
 class Fault:
     """A problem and where it is, relative to the value that was being validated; `key` when the key is meant."""
 
-    problem: Problem
+    problem: Finding
     below: tuple[str | int, ...] = ()
     key: bool = False
 
@@ -58,7 +58,7 @@ def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     return names[near[0]] if near else None
 
 
-def translate(errors: Iterable[ErrorDetails], document: Document, model: type[BaseModel]) -> Iterator[Problem]:
+def translate(errors: Iterable[ErrorDetails], document: Document, model: type[BaseModel]) -> Iterator[Finding]:
     """pydantic's findings as problems of the document."""
     found = list(errors)
     misspelled = {(*path[:-1], _nearest(path, model) or path[-1]) for path in _paths(found, "extra_forbidden")}
@@ -89,36 +89,36 @@ def _nearest(path: Path, model: type[BaseModel]) -> str | None:
     return nearest(str(path[-1]), keys_of(model, path[:-1]))
 
 
-def _unknown_key(path: Path, model: type[BaseModel]) -> Problem:
+def _unknown_key(path: Path, model: type[BaseModel]) -> Finding:
     near = _nearest(path, model)
     known = ", ".join(f"`{key}`" for key in keys_of(model, path[:-1]))
     hint = f"did you mean `{near}`?" if near else f"known here: {known}"
-    return Problem("unknown-key", f"unknown key `{path[-1]}`", hint)
+    return Finding("unknown-key", f"unknown key `{path[-1]}`", hint)
 
 
-def _from_pydantic(error: ErrorDetails, path: Path) -> Problem:
+def _from_pydantic(error: ErrorDetails, path: Path) -> Finding:
     kind, value = error["type"], error["input"]
     name = next((step for step in reversed(path) if isinstance(step, str)), "the file")
     context = error.get("ctx", {})
     if kind == "missing":
-        return Problem("missing", f"`{name}` is missing")
+        return Finding("missing", f"`{name}` is missing")
     if kind == "literal_error":
         return _not_a_choice(name, value, context["expected"])
     if kind in _TYPES:
         message = f"`{name}` must be {_TYPES[kind]}, not {_type_name(value)}"
-        return Problem("wrong-type", message, _type_hint(kind, value))
+        return Finding("wrong-type", message, _type_hint(kind, value))
     if kind in ("too_short", "string_too_short"):
-        return Problem("empty", f"`{name}` is empty")
+        return Finding("empty", f"`{name}` is empty")
     if kind == "greater_than":
-        return Problem("too-small", f"`{name}` must be greater than {context['gt']}")
-    return Problem(kind.replace("_", "-"), f"`{name}`: {error['msg']}")
+        return Finding("too-small", f"`{name}` must be greater than {context['gt']}")
+    return Finding(kind.replace("_", "-"), f"`{name}`: {error['msg']}")
 
 
-def _not_a_choice(name: str, value: object, expected: str) -> Problem:
+def _not_a_choice(name: str, value: object, expected: str) -> Finding:
     choices = expected.replace("'", "").replace(" or ", ", ").split(", ")
     near = did_you_mean(value, choices) if isinstance(value, str) else None
     allowed = " or ".join(f"`{choice}`" for choice in choices)
-    return Problem("not-a-choice", f"`{name}` must be {allowed}", near)
+    return Finding("not-a-choice", f"`{name}` must be {allowed}", near)
 
 
 def _type_hint(kind: str, value: object) -> str | None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from brokernat.config.problems import did_you_mean
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, Finding
 from brokernat.paths import expanded_home, reading
 
 _REFERENCE = re.compile(r"\$\$\{|\$\{([^}]*)\}|\$\{")
@@ -135,7 +135,7 @@ class References:
         Raises:
             ConfigError: with one problem for each reference that has no value.
         """
-        problems: list[Problem] = []
+        problems: list[Finding] = []
         used = False
 
         def replacement(found: re.Match[str]) -> str:
@@ -186,4 +186,4 @@ class References:
 
 
 def _problem(kind: str, message: str, hint: str | None) -> ConfigError:
-    return ConfigError(Problem(kind, message, hint))
+    return ConfigError(Finding(kind, message, hint))

@@ -17,7 +17,7 @@ from ruamel.yaml.error import MarkedYAMLError
 from ruamel.yaml.nodes import Node
 from ruamel.yaml.reader import ReaderError
 
-from brokernat.errors import ConfigError, Location, Problem
+from brokernat.errors import ConfigError, Finding, Location
 
 _UNQUOTED_RULE = re.compile(r"^([ ]*-[ ]+)([*\[][^#'\"]*=[^#'\"]*?)([ ]*(?:[ ]#.*)?)$")
 _QUOTED_IN_MESSAGE = re.compile(r"(found [^']*)'.*'")
@@ -33,7 +33,7 @@ _HINTS = {
 }
 
 
-def compose(text: str, source: str) -> tuple[Node | None, list[Problem]]:
+def compose(text: str, source: str) -> tuple[Node | None, list[Finding]]:
     """The node tree (None for a text without content) and the problems that did not stop the reading.
 
     Raises:
@@ -58,15 +58,15 @@ def _compose(text: str, source: str) -> Node | None:
         raise ConfigError(_problem(error, text, source)) from None
     except ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
-        problem = Problem("yaml-character", "a character that YAML does not allow", location=Location(source, line))
+        problem = Finding("yaml-character", "a character that YAML does not allow", location=Location(source, line))
         raise ConfigError(problem) from None
     except RecursionError:
-        problem = Problem("yaml-depth", "lists or mappings are nested too deeply", location=Location(source))
+        problem = Finding("yaml-depth", "lists or mappings are nested too deeply", location=Location(source))
         raise ConfigError(problem) from None
     return node
 
 
-def _problem(error: MarkedYAMLError, text: str, source: str) -> Problem:
+def _problem(error: MarkedYAMLError, text: str, source: str) -> Finding:
     mark = error.problem_mark or error.context_mark
     location = Location(source, mark.line + 1, mark.column + 1) if mark else Location(source)
     if (
@@ -74,14 +74,14 @@ def _problem(error: MarkedYAMLError, text: str, source: str) -> Problem:
         and text.splitlines()[mark.line : mark.line + 1]
         and text.splitlines()[mark.line][mark.column :][:1] == "\t"
     ):
-        return Problem("yaml-tab", "a tab where YAML wants blanks", "indent with blanks", location)
+        return Finding("yaml-tab", "a tab where YAML wants blanks", "indent with blanks", location)
     words = error.problem or error.context or "cannot be read"
     message = _QUOTED_IN_MESSAGE.sub(r"\1…", words)
     hint = next((hint for part, hint in _HINTS.items() if part in words), None)
-    return Problem("yaml-syntax", f"not YAML: {message}", hint, location)
+    return Finding("yaml-syntax", f"not YAML: {message}", hint, location)
 
 
-def _quote_rules(text: str, source: str) -> tuple[str, list[Problem]]:
+def _quote_rules(text: str, source: str) -> tuple[str, list[Finding]]:
     lines = text.split("\n")
     problems = []
     for number, line in enumerate(lines):
@@ -93,7 +93,7 @@ def _quote_rules(text: str, source: str) -> tuple[str, list[Problem]]:
         message = f"a rule that starts with `{rule[0]}` is read by YAML as {_MEANING[rule[0]]}"
         location = Location(source, number + 1, len(dash) + 1)
         problems.append(
-            Problem("yaml-unquoted-rule", message, f'put quotes around the whole rule: - "{rule}"', location)
+            Finding("yaml-unquoted-rule", message, f'put quotes around the whole rule: - "{rule}"', location)
         )
     return "\n".join(lines), problems
 

@@ -1,10 +1,11 @@
-"""A finding: a code that is never reused, the subject, what is wrong there, how sure that is, and what to change."""
+"""What a check adds to a finding: how sure it is, the remedy on either side, and the failures that it explains."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from brokernat.errors import Finding
 from brokernat.errors import Severity as Severity
 
 
@@ -42,21 +43,21 @@ class Remedy:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """What is wrong with one subject: a bootstrap server, a node, a rule, a file or the cluster.
+class CheckFinding(Finding):
+    """What a check finds about one subject: a bootstrap server, a node, a rule, a file or the cluster.
 
-    `evidence` is what was seen there. `explains` are the failures that this is a reason of, `follows` those that it
-    rests on itself: the coordinator of a group is not reached because its node is not. `because` are the codes of the
-    findings that this one follows from; the diagnosis fills it in.
+    `details` are what was seen there, `hint` the client's side of the remedy. `explains` are the failures that this is
+    a reason of, `follows` those that it rests on itself: the coordinator of a group is not reached because its node is
+    not. `because` are the codes of the findings that this one follows from; the diagnosis fills it in.
     """
 
-    code: str
-    severity: Severity
-    subject: str
-    message: str
-    evidence: tuple[str, ...] = ()
     because: tuple[str, ...] = ()
     remedy: Remedy = Remedy()
     confidence: Confidence = Confidence.PROVEN
     explains: tuple[Failure, ...] = ()
     follows: tuple[Failure, ...] = ()
+
+    @property
+    def subject(self) -> str:
+        """Where it was found, as reports name it."""
+        return str(self.location)

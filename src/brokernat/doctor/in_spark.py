@@ -15,7 +15,7 @@ from brokernat.config import Cluster
 from brokernat.doctor.checks import CHECKS, Need
 from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.evidence import Evidence, ExecutorSeen, NodeTried
-from brokernat.doctor.finding import Finding
+from brokernat.doctor.finding import CheckFinding
 
 if TYPE_CHECKING:
     Node = Literal["proved", "not-provable", "other-node", "unmapped", "unreachable", "failed"]
@@ -42,7 +42,7 @@ def executors_seen(proof: Proof, cluster: str) -> tuple[ExecutorSeen, ...]:
     return (*answered, *silent, *[ExecutorSeen("", "", "not-registered")] * proof.unregistered)
 
 
-def findings(proof: Proof, cluster: Cluster) -> tuple[Finding, ...]:
+def findings(proof: Proof, cluster: Cluster) -> tuple[CheckFinding, ...]:
     """What the proof alone says about the executors and one cluster."""
     evidence = Evidence(
         taken_at=datetime.now(UTC).isoformat(timespec="seconds"),

@@ -17,7 +17,7 @@ from brokernat.config import Cluster
 from brokernat.doctor.broker_files.files import read_broker_files
 from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.evidence import Evidence
-from brokernat.doctor.finding import Finding, Severity
+from brokernat.doctor.finding import CheckFinding, Severity
 from brokernat.doctor.probes.collecting import collect
 from brokernat.render import Forward, forwards
 from brokernat.render.listeners_plan import Wanted, forwards_to_make, plan_behind_nat, plan_listeners
@@ -74,11 +74,11 @@ def seen(servers: Iterable[Endpoint], rules: str = "") -> Evidence:
     return collect(Cluster("hq", tuple(servers), AddressMap.parse(rules) if rules else None), TIMEOUT)
 
 
-def problems(evidence: Evidence) -> list[Finding]:
+def problems(evidence: Evidence) -> list[CheckFinding]:
     return [each for each in diagnose(evidence).findings if each.severity is not Severity.INFO]
 
 
-def of_the_files(evidence: Evidence) -> list[Finding]:
+def of_the_files(evidence: Evidence) -> list[CheckFinding]:
     """That all of this runs on one machine is no news."""
     return [each for each in problems(evidence) if each.code != "BN825"]
 
@@ -135,5 +135,5 @@ def test_files_and_running_brokers(running: Scene) -> None:
     files[1] = other
     (found,) = of_the_files(replace(evidence, files=read_broker_files(files)))
     assert (found.code, found.subject) == ("BN828", f"node 2 ({other})")
-    assert any(line.startswith("advertised.listeners: the file has ") for line in found.evidence)
-    assert any("which the file does not advertise" in line for line in found.evidence)
+    assert any(line.startswith("advertised.listeners: the file has ") for line in found.details)
+    assert any("which the file does not advertise" in line for line in found.details)

@@ -139,7 +139,7 @@ def test_kerberos_is_said_not_to_be_tried(strict: RunningCluster) -> None:
     offered = diagnose(looked_at(changed(strict.cluster, {"sasl.mechanism": "GSSAPI"})))
     # The map is for addresses, which have no tickets.
     assert {each.code for each in offered.findings} == {"BN404", "BN406"}
-    assert offered.findings[0].evidence == ("offered: SCRAM-SHA-512, OAUTHBEARER",)
+    assert offered.findings[0].details == ("offered: SCRAM-SHA-512, OAUTHBEARER",)
 
 
 @pytest.mark.parametrize("kind", ["JKS", "PEM", "texts"])

@@ -27,4 +27,4 @@ def test_a_template_counts_only_where_it_decides() -> None:
     assert str(address_map.translate(Endpoint("x.hq", 1), node_id=4).endpoint) == "gw:5"
     with pytest.raises(ConfigError) as caught:
         address_map.translate(Endpoint("x.hq", 1))
-    assert caught.value.problems[0].kind == "needs-node-id"
+    assert caught.value.problems[0].code == "needs-node-id"

@@ -38,7 +38,7 @@ def test_wrong_texts(text: str, kind: str) -> None:
     with pytest.raises(ConfigError) as caught:
         Endpoint.parse(text)
     (problem,) = caught.value.problems
-    assert problem.kind == kind
+    assert problem.code == kind
     assert problem.message.startswith(f"endpoint `{text}`: ")
     assert problem.hint
 
@@ -47,7 +47,7 @@ def test_wrong_texts(text: str, kind: str) -> None:
 def test_ports_are_checked_in_values_too(port: int) -> None:
     with pytest.raises(ConfigError) as caught:
         Endpoint("a", port)
-    assert caught.value.problems[0].kind == "bad-port"
+    assert caught.value.problems[0].code == "bad-port"
 
 
 def test_node_endpoints() -> None:

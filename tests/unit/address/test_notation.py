@@ -19,7 +19,7 @@ def test_rules_know_where_they_start() -> None:
 def test_every_wrong_rule_is_reported_at_its_place() -> None:
     with pytest.raises(ConfigError) as caught:
         AddressMap.parse("a:1=b:1, a:0=b:1\n  kafka\n")
-    assert [(p.kind, str(p.location)) for p in caught.value.problems] == [
+    assert [(p.code, str(p.location)) for p in caught.value.problems] == [
         ("bad-port", "line 1, column 10"),
         ("missing-equals", "line 2, column 3"),
     ]

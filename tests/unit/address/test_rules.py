@@ -30,11 +30,11 @@ def test_a_template_without_a_node_id_is_refused_by_name() -> None:
     rule = parse_rule("*.hq:9092=gw:{9092+id}")
     with pytest.raises(ConfigError) as caught:
         rule.translate(Endpoint.parse("a.hq:9092"))
-    assert caught.value.problems[0].kind == "needs-node-id"
+    assert caught.value.problems[0].code == "needs-node-id"
     assert "`*.hq:9092=gw:{9092+id}`" in str(caught.value)
 
 
 def test_a_template_that_leaves_the_ports_is_refused() -> None:
     with pytest.raises(ConfigError) as caught:
         parse_rule("*.hq:9092=gw:{65000+id}").translate(Endpoint.parse("a.hq:9092"), node_id=1000)
-    assert caught.value.problems[0].kind == "bad-port"
+    assert caught.value.problems[0].code == "bad-port"

@@ -23,7 +23,7 @@ def test_vector(vector: dict[str, Any]) -> None:
     if not vector["valid"]:
         with pytest.raises(ConfigError) as caught:
             AddressMap.parse(vector["text"])
-        assert [problem.kind for problem in caught.value.problems] == vector["errors"]
+        assert [problem.code for problem in caught.value.problems] == vector["errors"]
         return
     address_map = AddressMap.parse(vector["text"])
     assert str(address_map) == vector["canonical"]
@@ -31,7 +31,7 @@ def test_vector(vector: dict[str, Any]) -> None:
     if vector.get("needs_node_id"):
         with pytest.raises(ConfigError) as caught:
             canonical_text(address_map)
-        assert [problem.kind for problem in caught.value.problems] == ["needs-node-id"]
+        assert [problem.code for problem in caught.value.problems] == ["needs-node-id"]
         return
     assert fingerprint(address_map) == vector["fingerprint"]
     for lookup in vector["lookups"]:

@@ -37,7 +37,7 @@ def test_a_whole_file() -> None:
         "ssl.truststore.location": "/etc/kafka/trust.jks",
         "ssl.truststore.password": Secret("canary"),
     }
-    assert [each.report("warning") for each in found.unknown] == [
+    assert [each.report() for each in found.unknown] == [
         "warning: Kafka has no property `sasl.mechansim`, it is ignored: client.properties line 11\n\n"
         "hint: did you mean `sasl.mechanism`?",
         "warning: Kafka has no property `my.own`, it is ignored: client.properties line 12",
@@ -67,7 +67,7 @@ config.providers=vault
 """
     with pytest.raises(ConfigError) as caught:
         parse_command_config(text, "c")
-    assert [(each.kind, each.location.line) for each in caught.value.problems] == [
+    assert [(each.code, each.location.line) for each in caught.value.problems] == [
         ("bad-port", 1),
         ("missing-port", 1),
         ("not-a-choice", 2),
@@ -88,7 +88,7 @@ def test_a_jaas_line_that_java_cannot_read() -> None:
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"client\.properties") as caught:
         read_command_config(tmp_path / "client.properties")
-    assert caught.value.problems[0].kind == "file-unreadable"
+    assert caught.value.problems[0].code == "file-unreadable"
     (tmp_path / "big").write_bytes(b"#" * (2 << 20))
     with pytest.raises(ConfigError, match="larger than 1 MiB"):
         read_command_config(tmp_path / "big")

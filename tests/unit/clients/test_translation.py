@@ -41,7 +41,7 @@ def cluster(**client: str | Secret) -> Cluster:
 def kinds(wrong: Cluster) -> list[str]:
     with pytest.raises(ConfigError) as caught:
         translated(wrong, TABLE)
-    return [problem.kind for problem in caught.value.problems]
+    return [problem.code for problem in caught.value.problems]
 
 
 def test_names_and_values_are_the_library_s() -> None:
@@ -55,7 +55,7 @@ def test_all_problems_come_at_once_with_their_cluster() -> None:
     wrong = cluster(security_protcol="x", linger_ms="soon", acks="1", security_providers="x", key_serializer="org.X")
     with pytest.raises(ConfigError) as caught:
         translated(wrong, TABLE)
-    assert [(problem.kind, str(problem), problem.hint) for problem in caught.value.problems] == [
+    assert [(problem.code, str(problem), problem.hint) for problem in caught.value.problems] == [
         (
             "unknown-property",
             "Kafka has no property `security.protcol`: clusters.hq.client",

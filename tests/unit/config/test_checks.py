@@ -7,7 +7,7 @@ from brokernat.config.document import parse_document
 
 
 def kinds(text: str) -> list[str]:
-    return [problem.kind for problem in check(parse_document(text, "f"))]
+    return [problem.code for problem in check(parse_document(text, "f"))]
 
 
 @pytest.mark.parametrize(

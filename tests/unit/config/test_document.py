@@ -34,7 +34,7 @@ def test_what_is_not_there_is_located_at_what_is_around_it() -> None:
 def test_all_duplicates_are_found_and_the_first_value_counts() -> None:
     document = parse_document("a: 1\nb: 2\na: 3\nb: 4\n", "f")
     assert document.data == {"a": 1, "b": 2}
-    assert [(p.kind, p.location.line) for p in document.problems] == [
+    assert [(p.code, p.location.line) for p in document.problems] == [
         ("yaml-duplicate-key", 3),
         ("yaml-duplicate-key", 4),
     ]
@@ -54,12 +54,12 @@ def test_anchors_aliases_and_merges() -> None:
 
 @pytest.mark.parametrize("text", ["a: {<<: 1}", "a: {<<: [1]}"])
 def test_merges_of_something_else(text: str) -> None:
-    assert [problem.kind for problem in parse_document(text, "f").problems] == ["yaml-merge"]
+    assert [problem.code for problem in parse_document(text, "f").problems] == ["yaml-merge"]
 
 
 def test_keys_are_text() -> None:
     assert parse_document("1: a\ntrue: b\n", "f").data == {"1": "a", "true": "b"}
-    assert [problem.kind for problem in parse_document("? [a]\n: b\n", "f").problems] == ["yaml-key"]
+    assert [problem.code for problem in parse_document("? [a]\n: b\n", "f").problems] == ["yaml-key"]
 
 
 def test_aliases_cannot_blow_up() -> None:
@@ -68,7 +68,7 @@ def test_aliases_cannot_blow_up() -> None:
         bomb += f"{two}: &{two} [{', '.join([f'*{one}'] * 10)}]\n"
     with pytest.raises(ConfigError) as caught:
         parse_document(bomb, "f")
-    assert caught.value.problems[0].kind == "yaml-alias"
+    assert caught.value.problems[0].code == "yaml-alias"
 
 
 def test_sections_are_empty_where_the_file_has_something_else() -> None:

@@ -111,7 +111,7 @@ def test_bootstrap_servers_as_a_list() -> None:
 def test_what_cannot_be_edited_in_place_is_refused_by_name(text: str) -> None:
     with pytest.raises(ConfigError) as caught:
         edited(text)
-    assert [problem.kind for problem in caught.value.problems] == ["not-editable"]
+    assert [problem.code for problem in caught.value.problems] == ["not-editable"]
     assert "`hq` in `brokernat.yaml`" in str(caught.value)
 
 

@@ -11,7 +11,7 @@ def findings(folder: Path, text: str) -> list[tuple[str, str, int | None]]:
     file = folder / "brokernat.yaml"
     file.write_text(text)
     found = lint_config(load(file, environ={"PROTOCOL": "sasl_ssl"}), read_document(file))
-    return [(str(severity), problem.kind, problem.location.line) for severity, problem in found]
+    return [(str(each.severity), each.code, each.location.line) for each in found]
 
 
 HEAD = "clusters:\n  hq:\n    bootstrap_servers: gw:1\n"

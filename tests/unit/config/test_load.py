@@ -110,7 +110,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     assert "brokernat init" in str(caught.value.hint)
     with pytest.raises(ConfigError) as caught:
         load(tmp_path)
-    assert caught.value.problems[0].kind == "file-unreadable"
+    assert caught.value.problems[0].code == "file-unreadable"
 
 
 def test_a_shipment_has_its_paths_beside_the_file(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def test_windows_line_ends_at_the_end_of_a_file(tmp_path: Path) -> None:
 def test_every_missing_value_is_reported() -> None:
     with pytest.raises(ConfigError) as caught:
         References(environ={}).expand("${env:A}${file:/no/such}${x:y}${env:}${")
-    assert [problem.kind for problem in caught.value.problems] == [
+    assert [problem.code for problem in caught.value.problems] == [
         "env-missing",
         "file-unreadable",
         "reference-unknown",

@@ -11,7 +11,7 @@ from brokernat.errors import ConfigError
 def test_rules_without_quotes_are_named_and_the_rest_is_read(rule: str, around: str) -> None:
     node, problems = compose("map:\n" + around.format(rule) + "  - after\n", "f")
     assert node is not None
-    assert [problem.kind for problem in problems] == ["yaml-unquoted-rule"]
+    assert [problem.code for problem in problems] == ["yaml-unquoted-rule"]
     assert problems[0].hint == f'put quotes around the whole rule: - "{rule}"'
     (_, value), *_ = node.value
     assert [item.value for item in value.value] == [rule, "after"]
@@ -20,7 +20,7 @@ def test_rules_without_quotes_are_named_and_the_rest_is_read(rule: str, around: 
 def test_a_second_syntax_error_is_reported_too() -> None:
     with pytest.raises(ConfigError) as caught:
         compose("map:\n  - *.hq = gw\nbad: [\n", "f")
-    assert [problem.kind for problem in caught.value.problems] == ["yaml-unquoted-rule", "yaml-syntax"]
+    assert [problem.code for problem in caught.value.problems] == ["yaml-unquoted-rule", "yaml-syntax"]
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_values_are_not_quoted(value: str) -> None:
 def test_depth_is_an_error_and_no_crash() -> None:
     with pytest.raises(ConfigError) as caught:
         compose("[" * 100_000, "f")
-    assert caught.value.problems[0].kind == "yaml-depth"
+    assert caught.value.problems[0].code == "yaml-depth"
 
 
 def test_nothing() -> None:

@@ -86,7 +86,7 @@ def test_an_executor_that_does_not_reach_what_the_driver_reaches_is_the_cause() 
     assert found.cause.sentence == "The driver reaches nodes that executors cannot reach: executor 3 on w3."
     (finding,) = found.findings
     assert finding.message == "does not reach node 2, which the driver reaches"
-    assert finding.evidence == (f"node 2 at {GATEWAY[2]}: unreachable",)
+    assert finding.details == (f"node 2 at {GATEWAY[2]}: unreachable",)
     assert finding.remedy.client == (f"let w3 dial {GATEWAY[2]}",)
 
 

@@ -6,7 +6,7 @@ from tests.unit.doctor.conftest import WITHOUT_MAP, reached
 
 from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.evidence import Advertised, Attempt, EndpointProbe, Evidence, ListenerSeen
-from brokernat.doctor.finding import Finding
+from brokernat.doctor.finding import CheckFinding
 from brokernat.doctor.reports.terminal import terminal
 
 ALL = tuple(Advertised(n, f"b{n}.example", 9090) for n in (1, 2, 3))
@@ -20,7 +20,7 @@ LISTENERS = (
 )
 
 
-def found(code: str, evidence: Evidence) -> list[Finding]:
+def found(code: str, evidence: Evidence) -> list[CheckFinding]:
     return [each for each in diagnose(evidence).findings if each.code == code]
 
 
@@ -32,7 +32,7 @@ def test_the_flap_is_named_with_both_sets_and_both_names() -> None:
     evidence = seen(ON_ALL, ON_SOME)
     (flap,) = found("BN502", evidence)
     assert flap.subject == "listeners ONE, TWO"
-    assert flap.evidence == (
+    assert flap.details == (
         "listener ONE, bootstrap b1.example:9090: 1 b1.example:9090, 2 b2.example:9090, 3 b3.example:9090",
         "listener TWO, bootstrap b3.example:9091: 1 b1.example:9091, 3 b3.example:9091",
     )
@@ -48,7 +48,7 @@ def test_the_flap_is_named_with_both_sets_and_both_names() -> None:
 def test_without_the_right_to_read_settings_the_sets_stand_without_names() -> None:
     (flap,) = found("BN502", seen(ON_ALL, ON_SOME, listeners=()))
     assert flap.subject == "2 sets of brokers"
-    assert all(line.startswith("bootstrap ") for line in flap.evidence)
+    assert all(line.startswith("bootstrap ") for line in flap.details)
 
 
 def test_a_listener_that_some_brokers_lack_is_named_though_no_topic_shows_it() -> None:
@@ -56,7 +56,7 @@ def test_a_listener_that_some_brokers_lack_is_named_though_no_topic_shows_it() -
     (absent,) = found("BN503", evidence)
     assert absent.subject == "node 2"
     assert absent.message == "not on listener TWO"
-    assert absent.evidence[0] == "listener ONE has it at b2.example:9090"
+    assert absent.details[0] == "listener ONE has it at b2.example:9090"
     assert absent.remedy.client == ("bootstrap at b3.example:9090: listener ONE has all brokers",)
     assert found("BN503", seen(ON_ALL)) == []
 

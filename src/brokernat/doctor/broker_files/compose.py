@@ -15,7 +15,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from brokernat.doctor.broker_files.listeners import about_listeners
 from brokernat.doctor.evidence import BrokerFile
-from brokernat.errors import ConfigError, Location, Problem
+from brokernat.errors import ConfigError, Finding, Location
 
 RESOLVE = "`docker compose config > resolved.yaml` fills in what compose takes from elsewhere: give that file"
 
@@ -38,7 +38,7 @@ def parse_compose(text: str, source: str) -> tuple[BrokerFile, ...]:
     """
     services = _services(text, source)
     found: list[BrokerFile] = []
-    problems: list[Problem] = []
+    problems: list[Finding] = []
     for name, service in services.items():
         try:
             settings = about_listeners(_settings(service, f"service `{name}`", source))
@@ -62,11 +62,11 @@ def _services(text: str, source: str) -> dict[str, dict[str, Any]]:
         mark = error.problem_mark if isinstance(error, MarkedYAMLError) else None
         location = Location(source) if mark is None else Location(source, mark.line + 1, mark.column + 1)
         hint = "`docker compose config` names what is wrong; a name of a service or of a setting is plain text"
-        raise ConfigError(Problem("yaml-syntax", "it is no YAML that compose could read", hint, location)) from None
+        raise ConfigError(Finding("yaml-syntax", "it is no YAML that compose could read", hint, location)) from None
     services = document.get("services") if isinstance(document, dict) else None
     if not isinstance(services, dict):
         hint = "give a compose file, or a broker's server.properties (whose name does not end in .yml or .yaml)"
-        raise ConfigError(Problem("not-compose", f"`{source}` has no `services`", hint))
+        raise ConfigError(Finding("not-compose", f"`{source}` has no `services`", hint))
     return {str(name): service for name, service in services.items() if isinstance(service, dict)}
 
 
@@ -78,7 +78,7 @@ def _settings(service: dict[str, Any], where: str, source: str) -> Iterator[tupl
         text = _interpolated(value)
         if text is None:
             message = f"{where}: `{variable}` depends on a variable that has no default in the file"
-            raise ConfigError(Problem("variable-unknown", message, RESOLVE, Location(source)))
+            raise ConfigError(Finding("variable-unknown", message, RESOLVE, Location(source)))
         yield setting, text
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from brokernat.doctor.broker_files.compose import RESOLVE, parse_compose
 from brokernat.doctor.broker_files.listeners import parse_server_properties
 from brokernat.doctor.evidence import BrokerFile, Evidence
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, Finding
 from brokernat.paths import reading
 
 _COMPOSE = (".yml", ".yaml")
@@ -24,7 +24,7 @@ def read_broker_files(files: Iterable[Path]) -> tuple[BrokerFile, ...]:
         ConfigError: with every file that cannot be read, or that is none of a broker.
     """
     found: list[BrokerFile] = []
-    problems: list[Problem] = []
+    problems: list[Finding] = []
     for file in dict.fromkeys(files):
         try:
             found += _read(file)
@@ -57,7 +57,7 @@ def _read(file: Path) -> tuple[BrokerFile, ...]:
         try:
             brokers = parse_compose(data.decode("utf-8-sig"), source)
         except UnicodeDecodeError:
-            raise ConfigError(Problem("file-unreadable", f"`{source}` is not UTF-8 text")) from None
+            raise ConfigError(Finding("file-unreadable", f"`{source}` is not UTF-8 text")) from None
         hint = RESOLVE
     else:
         # Kafka reads bytes, for which `Properties.load` says ISO 8859-1.
@@ -65,7 +65,7 @@ def _read(file: Path) -> tuple[BrokerFile, ...]:
         brokers = (BrokerFile(source, settings),) if settings else ()
         hint = "give a broker's server.properties, or a compose file, whose name ends in .yml or .yaml"
     if not brokers:
-        raise ConfigError(Problem("no-broker", f"`{source}` says nothing about a broker's listeners", hint))
+        raise ConfigError(Finding("no-broker", f"`{source}` says nothing about a broker's listeners", hint))
     return brokers
 
 
@@ -73,5 +73,5 @@ def _bytes(file: Path) -> bytes:
     with reading(file, moved_by="`--server-properties FILE`"), file.open("rb") as opened:
         data = opened.read(_LARGEST + 1)
     if len(data) > _LARGEST:
-        raise ConfigError(Problem("file-unreadable", f"`{file}` is larger than a broker's file ever is"))
+        raise ConfigError(Finding("file-unreadable", f"`{file}` is larger than a broker's file ever is"))
     return data

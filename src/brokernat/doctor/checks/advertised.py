@@ -9,7 +9,7 @@ from brokernat.doctor.checks.failures import path_failure
 from brokernat.doctor.checks.queries import at, lets_in, place_of, proven_line, reached_listeners, remedy_for
 from brokernat.doctor.checks.registry import Need, check, finding
 from brokernat.doctor.evidence import EndpointProbe, Evidence
-from brokernat.doctor.finding import Confidence, Failure, Finding, Remedy, Severity
+from brokernat.doctor.finding import CheckFinding, Confidence, Failure, Remedy, Severity
 from brokernat.doctor.host_kinds import address, inside_name, is_loopback, network
 
 
@@ -23,7 +23,7 @@ from brokernat.doctor.host_kinds import address, inside_name, is_loopback, netwo
     ),
     needs=(Need.METADATA,),
 )
-def advertised_loopback(evidence: Evidence) -> Iterator[Finding]:
+def advertised_loopback(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: `localhost` or a loopback address is advertised, and the bootstrap servers are on other machines.
     Why: `advertised.listeners` was left at its default, or written for clients on the broker's host. On that host it
     works, and is a warning there.
@@ -55,7 +55,7 @@ def advertised_loopback(evidence: Evidence) -> Iterator[Finding]:
     "The brokers advertise private addresses ({subjects}) of a network that this machine is not in.",
     needs=(Need.METADATA,),
 )
-def other_private_network(evidence: Evidence) -> Iterator[Finding]:
+def other_private_network(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: a private address is advertised (RFC 1918, RFC 6598, ULA, link-local), the bootstrap server answered at an
     address of another network, and the node does not answer here.
     Why: the brokers stand behind a NAT or a gateway and advertise what they are called inside.
@@ -85,7 +85,7 @@ def other_private_network(evidence: Evidence) -> Iterator[Finding]:
     "The brokers advertise names ({subjects}) that only their own network knows.",
     needs=(Need.METADATA,),
 )
-def name_of_inside(evidence: Evidence) -> Iterator[Finding]:
+def name_of_inside(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: the advertised name has one label, or ends in `.svc`, `.internal`, `.local`, `.cluster.local` or the like,
     or is a container's id; and the node does not answer here.
     Why: Docker, Kubernetes and cloud hosts call themselves so; other machines cannot know the name.
@@ -111,7 +111,7 @@ def name_of_inside(evidence: Evidence) -> Iterator[Finding]:
     needs=(Need.METADATA,),
     explains=("BN301", "BN302"),
 )
-def advertised_nothing(evidence: Evidence) -> Iterator[Finding]:
+def advertised_nothing(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: an empty host, `0.0.0.0`, `::`, or a port that is none is advertised.
     Why: `advertised.listeners` is missing and `listeners` is a wildcard, or a listener is not up yet.
     Remedy: write `advertised.listeners` with a host and a port.
@@ -133,7 +133,7 @@ def advertised_nothing(evidence: Evidence) -> Iterator[Finding]:
     needs=(Need.METADATA,),
     explains=("BN601",),
 )
-def same_endpoint(evidence: Evidence) -> Iterator[Finding]:
+def same_endpoint(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: two node ids are advertised with one host and port.
     Why: all brokers were given the address of one balancer or gateway. A client that wants one of them meets any.
     Remedy: one port or one name for each broker.
@@ -164,7 +164,7 @@ def _mixed_up(evidence: Evidence, endpoint: str) -> list[Failure]:
     "No node of {subjects} advertises a bootstrap server.",
     needs=(Need.METADATA,),
 )
-def no_bootstrap_advertised(evidence: Evidence) -> Iterator[Finding]:
+def no_bootstrap_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: every node is reached as it is advertised, and none of them is a bootstrap server.
     Why: the bootstrap servers are a balancer's or a virtual address, which is usual; what clients need is to reach the
     nodes as well, and they do.
@@ -193,7 +193,7 @@ _FEWEST = 3
     "{subjects} is advertised unlike its peers.",
     needs=(Need.METADATA,),
 )
-def fallback_listener(evidence: Evidence) -> Iterator[Finding]:
+def fallback_listener(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: one broker advertises an endpoint of another kind of address and another port than all its peers, which
     agree, and it is not reached there.
     Why: brokers that do not know the listener a client came in on may fall back to another one, as Redpanda does; or

@@ -18,7 +18,7 @@ from brokernat.doctor.checks.queries import (
 )
 from brokernat.doctor.checks.registry import Need, check, finding
 from brokernat.doctor.evidence import EndpointProbe, Evidence
-from brokernat.doctor.finding import Failure, Finding, Remedy, Severity
+from brokernat.doctor.finding import CheckFinding, Failure, Remedy, Severity
 
 
 @check(
@@ -28,7 +28,7 @@ from brokernat.doctor.finding import Failure, Finding, Remedy, Severity
     explains=("BN301", "BN302", "BN502", "BN601", "BN603", "BN605", "BN609", "BN611"),
     needs=(Need.METADATA,),
 )
-def clusters_differ(evidence: Evidence) -> Iterator[Finding]:
+def clusters_differ(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: not all endpoints report one cluster id.
     Why: a bootstrap server or a rule names a broker of another cluster; or what is advertised leads to another one from
     here, as `localhost` does where a Kafka of one's own runs. Clients mix their metadata, or loop.
@@ -78,7 +78,7 @@ def _instead(seen: Mapping[str, Sequence[str]], probed: ProbedEndpoint, evidence
     explains=("BN205", "BN301", "BN302", "BN503", "BN504", "BN605", "BN609"),
     independent=True,
 )
-def listeners_mixed(evidence: Evidence) -> Iterator[Finding]:
+def listeners_mixed(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: bootstrap servers of one cluster advertise different endpoints for the same node, or have no node in
     common.
     Why: a broker answers with the endpoints of the listener NAME that the client came in on. With servers of several
@@ -143,7 +143,7 @@ def _define(names: Mapping[tuple[str, ...], str | None]) -> tuple[str, ...]:
     explains=("BN504", "BN703"),
     needs=(Need.METADATA,),
 )
-def brokers_absent(evidence: Evidence) -> Iterator[Finding]:
+def brokers_absent(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: partitions, another bootstrap server, or another listener of the same node name node ids that the brokers'
     list does not hold, and these nodes run.
     Why: a broker lacks the listener that the client came in on, so it is filtered out of the answer.
@@ -173,7 +173,7 @@ def brokers_absent(evidence: Evidence) -> Iterator[Finding]:
     explains=("BN103", "BN309", "BN310", "BN504", "BN606", "BN703"),
     needs=(Need.METADATA, Need.PARTITIONS),
 )
-def broker_down(evidence: Evidence) -> Iterator[Finding]:
+def broker_down(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: partitions name a node that no listener of any broker lists, and that is in sync for none of them.
     Why: the broker is stopped, cannot register, or is fenced because it hangs. While every partition has a leader,
     clients work, so this is a warning then.
@@ -258,7 +258,7 @@ _REMEDIES = {
     needs=(Need.METADATA, Need.PARTITIONS),
     explains=("BN703",),
 )
-def no_leader_here(evidence: Evidence) -> Iterator[Finding]:
+def no_leader_here(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: partitions have no leader that clients of this listener may dial: LISTENER_NOT_FOUND or
     LEADER_NOT_AVAILABLE, still so a second later.
     Why: the leader's broker lacks the listener that the client came in on, or no broker that holds the partition is up.
@@ -280,7 +280,7 @@ def no_leader_here(evidence: Evidence) -> Iterator[Finding]:
     "The controller that is named is not among the brokers: {subjects}.",
     needs=(Need.METADATA,),
 )
-def controller_unlisted(evidence: Evidence) -> Iterator[Finding]:
+def controller_unlisted(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: the controller that an answer names is a node that no answer lists, or there is none.
     Why: with KRaft any live broker is named, by chance, and each time another one
     (KafkaApis.handleTopicMetadataRequest); one that is not listed lacks the listener that the client came in on. A user
@@ -318,7 +318,7 @@ _NAMES_LEADERS = 10
     "Clients of {subjects} meet endpoints that they cannot dial when leaders move.",
     needs=(Need.METADATA,),
 )
-def part_of_a_map(evidence: Evidence) -> Iterator[Finding]:
+def part_of_a_map(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: some nodes are reached and some are not, and the brokers are of 3.7 or later.
     Why: such brokers name the new leader and its endpoint in the answers to Produce and Fetch (KIP-951), so a client
     meets the endpoint that it cannot dial in the middle of its work, as soon as a leader moves, and not with the next

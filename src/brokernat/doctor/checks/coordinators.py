@@ -8,7 +8,7 @@ from brokernat.doctor.checks.failures import path_failure
 from brokernat.doctor.checks.queries import acl_line, unreachable
 from brokernat.doctor.checks.registry import Need, check, finding
 from brokernat.doctor.evidence import BrokerPath, Evidence
-from brokernat.doctor.finding import Failure, Finding, Remedy, Severity
+from brokernat.doctor.finding import CheckFinding, Failure, Remedy, Severity
 
 _OPTIONS = {
     "GROUP_AUTHORIZATION_FAILED": "--group",
@@ -22,7 +22,7 @@ _OPTIONS = {
     "The client's user may not ask about {subjects}.",
     needs=(Need.METADATA, Need.COORDINATORS),
 )
-def right_missing(evidence: Evidence) -> Iterator[Finding]:
+def right_missing(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: the client's user may not ask for the coordinator of a group or a transactional id that was named.
     Why: an authorizer runs, and the user has no DESCRIBE there. Clients with this user fail in the same place.
     Remedy: the right, by the `kafka-acls.sh` line that is shown.
@@ -43,7 +43,7 @@ def right_missing(evidence: Evidence) -> Iterator[Finding]:
     "The coordinators of {subjects} cannot be reached.",
     needs=(Need.METADATA, Need.GROUPS, Need.OFFSETS_TOPIC),
 )
-def group_coordinator(evidence: Evidence) -> Iterator[Finding]:
+def group_coordinator(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: the coordinator of a consumer group is a node that this client does not reach.
     Why: the coordinator is one node of the cluster, whichever its id is hashed to, so everything else may work.
     Consumers find their group's coordinator and then cannot join: `Group coordinator … is unavailable or invalid`.
@@ -58,7 +58,7 @@ def group_coordinator(evidence: Evidence) -> Iterator[Finding]:
     "The coordinators of {subjects} cannot be reached.",
     needs=(Need.METADATA, Need.TRANSACTIONS, Need.TRANSACTIONS_TOPIC),
 )
-def transaction_coordinator(evidence: Evidence) -> Iterator[Finding]:
+def transaction_coordinator(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: the coordinator of a transactional id is a node that this client does not reach.
     Why: the coordinator is one node of the cluster, whichever its id is hashed to, so everything else may work.
     Producers cannot begin a transaction: `initTransactions` times out.
@@ -73,7 +73,7 @@ def transaction_coordinator(evidence: Evidence) -> Iterator[Finding]:
     "No node coordinates {subjects}.",
     needs=(Need.METADATA, Need.COORDINATORS),
 )
-def no_coordinator(evidence: Evidence) -> Iterator[Finding]:
+def no_coordinator(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: there is no coordinator for a group or a transactional id that was named, still so a second later.
     Why: the partition that keeps its state has no leader, or its leader lacks the listener that the client came in on.
     Remedy: bring the brokers up that hold `__consumer_offsets` or `__transaction_state`; define the listener on them.
@@ -90,7 +90,7 @@ def no_coordinator(evidence: Evidence) -> Iterator[Finding]:
             yield finding(Severity.ERROR, each.subject, message, seen, remedy=remedy)
 
 
-def _out_of_reach(evidence: Evidence, kind: str) -> Iterator[Finding]:
+def _out_of_reach(evidence: Evidence, kind: str) -> Iterator[CheckFinding]:
     """A finding for each coordinator of a kind that this client cannot use."""
     for each in evidence.coordinators:
         if each.kind != kind or each.broker is None:

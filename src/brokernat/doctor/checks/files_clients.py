@@ -8,7 +8,7 @@ from brokernat.doctor.broker_files.listener_table import where
 from brokernat.doctor.broker_files.listeners import BrokerListeners, Listener, serving
 from brokernat.doctor.checks.registry import Need, check, finding
 from brokernat.doctor.evidence import EndpointProbe, Evidence
-from brokernat.doctor.finding import Confidence, Finding, Remedy, Severity
+from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
 from brokernat.doctor.host_kinds import inside_name, is_loopback
 
 
@@ -18,7 +18,7 @@ from brokernat.doctor.host_kinds import inside_name, is_loopback
     "Clients that come in on a listener that is not advertised are told of no broker: {subjects}.",
     needs=(Need.FILES,),
 )
-def not_advertised(evidence: Evidence) -> Iterator[Finding]:
+def not_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: a listener is bound, and `advertised.listeners` leaves it out.
     Why: who comes in on its port is answered with the brokers that advertise this name, and there is none: the client
     gets an empty list, or waits for metadata.
@@ -39,7 +39,7 @@ def not_advertised(evidence: Evidence) -> Iterator[Finding]:
     "Brokers advertise whatever their machines call themselves: {subjects}.",
     needs=(Need.FILES,),
 )
-def own_name_advertised(evidence: Evidence) -> Iterator[Finding]:
+def own_name_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: a listener has no host, and so the broker advertises the name that its machine calls itself.
     Why: Kafka asks the machine for its own name. In a container that is the container's id, on a cloud host an internal
     name; clients elsewhere seldom know either.
@@ -63,7 +63,7 @@ def own_name_advertised(evidence: Evidence) -> Iterator[Finding]:
     "Several brokers' files advertise one endpoint ({subjects}).",
     needs=(Need.FILES,),
 )
-def same_endpoint_in_files(evidence: Evidence) -> Iterator[Finding]:
+def same_endpoint_in_files(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: two brokers' files advertise one host and port.
     Why: a client that wants the one meets either. Brokers behind one balancer, a file that was copied, `localhost` on
     several machines: to a client it is one endpoint.
@@ -86,7 +86,7 @@ def same_endpoint_in_files(evidence: Evidence) -> Iterator[Finding]:
     "Some brokers lack a listener that others have, so a client's brokers change with the port it meets: {subjects}.",
     needs=(Need.FILES,),
 )
-def listener_on_some(evidence: Evidence) -> Iterator[Finding]:
+def listener_on_some(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: some brokers advertise a listener name that others lack.
     Why: a broker answers with the brokers that have the listener NAME whose port was hit. Who comes in on this name
     never hears of the others: partitions led by them have no leader, and with bootstrap servers of several names a
@@ -122,7 +122,7 @@ def listener_on_some(evidence: Evidence) -> Iterator[Finding]:
     "The brokers advertise names that only their own network knows: {subjects}.",
     needs=(Need.FILES,),
 )
-def inside_name_in_file(evidence: Evidence) -> Iterator[Finding]:
+def inside_name_in_file(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: a broker's file advertises a name that usually only its own network knows: of one label, or in `.internal`,
     `.svc` or the like.
     Why: Docker, Kubernetes and cloud hosts call themselves so. That is right for a listener that serves that network,
@@ -152,7 +152,7 @@ def inside_name_in_file(evidence: Evidence) -> Iterator[Finding]:
     "Brokers tell each other to dial themselves: {subjects}.",
     needs=(Need.FILES,),
 )
-def loopback_in_file(evidence: Evidence) -> Iterator[Finding]:
+def loopback_in_file(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: a broker's file advertises localhost, 127.x or ::1.
     Why: a client dials itself. That serves clients on the broker's machine (or on a Docker host that publishes the
     port), and nobody else: a warning where the broker has no other listener. As the listener of brokers among
@@ -182,7 +182,7 @@ def loopback_in_file(evidence: Evidence) -> Iterator[Finding]:
     "Brokers speak different protocols under one listener name ({subjects}).",
     needs=(Need.FILES,),
 )
-def protocols_differ(evidence: Evidence) -> Iterator[Finding]:
+def protocols_differ(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: one listener name has different security protocols on different brokers.
     Why: a client speaks one protocol to all brokers that it is told of, and these are those of one listener name.
     Remedy: one protocol for a name; another name for another protocol.
@@ -204,7 +204,7 @@ def protocols_differ(evidence: Evidence) -> Iterator[Finding]:
     "The ports that are published do not lead to the listeners that advertise them: {subjects}.",
     needs=(Need.FILES,),
 )
-def port_not_published(evidence: Evidence) -> Iterator[Finding]:
+def port_not_published(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: a compose file publishes another port than the one that the broker advertises.
     Why: who comes from outside dials the host's port. Where that is not published, nobody listens; where it leads to
     another listener, clients are told that one's endpoints.
@@ -216,7 +216,7 @@ def port_not_published(evidence: Evidence) -> Iterator[Finding]:
                 yield from _one(broker, each)
 
 
-def _one(broker: BrokerListeners, told: Listener) -> Iterator[Finding]:
+def _one(broker: BrokerListeners, told: Listener) -> Iterator[CheckFinding]:
     published = broker.file.published
     bound = next((each.port for each in broker.listeners if each.name == told.name), None)
     if published is None or bound is None:
@@ -243,7 +243,7 @@ def _seen(published: tuple[tuple[int, int], ...]) -> tuple[str, ...]:
     "Running brokers say something else than their files: {subjects}.",
     needs=(Need.FILES, Need.NETWORK, Need.METADATA),
 )
-def file_and_reality(evidence: Evidence) -> Iterator[Finding]:
+def file_and_reality(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: a running broker says something else about its listeners than its file.
     Why: the file was changed after the broker's start, another file is in force, a variable or a dynamic setting
     (`kafka-configs.sh`) goes above it, or it is the file of another cluster.

@@ -16,7 +16,7 @@ from brokernat.doctor.broker_files.listeners import (
 )
 from brokernat.doctor.checks.registry import Need, check, finding
 from brokernat.doctor.evidence import Evidence
-from brokernat.doctor.finding import Confidence, Finding, Remedy, Severity
+from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
 from brokernat.doctor.host_kinds import address
 
 _FORMS = {
@@ -33,7 +33,7 @@ _LISTENER = "`NAME://host:port`"
     needs=(Need.FILES,),
     explains=("BN814", "BN815", "BN819", "BN822", "BN823"),
 )
-def listener_unreadable(evidence: Evidence) -> Iterator[Finding]:
+def listener_unreadable(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: a broker's file holds an entry about listeners that Kafka cannot read, or no listener at all.
     Why: a listener is `NAME://host:port` (brackets around IPv6), a mapping is `NAME:PROTOCOL`. The broker does not
     start.
@@ -63,7 +63,7 @@ def listener_unreadable(evidence: Evidence) -> Iterator[Finding]:
     "Two listeners have one name, so the broker does not start: {subjects}.",
     needs=(Need.FILES,),
 )
-def given_twice(evidence: Evidence) -> Iterator[Finding]:
+def given_twice(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: a broker's file gives one setting, or one listener's name, twice.
     Why: of a setting that is given twice Java keeps the last one, without a word; what stands above it is not in force.
     Two listeners of one name are refused at the broker's start.
@@ -94,7 +94,7 @@ def given_twice(evidence: Evidence) -> Iterator[Finding]:
     "Two listeners are bound to one port, so the broker does not start with this file: {subjects}.",
     needs=(Need.FILES,),
 )
-def port_twice(evidence: Evidence) -> Iterator[Finding]:
+def port_twice(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: two listeners of one broker are bound to one port.
     Why: a connection says no name, so the port alone decides which listener a client has met. Kafka refuses to start,
     also where the addresses differ; only one IPv4 and one IPv6 address may share a port, from Kafka 3.6 on (KIP-797).
@@ -131,7 +131,7 @@ _PROTOCOL_MAP = "listener.security.protocol.map"
     "Listeners have no security protocol, so the broker does not start: {subjects}.",
     needs=(Need.FILES,),
 )
-def no_protocol(evidence: Evidence) -> Iterator[Finding]:
+def no_protocol(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: a listener's name has no security protocol.
     Why: names that are no protocols themselves need an entry in `listener.security.protocol.map`; once the map is set,
     all names do, PLAINTEXT too. The controllers' listener is PLAINTEXT by default only where no other protocol is in
@@ -158,7 +158,7 @@ def no_protocol(evidence: Evidence) -> Iterator[Finding]:
     needs=(Need.FILES,),
     explains=("BN822",),
 )
-def advertised_without_listener(evidence: Evidence) -> Iterator[Finding]:
+def advertised_without_listener(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: `advertised.listeners` has a name that `listeners` does not have.
     Why: what is advertised belongs to a port that is bound, and the name joins them. The broker does not start.
     Remedy: a listener of that name, or another name.
@@ -179,7 +179,7 @@ def advertised_without_listener(evidence: Evidence) -> Iterator[Finding]:
     "Brokers advertise a port that their files do not name: {subjects}.",
     needs=(Need.FILES,),
 )
-def port_zero_advertised(evidence: Evidence) -> Iterator[Finding]:
+def port_zero_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: `advertised.listeners` has port 0.
     Why: the broker starts and advertises the port that the listener is bound to. Behind a NAT, a balancer or a
     published port that is not the port that clients dial; where the listener is bound to port 0 as well, it is another
@@ -202,7 +202,7 @@ def port_zero_advertised(evidence: Evidence) -> Iterator[Finding]:
     "Listeners advertise the port of another listener, which clients then meet: {subjects}.",
     needs=(Need.FILES,),
 )
-def port_of_another_listener(evidence: Evidence) -> Iterator[Finding]:
+def port_of_another_listener(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: a listener advertises an endpoint at which another listener of the same broker is.
     Why: the port alone decides which listener a client meets. With another protocol it cannot connect; with the same
     one it is told the other listener's endpoints from then on. A gateway may exchange ports, so the endpoints count
@@ -241,7 +241,7 @@ def _advertises(broker: BrokerListeners, advertised: Listener, other: Listener) 
     "Brokers advertise an address that nobody can dial: {subjects}.",
     needs=(Need.FILES,),
 )
-def wildcard_advertised(evidence: Evidence) -> Iterator[Finding]:
+def wildcard_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: a broker advertises 0.0.0.0 or [::], by its own words or because `advertised.listeners` is missing.
     Why: that means "every address of this machine" to who binds, and nothing to who dials. Kafka refuses to start with
     0.0.0.0; it takes [::], and clients then dial themselves.
@@ -264,7 +264,7 @@ _NAME, _PROTOCOL = "inter.broker.listener.name", "security.inter.broker.protocol
     "The listener for brokers among themselves does not exist, so the broker does not start: {subjects}.",
     needs=(Need.FILES,),
 )
-def inter_broker_listener(evidence: Evidence) -> Iterator[Finding]:
+def inter_broker_listener(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: the listener for brokers among themselves is not advertised, or is chosen twice.
     Why: brokers find each other by what they advertise. Kafka takes the name of `inter.broker.listener.name`, or the
     protocol of `security.inter.broker.protocol` as a name (PLAINTEXT unless set), never both; it must be advertised, or
@@ -292,7 +292,7 @@ def inter_broker_listener(evidence: Evidence) -> Iterator[Finding]:
     needs=(Need.FILES,),
     explains=("BN821",),
 )
-def same_node_id(evidence: Evidence) -> Iterator[Finding]:
+def same_node_id(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: two files have one node id.
     Why: the id is what makes a broker or a controller itself. The second that starts is refused, or takes the first
     one's place.
@@ -317,7 +317,7 @@ _NAMES = "controller.listener.names"
     needs=(Need.FILES,),
     explains=("BN814", "BN816"),
 )
-def controller_listener(evidence: Evidence) -> Iterator[Finding]:
+def controller_listener(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: the controllers' listener is missing, is bound where it must not be, or is advertised to brokers and
     clients.
     Why: in KRaft `controller.listener.names` says which listeners are the quorum's. Nodes with the controller role bind
@@ -334,7 +334,7 @@ def controller_listener(evidence: Evidence) -> Iterator[Finding]:
             yield finding(Severity.ERROR, broker.name, message, remedy=remedy, confidence=Confidence.LIKELY)
 
 
-def _kraft(broker: BrokerListeners) -> Iterator[Finding]:
+def _kraft(broker: BrokerListeners) -> Iterator[CheckFinding]:
     bound = {each.name for each in broker.listeners}
     absent = [name for name in broker.controllers if name not in bound]
     present = [name for name in broker.controllers if name in bound]
@@ -356,7 +356,7 @@ def _kraft(broker: BrokerListeners) -> Iterator[Finding]:
         yield finding(Severity.INFO, broker.name, message)
 
 
-def _error(broker: BrokerListeners, message: str, fix: str) -> Finding:
+def _error(broker: BrokerListeners, message: str, fix: str) -> CheckFinding:
     return finding(Severity.ERROR, broker.name, message, remedy=Remedy(broker=(fix,)))
 
 
@@ -369,7 +369,7 @@ _FORMER = ("host.name", "port", "advertised.host.name", "advertised.port")
     "Files have settings that Kafka no longer reads: {subjects}.",
     needs=(Need.FILES,),
 )
-def settings_of_the_past(evidence: Evidence) -> Iterator[Finding]:
+def settings_of_the_past(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: a broker's file has `host.name`, `port`, `advertised.host.name` or `advertised.port`.
     Why: Kafka 3.0 took these out, and no release in KRaft mode reads them. Without `listeners` the defaults hold
     without a word: the broker binds every address on 9092 and advertises its machine's own name.

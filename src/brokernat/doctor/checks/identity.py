@@ -8,7 +8,7 @@ from brokernat.doctor.checks.failures import renumbered, same_listener
 from brokernat.doctor.checks.queries import acl_line, at, dialled_nodes, host_of, proven_line, sureness
 from brokernat.doctor.checks.registry import Need, check, finding
 from brokernat.doctor.evidence import EndpointProbe, Evidence
-from brokernat.doctor.finding import Confidence, Finding, Remedy, Severity
+from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
 
 
 @check(
@@ -18,7 +18,7 @@ from brokernat.doctor.finding import Confidence, Finding, Remedy, Severity
     needs=(Need.METADATA,),
     explains=("BN603", "BN611"),
 )
-def another_node(evidence: Evidence) -> Iterator[Finding]:
+def another_node(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: the node behind the endpoint that is dialled says that it is another one than metadata means.
     Why: two rules are exchanged, a forward leads to the wrong broker, a hosts file gives several names one address.
     Clients loop on NOT_LEADER_OR_FOLLOWER; from 4.4 on they bootstrap again and again.
@@ -53,7 +53,7 @@ def another_node(evidence: Evidence) -> Iterator[Finding]:
     needs=(Need.METADATA,),
     explains=("BN611",),
 )
-def balancer(evidence: Evidence) -> Iterator[Finding]:
+def balancer(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: connections to one endpoint met different nodes.
     Why: a balancer or a name with several addresses stands where one broker is meant. Fine to bootstrap, wrong for a
     node.
@@ -86,7 +86,7 @@ def balancer(evidence: Evidence) -> Iterator[Finding]:
     "The address map leads to another listener of the brokers: {subjects}.",
     needs=(Need.METADATA, Need.MAP),
 )
-def another_listener(evidence: Evidence) -> Iterator[Finding]:
+def another_listener(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: what is dialled for a node advertises other endpoints of the nodes than the bootstrap servers do.
     Why: the rule leads to the right broker and the port of another listener. Metadata read there switches endpoints.
     Remedy: the port of the same listener.
@@ -113,7 +113,7 @@ def another_listener(evidence: Evidence) -> Iterator[Finding]:
     "Which node answers at {subjects} could not be proven.",
     needs=(Need.METADATA, Need.MAP),
 )
-def not_provable(evidence: Evidence) -> Iterator[Finding]:
+def not_provable(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: the node is reached through a rule, and nothing told which one it is.
     Why: brokers before 4.4 tell it only to whom may read their settings; and this user sees no topic that the node
     leads (ListOffsets), nor does a certificate name this node alone.
@@ -138,7 +138,7 @@ _CHECKS_IDENTITY = 5
     "The brokers behind {subjects} refuse clients from 4.4 on, which name the node they mean.",
     needs=(Need.METADATA,),
 )
-def identity_refused(evidence: Evidence) -> Iterator[Finding]:
+def identity_refused(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: another node answers where a client thinks of this one, and the broker is new enough to tell: 4.4 and later
     refuse a client that names another node or cluster (KIP-1242).
     Why: clients from 4.4 on send both by default. They log `Rebootstrap requested by server due to cluster metadata
@@ -167,7 +167,7 @@ def _was_asked(probe: EndpointProbe) -> bool:
     "A proxy in front of {subjects} gives the nodes ids of its own.",
     needs=(Need.METADATA,),
 )
-def nodes_renumbered(evidence: Evidence) -> Iterator[Finding]:
+def nodes_renumbered(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: every node that proved who it is calls itself by an id that nobody advertises, all of them by the same
     number off.
     Why: a proxy stands in between and gives nodes ids of its own.

@@ -8,7 +8,7 @@ from brokernat.address import parse_rule
 from brokernat.doctor.checks.queries import at, others_past, place_to_mend, probed_endpoints
 from brokernat.doctor.checks.registry import Need, check, finding
 from brokernat.doctor.evidence import Evidence
-from brokernat.doctor.finding import Confidence, Finding, Remedy, Severity
+from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
 from brokernat.doctor.host_kinds import address
 
 
@@ -17,7 +17,7 @@ from brokernat.doctor.host_kinds import address
     "The login fails",
     "The login fails at {subjects}{reason}.",
 )
-def login(evidence: Evidence) -> Iterator[Finding]:
+def login(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: the broker does not offer the client's mechanism, refuses user name and password, or hangs up during the
     login.
     Why: another listener, a wrong password, an unknown user. The broker's own words are quoted; ours never hold a
@@ -58,7 +58,7 @@ def login(evidence: Evidence) -> Iterator[Finding]:
     "A password is sent unencrypted",
     "The password is sent unencrypted to {subjects}.",
 )
-def password_in_the_clear(evidence: Evidence) -> Iterator[Finding]:
+def password_in_the_clear(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: the client logs in with PLAIN and without TLS.
     Why: PLAIN sends the password as it is, so whoever sees the packets on the way can read it.
     Remedy: `SASL_SSL`, or a SCRAM mechanism, which sends no password.
@@ -76,7 +76,7 @@ def password_in_the_clear(evidence: Evidence) -> Iterator[Finding]:
     "Kerberos knows brokers by name, and the address map is for addresses: {subjects}.",
     needs=(Need.MAP,),
 )
-def kerberos_host(evidence: Evidence) -> Iterator[Finding]:
+def kerberos_host(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: the client logs in with Kerberos, and the address map has rules for brokers that are advertised as
     addresses.
     Why: without a map Java looks the address up backwards and asks for a ticket of that name. Behind the map the

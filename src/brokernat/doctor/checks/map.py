@@ -22,7 +22,7 @@ from brokernat.doctor.checks.queries import (
 )
 from brokernat.doctor.checks.registry import Need, check, finding
 from brokernat.doctor.evidence import Evidence
-from brokernat.doctor.finding import Confidence, Finding, Remedy, Severity
+from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
 from brokernat.doctor.host_kinds import dialable
 
 
@@ -33,7 +33,7 @@ from brokernat.doctor.host_kinds import dialable
     explains=("BN202", "BN203"),
     needs=(Need.METADATA, Need.MAP),
 )
-def rule_missing(evidence: Evidence) -> Iterator[Finding]:
+def rule_missing(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: the map says `unmapped: fail`, and no rule names an endpoint that is advertised.
     Why: a broker is new, or has another address or port than the map says.
     Remedy: the rule; or `unmapped: pass` where the endpoint can be dialled as it is.
@@ -51,7 +51,7 @@ def rule_missing(evidence: Evidence) -> Iterator[Finding]:
     "{subjects} is never used.",
     needs=(Need.METADATA, Need.MAP),
 )
-def rule_unused(evidence: Evidence) -> Iterator[Finding]:
+def rule_unused(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: no endpoint that is advertised now is matched by the rule, and no bootstrap server.
     Why: the broker was removed or has another address; or the rule has a typing error.
     Remedy: remove or correct it.
@@ -77,7 +77,7 @@ def rule_unused(evidence: Evidence) -> Iterator[Finding]:
     "The address map contradicts itself: {subjects}.",
     needs=(Need.MAP,),
 )
-def rules_in_conflict(evidence: Evidence) -> Iterator[Finding]:
+def rules_in_conflict(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: rules of the address map cannot all be meant: an earlier one hides another, two of them contradict each
     other or share a target, or a target is itself advertised.
     Why: the map grew by hand. Order decides and the first match wins; a translated endpoint is not translated again.
@@ -85,7 +85,7 @@ def rules_in_conflict(evidence: Evidence) -> Iterator[Finding]:
     """
     for rule, each in map_doubts(evidence):
         # The first match wins, and may be right: where it is not, what it leads to is an error of its own.
-        remedy = Remedy((each.hint,))
+        remedy = Remedy((each.hint or "",))
         yield finding(Severity.WARNING, f"rule {rule}", each.message, (each.code,), remedy=remedy)
 
 
@@ -99,7 +99,7 @@ _SHOWN = 3
     needs=(Need.METADATA, Need.MAP),
     explains=("BN605",),
 )
-def map_of_another_time(evidence: Evidence) -> Iterator[Finding]:
+def map_of_another_time(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: no rule of the address map names any endpoint that is advertised now, or a bootstrap server.
     Why: the map was written for another cluster or another listener, or the brokers have moved since.
     Remedy: write the map anew, from what is advertised now.
@@ -125,7 +125,7 @@ def map_of_another_time(evidence: Evidence) -> Iterator[Finding]:
     explains=("BN102", "BN103", "BN301", "BN302", "BN605", "BN606", "BN607", "BN609", "BN308", "BN309", "BN310"),
     needs=(Need.NETWORK, Need.MAP),
 )
-def reversed_rules(evidence: Evidence) -> Iterator[Finding]:
+def reversed_rules(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: a rule's right side is what a broker advertises, or its left side is a bootstrap server, which by it is
     dialled where nobody answers.
     Why: a rule is `advertised = reachable`. Written the other way round it leads clients from an endpoint that works to
@@ -166,7 +166,7 @@ def _dead_by_its_rule(probed: ProbedEndpoint, evidence: Evidence) -> bool:
     explains=("BN305", "BN601", "BN603", "BN606", "BN607", "BN308"),
     needs=(Need.METADATA, Need.MAP),
 )
-def chained_rules(evidence: Evidence) -> Iterator[Finding]:
+def chained_rules(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: a rule leads to an endpoint that another rule names, and clients fail there.
     Why: an endpoint is translated once; what a rule leads to is dialled as it is.
     Remedy: one rule from what is advertised to what is reached.

@@ -18,7 +18,7 @@ from brokernat.doctor.checks.queries import (
 )
 from brokernat.doctor.checks.registry import Need, check, finding
 from brokernat.doctor.evidence import BrokerPath, Evidence
-from brokernat.doctor.finding import Confidence, Failure, Finding, Remedy, Severity
+from brokernat.doctor.finding import CheckFinding, Confidence, Failure, Remedy, Severity
 from brokernat.doctor.host_kinds import inside_name, is_loopback
 
 
@@ -28,7 +28,7 @@ from brokernat.doctor.host_kinds import inside_name, is_loopback
     "The name of {subjects} does not resolve on this machine.",
     explains=("BN305",),
 )
-def bootstrap_name(evidence: Evidence) -> Iterator[Finding]:
+def bootstrap_name(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: the resolver of this machine knows no address for the host of a bootstrap server.
     Why: a typing error, a name of another network, or a missing search domain. Clients drop such an entry: where
     another server answers, if only to refuse the login, they go on with that one, so this is a warning.
@@ -48,7 +48,7 @@ def bootstrap_name(evidence: Evidence) -> Iterator[Finding]:
     "A bootstrap server's canonical name is another",
     "The name server calls {subjects} something else.",
 )
-def canonical_names(evidence: Evidence) -> Iterator[Finding]:
+def canonical_names(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: `client.dns.lookup` asks for canonical names, and the name server has another name for a bootstrap server's
     address. From then on clients call the server so: for TLS, for Kerberos, and for the address map.
     Why: the reverse entry is a gateway's, a cloud provider's, or missing. Where the name does not lead back to the
@@ -73,7 +73,7 @@ def canonical_names(evidence: Evidence) -> Iterator[Finding]:
     explains=("BN202", "BN203"),
     needs=(Need.METADATA,),
 )
-def advertised_name(evidence: Evidence) -> Iterator[Finding]:
+def advertised_name(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: metadata names a host that the resolver of this machine does not know, and no rule leads elsewhere.
     Why: the broker advertises a name of its own network. Clients log `UnknownHostException` or `Host resolution
     failure`.
@@ -92,7 +92,7 @@ def advertised_name(evidence: Evidence) -> Iterator[Finding]:
     "The name server of this machine does not answer for {subjects}.",
     explains=("BN102", "BN301", "BN305", "BN203"),
 )
-def name_server(evidence: Evidence) -> Iterator[Finding]:
+def name_server(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: the resolver of this machine gets no answer for a name, or one that the name server cannot tell. Whether
     the name exists is not known.
     Why: the name server is down, is not reached (a VPN that is not up, a firewall), or `/etc/resolv.conf` names another
@@ -118,7 +118,7 @@ def _unanswered(probed: ProbedEndpoint) -> bool:
     "Some addresses of a name take no connection",
     "Some addresses of {subjects} take no connection.",
 )
-def some_addresses_fail(evidence: Evidence) -> Iterator[Finding]:
+def some_addresses_fail(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: a name has several addresses (A, AAAA) and not all take a connection.
     Why: IPv6 without a route, or an old record. Clients try them in the order of the resolver, so it fails now and
     then. `localhost` is left out: it has both kinds of address everywhere, and refuses at once on the wrong one.
@@ -140,7 +140,7 @@ def some_addresses_fail(evidence: Evidence) -> Iterator[Finding]:
     "A line of this machine's hosts file leads to the wrong place for {subjects}{reason}.",
     explains=("BN103", "BN302", "BN305", "BN104", "BN501", "BN601", "BN602", "BN603", "BN611"),
 )
-def hosts_entry(evidence: Evidence) -> Iterator[Finding]:
+def hosts_entry(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: a line of this machine's hosts file decides where a name leads. Where the way ends there, it is an error.
     Why: it stands above the name server, on this machine only. It is not there in containers and on other hosts, it
     does not follow when the broker moves, two clusters with the same names cannot both be meant, and nobody sees it in

@@ -20,7 +20,7 @@ from brokernat.doctor.checks.queries import (
 )
 from brokernat.doctor.checks.registry import check
 from brokernat.doctor.evidence import Attempt, EndpointProbe, Evidence, Stage
-from brokernat.doctor.finding import Finding, Remedy, Severity
+from brokernat.doctor.finding import CheckFinding, Remedy, Severity
 
 _REQUESTS: dict[Stage, str] = {
     "tls": "the TLS handshake",
@@ -36,7 +36,7 @@ _SLOW, _NOTICED = 2.0, 1.0
     "Something else than Kafka answers",
     "{subjects} is not a Kafka broker{reason}.",
 )
-def not_kafka(evidence: Evidence) -> Iterator[Finding]:
+def not_kafka(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: the port takes connections, and the bytes that it answers are those of another protocol, or none that Kafka
     would send.
     Why: a wrong port, a proxy's own page, or a forward that leads elsewhere.
@@ -62,7 +62,7 @@ def not_kafka(evidence: Evidence) -> Iterator[Finding]:
     "A controller is given for a broker",
     "{subjects} is a controller's listener, where clients cannot read metadata.",
 )
-def controller_listener(evidence: Evidence) -> Iterator[Finding]:
+def controller_listener(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: what answers is a KRaft controller's own listener: it takes registrations of brokers and knows no metadata.
     Why: the port of `controller.listener.names` is given, often 9093. Clients get UNSUPPORTED_VERSION or are hung up
     on; admin tools say MISMATCHED_ENDPOINT_TYPE (KIP-919).
@@ -82,7 +82,7 @@ def controller_listener(evidence: Evidence) -> Iterator[Finding]:
     "A broker takes connections and does not answer",
     "{subjects} takes connections and does not answer{reason}.",
 )
-def hung(evidence: Evidence) -> Iterator[Finding]:
+def hung(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: TCP connections are accepted, and requests get no answer in all tries.
     Why: the broker's process hangs (a long garbage collection, a full disk, a stopped container), the data of the
     connection is dropped behind the handshake by a firewall, or a gateway accepts for a broker that does not answer.
@@ -112,7 +112,7 @@ def hung(evidence: Evidence) -> Iterator[Finding]:
     "Connections are closed at the first request",
     "Something on the path closes connections to {subjects}{reason}.",
 )
-def closed(evidence: Evidence) -> Iterator[Finding]:
+def closed(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: TCP connections are accepted, and closed or reset before the first byte of an answer, in all tries.
     Why: a gateway or balancer accepts for a broker that is down or that it does not reach; a middlebox that does not
     let Kafka pass; a listener that wants TLS.
@@ -144,7 +144,7 @@ def closed(evidence: Evidence) -> Iterator[Finding]:
     "An answer of Kafka is cut",
     "Something on the path cuts the answers of {subjects}{reason}.",
 )
-def cut(evidence: Evidence) -> Iterator[Finding]:
+def cut(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: an answer begins as Kafka's and the connection ends before it is whole.
     Why: a middlebox that ends connections after some bytes, a proxy with a limit, or a broker that is killed.
     Remedy: look at what stands between this machine and the broker: proxies, firewalls that inspect, VPNs.
@@ -168,7 +168,7 @@ def cut(evidence: Evidence) -> Iterator[Finding]:
     "Large messages do not get through",
     "Small messages get through and large ones do not at {subjects}{reason}.",
 )
-def large_messages(evidence: Evidence) -> Iterator[Finding]:
+def large_messages(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: a request or an answer of more than 1,500 bytes or of more than 8 KiB is lost or cut, where small ones get
     through. Clients connect, and then time out when they produce or fetch.
     Why: a packet size (MTU) that the path does not carry: a tunnel, a VPN or an overlay network whose ICMP messages
@@ -206,7 +206,7 @@ def large_messages(evidence: Evidence) -> Iterator[Finding]:
     "Some connections fail",
     "Some connections to {subjects} fail.",
 )
-def flaky(evidence: Evidence) -> Iterator[Finding]:
+def flaky(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: some tries of a stage failed and a later one worked. Clients try again and get through, more slowly.
     Why: packets are lost, a balancer has a dead member, a limit of connections (`max.connections.per.ip`), or a
     firewall that forgets connections.
@@ -230,7 +230,7 @@ def flaky(evidence: Evidence) -> Iterator[Finding]:
     "Answers are slow",
     "{subjects} answers slowly.",
 )
-def slow(evidence: Evidence) -> Iterator[Finding]:
+def slow(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: a connection or an answer took a second or more. Clients work, with larger time-outs if need be.
     Why: a long path, packets that are lost and sent again (the first repeat of a connection comes after a second), an
     overloaded broker or gateway.
@@ -253,7 +253,7 @@ def slow(evidence: Evidence) -> Iterator[Finding]:
     "One endpoint is unlike the others: {messages}.",
     explains=("BN401", "BN404", "BN407"),
 )
-def unlike_its_neighbours(evidence: Evidence) -> Iterator[Finding]:
+def unlike_its_neighbours(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: this client, as it is configured, gets further at other nodes of the cluster than at this one.
     Why: a proxy stands before this node alone, its forward leads to another listener (one with TLS, with a login,
     without TLS), or this broker's listener is configured unlike the others'.

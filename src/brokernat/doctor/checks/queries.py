@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from brokernat.address import AddressMap, LintFinding, lint
+from brokernat.address import AddressMap, lint
 from brokernat.doctor.checks.failures import bootstrap_failure, once, path_failure
 from brokernat.doctor.checks.registry import finding
 from brokernat.doctor.evidence import BrokerPath, EndpointProbe, Evidence, Identity, Stage
-from brokernat.doctor.finding import Confidence, Failure, Finding, Remedy, Severity
+from brokernat.doctor.finding import CheckFinding, Confidence, Failure, Remedy, Severity
 from brokernat.doctor.host_kinds import dialable, known_kind
+from brokernat.errors import Finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ def at(
     remedy: Remedy = Remedy(),  # noqa: B008 - frozen
     explains: bool = True,
     confidence: Confidence = Confidence.PROVEN,
-) -> Finding:
+) -> CheckFinding:
     """A finding about one place; unless `explains` is False it is the reason of the failure there."""
     reason_of = (place.failure,) if explains else ()
     return finding(severity, place.subject, message, seen, remedy=remedy, explains=reason_of, confidence=confidence)
@@ -127,7 +128,7 @@ def listener_of(evidence: Evidence, probe: EndpointProbe) -> str | None:
     return names.pop() if len(names) == 1 else None
 
 
-def map_doubts(evidence: Evidence) -> list[tuple[str, LintFinding]]:
+def map_doubts(evidence: Evidence) -> list[tuple[str, Finding]]:
     """What is doubtful about the client's map, each with the rule that it is about."""
     rules = evidence.rules or ()
     return [(rules[each.rules[-1]], each) for each in lint(AddressMap.parse("\n".join(rules)))] if rules else []

@@ -17,7 +17,7 @@ from brokernat.doctor.checks.queries import (
 )
 from brokernat.doctor.checks.registry import Need, check, finding
 from brokernat.doctor.evidence import Evidence
-from brokernat.doctor.finding import Confidence, Finding, Remedy, Severity
+from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
 from brokernat.doctor.host_kinds import neighbours
 
 
@@ -26,7 +26,7 @@ from brokernat.doctor.host_kinds import neighbours
     "A bootstrap server is given twice",
     "{subjects} is given more than once.",
 )
-def doubtful_bootstrap(evidence: Evidence) -> Iterator[Finding]:
+def doubtful_bootstrap(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: the list of bootstrap servers holds one endpoint more than once.
     Why: usually one of them was meant to be another broker, and a client has fewer ways in than it seems.
     Remedy: write each once.
@@ -45,7 +45,7 @@ def doubtful_bootstrap(evidence: Evidence) -> Iterator[Finding]:
     "{subjects} cannot be reached from here{reason}.",
     explains=("BN302", "BN305"),
 )
-def bootstrap_unreachable(evidence: Evidence) -> Iterator[Finding]:
+def bootstrap_unreachable(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: no address of a bootstrap server takes a TCP connection. Refused: the host is there and nothing listens at
     the port. No answer: a firewall drops the packets, or there is no such host. No route: this machine knows no way.
     Why: a wrong port, a broker or gateway that is down, a firewall. Where another server answers, if only to refuse the
@@ -69,7 +69,7 @@ def bootstrap_unreachable(evidence: Evidence) -> Iterator[Finding]:
     explains=("BN202", "BN203"),
     needs=(Need.METADATA,),
 )
-def advertised_unreachable(evidence: Evidence) -> Iterator[Finding]:
+def advertised_unreachable(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: metadata names an endpoint that takes no TCP connection from here, and no rule leads elsewhere.
     Why: the broker advertises what it is called inside (NAT, gateway, container, `localhost`). Clients bootstrap, then
     log `Connection to node 2 could not be established. Broker may not be available.`
@@ -87,7 +87,7 @@ def advertised_unreachable(evidence: Evidence) -> Iterator[Finding]:
     "{subjects} are reached only through the address map.",
     needs=(Need.METADATA, Need.MAP),
 )
-def reached_by_map(evidence: Evidence) -> Iterator[Finding]:
+def reached_by_map(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: the advertised endpoint takes no connection from here, and the endpoint of the rule does.
     Why: this is what the map is for. A client without it will fail.
     Remedy: none is needed; every client of this cluster needs the map.
@@ -104,7 +104,7 @@ def reached_by_map(evidence: Evidence) -> Iterator[Finding]:
     "The address map leads to endpoints that cannot be reached: {subjects}.",
     needs=(Need.METADATA, Need.MAP),
 )
-def unreachable_with_map(evidence: Evidence) -> Iterator[Finding]:
+def unreachable_with_map(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: a rule names the advertised endpoint, and what it leads to does not resolve or takes no connection.
     Why: a wrong host or port in the rule, a forward that is missing at the gateway, a broker that is down.
     Remedy: correct the rule, or the forward.
@@ -125,7 +125,7 @@ def unreachable_with_map(evidence: Evidence) -> Iterator[Finding]:
     "A firewall stands before {subjects}{reason}.",
     explains=("BN103", "BN302", "BN305", "BN202", "BN505"),
 )
-def firewall(evidence: Evidence) -> Iterator[Finding]:
+def firewall(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: a connection is rejected by an ICMP message and not by the port, or its packets vanish while other
     endpoints of the same host or network answer.
     Why: a firewall or a security group lets clients reach some brokers or ports and not this one. Where packets vanish,

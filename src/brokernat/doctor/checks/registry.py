@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from brokernat.doctor.evidence import Evidence
-from brokernat.doctor.finding import Confidence, Failure, Finding, Remedy, Severity
+from brokernat.doctor.finding import CheckFinding, Confidence, Failure, Remedy, Severity
+from brokernat.errors import Location
 
 _PARAGRAPH = re.compile(r"^\s*(What|Why|Remedy): ", re.MULTILINE)
 
@@ -63,7 +64,7 @@ class Check:
     code: str
     title: str
     cause: str
-    find: Callable[[Evidence], Iterator[Finding]]
+    find: Callable[[Evidence], Iterator[CheckFinding]]
     what: str
     why: str
     remedy: str
@@ -72,7 +73,7 @@ class Check:
     residual: bool = False
     independent: bool = False
 
-    def findings(self, evidence: Evidence) -> Iterator[Finding]:
+    def findings(self, evidence: Evidence) -> Iterator[CheckFinding]:
         """What the check finds, under its code."""
         return (replace(each, code=self.code) for each in self.find(evidence))
 
@@ -90,10 +91,10 @@ def check(
     needs: Sequence[Need] = (),
     residual: bool = False,
     independent: bool = False,
-) -> Callable[[Callable[[Evidence], Iterator[Finding]]], Callable[[Evidence], Iterator[Finding]]]:
+) -> Callable[[Callable[[Evidence], Iterator[CheckFinding]]], Callable[[Evidence], Iterator[CheckFinding]]]:
     """Registers the function below as the check of a code."""
 
-    def register(find: Callable[[Evidence], Iterator[Finding]]) -> Callable[[Evidence], Iterator[Finding]]:
+    def register(find: Callable[[Evidence], Iterator[CheckFinding]]) -> Callable[[Evidence], Iterator[CheckFinding]]:
         _, *parts = _PARAGRAPH.split(find.__doc__ or "")
         text = {name: " ".join(paragraph.split()) for name, paragraph in zip(parts[::2], parts[1::2], strict=True)}
         if code in REGISTERED:
@@ -126,17 +127,18 @@ def finding(
     explains: Sequence[Failure | None] = (),
     follows: Sequence[Failure | None] = (),
     confidence: Confidence = Confidence.PROVEN,
-) -> Finding:
+    code: str = "",
+) -> CheckFinding:
     """A finding of the check that yields it, which adds its code."""
-    return Finding(
-        "",
-        severity,
-        subject,
+    return CheckFinding(
+        code,
         message,
+        "; ".join(remedy.client) or None,
+        Location(subject),
         tuple(evidence),
-        (),
-        remedy,
-        confidence,
-        tuple(each for each in explains if each is not None),
-        tuple(each for each in follows if each is not None),
+        severity,
+        remedy=remedy,
+        confidence=confidence,
+        explains=tuple(each for each in explains if each is not None),
+        follows=tuple(each for each in follows if each is not None),
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from brokernat.doctor.checks.queries import at, places, probed_endpoints
 from brokernat.doctor.checks.registry import check, finding
 from brokernat.doctor.evidence import Evidence
-from brokernat.doctor.finding import Finding, Remedy, Severity
+from brokernat.doctor.finding import CheckFinding, Remedy, Severity
 
 
 @check(
@@ -15,7 +15,7 @@ from brokernat.doctor.finding import Finding, Remedy, Severity
     "The time ran out",
     "The time was over before everything had been looked at.",
 )
-def time_ran_out(evidence: Evidence) -> Iterator[Finding]:
+def time_ran_out(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: looks that `--timeout` cut short; what is missing in them is unknown, not wrong.
     Why: addresses that swallow packets cost time, and there were many of them.
     Remedy: more time.
@@ -33,7 +33,7 @@ def time_ran_out(evidence: Evidence) -> Iterator[Finding]:
     "Clients fail at {subjects}, and nothing that was seen explains it{reason}.",
     residual=True,
 )
-def unexplained(evidence: Evidence) -> Iterator[Finding]:
+def unexplained(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: a stage of a client's way fails or is in doubt, and no other check has a reason for it.
     Why: nobody has described this fault yet.
     Remedy: read the evidence beside it; `--save FILE` keeps all of it for a report of a missing check.

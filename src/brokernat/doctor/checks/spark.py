@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from brokernat.doctor.checks.queries import reached_from_here
 from brokernat.doctor.checks.registry import Need, check, finding
 from brokernat.doctor.evidence import Evidence
-from brokernat.doctor.finding import Finding, Remedy, Severity
+from brokernat.doctor.finding import CheckFinding, Remedy, Severity
 
 
 @check(
@@ -16,7 +16,7 @@ from brokernat.doctor.finding import Finding, Remedy, Severity
     "The driver reaches nodes that executors cannot reach: {subjects}.",
     needs=(Need.EXECUTORS,),
 )
-def executor_way(evidence: Evidence) -> Iterator[Finding]:
+def executor_way(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: an executor of Spark does not reach a node that the driver reaches.
     Why: the way from its host is another one: a route or a firewall rule that only the driver's host has, a name that
     resolves there to something else.
@@ -62,7 +62,7 @@ _WITHOUT_MAP = {
     "The address map is not in force everywhere in the Spark application: {subjects}.",
     needs=(Need.EXECUTORS,),
 )
-def executor_map(evidence: Evidence) -> Iterator[Finding]:
+def executor_map(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: a JVM of the Spark application has no agent, or another map than this one.
     Why: the session was not started with the map, the JVM lets no agent in, or the map has changed since the start.
     Remedy: start the application anew with this map; give `--agent-path` where a JVM lets no agent attach.
@@ -88,7 +88,7 @@ _SILENT = {
     "Nothing is known of the way from {subjects}: no answer.",
     needs=(Need.EXECUTORS,),
 )
-def executor_silent(evidence: Evidence) -> Iterator[Finding]:
+def executor_silent(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: an executor of Spark did not answer in time, or one that was expected never registered.
     Why: it is busy or stuck in its start, or the cluster has no free cores or memory for it. Silence is no proof.
     Remedy: read its log and the application's page at the master; give the cluster room, or the proof more time.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from brokernat.doctor.checks.queries import ProbedEndpoint, at, others_past, place_to_mend, probed_endpoints
 from brokernat.doctor.checks.registry import check
 from brokernat.doctor.evidence import Client, Evidence, Presented, TlsHandshake
-from brokernat.doctor.finding import Finding, Remedy, Severity
+from brokernat.doctor.finding import CheckFinding, Remedy, Severity
 from brokernat.doctor.host_kinds import address, dialable
 
 _OTHER = {
@@ -23,7 +23,7 @@ _OTHER = {
     "One side speaks TLS, the other does not",
     "The client and {subjects} do not agree about TLS{reason}.",
 )
-def tls_mismatch(evidence: Evidence) -> Iterator[Finding]:
+def tls_mismatch(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: the client is configured without TLS and the port speaks it, or the reverse.
     Why: `security.protocol` is that of another listener, or the port is. A plain client may take the alert for a length
     and run out of memory; a broker logs `Invalid receive (size = 369295616)`.
@@ -54,7 +54,7 @@ _CALLED = {"java": "Java", "librdkafka": "librdkafka", "python": "Python"}
     "The certificate does not hold the broker's name",
     "The certificate of {subjects} is made for other names.",
 )
-def certificate_name(evidence: Evidence) -> Iterator[Finding]:
+def certificate_name(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: none of the names in the certificate is the one that the client verifies: the advertised one, or that of
     the bootstrap server. An address map does not change the name. Or not all clients take it for that: Java wants no
     `_` in a name, librdkafka and Python want a `*` alone in its label and two dots behind it.
@@ -81,7 +81,7 @@ def certificate_name(evidence: Evidence) -> Iterator[Finding]:
 
 def _some_clients(
     probed: ProbedEndpoint, clients: Sequence[Client], seen: tuple[str, ...], broker: tuple[str, ...]
-) -> Finding:
+) -> CheckFinding:
     """Java's clients are those that this is for first; what they refuse does not work."""
     who = " and ".join(_CALLED[each] for each in clients)
     message = (
@@ -132,7 +132,7 @@ _SOME_MIND = {
     "The certificate is not trusted, or is not valid now",
     "The client does not accept the certificate of {subjects}{reason}.",
 )
-def certificate_chain(evidence: Evidence) -> Iterator[Finding]:
+def certificate_chain(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: the certificate is expired or not valid yet, no authority of the client's trust store signed it, or it was
     made for something else. Which clients mind: a certificate that is in the trust store itself, a broker's own or an
     authority's, goes on working in Java after its time is over, and librdkafka and Python refuse it then. They also
@@ -219,7 +219,7 @@ _ABOUT_THE_CLIENT = {
     "A client certificate is demanded",
     "{subjects} lets nobody in without a certificate that it accepts{reason}.",
 )
-def client_certificate(evidence: Evidence) -> Iterator[Finding]:
+def client_certificate(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: the broker ends the handshake because the client shows no certificate, or one that it does not accept.
     Why: the listener has `ssl.client.auth=required`, and the client has no key store, or an authority signed its
     certificate that the broker's trust store does not hold.
@@ -266,7 +266,7 @@ _ELSE = (
     "The TLS handshake fails",
     "The client and {subjects} do not come to terms about TLS{reason}.",
 )
-def handshake(evidence: Evidence) -> Iterator[Finding]:
+def handshake(evidence: Evidence) -> Iterator[CheckFinding]:
     """What: both sides speak TLS and do not come to terms: no version or cipher suite in common, a name that is not
     known there, or no answer.
     Why: `ssl.enabled.protocols` or `ssl.cipher.suites` of one side leave the other no choice; a gateway chooses by the

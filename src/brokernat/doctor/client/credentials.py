@@ -21,7 +21,7 @@ from brokernat.config import Cluster
 from brokernat.doctor.client.tokens import token
 from brokernat.doctor.client.trust import TlsSide, tls_side
 from brokernat.doctor.evidence import Advertised, EndpointProbe, TlsHandshake
-from brokernat.errors import ConfigError, Problem, UnmappedEndpointError
+from brokernat.errors import ConfigError, Finding, UnmappedEndpointError
 
 CANONICAL = "resolve_canonical_bootstrap_servers_only"
 """The `client.dns.lookup` with which a client dials bootstrap servers by what their addresses are called."""
@@ -114,4 +114,4 @@ def _login(properties: Mapping[str, str]) -> Mapping[str, str]:
     try:
         return parse_jaas(line).options
     except ValueError:
-        raise ConfigError(Problem("login-module", "`sasl.jaas.config` cannot be read")) from None
+        raise ConfigError(Finding("login-module", "`sasl.jaas.config` cannot be read")) from None

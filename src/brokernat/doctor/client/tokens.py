@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, Finding
 
 _TIMEOUT = 60
 # RFC 6750, 2.1: what a bearer token may be made of.
@@ -60,4 +60,4 @@ def _checked(text: str, source: str) -> str:
 
 
 def _problem(message: str) -> ConfigError:
-    return ConfigError(Problem("no-token", message, "it prints the token alone, such as `cat token.jwt`"))
+    return ConfigError(Finding("no-token", message, "it prints the token alone, such as `cat token.jwt`"))

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, Finding
 from brokernat.jvm import find_java
 
 _NO_CHECK_TIME = 0x200000  # X509_V_FLAG_NO_CHECK_TIME, which Python has no name for
@@ -126,12 +126,12 @@ def _limit(context: ssl.SSLContext, names: str | None) -> None:
     known = [_VERSIONS[name.strip()] for name in names.split(",") if name.strip() in _VERSIONS]
     if not known:
         message = f"`ssl.enabled.protocols: {names}` names no version of TLS that Java still speaks"
-        raise ConfigError(Problem("tls-version", message, f"write `{','.join(_VERSIONS)}`, or leave it out"))
+        raise ConfigError(Finding("tls-version", message, f"write `{','.join(_VERSIONS)}`, or leave it out"))
     context.minimum_version, context.maximum_version = min(known), max(known)
 
 
 def _unusable(message: str, hint: str | None = None) -> ConfigError:
-    return ConfigError(Problem("store-unreadable", message, hint))
+    return ConfigError(Finding("store-unreadable", message, hint))
 
 
 def trusted_certificates(properties: Mapping[str, str]) -> str | None:
@@ -242,7 +242,7 @@ def _said(command: Sequence[str], passwords: Mapping[str, str], store: str, loca
 
 def _unreadable(store: str, location: str, reason: str) -> ConfigError:
     message = f"the {_CALLED[store]} `{location}` cannot be read: {reason}"
-    return ConfigError(Problem("store-unreadable", message, _HINTS[store]))
+    return ConfigError(Finding("store-unreadable", message, _HINTS[store]))
 
 
 @contextmanager

@@ -15,16 +15,16 @@ from dataclasses import replace
 
 from brokernat.doctor.checks import Check
 from brokernat.doctor.diagnosis.model import Cause
-from brokernat.doctor.finding import Confidence, Failure, Finding, Remedy, Severity
+from brokernat.doctor.finding import CheckFinding, Confidence, Failure, Remedy, Severity
 
 _SHOWN = 3
 _ORDER = tuple(Severity)
 
 
-def with_reasons(findings: Sequence[Finding], checks: Mapping[str, Check]) -> list[Finding]:
+def with_reasons(findings: Sequence[CheckFinding], checks: Mapping[str, Check]) -> list[CheckFinding]:
     """The same findings, each with the codes that it follows from."""
-    explaining: dict[Failure, list[Finding]] = defaultdict(list)
-    general: dict[str, list[Finding]] = defaultdict(list)
+    explaining: dict[Failure, list[CheckFinding]] = defaultdict(list)
+    general: dict[str, list[CheckFinding]] = defaultdict(list)
     for each in findings:
         for failure in each.explains:
             explaining[failure].append(each)
@@ -33,9 +33,9 @@ def with_reasons(findings: Sequence[Finding], checks: Mapping[str, Check]) -> li
     return [_following(each, _because(each, explaining, general)) for each in findings]
 
 
-def roots(findings: Sequence[Finding], checks: Mapping[str, Check]) -> dict[str, list[Finding]]:
+def roots(findings: Sequence[CheckFinding], checks: Mapping[str, Check]) -> dict[str, list[CheckFinding]]:
     """The errors that are root causes, by code: a specific one before a more general one, then what explains most."""
-    candidates: dict[str, list[Finding]] = defaultdict(list)
+    candidates: dict[str, list[CheckFinding]] = defaultdict(list)
     for each in findings:
         if each.severity is Severity.ERROR and not each.because:
             candidates[each.code].append(each)
@@ -58,7 +58,7 @@ def roots(findings: Sequence[Finding], checks: Mapping[str, Check]) -> dict[str,
     return {code: candidates[code] for code in ordered}
 
 
-def settled(findings: Sequence[Finding], chosen: Mapping[str, Sequence[Finding]]) -> list[Finding]:
+def settled(findings: Sequence[CheckFinding], chosen: Mapping[str, Sequence[CheckFinding]]) -> list[CheckFinding]:
     """The same findings; a candidate that was not needed follows from the causes that explain its failures."""
     explained = {code: {failure for each in of_code for failure in each.explains} for code, of_code in chosen.items()}
     return [
@@ -69,7 +69,7 @@ def settled(findings: Sequence[Finding], chosen: Mapping[str, Sequence[Finding]]
     ]
 
 
-def cause(check: Check, findings: Sequence[Finding]) -> Cause:
+def cause(check: Check, findings: Sequence[CheckFinding]) -> Cause:
     """One sentence about all of them."""
     subjects = list(dict.fromkeys(finding.subject for finding in findings))
     more = f" and {len(subjects) - _SHOWN} more" if len(subjects) > _SHOWN else ""
@@ -85,13 +85,15 @@ def cause(check: Check, findings: Sequence[Finding]) -> Cause:
     return Cause(check.code, f"{sentence[0].upper()}{sentence[1:]}")
 
 
-def _following(finding: Finding, because: tuple[str, ...]) -> Finding:
+def _following(finding: CheckFinding, because: tuple[str, ...]) -> CheckFinding:
     """What follows from another finding needs no remedy of its own, and its own may be wrong."""
-    return replace(finding, because=because, remedy=Remedy()) if because else finding
+    return replace(finding, because=because, hint=None, remedy=Remedy()) if because else finding
 
 
 def _because(
-    finding: Finding, explaining: Mapping[Failure, Sequence[Finding]], general: Mapping[str, Sequence[Finding]]
+    finding: CheckFinding,
+    explaining: Mapping[Failure, Sequence[CheckFinding]],
+    general: Mapping[str, Sequence[CheckFinding]],
 ) -> tuple[str, ...]:
     own = set(finding.explains)
     found = {each.code for each in general[finding.code] if own <= set(each.explains) and _grave(each, finding)}
@@ -100,6 +102,6 @@ def _because(
     return tuple(sorted(found - {finding.code}))
 
 
-def _grave(reason: Finding, finding: Finding) -> bool:
+def _grave(reason: CheckFinding, finding: CheckFinding) -> bool:
     """A warning is no reason for an error."""
     return _ORDER.index(reason.severity) <= _ORDER.index(finding.severity)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from brokernat.doctor.evidence import Evidence, ListenerSeen
-from brokernat.doctor.finding import Finding
+from brokernat.doctor.finding import CheckFinding
 
 
 class State(StrEnum):
@@ -113,10 +113,10 @@ class Diagnosis:
 
     evidence: Evidence
     causes: tuple[Cause, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[CheckFinding, ...]
     passed: tuple[str, ...]
     skipped: tuple[Skipped, ...]
-    suppressed: tuple[Finding, ...] = ()
+    suppressed: tuple[CheckFinding, ...] = ()
     entrances: tuple[Entrance, ...] = ()
     routes: tuple[Route, ...] = ()
     groups: tuple[Group, ...] = ()
@@ -127,6 +127,6 @@ class Diagnosis:
         """The first root cause."""
         return self.causes[0] if self.causes else None
 
-    def of_cause(self, cause: Cause) -> tuple[Finding, ...]:
+    def of_cause(self, cause: Cause) -> tuple[CheckFinding, ...]:
         """The findings that a root cause is made of."""
         return tuple(each for each in self.findings if each.code == cause.code and not each.because)

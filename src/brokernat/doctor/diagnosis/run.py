@@ -14,7 +14,7 @@ from brokernat.doctor.diagnosis.model import Diagnosis, Skipped
 from brokernat.doctor.diagnosis.suppressions import Suppression
 from brokernat.doctor.diagnosis.ways import entrances, groups, listeners, routes
 from brokernat.doctor.evidence import Evidence
-from brokernat.doctor.finding import Finding, Severity
+from brokernat.doctor.finding import CheckFinding, Severity
 
 _ELSEWHERE = {Need.FILES, Need.EXECUTORS}
 _ORDER = tuple(Severity)
@@ -31,7 +31,7 @@ def diagnose(
         suppressions: findings that decide nothing.
     """
     wanted = {check.code: check for check in checks}
-    results: dict[str, list[Finding]] = {}
+    results: dict[str, list[CheckFinding]] = {}
     skipped: list[Skipped] = []
     for check in wanted.values():
         missing = next((need for need in _needs(check) if not _met(need, evidence)), None)
@@ -40,8 +40,8 @@ def diagnose(
         else:
             skipped.append(Skipped(check.code, check.title, missing.value))
     _without_explained(results, wanted)
-    told: list[Finding] = []
-    suppressed: list[Finding] = []
+    told: list[CheckFinding] = []
+    suppressed: list[CheckFinding] = []
     for each in (each for of_code in results.values() for each in of_code):
         (suppressed if any(one.covers(each) for one in suppressions) else told).append(each)
     told = with_reasons(told, wanted)
@@ -65,7 +65,7 @@ def diagnose(
     )
 
 
-def _without_explained(results: dict[str, list[Finding]], checks: dict[str, Check]) -> None:
+def _without_explained(results: dict[str, list[CheckFinding]], checks: dict[str, Check]) -> None:
     """Leaves of a residual check what no other finding explains."""
     explained = {
         failure

@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass
 
 from brokernat.doctor.checks import CHECKS
-from brokernat.doctor.finding import Finding
-from brokernat.errors import ConfigError, Problem
+from brokernat.doctor.finding import CheckFinding
+from brokernat.errors import ConfigError, Finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +33,16 @@ class Suppression:
         suppression = cls(code.upper(), subject if equals else "*")
         if not suppression.subject:
             hint = f"write `{code}` for every subject, or `{code}=node 2 *`"
-            raise ConfigError(Problem("suppression", f"`--suppress {text}` names no subject", hint))
+            raise ConfigError(Finding("suppression", f"`--suppress {text}` names no subject", hint))
         if not any(_matches(suppression.code, check.code) for check in CHECKS):
             hint = "`brokernat doctor --list-checks` shows the codes"
-            raise ConfigError(Problem("suppression", f"`--suppress {text}` matches the code of no check", hint))
+            raise ConfigError(Finding("suppression", f"`--suppress {text}` matches the code of no check", hint))
         return suppression
 
     def __str__(self) -> str:
         return self.code if self.subject == "*" else f"{self.code}={self.subject}"
 
-    def covers(self, finding: Finding) -> bool:
+    def covers(self, finding: CheckFinding) -> bool:
         """Whether this finding is one of them."""
         return _matches(self.code, finding.code) and _matches(self.subject, finding.subject)
 

@@ -13,7 +13,7 @@ from brokernat.doctor.checks.failures import bootstrap_failure, path_failure, st
 from brokernat.doctor.checks.queries import bootstrap, node, server_of
 from brokernat.doctor.diagnosis.model import Entrance, Group, Hop, ListenerWay, Route, State
 from brokernat.doctor.evidence import Advertised, EndpointProbe, Evidence, ListenerSeen
-from brokernat.doctor.finding import Failure, Finding, Severity
+from brokernat.doctor.finding import CheckFinding, Failure, Severity
 
 _WELL = Hop(State.OK, "ok")
 
@@ -21,7 +21,7 @@ _WELL = Hop(State.OK, "ok")
 class _Told:
     """The findings about a hop: its subject's own, and those that explain its failure."""
 
-    def __init__(self, findings: Iterable[Finding]) -> None:
+    def __init__(self, findings: Iterable[CheckFinding]) -> None:
         self._by_subject: dict[str, dict[str, Severity]] = {}
         self._by_failure: dict[Failure, dict[str, Severity]] = {}
         for each in findings:
@@ -36,7 +36,7 @@ class _Told:
         return explaining | self._by_subject.get(subject, {})
 
 
-def entrances(evidence: Evidence, findings: Iterable[Finding]) -> tuple[Entrance, ...]:
+def entrances(evidence: Evidence, findings: Iterable[CheckFinding]) -> tuple[Entrance, ...]:
     """The bootstrap servers in the order of the configuration."""
     told = _Told(findings)
     made = []
@@ -50,7 +50,7 @@ def entrances(evidence: Evidence, findings: Iterable[Finding]) -> tuple[Entrance
     return tuple(made)
 
 
-def routes(evidence: Evidence, findings: Iterable[Finding]) -> tuple[Route, ...]:
+def routes(evidence: Evidence, findings: Iterable[CheckFinding]) -> tuple[Route, ...]:
     """One for each broker that is advertised, in the order of the evidence."""
     told = _Told(findings)
     made = []

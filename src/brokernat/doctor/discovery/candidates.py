@@ -17,7 +17,7 @@ from ipaddress import ip_network
 from brokernat.address import Endpoint
 from brokernat.address.endpoint import parse_port
 from brokernat.address.host import bracketed, format_ip, parse_host
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, Finding
 
 MOST = 1024
 _HINT = "write `host:port`, `host:first-last` or `network/length:port`, separated by `,`"
@@ -30,7 +30,7 @@ def parse_candidates(texts: Iterable[str]) -> tuple[Endpoint, ...]:
         ConfigError: every entry that is none, or more than `MOST` of them.
     """
     found: dict[Endpoint, None] = {}
-    problems: list[Problem] = []
+    problems: list[Finding] = []
     for entry in (entry.strip() for text in texts for entry in text.split(",")):
         try:
             found |= dict.fromkeys(_endpoints(entry, MOST))
@@ -51,7 +51,7 @@ def parse_scan(text: str) -> tuple[Endpoint, ...]:
     """
     if "," in text or "/" in text:
         message = f"`{text}` is not one host and a range of its ports"
-        raise ConfigError(Problem("bad-scan", message, "a scan is `host:first-last`; `--candidates` takes lists"))
+        raise ConfigError(Finding("bad-scan", message, "a scan is `host:first-last`; `--candidates` takes lists"))
     return tuple(_endpoints(text.strip(), 1 << 16))
 
 
@@ -76,7 +76,7 @@ def _range(text: str) -> tuple[int, int]:
     low = parse_port(first.strip())
     high = parse_port(last.strip()) if dash else low
     if high < low:
-        raise ConfigError(Problem("bad-port", f"the range `{text}` ends before it begins"))
+        raise ConfigError(Finding("bad-port", f"the range `{text}` ends before it begins"))
     return low, high
 
 
@@ -87,15 +87,15 @@ def _hosts(text: str) -> tuple[Iterable[str], int]:
         network = ip_network(text)
     except ValueError:
         raise ConfigError(
-            Problem("bad-cidr", f"`{bracketed(text)}` is not a network with its host bits zero")
+            Finding("bad-cidr", f"`{bracketed(text)}` is not a network with its host bits zero")
         ) from None
     return map(format_ip, network.hosts()), network.num_addresses
 
 
 def _no_candidate(entry: str, reason: str, hint: str | None = None) -> ConfigError:
-    return ConfigError(Problem("bad-candidate", f"candidate `{entry}`: {reason}", hint or _HINT))
+    return ConfigError(Finding("bad-candidate", f"candidate `{entry}`: {reason}", hint or _HINT))
 
 
-def _too_many(what: str, number: int, most: int) -> Problem:
+def _too_many(what: str, number: int, most: int) -> Finding:
     hint = "name fewer; `--scan host:first-last` takes every port of one host"
-    return Problem("too-many-candidates", f"{what} would be {number} endpoints, at most {most} are looked at", hint)
+    return Finding("too-many-candidates", f"{what} would be {number} endpoints, at most {most} are looked at", hint)

@@ -20,10 +20,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from brokernat.doctor.checks.registry import finding
 from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.evidence import Advertised, EndpointProbe, Evidence
-from brokernat.doctor.finding import Confidence, Finding, Remedy, Severity
+from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
 from brokernat.doctor.host_kinds import dialable
+from brokernat.errors import Location
 from brokernat.plurals import counted
 
 # The families of checks that a bootstrap server alone can fail, and those after which nobody knows all nodes.
@@ -86,7 +88,7 @@ class Discovery:
     taken_at: str
     nodes: tuple[Advertised, ...]
     matched: tuple[MatchedNode, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[CheckFinding, ...]
     silent: Mapping[str, int]
     bootstrap_servers: tuple[str, ...] = ()
     one_source: bool = False
@@ -143,14 +145,14 @@ def match(swept: Swept) -> Discovery:
     return max(discoveries, key=lambda each: (each.direct, len(each.matched), len(each.bootstrap_servers)))
 
 
-def _of_listener(servers: Sequence[EndpointProbe], swept: Swept, about_servers: Sequence[Finding]) -> Discovery:
+def _of_listener(servers: Sequence[EndpointProbe], swept: Swept, about_servers: Sequence[CheckFinding]) -> Discovery:
     """The discovery for the listener that these bootstrap servers belong to."""
     evidence, home = swept.evidence, servers[0]
     addresses = tuple(probe.endpoint for probe in servers)
     findings = [_keep(addresses, each) if each.code == _MIXED_LISTENERS else each for each in about_servers]
     leads: dict[int, list[EndpointProbe]] = {}
     silent: Counter[str] = Counter()
-    doubts: list[Finding] = []
+    doubts: list[CheckFinding] = []
     for probe in swept.candidates:
         reasons = list(_reasons(probe, home, evidence))
         doubts += reasons
@@ -185,18 +187,18 @@ def _of_listener(servers: Sequence[EndpointProbe], swept: Swept, about_servers: 
     )
 
 
-def _keep(servers: Sequence[str], finding: Finding) -> Finding:
+def _keep(servers: Sequence[str], finding: CheckFinding) -> CheckFinding:
     """The finding about mixed listeners, with the bootstrap servers that this map fits."""
     remedy = Remedy((f"keep the bootstrap servers of one listener only: {','.join(servers)}",), finding.remedy.broker)
     return replace(finding, remedy=remedy)
 
 
-def _about_servers(evidence: Evidence) -> list[Finding]:
+def _about_servers(evidence: Evidence) -> list[CheckFinding]:
     found = diagnose(evidence).findings
     return [each for each in found if each.code.startswith(_ABOUT_SERVERS) and each.severity is not Severity.INFO]
 
 
-def _reasons(probe: EndpointProbe, home: EndpointProbe, evidence: Evidence) -> Iterator[Finding]:
+def _reasons(probe: EndpointProbe, home: EndpointProbe, evidence: Evidence) -> Iterator[CheckFinding]:
     """Why a candidate that took a connection is none for any node; the first reason is enough."""
     if not probe.connected:
         return
@@ -210,7 +212,7 @@ def _reasons(probe: EndpointProbe, home: EndpointProbe, evidence: Evidence) -> I
         for found in _about_servers(replace(evidence, bootstraps=(probe,), replicas=None)) or [
             _doubt(probe, _NO_KAFKA, "it takes connections, and no Kafka answers")
         ]:
-            yield replace(found, severity=Severity.WARNING, subject=f"candidate {probe.endpoint}")
+            yield replace(found, severity=Severity.WARNING, location=Location(f"candidate {probe.endpoint}"))
     elif probe.cluster_id != home.cluster_id:
         told = f"it leads to cluster {probe.cluster_id}, not to {home.cluster_id}"
         yield _doubt(probe, "BN501", told, (f"it says: {_set(probe)}",))
@@ -224,7 +226,7 @@ def _fault(probe: EndpointProbe) -> str | None:
     return None if failed is None else _FAULTS.get(failed.outcome)
 
 
-def _wrong_place(probe: EndpointProbe, home: EndpointProbe) -> Iterator[Finding]:
+def _wrong_place(probe: EndpointProbe, home: EndpointProbe) -> Iterator[CheckFinding]:
     identity, known = probe.identity, {node.node_id for node in home.brokers or ()}
     who = "a broker" if identity is None or identity.node_id is None else f"node {identity.node_id}"
     if identity is not None and identity.others:
@@ -257,7 +259,7 @@ def _answered(probe: EndpointProbe) -> int:
 
 def _unmatched(
     node: Advertised, nodes: Sequence[Advertised], probes: Sequence[EndpointProbe], unknown: int
-) -> Iterator[Finding]:
+) -> Iterator[CheckFinding]:
     """Why a node has no candidate; `unknown` is the number of candidates that were not probed to the end."""
     same = [each for each in nodes if each.endpoint == node.endpoint and each != node]
     if not dialable(node.host, node.port):
@@ -297,12 +299,12 @@ def _doubt(
     message: str,
     seen: Iterable[str] = (),
     remedy: Remedy = Remedy(),  # noqa: B008 - frozen
-) -> Finding:
-    return Finding(code, Severity.WARNING, f"candidate {probe.endpoint}", message, tuple(seen), remedy=remedy)
+) -> CheckFinding:
+    return finding(Severity.WARNING, f"candidate {probe.endpoint}", message, tuple(seen), remedy=remedy, code=code)
 
 
-def _missing(node: Advertised, message: str, remedy: Remedy = Remedy()) -> Finding:  # noqa: B008 - frozen
-    return Finding("BN605", Severity.ERROR, f"node {node.node_id} at {node.endpoint}", message, remedy=remedy)
+def _missing(node: Advertised, message: str, remedy: Remedy = Remedy()) -> CheckFinding:  # noqa: B008 - frozen
+    return finding(Severity.ERROR, f"node {node.node_id} at {node.endpoint}", message, remedy=remedy, code="BN605")
 
 
 def _set(probe: EndpointProbe) -> str:

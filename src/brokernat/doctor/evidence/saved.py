@@ -12,7 +12,7 @@ from brokernat.address import Endpoint, parse_rule
 from brokernat.doctor.evidence.endpoint import EndpointProbe
 from brokernat.doctor.evidence.run import VERSION, BrokerPath, Evidence
 from brokernat.doctor.evidence.stages import NameLookup
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, Finding
 
 # The last key of the file, before whatever a later version has added.
 _STATED = re.compile(r'^  "version": (\d{1,9}),?$', re.MULTILINE)
@@ -82,10 +82,10 @@ def _require_version(version: int, source: str) -> None:
     if version != VERSION:
         message = f"`{source}` holds evidence of version {version}; this brokernat reads version {VERSION}"
         hint = "probe again with `brokernat doctor --save FILE`, or read it with the brokernat that wrote it"
-        raise ConfigError(Problem("evidence-version", message, hint))
+        raise ConfigError(Finding("evidence-version", message, hint))
 
 
 def _no_evidence(source: str, place: Place, reason: str) -> ConfigError:
     hint = "give a file that `brokernat doctor --save FILE` wrote"
     detail = f"{'.'.join(map(str, place))}: {reason}" if place else reason
-    return ConfigError(Problem("not-evidence", f"`{source}` holds no evidence", hint, details=(detail,)))
+    return ConfigError(Finding("not-evidence", f"`{source}` holds no evidence", hint, details=(detail,)))

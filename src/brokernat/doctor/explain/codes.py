@@ -9,7 +9,7 @@ import re
 from difflib import get_close_matches
 
 from brokernat.doctor.catalogue import Entry, catalogue
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, Finding
 
 _CODE = re.compile(r"bn-?\d{1,4}", re.IGNORECASE)
 _ALIKE = 0.7
@@ -36,9 +36,9 @@ def entries_of(codes: list[str]) -> list[Entry]:
     return [known[code] for code in codes]
 
 
-def _unknown(code: str) -> Problem:
+def _unknown(code: str) -> Finding:
     codes = list(catalogue())
     # By the first digits first: the group is more often right than the last digit.
     close = [each for each in codes if each.startswith(code[:-1])] or get_close_matches(code, codes, 3, _ALIKE)
     hint = f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(codes)}"
-    return Problem("unknown-code", f"no check has the code `{code}`", hint)
+    return Finding("unknown-code", f"no check has the code `{code}`", hint)

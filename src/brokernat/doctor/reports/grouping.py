@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from brokernat.doctor.catalogue import catalogue
 from brokernat.doctor.diagnosis import Cause
-from brokernat.doctor.finding import Confidence, Finding, Remedy, Severity
+from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,9 @@ class CodeGroup:
     follows: tuple[str, ...]
 
 
-def by_code(findings: Sequence[Finding], causes: Sequence[Cause] = ()) -> tuple[CodeGroup, ...]:
+def by_code(findings: Sequence[CheckFinding], causes: Sequence[Cause] = ()) -> tuple[CodeGroup, ...]:
     """The groups in the order of their first findings; what `causes` say above is not repeated."""
-    found: dict[tuple[str, Severity], list[Finding]] = {}
+    found: dict[tuple[str, Severity], list[CheckFinding]] = {}
     for finding in findings:
         found.setdefault((finding.code, finding.severity), []).append(finding)
     roots = {cause.code for cause in causes}
@@ -54,7 +54,7 @@ def by_code(findings: Sequence[Finding], causes: Sequence[Cause] = ()) -> tuple[
     return tuple(groups)
 
 
-def remedy_of(findings: Iterable[Finding]) -> Remedy:
+def remedy_of(findings: Iterable[CheckFinding]) -> Remedy:
     """What helps against all of them, each line once."""
     remedies = [finding.remedy for finding in findings]
     return Remedy(
@@ -64,11 +64,11 @@ def remedy_of(findings: Iterable[Finding]) -> Remedy:
     )
 
 
-def _group(findings: list[Finding], said: Remedy) -> CodeGroup:
+def _group(findings: list[CheckFinding], said: Remedy) -> CodeGroup:
     statements: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for finding in findings:
         # Nothing is wrong with an info, so nobody needs the proof of it; the JSON has it.
-        seen = () if finding.severity is Severity.INFO else finding.evidence
+        seen = () if finding.severity is Severity.INFO else finding.details
         statements.setdefault((finding.message, seen), []).append(finding.subject)
     sure = all(finding.confidence is Confidence.PROVEN for finding in findings)
     follows = tuple(sorted(set(findings[0].because).intersection(*(finding.because for finding in findings))))

@@ -8,7 +8,7 @@ from brokernat.doctor.catalogue import catalogue, page
 from brokernat.doctor.diagnosis import Cause, Diagnosis
 from brokernat.doctor.diagnosis.model import Entrance, ListenerWay, Route
 from brokernat.doctor.evidence import ExecutorSeen
-from brokernat.doctor.finding import Finding
+from brokernat.doctor.finding import CheckFinding
 from brokernat.doctor.reports.listener_lines import told_v1
 from brokernat.doctor.reports.shape_v1 import (
     BootstrapServerV1,
@@ -50,7 +50,7 @@ def json_v1(diagnosis: Diagnosis) -> dict[str, Any]:
     return report.model_dump(mode="json")
 
 
-def finding_v1(finding: Finding) -> dict[str, Any]:
+def finding_v1(finding: CheckFinding) -> dict[str, Any]:
     """One finding, wherever a command prints one."""
     return _shaped(finding).model_dump(mode="json")
 
@@ -59,7 +59,7 @@ def _cause(cause: Cause) -> RootCause:
     return RootCause(code=cause.code, sentence=cause.sentence, doc=page(cause.code))
 
 
-def _shaped(finding: Finding) -> FindingV1:
+def _shaped(finding: CheckFinding) -> FindingV1:
     remedy = finding.remedy
     return FindingV1(
         code=finding.code,
@@ -68,7 +68,7 @@ def _shaped(finding: Finding) -> FindingV1:
         confidence=finding.confidence.value,
         subject=finding.subject,
         message=finding.message,
-        evidence=finding.evidence,
+        evidence=finding.details,
         because=finding.because,
         remedy=RemedyV1(client=remedy.client, broker=remedy.broker, rules=remedy.rules),
         doc=page(finding.code),

@@ -99,5 +99,5 @@ def test_binaries(program: MakeProgram, name: str) -> None:
 def test_out_of_reach(program: MakeProgram, content: bytes, what: str) -> None:
     with pytest.raises(ConfigError, match=what) as caught:
         recognise(find_program(str(program("tool", content)), {}))
-    assert caught.value.problems[0].kind == "out-of-reach"
+    assert caught.value.problems[0].code == "out-of-reach"
     assert "nftables" in str(caught.value.hint)

@@ -82,7 +82,7 @@ def test_names_and_values_that_differ(kafka: dict[str, str], librdkafka: dict[st
 def test_what_librdkafka_cannot_honour_is_an_error_and_all_at_once() -> None:
     with pytest.raises(ConfigError) as raised:
         properties(hq({"max.block.ms": "1", "interceptor.classes": "com.acme.Audit", "ssl.protocol": "TLSv1.3"}))
-    assert [problem.kind for problem in raised.value.problems] == ["no-counterpart"] * 3
+    assert [problem.code for problem in raised.value.problems] == ["no-counterpart"] * 3
     assert "librdkafka has no `max.block.ms`: its producers never block" in str(raised.value)
 
 

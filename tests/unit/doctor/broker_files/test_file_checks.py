@@ -205,7 +205,7 @@ def reality(**changes: object) -> Evidence:
 )
 def test_the_file_and_the_running_broker(evidence: Evidence, says: list[str]) -> None:
     found = [each for each in diagnose(evidence).findings if each.code == "BN828" and each.severity != "info"]
-    assert [line for each in found for line in each.evidence] == says
+    assert [line for each in found for line in each.details] == says
 
 
 def test_nodes_without_a_file_are_named() -> None:

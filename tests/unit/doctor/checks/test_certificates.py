@@ -8,7 +8,7 @@ from tests.unit.doctor.conftest import WITHOUT_MAP
 
 from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.evidence import Attempt, Objection, Presented, TlsHandshake
-from brokernat.doctor.finding import Finding, Severity
+from brokernat.doctor.finding import CheckFinding, Severity
 
 GATEWAY = probed("10.0.0.5:9093", "10.0.0.5", attempts=(Attempt("10.0.0.5", "connected"),))
 FIRST, LAST = "2026-01-01T00:00:00+00:00", "2027-01-01T00:00:00+00:00"
@@ -18,7 +18,7 @@ ROOT = Presented("HQ root", "HQ root", FIRST, LAST)
 OVER, YET_TO_BEGIN = "2026-11-01T00:00:00+00:00", "2026-12-01T00:00:00+00:00"
 
 
-def told(tls: TlsHandshake) -> list[Finding]:
+def told(tls: TlsHandshake) -> list[CheckFinding]:
     evidence = replace(WITHOUT_MAP, bootstraps=(replace(GATEWAY, tls=tls),), paths=(), replicas=None)
     return [each for each in diagnose(evidence).findings if each.code.startswith("BN4")]
 
@@ -40,7 +40,7 @@ def test_the_certificate_whose_time_it_is(chain: tuple[Presented, ...], message:
     (found,) = told(TlsHandshake("expired", detail="certificate has expired", chain=chain))
     assert (found.code, found.severity, found.message) == ("BN403", Severity.ERROR, message)
     assert found.remedy.broker == (broker,)
-    assert len(found.evidence) == 1 + len(chain)
+    assert len(found.details) == 1 + len(chain)
 
 
 @pytest.mark.parametrize(
@@ -68,12 +68,12 @@ def test_what_java_takes_and_others_refuse_is_a_warning() -> None:
     (found,) = told(TlsHandshake("ok", ("10.0.0.5",), objections=(lapsed,)))
     assert (found.code, found.severity) == ("BN403", Severity.WARNING)
     assert "Java's clients take it all the same, librdkafka and Python refuse it" in found.message
-    assert found.evidence == (lapsed.detail,)
+    assert found.details == (lapsed.detail,)
 
 
 def test_an_authority_below_the_root_does_for_java() -> None:
     (found,) = told(TlsHandshake("ok", objections=(Objection(("librdkafka", "python"), "untrusted", "`HQ issuing`"),)))
-    assert (found.code, found.severity, found.evidence) == ("BN403", Severity.WARNING, ("`HQ issuing`",))
+    assert (found.code, found.severity, found.details) == ("BN403", Severity.WARNING, ("`HQ issuing`",))
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_a_name_that_some_clients_take(clients: tuple[str, ...], severity: Sever
 def test_an_address_that_stands_there_as_a_name() -> None:
     (found,) = told(TlsHandshake("name-mismatch", ("DNS:10.0.0.5", "*.hq", "kafka-1.hq")))
     assert found.code == "BN402"
-    assert found.evidence == ("names of the certificate: DNS:10.0.0.5, *.hq, kafka-1.hq",)
+    assert found.details == ("names of the certificate: DNS:10.0.0.5, *.hq, kafka-1.hq",)
     assert found.remedy.broker[0].endswith("as an address (`ip:`) and not as a name")
     assert found.remedy.rules == ("kafka-1.hq:9093 = 10.0.0.5:9093",)
 

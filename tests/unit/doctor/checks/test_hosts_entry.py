@@ -6,21 +6,21 @@ from tests.unit.doctor.conftest import WITHOUT_MAP, mapped, refused
 
 from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.evidence import Advertised, BrokerPath, Evidence
-from brokernat.doctor.finding import Finding, Severity
+from brokernat.doctor.finding import CheckFinding, Severity
 
 HEALTHY = mapped({1: 1, 2: 2, 3: 3})
 LINE = "10.9.0.1 kafka-1.hq.internal"
 FIRST = HEALTHY.bootstraps[0]
 
 
-def told(evidence: Evidence) -> list[Finding]:
+def told(evidence: Evidence) -> list[CheckFinding]:
     return [each for each in diagnose(evidence).findings if each.code == "BN306"]
 
 
 def test_of_a_bootstrap_server() -> None:
     evidence = replace(HEALTHY, bootstraps=(replace(FIRST, hosts_entry=LINE), *HEALTHY.bootstraps[1:]))
     (found,) = told(evidence)
-    assert (found.severity, found.subject, found.evidence) == (
+    assert (found.severity, found.subject, found.details) == (
         Severity.INFO,
         f"bootstrap {FIRST.endpoint}",
         (f"/etc/hosts: {LINE}",),

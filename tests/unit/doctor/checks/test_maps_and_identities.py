@@ -102,7 +102,7 @@ def test_what_cannot_be_proven_names_the_right() -> None:
     found = diagnose(told(HEALTHY, {1: Identity(None, "none", "cluster_authorization_failed")}))
     (finding,) = found.findings
     assert finding.code == "BN604"
-    assert "CLUSTER_AUTHORIZATION_FAILED" in finding.evidence[0]
+    assert "CLUSTER_AUTHORIZATION_FAILED" in finding.details[0]
     assert "--operation DescribeConfigs --cluster" in finding.remedy.broker[0]
 
 

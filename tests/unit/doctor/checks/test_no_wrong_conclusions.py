@@ -217,7 +217,7 @@ def test_a_controller_that_nobody_lists_is_a_broker_without_the_listener() -> No
 def test_any_error_about_a_coordinator_is_told(error: str) -> None:
     found = diagnose(replace(HEALTHY, coordinators=(Coordinator("group", "app", error=error),)))
     assert codes(found) == {"BN703"}
-    assert error in found.findings[0].evidence[0]
+    assert error in found.findings[0].details[0]
 
 
 def test_a_coordinator_that_nobody_told_of_in_time_is_a_doubt() -> None:

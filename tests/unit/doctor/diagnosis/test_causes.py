@@ -8,25 +8,26 @@ import pytest
 from tests.unit.doctor.conftest import WITHOUT_MAP
 
 from brokernat.doctor.checks import Check
+from brokernat.doctor.checks.registry import finding
 from brokernat.doctor.diagnosis import Diagnosis, diagnose
 from brokernat.doctor.evidence import Evidence
-from brokernat.doctor.finding import Confidence, Failure, Finding, Remedy, Severity
+from brokernat.doctor.finding import CheckFinding, Confidence, Failure, Remedy, Severity
 
 A, B, C = (Failure(f"{name}:9092", "connect") for name in "abc")
 
 
-def check(code: str, *found: Finding, explains: tuple[str, ...] = (), residual: bool = False) -> Check:
-    def find(_: Evidence) -> Iterator[Finding]:
+def check(code: str, *found: CheckFinding, explains: tuple[str, ...] = (), residual: bool = False) -> Check:
+    def find(_: Evidence) -> Iterator[CheckFinding]:
         yield from found
 
     cause = "at {subjects}{reason}."
     return Check(code, code, cause, find, "what.", "why.", "remedy.", frozenset(explains), (), residual)
 
 
-def about(*explains: Failure, severity: Severity = Severity.ERROR, follows: tuple[Failure, ...] = ()) -> Finding:
+def about(*explains: Failure, severity: Severity = Severity.ERROR, follows: tuple[Failure, ...] = ()) -> CheckFinding:
     subject = ", ".join(each.endpoint for each in explains) or "the cluster"
     remedy = Remedy(("do it",))
-    return Finding("", severity, subject, "no", remedy=remedy, explains=explains, follows=follows)
+    return finding(severity, subject, "no", remedy=remedy, explains=explains, follows=follows)
 
 
 def diagnosed(*checks: Check) -> Diagnosis:
@@ -78,6 +79,6 @@ def test_a_residual_check_keeps_what_nobody_explains() -> None:
 
 
 def test_likely_stays_in_the_sentence() -> None:
-    likely = Finding("", Severity.ERROR, "b", "no", confidence=Confidence.LIKELY)
+    likely = finding(Severity.ERROR, "b", "no", confidence=Confidence.LIKELY)
     assert diagnosed(check("X1", likely)).causes[0].sentence == "Probably at b: no."
     assert diagnosed(check("X1", likely, about(A))).causes[0].sentence.startswith("At b")

@@ -4,13 +4,14 @@ import pytest
 from tests.support.endpoint_probes import replace
 from tests.unit.doctor.conftest import WITHOUT_MAP, refused
 
+from brokernat.doctor.checks.registry import finding
 from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.diagnosis.suppressions import Suppression
 from brokernat.doctor.evidence import Advertised, BrokerPath
-from brokernat.doctor.finding import Finding, Severity
+from brokernat.doctor.finding import Severity
 from brokernat.errors import ConfigError
 
-NODE = Finding("BN302", Severity.ERROR, "node 2 at [fd00::2]:9092", "no")
+NODE = finding(Severity.ERROR, "node 2 at [fd00::2]:9092", "no", code="BN302")
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def test_what_is_meant(text: str, endpoints: list[str]) -> None:
 def test_what_is_none(text: str) -> None:
     with pytest.raises(ConfigError) as caught:
         parse_candidates([text])
-    assert {problem.kind for problem in caught.value.problems} == {"bad-candidate"}
+    assert {problem.code for problem in caught.value.problems} == {"bad-candidate"}
 
 
 def test_every_mistake_is_told_at_once() -> None:
@@ -59,7 +59,7 @@ def test_every_mistake_is_told_at_once() -> None:
 def test_a_typing_error_is_no_scan(text: str) -> None:
     with pytest.raises(ConfigError) as caught:
         parse_candidates([text])
-    assert [problem.kind for problem in caught.value.problems] == ["too-many-candidates"]
+    assert [problem.code for problem in caught.value.problems] == ["too-many-candidates"]
     assert str(MOST) in str(caught.value)
 
 

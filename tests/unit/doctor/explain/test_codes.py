@@ -32,7 +32,7 @@ def test_every_code_is_explained() -> None:
 def test_an_unknown_code_names_those_that_look_like_it(code: str, alike: str) -> None:
     with pytest.raises(ConfigError) as raised:
         entries_of([code, "BN302"])
-    assert raised.value.problems[0].kind == "unknown-code"
+    assert raised.value.problems[0].code == "unknown-code"
     assert alike in (raised.value.hint or "")
 
 

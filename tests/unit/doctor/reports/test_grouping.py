@@ -3,39 +3,38 @@
 from tests.support.endpoint_probes import replace
 from tests.unit.doctor.conftest import WITHOUT_MAP
 
+from brokernat.doctor.checks.registry import finding
 from brokernat.doctor.diagnosis import Cause, diagnose
-from brokernat.doctor.finding import Confidence, Finding, Remedy, Severity
+from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
 from brokernat.doctor.reports.grouping import by_code, remedy_of
 
 
-def finding(code: str, subject: str, message: str = "no", because: tuple[str, ...] = (), **remedy: str) -> Finding:
+def one(code: str, subject: str, message: str = "no", because: tuple[str, ...] = (), **remedy: str) -> CheckFinding:
     lines = Remedy(**{side: (line,) for side, line in remedy.items()})
-    return Finding(code, Severity.ERROR, subject, message, because=because, remedy=lines)
+    return replace(finding(Severity.ERROR, subject, message, remedy=lines, code=code), because=because)
 
 
 def test_the_same_words_are_said_once() -> None:
-    (group,) = by_code([finding("BN302", "a"), finding("BN302", "b"), finding("BN302", "c", "timeout")])
+    (group,) = by_code([one("BN302", "a"), one("BN302", "b"), one("BN302", "c", "timeout")])
     assert [(each.subjects, each.message) for each in group.statements] == [(("a", "b"), "no"), (("c",), "timeout")]
     assert group.title == "An advertised endpoint takes no connection"
 
 
 def test_what_follows_names_what_it_follows_from_and_has_no_remedy() -> None:
-    first, second = by_code([finding("BN201", "a", client="x"), finding("BN302", "a", because=("BN201",), client="y")])
+    first, second = by_code([one("BN201", "a", client="x"), one("BN302", "a", because=("BN201",), client="y")])
     assert first.follows == ()
     assert second.follows == ("BN201",)
     assert second.remedy == Remedy()
 
 
 def test_one_finding_that_does_not_follow_keeps_the_remedy() -> None:
-    _, group = by_code(
-        [finding("BN201", "a"), finding("BN302", "a", because=("BN201",)), finding("BN302", "b", client="y")]
-    )
+    _, group = by_code([one("BN201", "a"), one("BN302", "a", because=("BN201",)), one("BN302", "b", client="y")])
     assert group.follows == ()
     assert group.remedy.client == ("y",)
 
 
 def test_a_remedy_is_said_once_and_the_root_s_is_said_above() -> None:
-    findings = [finding("BN302", "a", rules="1"), finding("BN302", "b", rules="2"), finding("BN305", "a", rules="2")]
+    findings = [one("BN302", "a", rules="1"), one("BN302", "b", rules="2"), one("BN305", "a", rules="2")]
     groups = by_code(findings)
     assert [group.remedy.rules for group in groups] == [("1", "2"), ()]
     assert [group.remedy.rules for group in by_code(findings, [Cause("BN302", "")])] == [(), ()]
@@ -49,6 +48,6 @@ def test_likely_is_said() -> None:
 
 
 def test_an_info_is_said_without_its_proof() -> None:
-    found = [replace(finding("BN304", subject), severity=Severity.INFO, evidence=(subject,)) for subject in "ab"]
+    found = [replace(one("BN304", subject), severity=Severity.INFO, details=(subject,)) for subject in "ab"]
     (group,) = by_code(found)
     assert [(each.subjects, each.evidence) for each in group.statements] == [(("a", "b"), ())]
