@@ -19,6 +19,8 @@ from brokernat.address.faults import HINTS
 from brokernat.cli.exit_codes import TABLE
 from brokernat.config.schema import json_schema
 from brokernat.doctor.reports.shape_v1 import schema_v1
+from brokernat.proxy.counters import described
+from brokernat.wire.api import APIS
 
 FOLDER = Path(__file__).parent
 MADE = "<!-- Made by generate.py. Change the code instead. -->\n\n"
@@ -31,6 +33,7 @@ def pages() -> dict[str, str]:
         "configuration.md": _configuration(),
         "address-map.md": _address_map(),
         "exit-codes.md": _exit_codes(),
+        "proxy.md": _proxy(),
         "doctor-v1.schema.json": schema_v1(),
         "log-lines.md": MADE + log_lines.page(),
         "versions.md": MADE + versions_page.page(),
@@ -41,6 +44,21 @@ def pages() -> dict[str, str]:
 def _exit_codes() -> str:
     rows = "".join(f"| {code} | {meaning} |\n" for code, meaning in TABLE.items())
     return f"{MADE}# Exit codes\n\nOne table for all commands.\n\n| code | meaning |\n|---|---|\n{rows}"
+
+
+def _proxy() -> str:
+    text = (FOLDER / "proxy.part.md").read_text("utf-8")
+    rows = "".join(
+        f"| {key} | {api.name} | {api.highest if api.highest >= 0 else 'none'} | {api.reason} |\n"
+        for key, api in sorted(APIS.items())
+    )
+    series = "".join(f"| `{name}` | {kind} | {meaning} |\n" for name, kind, meaning in described())
+    return (
+        f"{MADE}{text}\n## The requests that pass\n\n"
+        f"| key | request | newest version | why not a newer one |\n|---|---|---|---|\n{rows}\n"
+        f"## Metrics\n\n`--metrics HOST:PORT` serves `http://HOST:PORT/metrics`, the sum over all workers.\n\n"
+        f"| series | kind | meaning |\n|---|---|---|\n{series}"
+    )
 
 
 def _address_map() -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import logging
 import os
 import re
 import shutil
@@ -135,6 +136,24 @@ def note(text: str) -> None:
 def report(text: str) -> None:
     """An error, a warning, with its hint."""
     _write_stderr(text)
+
+
+@contextmanager
+def log_to_stderr() -> Iterator[None]:
+    """What the library logs, from INFO on: for commands that run until they are stopped."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
+    log = logging.getLogger("brokernat")
+    before = log.level, log.propagate
+    log.setLevel(logging.INFO)
+    log.addHandler(handler)
+    log.propagate = False
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(before[0])
+        log.propagate = before[1]
 
 
 def _json_escape(found: re.Match[str]) -> str:

@@ -46,6 +46,9 @@ brokernat exec --cluster hq -- kafka-console-consumer.sh --topic orders \\
     --bootstrap-server 172.10.1.40:9093
 brokernat exec --cluster hq --cluster local -- python3 job.py
 brokernat exec --cluster hq --dry-run -- spark-submit job.py
+brokernat proxy --cluster hq
+brokernat proxy --cluster hq --listen 172.10.1.40:9090 --workers 2
+brokernat proxy 172.10.1.40:9093 --map '192.168.1.23:9092=172.10.1.40:9093'
 brokernat render nginx --cluster hq --output kafka.conf
 brokernat render haproxy --cluster hq --output kafka.cfg
 brokernat render hosts --cluster hq

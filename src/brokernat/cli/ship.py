@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -180,7 +177,7 @@ def run_shipment(
     from brokernat.shipping.tail import Tail
 
     cluster = load_config(config_file).cluster(cluster_name)
-    with _log_to_console():
+    with console.log_to_stderr():
         destination = Destination(cluster.name, topic)
         opened = Spool(spool, max_spool, durable=durable, destination=destination, redirect=redirect)
         sources = [*files, *(["standard input"] if stdin else [])] or ["what the spool holds"]
@@ -197,20 +194,3 @@ def run_shipment(
     if pending:
         return exit_codes.INCOMPLETE
     return 128 + received[0] if received else 0
-
-
-@contextmanager
-def _log_to_console() -> Iterator[None]:
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
-    log = logging.getLogger("brokernat")
-    before = log.level, log.propagate
-    log.setLevel(logging.INFO)
-    log.addHandler(handler)
-    log.propagate = False
-    try:
-        yield
-    finally:
-        log.removeHandler(handler)
-        log.setLevel(before[0])
-        log.propagate = before[1]

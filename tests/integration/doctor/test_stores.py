@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from brokernat.doctor.client.trust import own_certificate, trusted_certificates
+from brokernat.clients.tls import own_certificate, trusted_certificates
 from brokernat.errors import ConfigError
 
 pytestmark = pytest.mark.integration

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 
 from brokernat.address import AddressMap, Endpoint, Translation
 from brokernat.clients.java_security import parse_jaas
+from brokernat.clients.tls import TlsSide, tls_side
 from brokernat.config import Cluster
 from brokernat.doctor.client.tokens import token
-from brokernat.doctor.client.trust import TlsSide, tls_side
 from brokernat.doctor.evidence import Advertised, EndpointProbe, TlsHandshake
 from brokernat.errors import ConfigError, Finding, UnmappedEndpointError
 

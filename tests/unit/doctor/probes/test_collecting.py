@@ -7,8 +7,8 @@ from typing import cast
 from tests.support.endpoint_probes import probed
 
 from brokernat.address import Endpoint
+from brokernat.clients.tls import TlsSide
 from brokernat.doctor.client.credentials import ClientSide
-from brokernat.doctor.client.trust import TlsSide
 from brokernat.doctor.evidence import Advertised, BrokerPath, EndpointProbe
 from brokernat.doctor.probes.collecting import _Dialling
 from brokernat.doctor.probes.walk import Prober

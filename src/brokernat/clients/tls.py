@@ -8,7 +8,7 @@ memory (`/dev/shm`) that nobody else may read, for as long as it takes. Password
 seen by everybody. What Java says about a store is told apart by its own words and never quoted.
 
 A context is made twice. Java asks no certificate of its trust store for its time and OpenSSL does, so the second one
-asks none, and `probes/tls.py` compares the times itself.
+asks none, and `doctor/probes/tls.py` compares the times itself.
 """
 
 from __future__ import annotations

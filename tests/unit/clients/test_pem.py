@@ -2,7 +2,7 @@
 
 import pytest
 
-from brokernat.doctor.client.trust import blocks
+from brokernat.clients.tls import blocks
 
 LINES = "-----BEGIN CERTIFICATE-----\n" + "A" * 64 + "\nBB==\n-----END CERTIFICATE-----\n"
 KEY = "-----BEGIN ENCRYPTED PRIVATE KEY-----\nCC==\n-----END ENCRYPTED PRIVATE KEY-----\n"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from brokernat.doctor.client import trust
-from brokernat.doctor.client.trust import own_certificate, trusted_certificates, trusted_in
+from brokernat.clients import tls
+from brokernat.clients.tls import own_certificate, trusted_certificates, trusted_in
 from brokernat.errors import ConfigError
 from brokernat.jvm import Java
 
@@ -61,7 +61,7 @@ def test_passwords_are_no_arguments(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/arguments\nenv > {tmp_path}/environment\nexit 1\n')
     program.chmod(0o755)
-    monkeypatch.setattr(trust, "find_java", lambda: Java(tmp_path, "17", "", ""))
+    monkeypatch.setattr(tls, "find_java", lambda: Java(tmp_path, "17", "", ""))
     (tmp_path / "store").write_bytes(b"\xfe\xed")
     properties = {f"ssl.{kind}store.location": str(tmp_path / "store"), f"ssl.{kind}store.password": "canary"}
     with pytest.raises(ConfigError, match=r"store` cannot be read: Java refuses it") as failed:

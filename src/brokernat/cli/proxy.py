@@ -1,0 +1,141 @@
+"""`brokernat proxy`: a cluster on a port of this machine, for clients that nothing can be loaded into.
+
+The bootstrap server for clients is the only line on stdout, so that a script can wait for it; the log is on stderr.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from brokernat.address import AddressMap, Endpoint
+from brokernat.cli import console
+from brokernat.cli.clusters import ClusterSource, cluster_options
+from brokernat.cli.options import PATH
+from brokernat.config import Cluster
+from brokernat.config.sizes import size_in_bytes
+from brokernat.errors import ConfigError
+from brokernat.proxy.counters import Counters
+from brokernat.proxy.metrics import metrics_socket
+from brokernat.proxy.server import Limits, Proxy, Settings
+from brokernat.proxy.workers import Service
+
+_DEFAULTS = Limits()
+_LOOPBACK = ("127.", "::1", "localhost")
+
+
+class _EndpointType(click.ParamType[Endpoint]):
+    name = "endpoint"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Endpoint:
+        if isinstance(value, Endpoint):
+            return value
+        try:
+            return Endpoint.parse(value)
+        except ConfigError as error:
+            self.fail(error.message, param, ctx)
+
+
+class _FrameSize(click.ParamType[int]):
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        try:
+            return size_in_bytes(value)
+        except ValueError:
+            self.fail(f"`{value}` is not a size; write for example 100M", param, ctx)
+
+
+@click.command()
+@cluster_options
+@click.option("--map", "rules", metavar="RULES", help="Address map for the bootstrap servers, or `file:/path`.")
+@click.option(
+    "--listen",
+    metavar="HOST:PORT",
+    type=_EndpointType(),
+    default="127.0.0.1:19092",
+    show_default=True,
+    help="The bootstrap server of clients; node N is at PORT + 1 + N.",
+)
+@click.option("--first-node", metavar="ID", default=0, show_default=True, help="The node that is at PORT + 1.")
+@click.option("--advertise", metavar="HOST", help="Host that clients are told, where it is not the one they dial.")
+@click.option("--tls-cert", metavar="FILE", type=PATH, help="Certificate chain (PEM) for TLS towards clients.")
+@click.option("--tls-key", metavar="FILE", type=PATH, help="Key of that certificate (PEM).")
+@click.option("--login", is_flag=True, help="Log in at the brokers with the cluster's login; clients need none.")
+@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes that share the "
+              "ports.")  # fmt: skip
+@click.option("--metrics", metavar="HOST:PORT", type=_EndpointType(), help="Serve metrics for Prometheus there.")
+@click.option("--max-connections", type=click.IntRange(1), default=_DEFAULTS.connections, show_default=True,
+              help="Connections of clients at once.")  # fmt: skip
+@click.option("--max-per-address", type=click.IntRange(1), help="Connections of one address at once, in each worker.")
+@click.option("--max-frame", metavar="SIZE", type=_FrameSize(), default="100M", show_default=True,
+              help="The largest request.")  # fmt: skip
+@click.option("--handshake-timeout", type=click.FloatRange(0.1), default=_DEFAULTS.handshake, show_default=True,
+              help="Seconds until the first request.")  # fmt: skip
+@click.option("--idle-timeout", type=click.FloatRange(1), default=_DEFAULTS.idle, show_default=True,
+              help="Seconds without a byte.")  # fmt: skip
+@click.option("--drain-timeout", type=click.FloatRange(0), default=_DEFAULTS.drain, show_default=True,
+              help="Seconds for requests in flight after SIGTERM.")  # fmt: skip
+def proxy(
+    cluster_source: ClusterSource,
+    rules: str | None,
+    listen: Endpoint,
+    first_node: int,
+    advertise: str | None,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    login: bool,
+    workers: int,
+    metrics: Endpoint | None,
+    max_connections: int,
+    max_per_address: int | None,
+    max_frame: int,
+    handshake_timeout: float,
+    idle_timeout: float,
+    drain_timeout: float,
+) -> int:
+    """Serve a cluster on this machine, for clients that nothing can be loaded into.
+
+    Clients connect to --listen and need no map: every response that carries the endpoint of a broker is rewritten, and
+    each broker has a port of its own here. Requests whose responses would carry endpoints past the proxy are not
+    offered to clients. SASL passes through to the brokers, unless --login is given.
+
+    SIGHUP reads the map again; SIGTERM answers what is in flight and ends.
+    """
+    if (tls_cert is None) != (tls_key is None):
+        raise click.UsageError("`--tls-cert` and `--tls-key` belong together")
+    cluster = cluster_source.cluster(rules)
+    settings = Settings(
+        listen,
+        first_node,
+        advertise,
+        None if tls_cert is None or tls_key is None else (tls_cert, tls_key),
+        login,
+        Limits(max_connections, max_per_address, max_frame, handshake_timeout, idle_timeout, drain_timeout),
+    )
+    counters = Counters(workers)
+
+    def reload() -> AddressMap | None:
+        return cluster_source.cluster(rules).address_map
+
+    def ready() -> None:
+        console.note(_how_to_connect(cluster, settings))
+        console.data(str(Endpoint(advertise, listen.port) if advertise else listen))
+
+    with console.log_to_stderr():
+        made = Proxy(cluster, settings, counters)
+        service = Service(made, counters, reload, ready, metrics_socket(metrics) if metrics else None)
+        return 128 + service.run(workers)
+
+
+def _how_to_connect(cluster: Cluster, settings: Settings) -> str:
+    sasl = not settings.login and str(cluster.client.get("security.protocol", "")).startswith("SASL_")
+    protocol = ("SASL_" if sasl else "") + ("SSL" if settings.certificate else "PLAINTEXT")
+    text = f"proxy of {cluster.name}; clients connect to this bootstrap server with security.protocol={protocol}"
+    if settings.login and not settings.listen.host.startswith(_LOOPBACK):
+        text += f"\nwarning: whoever reaches {settings.listen} acts with the login of {cluster.name}"
+    return text

@@ -1,0 +1,77 @@
+"""The tokens of a login with PLAIN (RFC 4616) or SCRAM (RFC 5802, 7677), whoever carries them; pure.
+
+Passwords are sent as they are: Kafka's server does not prepare strings (SASLprep) either.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import secrets
+from collections.abc import Generator
+from typing import Final
+
+_HASHES: Final = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
+MECHANISMS: Final = ("PLAIN", *_HASHES)
+# With fewer (RFC 7677, 4) a hostile server learns too much from the proof: each guess at the password costs as little.
+_FEWEST_ITERATIONS: Final = 4096
+# What a hostile server may make a client compute.
+_MOST_ITERATIONS: Final = 1_000_000
+
+
+class SaslTokenError(ValueError):
+    """The server's token is none."""
+
+
+class UnprovenServerError(SaslTokenError):
+    """The server took the login and does not know the password itself."""
+
+
+def login_tokens(mechanism: str, username: str, password: str) -> Generator[bytes, bytes, None]:
+    """The client's tokens, one of `MECHANISMS`; what the server answers is sent into the generator.
+
+    Raises:
+        SaslTokenError: the server's token is none.
+        UnprovenServerError: the server must not be trusted.
+    """
+    if mechanism == "PLAIN":
+        yield f"\0{username}\0{password}".encode()
+        return
+    name = username.replace("=", "=3D").replace(",", "=2C")
+    first = f"n={name},r={secrets.token_urlsafe(18)}"
+    server_first = (yield f"n,,{first}".encode()).decode(errors="replace")
+    last, signature = scram_last(_HASHES[mechanism], password, first, server_first)
+    if (yield last).decode(errors="replace") != f"v={signature}":
+        raise UnprovenServerError("the broker does not know the password itself")
+
+
+def scram_last(algorithm: str, password: str, first: str, server_first: str) -> tuple[bytes, str]:
+    """The client's last message and the signature that the server must answer.
+
+    Raises:
+        SaslTokenError: the server's message is none.
+    """
+    fields = dict(part.split("=", 1) for part in server_first.split(",") if "=" in part)
+    client_nonce = first.rpartition(",r=")[2]
+    try:
+        salt, iterations, nonce = base64.b64decode(fields["s"]), int(fields["i"]), fields["r"]
+    except (KeyError, ValueError):
+        raise SaslTokenError("a SCRAM message that is none") from None
+    if not nonce.startswith(client_nonce):
+        raise SaslTokenError("a SCRAM message that is none")
+    if not _FEWEST_ITERATIONS <= iterations <= _MOST_ITERATIONS:
+        limits = f"{_FEWEST_ITERATIONS} to {_MOST_ITERATIONS} are accepted"
+        raise SaslTokenError(f"the broker asks for {iterations} SCRAM iterations, and {limits}")
+    salted = hashlib.pbkdf2_hmac(algorithm, password.encode(), salt, iterations)
+    without_proof = f"c=biws,r={nonce}"
+    message = f"{first},{server_first},{without_proof}".encode()
+    key = hmac.digest(salted, b"Client Key", algorithm)
+    mask = hmac.digest(hashlib.new(algorithm, key).digest(), message, algorithm)
+    proof = bytes(one ^ other for one, other in zip(key, mask, strict=True))
+    signature = hmac.digest(hmac.digest(salted, b"Server Key", algorithm), message, algorithm)
+    return f"{without_proof},p={_text(proof)}".encode(), _text(signature)
+
+
+def _text(data: bytes) -> str:
+    return base64.b64encode(data).decode()

@@ -1,0 +1,225 @@
+"""The bytes of one connection, from the client's socket to the broker's and back: the hot path.
+
+Sockets are used directly and not through asyncio's transports. So one buffer serves all connections of a process, an
+idle connection keeps none, and bytes that cannot be sent at once are copied once and stop the reading of their source:
+a direction never holds more than one buffer, or the one response that is being rewritten. What passes and what becomes
+of it is the session's business.
+
+A client that has ended its half is passed on as the end of our half, because the broker may still be reading what an
+`acks=0` producer has sent. TLS has no half that ends, so there both sides are closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Callable
+from typing import Final
+
+from brokernat.proxy.counters import Counters
+from brokernat.wire import Session, WireError
+from brokernat.wire.session import Chunk
+
+BUFFER: Final = 256 << 10
+"""With 64 KiB a GiB costs a third more CPU (docs/reference/performance.md)."""
+
+_MOST_IN_FLIGHT: Final = 1000
+_NOT_NOW: Final = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+_READS_IN_A_ROW: Final = 16
+"""Of one TLS connection, whose records are of 16 KiB, before others have their turn."""
+
+
+class Relay:
+    """Owns both sockets, which do not block. `ended` is called once, with why it ended, or None for an ordinary end.
+
+    `active` is the time of the last byte, by the clock that `tick` gives.
+    """
+
+    def __init__(
+        self,
+        client: socket.socket,
+        broker: socket.socket,
+        session: Session,
+        buffer: memoryview,
+        counters: Counters,
+        tick: Callable[[], float],
+        ended: Callable[[Relay, Exception | None], None],
+    ) -> None:
+        self.session = session
+        self.active = tick()
+        self._tick = tick
+        self._ended = ended
+        self._counters = counters
+        self._draining = False
+        self._closed = False
+        self._requests = _Flow(self, client, broker, session.requests, buffer, "received")
+        self._responses = _Flow(self, broker, client, session.responses, buffer, "sent")
+
+    def start(self) -> None:
+        self._requests.resume()
+        self._responses.resume()
+
+    def drain(self) -> None:
+        """Take no further request, and close when every request has its response."""
+        self._draining = True
+        self.settle()
+
+    def settle(self) -> None:
+        """What follows from the bytes that have passed."""
+        session = self.session
+        if self._draining and session.between_requests:
+            self._requests.pause()
+            if session.idle and not self._requests.waiting and not self._responses.waiting:
+                self.close()
+        elif self._requests.crowded and session.in_flight < _MOST_IN_FLIGHT // 2:
+            self._requests.crowded = False
+            self._requests.resume()
+        elif session.in_flight > _MOST_IN_FLIGHT:
+            self._requests.crowded = True
+            self._requests.pause()
+
+    def passed(self, direction: str, size: int) -> None:
+        self.active = self._tick()
+        self._counters.add(direction, size)
+        self.settle()
+
+    def end_of(self, flow: _Flow) -> None:
+        """A side has ended and all its bytes are sent."""
+        if flow is self._requests and flow.end_half():
+            return
+        self.close()
+
+    def close(self, fault: Exception | None = None) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        self._requests.stop()
+        self._responses.stop()
+        # Who sees the end of the connection can read in the log why.
+        self._ended(self, fault)
+        self._requests.source.close()
+        self._responses.source.close()
+
+
+class _Flow:
+    """One direction: `source` is read into the buffer, `feed` makes chunks of it, `target` gets them."""
+
+    def __init__(
+        self,
+        relay: Relay,
+        source: socket.socket,
+        target: socket.socket,
+        feed: Callable[[memoryview], list[Chunk]],
+        buffer: memoryview,
+        direction: str,
+    ) -> None:
+        self.source = source
+        self.waiting: bytes = b""
+        """What the target has not taken yet; the source is not read meanwhile."""
+        self.crowded = False
+        self._relay = relay
+        self._target = target
+        self._feed = feed
+        self._buffer = buffer
+        self._direction = direction
+        self._loop = asyncio.get_running_loop()
+        self._reading = False
+        self._at_end = False
+        self._stopped = False
+        self._reads = _READS_IN_A_ROW if isinstance(source, ssl.SSLSocket) else 1
+
+    def resume(self) -> None:
+        if self._reading or self._stopped or self.waiting or self.crowded or self._at_end:
+            return
+        self._reading = True
+        self._loop.add_reader(self.source, self._read)
+        if self._reads > 1:
+            # Decrypted bytes do not make a socket readable.
+            self._loop.call_soon(self._read)
+
+    def pause(self) -> None:
+        if self._reading:
+            self._reading = False
+            self._loop.remove_reader(self.source)
+
+    def stop(self) -> None:
+        self.pause()
+        self._stopped = True
+        if self.waiting:
+            self._loop.remove_writer(self._target)
+
+    def end_half(self) -> bool:
+        """Whether the target could be told that no more comes."""
+        if isinstance(self._target, ssl.SSLSocket):
+            return False
+        try:
+            self._target.shutdown(socket.SHUT_WR)
+        except OSError:
+            return False
+        return True
+
+    def _read(self) -> None:
+        for _ in range(self._reads):
+            if not self._reading:
+                return
+            try:
+                size = self.source.recv_into(self._buffer)
+            except _NOT_NOW:
+                return
+            except OSError:
+                self._relay.close()
+                return
+            if not size:
+                self._at_end = True
+                self.pause()
+                if not self.waiting:
+                    self._relay.end_of(self)
+                return
+            try:
+                self._send(self._feed(self._buffer[:size]))
+            except WireError as fault:
+                self._relay.close(fault)
+                return
+            except OSError:
+                self._relay.close()
+                return
+            self._relay.passed(self._direction, size)
+        if self._reads > 1 and self._reading:
+            self._loop.call_soon(self._read)
+
+    def _send(self, chunks: list[Chunk]) -> None:
+        """Raises OSError."""
+        if not chunks:
+            return
+        try:
+            if len(chunks) == 1:
+                sent = self._target.send(chunks[0])
+            elif isinstance(self._target, ssl.SSLSocket):
+                sent = self._target.send(b"".join(chunks))
+            else:
+                sent = self._target.sendmsg(chunks)
+        except _NOT_NOW:
+            sent = 0
+        if sent < sum(map(len, chunks)):
+            self.waiting = b"".join(chunks)[sent:]
+            self.pause()
+            self._loop.add_writer(self._target, self._write)
+
+    def _write(self) -> None:
+        try:
+            sent = self._target.send(self.waiting)
+        except _NOT_NOW:
+            return
+        except OSError:
+            self._relay.close()
+            return
+        self.waiting = self.waiting[sent:]
+        if self.waiting:
+            return
+        self._loop.remove_writer(self._target)
+        if self._at_end:
+            self._relay.end_of(self)
+        else:
+            self.resume()
+            self._relay.settle()

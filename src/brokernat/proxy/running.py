@@ -1,0 +1,61 @@
+"""The proxy within a program: a thread of its own with a loop of its own, for as long as a `with` block lasts."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from brokernat.address import AddressMap, Endpoint
+from brokernat.config import Cluster
+from brokernat.errors import ConfigError
+from brokernat.proxy.server import Proxy, Settings
+
+
+@dataclass(frozen=True, slots=True)
+class RunningProxy:
+    """A proxy that serves; to be used from any thread."""
+
+    bootstrap: Endpoint
+    """The bootstrap server for clients."""
+    _proxy: Proxy
+    _loop: asyncio.AbstractEventLoop
+
+    def use(self, address_map: AddressMap | None) -> None:
+        """Another map, as for `Proxy.use`."""
+        self._loop.call_soon_threadsafe(self._proxy.use, address_map)
+
+
+@contextmanager
+def serve(cluster: Cluster, settings: Settings | None = None) -> Iterator[RunningProxy]:
+    """Serve a cluster by its map until the block ends, which answers what is in flight.
+
+    Raises:
+        ConfigError: the port cannot be bound, or the cluster's configuration cannot be used.
+    """
+    settings = settings or Settings()
+    proxy = Proxy(cluster, settings)
+    started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
+    thread = threading.Thread(target=lambda: asyncio.run(_serve(proxy, started)), name="brokernat-proxy", daemon=True)
+    thread.start()
+    loop, over = started.result()
+    try:
+        yield RunningProxy(Endpoint(settings.advertise or settings.listen.host, settings.listen.port), proxy, loop)
+    finally:
+        loop.call_soon_threadsafe(over.set)
+        thread.join()
+
+
+async def _serve(proxy: Proxy, started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]]) -> None:
+    over = asyncio.Event()
+    try:
+        proxy.start()
+    except ConfigError as error:
+        started.set_exception(error)
+        return
+    started.set_result((asyncio.get_running_loop(), over))
+    await over.wait()
+    await proxy.drain()

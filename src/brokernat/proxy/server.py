@@ -1,0 +1,411 @@
+"""The proxy of one cluster in one process: ports, connections, limits, a new map, the end.
+
+A connection is accepted on the port of a node, or on the bootstrap server's. Its broker is dialled at once, because a
+client sends its first request at once. From there on the relay has it. The port of a node is bound while the response
+that names it is being rewritten, so no client is told of a port that is not there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import os
+import socket
+import ssl
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from brokernat.address import AddressMap, Endpoint
+from brokernat.address.host import as_ip
+from brokernat.config import Cluster
+from brokernat.errors import ConfigError, Problem, UnmappedEndpointError
+from brokernat.proxy.counters import Counters
+from brokernat.proxy.nodes import Nodes, node_port, nodes_file
+from brokernat.proxy.relay import BUFFER, Relay
+from brokernat.proxy.upstream import UnreachableError, close, prepare, shake_hands, upstream_of
+from brokernat.wire import DownstreamProtocolError, Session, UpstreamProtocolError
+from brokernat.wire.protocols import protocol_of
+
+_log = logging.getLogger("brokernat.proxy")
+
+_BOOTSTRAP: Final = -1
+"""In place of a node id: the bootstrap server's port."""
+_BACKLOG: Final = 512
+_ACCEPTED_IN_A_ROW: Final = 64
+_SWEEP: Final = 1.0
+_QUIET: Final = 30.0
+"""A line of the log is repeated after so many seconds at the earliest."""
+_WILDCARDS: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104 - recognised, not bound
+_NO_DESCRIPTOR: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Times are in seconds. `per_address` is for each worker, None for none."""
+
+    connections: int = 4000
+    per_address: int | None = None
+    frame: int = 100 << 20
+    handshake: float = 10.0
+    idle: float = 660.0
+    drain: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How clients see the proxy.
+
+    `listen` is the bootstrap server's; node `first_node` has the port behind it. `advertise` is the host that clients
+    are told; without it, the listening host if it is a name, else the address that the client has dialled.
+    `certificate` is a PEM file with the chain, and one with its key. With `login` the proxy logs in for its clients.
+    `remember` keeps the nodes in a file, for the next start.
+    """
+
+    listen: Endpoint = field(default_factory=lambda: Endpoint("127.0.0.1", 19092))
+    first_node: int = 0
+    advertise: str | None = None
+    certificate: tuple[Path, Path] | None = None
+    login: bool = False
+    limits: Limits = Limits()
+    remember: bool = True
+
+
+class Proxy:
+    """Use it within one event loop.
+
+    Raises:
+        ConfigError: the certificate, or what the cluster says of TLS and the login, cannot be used.
+    """
+
+    def __init__(self, cluster: Cluster, settings: Settings, counters: Counters | None = None) -> None:
+        self._cluster = cluster
+        self._settings = settings
+        self._limits = settings.limits
+        self._counters = counters or Counters()
+        self._shared = False
+        self._downstream_tls = None if settings.certificate is None else server_context(*settings.certificate)
+        self._upstream = upstream_of(cluster, login=settings.login)
+        self._nodes = Nodes(cluster.address_map, nodes_file(cluster, settings.listen) if settings.remember else None)
+        self._listeners: dict[int, socket.socket] = {}
+        self._relays: dict[Relay, int] = {}
+        self._peers: Counter[str] = Counter()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._buffer = memoryview(bytearray(BUFFER))
+        self._now = 0.0
+        self._said: dict[str, float] = {}
+        self._drained = asyncio.Event()
+        self._draining = False
+
+    def start(self) -> None:
+        """Listen.
+
+        Raises:
+            ConfigError: the port cannot be bound.
+        """
+        loop = asyncio.get_running_loop()
+        self._now = loop.time()
+        self._listen(_BOOTSTRAP, self._settings.listen.port)
+        self._bind_known()
+        loop.call_later(_SWEEP, self._sweep)
+
+    def use(self, address_map: AddressMap | None) -> None:
+        """From now on, another map. Connections whose broker is reached elsewhere are ended; the others stay."""
+
+        def exchange() -> None:
+            self._nodes.address_map = address_map
+
+        _log.info("a new map is in use")
+        self._change(exchange)
+
+    @contextmanager
+    def reserved(self) -> Iterator[None]:
+        """Hold the port without listening, so that a fault shows before any worker is there.
+
+        Raises:
+            ConfigError: it cannot be bound.
+        """
+        self._shared = True
+        with self._bound(self._settings.listen.port):
+            yield
+
+    def end(self) -> None:
+        """Close every connection at once."""
+        for relay in list(self._relays):
+            relay.close()
+
+    async def drain(self) -> None:
+        """Accept nothing more, answer what is in flight, and close."""
+        self._draining = True
+        for listener in self._listeners.values():
+            self._stop_listening(listener)
+        for task in self._tasks:
+            task.cancel()
+        for relay in list(self._relays):
+            relay.drain()
+        if self._relays:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._drained.wait(), self._limits.drain)
+        self.end()
+
+    # Ports.
+
+    def _listen(self, node_id: int, port: int) -> None:
+        listener = self._bound(port)
+        listener.listen(_BACKLOG)
+        listener.setblocking(False)
+        self._listeners[node_id] = listener
+        asyncio.get_running_loop().add_reader(listener, self._accept, listener, node_id)
+
+    def _bound(self, port: int) -> socket.socket:
+        host = self._settings.listen.host
+        try:
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+            family, _, _, _, address = found[0]
+            listener = socket.socket(family, socket.SOCK_STREAM)
+            try:
+                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                if self._shared:
+                    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+                if family == socket.AF_INET6:
+                    listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+                listener.bind(address)
+            except OSError:
+                listener.close()
+                raise
+        except OSError as error:
+            raise _not_bound(Endpoint(host, port), error) from None
+        return listener
+
+    def _stop_listening(self, listener: socket.socket) -> None:
+        asyncio.get_running_loop().remove_reader(listener)
+        listener.close()
+
+    def _bind_known(self) -> None:
+        for node_id in self._nodes.advertised:
+            self._has_port(node_id)
+
+    def _has_port(self, node_id: int) -> bool:
+        if node_id in self._listeners:
+            return True
+        settings = self._settings
+        try:
+            self._listen(node_id, node_port(settings.listen.port, settings.first_node, node_id))
+        except ConfigError as error:
+            self._say(f"node {node_id} is left out of what clients are told: {error.message}", error.hint)
+            return False
+        self._counters.add("nodes")
+        endpoint = self._nodes.advertised[node_id]
+        try:
+            reachable = self._nodes.reachable(node_id)
+        except UnmappedEndpointError as refused:
+            self._say(f"node {node_id} is refused: {refused.message}", refused.hint)
+        else:
+            _log.info("node %d on port %d: %s, dialled at %s", node_id, self._port(node_id), endpoint, reachable)
+        return True
+
+    def _port(self, node_id: int) -> int:
+        port: int = self._listeners[node_id].getsockname()[1]
+        return port
+
+    def _translate(self, told: str, node_id: int, host: str, port: int) -> Endpoint | None:
+        """What a client is told of a node; `wire.Translate` with the host for this client in front."""
+        if self._draining:
+            return None
+        try:
+            endpoint = Endpoint(host, port)
+            if self._nodes.advertised.get(node_id) != endpoint:
+                self._change(partial(self._nodes.learn, node_id, endpoint))
+        except ConfigError as error:
+            self._say(f"node {node_id} is left out of what clients are told: {error.message}", error.hint)
+            return None
+        return Endpoint(told, self._port(node_id)) if self._has_port(node_id) else None
+
+    def _change(self, change: Callable[[], object]) -> None:
+        """Change what is known of the nodes. What is connected to where a node was before is not connected to it."""
+        before = self._nodes.reachable_or_refused()
+        change()
+        after = self._nodes.reachable_or_refused()
+        moved = {node_id for node_id, endpoint in before.items() if after[node_id] != endpoint}
+        for node_id in sorted(moved):
+            _log.info("node %d has moved: it is dialled at %s", node_id, after[node_id] or "no endpoint, it is refused")
+        loop = asyncio.get_running_loop()
+        for relay in [each for each, node_id in self._relays.items() if node_id in moved]:
+            # Later, because it may be this relay that has brought the news.
+            loop.call_soon(relay.drain)
+
+    # Connections.
+
+    def _accept(self, listener: socket.socket, node_id: int) -> None:
+        for _ in range(_ACCEPTED_IN_A_ROW):
+            try:
+                client, address = listener.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                self._pause_accepting(listener, node_id, error)
+                return
+            self._counters.add("accepted")
+            if self._over_limit(address[0]):
+                self._counters.add("limited")
+                client.close()
+                continue
+            self._counters.add("connections")
+            self._peers[address[0]] += 1
+            task = asyncio.get_running_loop().create_task(self._begin(client, address, node_id))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    def _pause_accepting(self, listener: socket.socket, node_id: int, error: OSError) -> None:
+        if error.errno not in _NO_DESCRIPTOR:
+            raise error
+        self._say(f"no connection is accepted for a second: {error.strerror}", "allow more files: `ulimit -n`")
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(listener)
+
+        def go_on() -> None:
+            if not self._draining:
+                loop.add_reader(listener, self._accept, listener, node_id)
+
+        loop.call_later(_SWEEP, go_on)
+
+    def _over_limit(self, address: str) -> bool:
+        limits = self._limits
+        if self._counters.total("connections") >= limits.connections:
+            self._say(f"a connection of {address} is closed: {limits.connections} are open", "see `--max-connections`")
+            return True
+        if limits.per_address is not None and self._peers[address] >= limits.per_address:
+            self._say(f"a connection of {address} is closed: it has {limits.per_address}", "see `--max-per-address`")
+            return True
+        return False
+
+    async def _begin(self, client: socket.socket, address: tuple[str, int], node_id: int) -> None:
+        broker: socket.socket | None = None
+        whose = f"client {address[0]} on {'the bootstrap port' if node_id == _BOOTSTRAP else f'port of node {node_id}'}"
+        try:
+            async with asyncio.timeout(self._limits.handshake):
+                told = self._settings.advertise or self._told(client)
+                prepare(client)
+                if self._downstream_tls is not None:
+                    client = await shake_hands(client, self._downstream_tls, name=None)
+                broker = await self._connect(node_id)
+        except UnmappedEndpointError as error:
+            self._fail("unmapped", f"{whose}: node {node_id} is refused: {error.message}", error.hint)
+        except UnreachableError as error:
+            self._fail("unreachable", f"{whose}: the broker cannot be reached: {error}")
+        except TimeoutError:
+            self._fail("expired", f"{whose}: no connection within {self._limits.handshake:.0f} s")
+        except ssl.SSLError as error:
+            self._fail("refused", f"{whose}: no TLS: {error.reason or type(error).__name__}")
+        except OSError as error:
+            self._fail("refused", f"{whose}: {error.strerror or type(error).__name__}")
+        else:
+            session = Session(partial(self._translate, told), self._limits.frame)
+            ended = partial(self._ended, address[0], whose)
+            relay = Relay(client, broker, session, self._buffer, self._counters, lambda: self._now, ended)
+            self._relays[relay] = node_id
+            relay.start()
+            return
+        finally:
+            if broker is None:
+                close(client)
+                self._forget(address[0])
+
+    def _told(self, client: socket.socket) -> str:
+        host = self._settings.listen.host
+        local: str = client.getsockname()[0]
+        return local if host in _WILDCARDS or as_ip(host) is not None else host
+
+    async def _connect(self, node_id: int) -> socket.socket:
+        if node_id != _BOOTSTRAP:
+            endpoint = self._nodes.reachable(node_id)
+            assert endpoint is not None, "a port is bound for nodes that are known"  # noqa: S101
+            return await self._upstream.connect(endpoint, self._nodes.advertised[node_id].host)
+        reasons: list[str] = []
+        for server in self._cluster.bootstrap_servers:
+            try:
+                return await self._upstream.connect(self._nodes.bootstrap(server), server.host)
+            except UnreachableError as error:
+                reasons.append(str(error))
+        raise UnreachableError("; ".join(reasons))
+
+    def _ended(self, address: str, whose: str, relay: Relay, fault: Exception | None) -> None:
+        del self._relays[relay]
+        self._forget(address)
+        if isinstance(fault, DownstreamProtocolError):
+            self._fail("refused", f"{whose} sent {fault}")
+        elif isinstance(fault, UpstreamProtocolError):
+            self._fail("broken", f"{whose}: the broker sent {fault}")
+        if self._draining and not self._relays:
+            self._drained.set()
+
+    def _forget(self, address: str) -> None:
+        self._counters.add("connections", -1)
+        self._peers[address] -= 1
+        if not self._peers[address]:
+            del self._peers[address]
+
+    # Time.
+
+    def _sweep(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._now = loop.time()
+        if self._draining:
+            return
+        if self._nodes.outdated:
+            self._change(self._nodes.read)
+            self._bind_known()
+        limits = self._limits
+        for relay in list(self._relays):
+            quiet = self._now - relay.active
+            if quiet > limits.idle:
+                self._counters.add("expired")
+                relay.close()
+            elif quiet > limits.handshake and not relay.session.begun:
+                protocol = protocol_of(relay.session.first_bytes)
+                sent = f"{protocol} and not Kafka" if protocol else f"no request within {limits.handshake:.0f} s"
+                self._counters.add("expired")
+                relay.close(DownstreamProtocolError(sent))
+        loop.call_later(_SWEEP, self._sweep)
+
+    # The log.
+
+    def _fail(self, series: str, text: str, hint: str | None = None) -> None:
+        self._counters.add(series)
+        self._say(text, hint)
+
+    def _say(self, text: str, hint: str | None = None) -> None:
+        """A warning, unless it was given a moment ago: clients repeat what fails."""
+        if self._now - self._said.get(text, -_QUIET) < _QUIET:
+            return
+        if len(self._said) >= 1000:
+            self._said.clear()
+        self._said[text] = self._now
+        _log.warning("%s%s", text, f" (hint: {hint})" if hint else "")
+
+
+def server_context(chain: Path, key: Path) -> ssl.SSLContext:
+    """TLS towards clients.
+
+    Raises:
+        ConfigError: the files cannot be used.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(chain, key)
+    except (OSError, ValueError) as error:
+        message = f"the certificate `{chain}` with the key `{key}` cannot be used: {error}"
+        raise ConfigError(Problem("certificate-unusable", message, "both are PEM; the key has no password")) from None
+    return context
+
+
+def _not_bound(endpoint: Endpoint, error: OSError) -> ConfigError:
+    if error.errno == errno.EADDRINUSE:
+        return ConfigError(Problem("port-in-use", f"{endpoint} is in use by another program", "see `--listen`"))
+    reason = error.strerror or os.strerror(error.errno or 0)
+    return ConfigError(Problem("not-bound", f"the proxy cannot listen on {endpoint}: {reason}", "see `--listen`"))

@@ -1,0 +1,207 @@
+"""A connection to a broker, as far as it is there before the first byte of a client: TCP, TLS, and the login.
+
+The name that TLS sends and verifies is the one that the broker advertises, not the one that is dialled, as in a client
+with the map.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import ssl
+import struct
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final
+
+from brokernat.address import Endpoint
+from brokernat.address.host import as_ip
+from brokernat.clients.tls import tls_side
+from brokernat.config import Cluster
+from brokernat.proxy.login import BrokerLogin, LoginError, broker_login
+
+_LARGEST_ANSWER: Final = 64 << 10
+"""Of the requests of a login, in bytes."""
+
+
+class UnreachableError(Exception):
+    """No connection; the text has the endpoint and the reason."""
+
+
+def prepare(connection: socket.socket) -> None:
+    """Settings of both sides: small requests leave at once, and a dead peer is noticed."""
+    connection.setblocking(False)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+
+
+async def dial(endpoint: Endpoint) -> socket.socket:
+    """The first address of the endpoint that takes a connection.
+
+    Raises:
+        UnreachableError: none does.
+    """
+    loop = asyncio.get_running_loop()
+    reason = "no address"
+    try:
+        addresses = await _addresses(endpoint)
+    except OSError as error:
+        raise UnreachableError(f"{endpoint}: {error.strerror or error}") from None
+    for family, address in addresses:
+        connection = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            prepare(connection)
+            await loop.sock_connect(connection, address)
+        except OSError as error:
+            connection.close()
+            reason = _reason(error)
+        except BaseException:
+            connection.close()
+            raise
+        else:
+            return connection
+    raise UnreachableError(f"{endpoint}: {reason}")
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """How the brokers of one cluster are spoken to; `tls` and `login` are None where there is none."""
+
+    tls: ssl.SSLContext | None = None
+    login: BrokerLogin | None = None
+
+    async def connect(self, endpoint: Endpoint, name: str) -> socket.socket:
+        """A connection that requests can be sent on.
+
+        Args:
+            endpoint: what is dialled.
+            name: the host that the certificate is verified for.
+
+        Raises:
+            UnreachableError: there is none.
+        """
+        connection = await dial(endpoint)
+        try:
+            if self.tls is not None:
+                connection = await shake_hands(connection, self.tls, name=name)
+            if self.login is not None:
+                await self.login.log_in(partial(_exchange, connection))
+        except (OSError, EOFError, LoginError) as error:
+            connection.close()
+            raise UnreachableError(f"{endpoint}: {_reason(error)}") from None
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def upstream_of(cluster: Cluster, *, login: bool) -> Upstream:
+    """By the cluster's own client properties.
+
+    Raises:
+        ConfigError: a store cannot be read, or there is no login that can be used.
+    """
+    # Without its map: rules with the node id are for us and not for clients.
+    properties = replace(cluster, address_map=None).kafka_properties()
+    context = None
+    if properties.get("security.protocol", "PLAINTEXT").endswith("SSL"):
+        context = tls_side(properties).context
+        context.check_hostname = properties.get("ssl.endpoint.identification.algorithm", "https") != ""
+    return Upstream(context, broker_login(cluster) if login else None)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not accepted: {error.verify_message}"
+    if isinstance(error, ssl.SSLError):
+        return f"no TLS: {error.reason or type(error).__name__}"
+    if isinstance(error, OSError) and error.errno is not None:
+        # asyncio puts the address into its own words.
+        return os.strerror(error.errno)
+    return str(error) or type(error).__name__
+
+
+async def _exchange(connection: socket.socket, request: bytes) -> bytes:
+    """Raises EOFError for a connection that ends, OSError for one that fails."""
+    waiting = struct.pack(">i", len(request)) + request
+    while waiting:
+        try:
+            waiting = waiting[connection.send(waiting) :]
+        except (BlockingIOError, ssl.SSLWantWriteError):
+            await _ready(connection, reading=False)
+        except ssl.SSLWantReadError:
+            await _ready(connection, reading=True)
+    (length,) = struct.unpack(">i", await _receive(connection, 4))
+    if not 0 <= length <= _LARGEST_ANSWER:
+        raise LoginError(f"the login got an answer of {length} bytes")
+    return await _receive(connection, length)
+
+
+async def _receive(connection: socket.socket, size: int) -> bytes:
+    found = bytearray()
+    while len(found) < size:
+        try:
+            part = connection.recv(size - len(found))
+        except (BlockingIOError, ssl.SSLWantReadError):
+            await _ready(connection, reading=True)
+            continue
+        if not part:
+            raise EOFError("the broker has closed the connection during the login")
+        found += part
+    return bytes(found)
+
+
+async def shake_hands(connection: socket.socket, context: ssl.SSLContext, *, name: str | None) -> ssl.SSLSocket:
+    """TLS over a connection; `name` is the server's, None if we are the server.
+
+    Raises:
+        OSError: the handshake failed; the connection is closed.
+    """
+    server = name is None
+    wrapped = context.wrap_socket(connection, server_side=server, server_hostname=name, do_handshake_on_connect=False)
+    try:
+        while True:
+            try:
+                wrapped.do_handshake()
+            except ssl.SSLWantReadError:
+                await _ready(wrapped, reading=True)
+            except ssl.SSLWantWriteError:
+                await _ready(wrapped, reading=False)
+            else:
+                return wrapped
+    except BaseException:
+        wrapped.close()
+        raise
+
+
+async def _ready(connection: socket.socket, *, reading: bool) -> None:
+    loop = asyncio.get_running_loop()
+    ready = loop.create_future()
+    add, remove = (loop.add_reader, loop.remove_reader) if reading else (loop.add_writer, loop.remove_writer)
+
+    def resolve() -> None:
+        if not ready.done():
+            ready.set_result(None)
+
+    add(connection, resolve)
+    try:
+        await ready
+    finally:
+        remove(connection)
+
+
+async def _addresses(endpoint: Endpoint) -> list[tuple[int, Any]]:
+    address = as_ip(endpoint.host)
+    if address is not None:
+        # No thread of the resolver for an address.
+        return [(socket.AF_INET if address.version == 4 else socket.AF_INET6, (endpoint.host, endpoint.port))]
+    found = await asyncio.get_running_loop().getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
+    return [(family, address) for family, _, _, _, address in found]
+
+
+def close(connection: socket.socket | None) -> None:
+    if connection is not None:
+        with suppress(OSError):
+            connection.close()

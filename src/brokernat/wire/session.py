@@ -1,0 +1,328 @@
+"""One connection of a client and the broker behind it: frames, the requests in flight, the versions that pass.
+
+Bytes arrive in any chunking and leave as slices of what arrived. Only the first bytes of a frame are looked at: a frame
+passes while it arrives, except for the few that are rewritten, which are held back until they are whole. A length is
+checked before anything is kept, and nothing is kept but bytes that have arrived.
+
+A response has no API key, so each request is noted and responses are taken for them in order; brokers answer a
+connection's requests one after the other. The correlation id is checked, not searched. Three requests are special:
+
+- `Produce` with `acks=0` has no response, so nothing is noted; `acks` stands behind the client id and the transactional
+  id.
+- `ApiVersions` of a version that we do not know is sent as version 0 and answered UNSUPPORTED_VERSION, as a broker does
+  (KIP-511). Otherwise clients of the future could not find out which versions pass.
+- `SaslHandshake` 0 is followed by tokens without Kafka's header. How many a client sends depends on the mechanism. The
+  first is a token in any case; a later one that begins with a zero byte is a request, because keys are small.
+"""
+
+from __future__ import annotations
+
+import struct
+from abc import ABC, abstractmethod
+from collections import deque
+from typing import Final
+
+from brokernat.wire import api
+from brokernat.wire.api import HIGHEST, called, why_refused
+from brokernat.wire.errors import DownstreamProtocolError, MessageError, UpstreamProtocolError
+from brokernat.wire.fields import Cursor
+from brokernat.wire.protocols import protocol_of
+from brokernat.wire.rewriting import REWRITERS, UNSUPPORTED, Translate
+
+Chunk = bytes | bytearray | memoryview
+
+_REQUEST: Final = struct.Struct(">ihhi")
+_RESPONSE: Final = struct.Struct(">ii")
+_LENGTH: Final = struct.Struct(">i")
+_FIRST_FLEXIBLE_PRODUCE: Final = 9
+_FIRST_TRANSACTIONAL_PRODUCE: Final = 3
+_TOKEN: Final = -1
+"""In place of an API key: a token without Kafka's header."""
+_TOKENS: Final = {"PLAIN": 1, "SCRAM-SHA-256": 2, "SCRAM-SHA-512": 2, "OAUTHBEARER": 2}
+_MOST_TOKENS: Final = 4
+
+
+class _Frames(ABC):
+    """One direction. `feed` passes frames on; `_open` decides about each by its first bytes."""
+
+    def __init__(self) -> None:
+        self._left = 0
+        self._held = bytearray()
+        self._needed = 0
+        self._instead: bytes | None = None
+
+    @property
+    def between_frames(self) -> bool:
+        """Whether the last frame has ended and no byte of the next one has come."""
+        return not self._left and not self._held
+
+    @property
+    def first_bytes(self) -> bytes:
+        """The bytes of a frame that are held back."""
+        return bytes(self._held[:16])
+
+    def feed(self, data: memoryview) -> list[Chunk]:
+        """What goes to the other side; slices of `data` among it.
+
+        Raises:
+            WireError: the connection must be closed. What stood before the fault is not sent, either.
+        """
+        out: list[Chunk] = []
+        at = start = 0
+        end = len(data)
+        while self._held:
+            # A frame whose first bytes came with the last chunk, or one that is held until it is whole.
+            step = min(self._needed - len(self._held), end - at)
+            self._held += data[at : at + step]
+            at = start = at + step
+            if len(self._held) < self._needed:
+                return out
+            # A copy, because a bytearray that somebody looks at cannot grow.
+            size = self._open(memoryview(bytes(self._held)))
+            if size < 0:
+                self._needed = -size
+                continue
+            out.append(self._held if self._instead is None else self._instead)
+            self._left = size - len(self._held)
+            self._held, self._instead = bytearray(), None
+        while at < end:
+            if self._left:
+                step = min(self._left, end - at)
+                at += step
+                self._left -= step
+                continue
+            size = self._open(data[at:])
+            if size < 0:
+                self._needed = -size
+                self._held += data[at:]
+                break
+            if self._instead is not None:
+                out += (data[start:at], self._instead)
+                self._instead = None
+                at = start = at + size
+            else:
+                self._left = size
+        if at > start:
+            out.append(data[start:at])
+        return out
+
+    @abstractmethod
+    def _open(self, data: memoryview) -> int:
+        """Decide about the frame that begins here.
+
+        Returns:
+            Its size with the length in front; minus the bytes that are needed to decide, which are more than there are.
+            `_instead` is set where other bytes are sent; the frame is whole then.
+        """
+
+
+class Session:
+    """Both directions of one connection, and the requests in flight.
+
+    Args:
+        translate: what the client is told of a broker.
+        max_frame: the largest request, and the largest response that is rewritten, in bytes.
+    """
+
+    def __init__(self, translate: Translate, max_frame: int) -> None:
+        self._in_flight: deque[tuple[int, int, int]] = deque()
+        self._sasl = _Sasl()
+        self._requests = _Requests(self._in_flight, self._sasl, max_frame)
+        self._responses = _Responses(self._in_flight, self._sasl, translate, max_frame)
+        self.requests = self._requests.feed
+        """Bytes of the client -> what goes to the broker. Raises DownstreamProtocolError."""
+        self.responses = self._responses.feed
+        """Bytes of the broker -> what goes to the client. Raises UpstreamProtocolError."""
+
+    @property
+    def in_flight(self) -> int:
+        """How many requests wait for the beginning of their response."""
+        return len(self._in_flight)
+
+    @property
+    def begun(self) -> bool:
+        """Whether the client has sent a request."""
+        return self._requests.begun
+
+    @property
+    def between_requests(self) -> bool:
+        return self._requests.between_frames
+
+    @property
+    def idle(self) -> bool:
+        """Whether the connection can be closed without a loss: every request has its whole response."""
+        return not self._in_flight and self._requests.between_frames and self._responses.between_frames
+
+    @property
+    def first_bytes(self) -> bytes:
+        """What a client has sent that is no whole beginning of a request."""
+        return self._requests.first_bytes
+
+
+class _Sasl:
+    """The exchange of tokens without a header: how many the client may still send."""
+
+    def __init__(self) -> None:
+        self.mechanism = ""
+        self.tokens_left = 0
+        self.first = False
+
+    def begin(self) -> None:
+        self.tokens_left, self.first = _TOKENS.get(self.mechanism, _MOST_TOKENS), True
+
+
+class _Requests(_Frames):
+    def __init__(self, in_flight: deque[tuple[int, int, int]], sasl: _Sasl, max_frame: int) -> None:
+        super().__init__()
+        self._in_flight = in_flight
+        self._sasl = sasl
+        self._max_frame = max_frame
+        self.begun = False
+
+    def _open(self, data: memoryview) -> int:
+        if self._sasl.tokens_left and (token := self._token(data)):
+            return token
+        if len(data) < _REQUEST.size:
+            return -_REQUEST.size
+        length, key, version, correlation = _REQUEST.unpack_from(data)
+        size: int = length + _LENGTH.size
+        if not _REQUEST.size <= size <= self._max_frame:
+            raise self._no_request(data, f"a request of {length} bytes")
+        if not 0 <= version <= HIGHEST.get(key, -1):
+            if key == api.API_VERSIONS and version > 0:
+                return self._unsupported(data, size, correlation)
+            raise self._no_request(data, f"{called(key, version)}: {why_refused(key)}")
+        if key == api.PRODUCE:
+            try:
+                if not _acks(data[:size], version):
+                    return size
+            except MessageError as error:
+                return self._more(data, size, error)
+        elif key == api.SASL_HANDSHAKE and version == 0:
+            try:
+                self._sasl.mechanism = _mechanism(data[:size])
+            except MessageError as error:
+                return self._more(data, size, error)
+        self.begun = True
+        self._in_flight.append((correlation, key, version))
+        return size
+
+    def _token(self, data: memoryview) -> int:
+        """As `_open`; 0 if this is a request."""
+        if len(data) < _LENGTH.size:
+            return -_LENGTH.size
+        length: int = _LENGTH.unpack_from(data)[0]
+        if not 0 <= length <= self._max_frame - _LENGTH.size:
+            raise self._no_request(data, f"a SASL token of {length} bytes")
+        if length and not self._sasl.first:
+            if len(data) == _LENGTH.size:
+                return -_LENGTH.size - 1
+            if data[_LENGTH.size] == 0:
+                self._sasl.tokens_left = 0
+                # Kerberos' last token has no response.
+                self._in_flight.clear()
+                return 0
+        self._sasl.first = False
+        self._sasl.tokens_left -= 1
+        self._in_flight.append((0, _TOKEN, 0))
+        return _LENGTH.size + length
+
+    def _unsupported(self, data: memoryview, size: int, correlation: int) -> int:
+        cursor = Cursor(data[:size], _REQUEST.size)
+        try:
+            cursor.text(compact=False)  # client id
+        except MessageError as error:
+            return self._more(data, size, error)
+        if len(data) < size:
+            return -size
+        header = struct.pack(">ihhi", cursor.at - _LENGTH.size, api.API_VERSIONS, 0, correlation)
+        self._instead = header + bytes(data[_REQUEST.size : cursor.at])
+        self.begun = True
+        self._in_flight.append((correlation, api.API_VERSIONS, UNSUPPORTED))
+        return size
+
+    def _more(self, data: memoryview, size: int, error: MessageError) -> int:
+        """A header is longer than what has come of it; ask for a little more, so that little is held."""
+        if not error.short or len(data) >= size:
+            raise self._no_request(data, f"a request that cannot be read: {error}")
+        return -min(size, len(data) + 64)
+
+    def _no_request(self, data: memoryview, fault: str) -> DownstreamProtocolError:
+        protocol = "" if self.begun else protocol_of(bytes(data[:16]))
+        return DownstreamProtocolError(f"{protocol} and not Kafka" if protocol else fault)
+
+
+class _Responses(_Frames):
+    def __init__(
+        self, in_flight: deque[tuple[int, int, int]], sasl: _Sasl, translate: Translate, max_frame: int
+    ) -> None:
+        super().__init__()
+        self._in_flight = in_flight
+        self._sasl = sasl
+        self._translate = translate
+        self._max_frame = max_frame
+
+    def _open(self, data: memoryview) -> int:
+        expected, key, version = self._in_flight[0] if self._in_flight else (0, 0, 0)
+        if key == _TOKEN:
+            return self._token(data)
+        if len(data) < _RESPONSE.size:
+            return -_RESPONSE.size
+        length, correlation = _RESPONSE.unpack_from(data)
+        if not self._in_flight:
+            raise self._no_response(data, "an answer to no request")
+        size: int = length + _LENGTH.size
+        if size < _RESPONSE.size:
+            raise self._no_response(data, f"an answer of {length} bytes")
+        if correlation != expected:
+            raise self._no_response(data, f"an answer to request {correlation}, and {expected} is the oldest")
+        if key in REWRITERS:
+            if size > self._max_frame:
+                raise self._no_response(data, f"an answer of {length} bytes to {called(key, version)}")
+            if len(data) < size:
+                return -size
+            self._rewrite(data[_RESPONSE.size : size], expected, key, version)
+        elif key == api.SASL_HANDSHAKE and version == 0:
+            if len(data) < _RESPONSE.size + 2:
+                return -_RESPONSE.size - 2
+            if not any(data[_RESPONSE.size : _RESPONSE.size + 2]):
+                self._sasl.begin()
+        self._in_flight.popleft()
+        return size
+
+    def _token(self, data: memoryview) -> int:
+        if len(data) < _LENGTH.size:
+            return -_LENGTH.size
+        length: int = _LENGTH.unpack_from(data)[0]
+        if length < 0:
+            raise self._no_response(data, f"a SASL token of {length} bytes")
+        self._in_flight.popleft()
+        return _LENGTH.size + length
+
+    def _rewrite(self, body: memoryview, correlation: int, key: int, version: int) -> None:
+        try:
+            written = REWRITERS[key](body, version, self._translate)
+        except MessageError as error:
+            raise UpstreamProtocolError(f"an answer to {called(key, version)} that cannot be read: {error}") from None
+        self._instead = _RESPONSE.pack(_LENGTH.size + len(written), correlation) + written
+
+    def _no_response(self, data: memoryview, fault: str) -> UpstreamProtocolError:
+        protocol = protocol_of(bytes(data[:16]))
+        return UpstreamProtocolError(f"{protocol} and not Kafka" if protocol else fault)
+
+
+def _acks(request: memoryview, version: int) -> int:
+    cursor = Cursor(request, _REQUEST.size)
+    cursor.text(compact=False)  # client id: never compact (KIP-482)
+    flexible = version >= _FIRST_FLEXIBLE_PRODUCE
+    if flexible:
+        cursor.tags()
+    if version >= _FIRST_TRANSACTIONAL_PRODUCE:
+        cursor.text(compact=flexible)
+    return cursor.i16()
+
+
+def _mechanism(request: memoryview) -> str:
+    cursor = Cursor(request, _REQUEST.size)
+    cursor.text(compact=False)  # client id
+    return (cursor.text(compact=False) or b"").decode("utf-8", "replace")

@@ -1,0 +1,193 @@
+"""The proxy in front of simulated brokers: ports, map, limits, the end; each test has an address of its own."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from itertools import count
+
+import pytest
+from kio.schema.api_versions.v0.response import ApiVersionsResponse
+from kio.schema.metadata.v2.response import MetadataResponse
+from kio.serial import entity_reader
+from tests.support.simulated_brokers import Served, serving
+
+from brokernat.address import AddressMap, Endpoint
+from brokernat.config import Cluster
+from brokernat.errors import ConfigError
+from brokernat.proxy import Limits, RunningProxy, Settings, serve
+
+API_VERSIONS, METADATA = struct.pack(">hh", 18, 0), struct.pack(">hh", 3, 2)
+_ADDRESSES = count(2)
+
+Start = Callable[..., RunningProxy]
+
+
+@pytest.fixture
+def brokers() -> Iterator[Served]:
+    with serving(2, dead="127.0.77") as served:
+        yield served
+
+
+@pytest.fixture
+def start(brokers: Served) -> Iterator[Start]:
+    """Start a proxy of the brokers; where it listens, the host is free on every port."""
+    with ExitStack() as stack:
+
+        def started(address_map: AddressMap | None = None, **options: object) -> RunningProxy:
+            listen = Endpoint(f"127.9.{next(_ADDRESSES)}.1", 9000)
+            cluster = Cluster("hq", (brokers.reachable[1],), address_map or whole_map(brokers))
+            settings = Settings(listen, remember=False, **options)  # type: ignore[arg-type]
+            return stack.enter_context(serve(cluster, settings))
+
+        yield started
+
+
+def whole_map(brokers: Served) -> AddressMap:
+    pairs = [(brokers.cluster.advertised[node_id], end) for node_id, end in brokers.reachable.items()]
+    return AddressMap.parse(",".join(f"{advertised}={end}" for advertised, end in pairs))
+
+
+def ask(connection: socket.socket, kind: bytes, correlation: int = 1, body: bytes = b"") -> bytes:
+    """The body of the response, empty where there is none."""
+    packet = kind + struct.pack(">ih", correlation, 2) + b"me" + body
+    connection.sendall(struct.pack(">i", len(packet)) + packet)
+    return answer(connection)
+
+
+def answer(connection: socket.socket) -> bytes:
+    with connection.makefile("rb") as stream:
+        head = stream.read(8)
+        return stream.read(struct.unpack(">i", head[:4])[0] - 4) if len(head) == 8 else b""
+
+
+def connected(endpoint: Endpoint) -> socket.socket:
+    connection = socket.create_connection((endpoint.host, endpoint.port), timeout=10)
+    connection.settimeout(10)
+    return connection
+
+
+def nodes_at(endpoint: Endpoint) -> dict[int, Endpoint]:
+    with closing(connected(endpoint)) as connection:
+        found, _ = entity_reader(MetadataResponse)(ask(connection, METADATA, body=b"\xff" * 4), 0)
+        return {node.node_id: Endpoint(node.host, node.port) for node in found.brokers}
+
+
+def test_each_node_has_the_port_behind_the_bootstrap_servers(start: Start) -> None:
+    proxy = start()
+    nodes = nodes_at(proxy.bootstrap)
+    host = proxy.bootstrap.host
+    assert nodes == {1: Endpoint(host, 9002), 2: Endpoint(host, 9003)}
+    assert nodes_at(nodes[2]) == nodes
+
+
+def test_ids_may_begin_elsewhere_and_a_node_without_a_port_is_left_out(
+    start: Start, caplog: pytest.LogCaptureFixture
+) -> None:
+    proxy = start(first_node=2, advertise="proxy.example")
+    assert nodes_at(Endpoint(host_of(proxy), 9000)) == {2: Endpoint("proxy.example", 9001)}
+    assert "node 1 is left out of what clients are told: node 1 has no port: 9000 is not" in caplog.text
+
+
+def host_of(proxy: RunningProxy) -> str:
+    return f"127.9.{next(_ADDRESSES) - 1}.1"
+
+
+def test_a_node_that_no_rule_names_is_refused_in_words_and_not_shown(
+    start: Start, brokers: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    proxy = start(AddressMap.parse(f"{brokers.cluster.advertised[1]}={brokers.reachable[1]}"))
+    nodes = nodes_at(proxy.bootstrap)
+    assert set(nodes) == {1, 2}
+    with closing(connected(nodes[2])) as connection:
+        assert connection.recv(1) == b""
+    hidden = brokers.cluster.advertised[2]
+    assert f"node 2 is refused: no rule names {hidden}" in caplog.text or str(hidden) in caplog.text
+    proxy.use(whole_map(brokers))
+    assert nodes_at(nodes[2]) == nodes
+
+
+def test_versions_are_clamped(start: Start) -> None:
+    with closing(connected(start().bootstrap)) as connection:
+        found, _ = entity_reader(ApiVersionsResponse)(ask(connection, API_VERSIONS), 0)
+    assert {int(each.api_key): each.max_version for each in found.api_keys}[18] == 5
+
+
+def test_a_new_map_ends_the_connections_of_nodes_that_have_moved_and_no_other(start: Start, brokers: Served) -> None:
+    proxy = start()
+    nodes = nodes_at(proxy.bootstrap)
+    with closing(connected(nodes[1])) as stays, closing(connected(nodes[2])) as moves:
+        assert ask(stays, API_VERSIONS)
+        assert ask(moves, API_VERSIONS)
+        first, second = brokers.cluster.advertised.values()
+        proxy.use(AddressMap.parse(f"{first}={brokers.reachable[1]},{second}={brokers.reachable[1]}"))
+        assert moves.recv(1) == b""
+        assert ask(stays, API_VERSIONS, 2)
+
+
+@pytest.mark.parametrize(
+    ("sent", "words"),
+    [
+        (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP and not Kafka"),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\x00", "TLS and not Kafka"),
+        (b"SSH-2.0-OpenSSH_9.2\r\n", "SSH and not Kafka"),
+        (struct.pack(">ihhih", 10, 1, 16, 1, 0), "Fetch v16: its response carries the endpoints of new leaders"),
+        (struct.pack(">ihhih", 10, 999, 0, 1, 0), "the unknown request 999 v0: nothing is known about its response"),
+        (struct.pack(">ihhih", 2**31 - 1, 3, 0, 1, 0), "a request of 2147483647 bytes"),
+    ],
+)
+def test_what_does_not_pass_is_named(start: Start, caplog: pytest.LogCaptureFixture, sent: bytes, words: str) -> None:
+    proxy = start()
+    with closing(connected(proxy.bootstrap)) as connection:
+        connection.sendall(sent)
+        assert ended(connection)
+    assert f"on the bootstrap port sent {words}" in caplog.text
+
+
+def ended(connection: socket.socket) -> bool:
+    try:
+        return connection.recv(1) == b""
+    except ConnectionResetError:
+        return True
+
+
+def test_an_address_has_its_share_of_connections(start: Start) -> None:
+    proxy = start(limits=Limits(per_address=1))
+    with closing(connected(proxy.bootstrap)) as first:
+        assert ask(first, API_VERSIONS)
+        with closing(connected(proxy.bootstrap)) as second:
+            assert ended(second)
+        assert ask(first, API_VERSIONS, 2)
+
+
+def test_a_client_that_does_not_begin_is_closed(start: Start, caplog: pytest.LogCaptureFixture) -> None:
+    proxy = start(limits=Limits(handshake=0.5))
+    with closing(connected(proxy.bootstrap)) as connection:
+        assert ended(connection)
+    assert "no request within" in caplog.text
+
+
+def test_a_port_in_use_is_named(start: Start, brokers: Served) -> None:
+    proxy = start()
+    settings = Settings(proxy.bootstrap, remember=False)
+    with (
+        pytest.raises(ConfigError, match="9000 is in use by another program"),
+        serve(Cluster("hq", (brokers.reachable[1],)), settings),
+    ):
+        pass
+
+
+def test_brokers_that_cannot_be_reached_are_named(caplog: pytest.LogCaptureFixture) -> None:
+    settings = Settings(Endpoint("127.9.1.1", 9000), remember=False)
+    with serve(Cluster("hq", (Endpoint("127.9.1.2", 1),)), settings) as proxy:
+        with closing(connected(proxy.bootstrap)) as connection:
+            assert ended(connection)
+        assert "the broker cannot be reached: 127.9.1.2:1: Connection refused" in caplog.text
+
+
+@pytest.fixture(autouse=True)
+def _log(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "brokernat.proxy")

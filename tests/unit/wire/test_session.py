@@ -1,0 +1,229 @@
+"""Frames of both directions as bytes: what is noted, what passes, what ends a connection."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+import pytest
+
+from brokernat.address import Endpoint
+from brokernat.wire import DownstreamProtocolError, Session, UpstreamProtocolError, WireError
+from brokernat.wire.session import Chunk
+
+PRODUCE, FETCH, METADATA, SASL_HANDSHAKE, API_VERSIONS = 0, 1, 3, 17, 18
+MOST = 1 << 16
+TOLD = Endpoint("p", 20001)
+
+Feed = Callable[[memoryview], list[Chunk]]
+
+
+def session() -> Session:
+    return Session(lambda *_: TOLD, MOST)
+
+
+def frame(body: bytes) -> bytes:
+    return struct.pack(">i", len(body)) + body
+
+
+def request(key: int, version: int, correlation: int, body: bytes = b"", *, tags: bool = False) -> bytes:
+    header = struct.pack(">hhih", key, version, correlation, 2) + b"me"
+    return frame(header + (b"\0" if tags else b"") + body)
+
+
+def response(correlation: int, body: bytes = b"") -> bytes:
+    return frame(struct.pack(">i", correlation) + body)
+
+
+def whole(feed: Feed, sent: bytes) -> bytes:
+    return b"".join(bytes(chunk) for chunk in feed(memoryview(sent)))
+
+
+def byte_by_byte(feed: Feed, sent: bytes) -> bytes:
+    return b"".join(whole(feed, sent[at : at + 1]) for at in range(len(sent)))
+
+
+@pytest.fixture(params=[whole, byte_by_byte])
+def fed(request: pytest.FixtureRequest) -> Callable[[Feed, bytes], bytes]:
+    feeding: Callable[[Feed, bytes], bytes] = request.param
+    return feeding
+
+
+Fed = Callable[[Feed, bytes], bytes]
+
+
+def node(node_id: int, host: bytes, port: int) -> bytes:
+    return struct.pack(">ih", node_id, len(host)) + host + struct.pack(">i", port)
+
+
+def test_requests_in_flight_are_answered_in_their_order(fed: Fed) -> None:
+    it = session()
+    asked = request(FETCH, 4, 1, b"x" * 40) + request(METADATA, 0, 2) + request(FETCH, 4, 3)
+    assert fed(it.requests, asked) == asked
+    assert it.in_flight == 3
+    metadata = struct.pack(">i", 1) + node(1, b"kafka-1.hidden", 9092)
+    told = struct.pack(">i", 1) + node(1, b"p", 20001)
+    came = fed(it.responses, response(1, b"y" * 50) + response(2, metadata + b"topics") + response(3))
+    assert came == response(1, b"y" * 50) + response(2, told + b"topics") + response(3)
+    assert it.idle
+
+
+def test_what_passes_is_a_slice_of_what_came() -> None:
+    it = session()
+    whole(it.requests, request(FETCH, 4, 1) + request(FETCH, 4, 2))
+    buffer = memoryview(response(1, b"a" * 100) + response(2, b"b" * 100))
+    (chunk,) = it.responses(buffer)
+    assert isinstance(chunk, memoryview)
+    assert chunk.obj is buffer.obj
+    assert len(chunk) == len(buffer)
+
+
+@pytest.mark.parametrize(
+    ("version", "before", "tags"),
+    [
+        (0, b"", False),
+        (2, b"", False),
+        (3, b"\xff\xff", False),
+        (7, b"\0\x02tx", False),
+        (9, b"\0", True),
+        (9, b"\x03tx", True),
+    ],
+)
+@pytest.mark.parametrize("acks", [0, 1, -1])
+def test_a_produce_request_without_acks_has_no_response(
+    fed: Fed, version: int, before: bytes, tags: bool, acks: int
+) -> None:
+    it = session()
+    asked = request(PRODUCE, version, 1, before + struct.pack(">h", acks) + b"records" * 30, tags=tags)
+    assert fed(it.requests, asked + request(FETCH, 4, 2)) == asked + request(FETCH, 4, 2)
+    assert it.in_flight == (1 if acks == 0 else 2)
+
+
+def test_a_long_client_id_is_held_back_a_little_at_a_time(fed: Fed) -> None:
+    it = session()
+    name = b"n" * 3000
+    asked = frame(struct.pack(">hhih", PRODUCE, 3, 1, len(name)) + name + b"\xff\xff\0\0" + b"r" * 500)
+    assert fed(it.requests, asked) == asked
+    assert it.in_flight == 0
+
+
+def test_versions_of_the_future_are_answered_as_a_broker_answers_them(fed: Fed) -> None:
+    it = session()
+    asked = request(API_VERSIONS, 6, 5, b"\x04new\x05more\0", tags=True)
+    assert fed(it.requests, asked) == request(API_VERSIONS, 0, 5)
+    offered = struct.pack(">hi", 0, 3) + struct.pack(">9h", FETCH, 4, 18, API_VERSIONS, 0, 6, 999, 0, 1)
+    told = struct.pack(">hi", 35, 2) + struct.pack(">6h", FETCH, 4, 15, API_VERSIONS, 0, 5)
+    assert fed(it.responses, response(5, offered)) == response(5, told)
+
+
+def test_an_unsupported_version_is_answered_in_the_form_of_version_0(fed: Fed) -> None:
+    it = session()
+    fed(it.requests, request(API_VERSIONS, 5, 1, tags=True))
+    offered = struct.pack(">hi3h", 35, 1, API_VERSIONS, 0, 3)
+    assert fed(it.responses, response(1, offered)) == response(1, offered)
+
+
+def test_a_key_whose_oldest_version_does_not_pass_is_hidden(fed: Fed) -> None:
+    it = session()
+    fed(it.requests, request(API_VERSIONS, 0, 1))
+    offered = struct.pack(">hi6h", 0, 2, FETCH, 16, 18, PRODUCE, 3, 13)
+    assert fed(it.responses, response(1, offered)) == response(1, struct.pack(">hi3h", 0, 1, PRODUCE, 3, 9))
+
+
+MECHANISMS = {
+    "PLAIN": [b"\0user\0password"],
+    "SCRAM-SHA-256": [b"n,,n=user,r=abc", b"c=biws,r=abc,p=xyz"],
+    "GSSAPI": [b"\x60\x82\x02", b"", b"\x05\x04\x04\xff"],
+}
+
+
+@pytest.mark.parametrize(("mechanism", "tokens"), MECHANISMS.items(), ids=MECHANISMS)
+def test_tokens_without_a_header_pass_after_an_old_handshake(fed: Fed, mechanism: str, tokens: list[bytes]) -> None:
+    it = session()
+    name = struct.pack(">h", len(mechanism)) + mechanism.encode()
+    fed(it.requests, request(SASL_HANDSHAKE, 0, 1, name))
+    accepted = response(1, struct.pack(">hi", 0, 0))
+    assert fed(it.responses, accepted) == accepted
+    for token in tokens:
+        assert fed(it.requests, frame(token)) == frame(token)
+        if token != b"\x05\x04\x04\xff":
+            assert fed(it.responses, frame(b"challenge")) == frame(b"challenge")
+    # Kerberos' last token has no response; what comes next is a request.
+    fed(it.requests, request(METADATA, 0, 2))
+    metadata = struct.pack(">i", 1) + node(1, b"hidden", 9092)
+    assert b"hidden" not in fed(it.responses, response(2, metadata))
+    with pytest.raises(DownstreamProtocolError, match="Fetch v16"):
+        fed(it.requests, request(FETCH, 16, 3))
+
+
+def test_no_token_passes_after_a_handshake_that_was_refused(fed: Fed) -> None:
+    it = session()
+    fed(it.requests, request(SASL_HANDSHAKE, 0, 1, b"\0\x05PLAIN"))
+    fed(it.responses, response(1, struct.pack(">hi", 33, 0)))
+    with pytest.raises(DownstreamProtocolError):
+        fed(it.requests, frame(b"\0user\0password"))
+
+
+def test_a_mechanism_has_so_many_tokens_and_no_more(fed: Fed) -> None:
+    it = session()
+    fed(it.requests, request(SASL_HANDSHAKE, 0, 1, b"\0\x05PLAIN"))
+    fed(it.responses, response(1, struct.pack(">hi", 0, 0)))
+    fed(it.requests, frame(b"\0user\0password"))
+    with pytest.raises(DownstreamProtocolError, match="unknown request 25444 v15730"):
+        fed(it.requests, frame(b"cd=r" * 4))
+
+
+@pytest.mark.parametrize(
+    ("sent", "words"),
+    [
+        (request(FETCH, 16, 1), "Fetch v16: its response carries the endpoints of new leaders"),
+        (request(78, 1, 1), "ShareFetch v1: its response"),
+        (request(METADATA, 14, 1), "Metadata v14: versions above 13 are not known"),
+        (request(METADATA, -1, 1), "Metadata v-1"),
+        (request(10_000, 0, 1), "the unknown request 10000 v0"),
+        (struct.pack(">ihhi", MOST, METADATA, 0, 1), f"a request of {MOST} bytes"),
+        (struct.pack(">ihhi", -5, METADATA, 0, 1), "a request of -5 bytes"),
+        (struct.pack(">ihhi", 3, METADATA, 0, 1), "a request of 3 bytes"),
+        (frame(struct.pack(">hhih", PRODUCE, 3, 1, 500)), "a request that cannot be read"),
+        (b"GET /topics HTTP/1.1\r\n", "HTTP and not Kafka"),
+    ],
+)
+def test_a_request_that_does_not_pass(fed: Fed, sent: bytes, words: str) -> None:
+    it = session()
+    with pytest.raises(DownstreamProtocolError) as error:
+        fed(it.requests, sent)
+    assert words in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("sent", "words"),
+    [
+        (response(8), "an answer to request 8, and 7 is the oldest"),
+        (struct.pack(">ii", 2, 7), "an answer of 2 bytes"),
+        (struct.pack(">ii", MOST, 7), f"an answer of {MOST} bytes to Metadata v0"),
+        (response(7, struct.pack(">i", 2**31 - 1)), "an array with more elements than bytes"),
+        (response(7, struct.pack(">i", 1) + node(1, b"kafka", 9)[:-1]), "the message ends too early"),
+        (b"\x15\x03\x03\0\x02\x02\x46\0", "TLS and not Kafka"),
+    ],
+)
+def test_a_response_that_does_not_pass(fed: Fed, sent: bytes, words: str) -> None:
+    it = session()
+    fed(it.requests, request(METADATA, 0, 7))
+    with pytest.raises(UpstreamProtocolError) as error:
+        fed(it.responses, sent)
+    assert words in str(error.value)
+
+
+def test_an_answer_to_no_request(fed: Fed) -> None:
+    with pytest.raises(WireError, match="an answer to no request"):
+        fed(session().responses, response(1))
+
+
+def test_nothing_is_kept_of_a_frame_that_passes() -> None:
+    it = session()
+    whole(it.requests, request(FETCH, 4, 1))
+    head = struct.pack(">ii", 1 << 30, 1)
+    assert whole(it.responses, head) == head
+    for _ in range(100):
+        assert len(whole(it.responses, b"r" * 1000)) == 1000
+    assert not it.idle
