@@ -5,6 +5,9 @@ The bootstrap server for clients is the only line on stdout, so that a script ca
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import fields
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +25,6 @@ from brokernat.proxy.metrics import metrics_socket
 from brokernat.proxy.server import Limits, Proxy, Settings
 from brokernat.proxy.workers import Service
 
-_DEFAULTS = Limits()
 _LOOPBACK = ("127.", "::1", "localhost")
 
 
@@ -50,6 +52,70 @@ class _FrameSize(click.ParamType[int]):
             self.fail(f"`{value}` is not a size; write for example 100M", param, ctx)
 
 
+def _limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of `Limits`, handed to the command as one `limits`."""
+    defaults = Limits()
+
+    @click.option(
+        "--max-connections",
+        "connections",
+        metavar="N",
+        type=click.IntRange(1),
+        default=defaults.connections,
+        show_default=True,
+        help="Connections of clients at once.",
+    )
+    @click.option(
+        "--max-per-address",
+        "per_address",
+        metavar="N",
+        type=click.IntRange(1),
+        help="Connections of one address at once, in each worker.",
+    )
+    @click.option(
+        "--max-frame",
+        "frame",
+        metavar="SIZE",
+        type=_FrameSize(),
+        default="100M",
+        show_default=True,
+        help="The largest request.",
+    )
+    @click.option(
+        "--handshake-timeout",
+        "handshake",
+        metavar="SECONDS",
+        type=click.FloatRange(0.1),
+        default=defaults.handshake,
+        show_default=True,
+        help="Time until the first request.",
+    )
+    @click.option(
+        "--idle-timeout",
+        "idle",
+        metavar="SECONDS",
+        type=click.FloatRange(1),
+        default=defaults.idle,
+        show_default=True,
+        help="Time without a byte.",
+    )
+    @click.option(
+        "--drain-timeout",
+        "drain",
+        metavar="SECONDS",
+        type=click.FloatRange(0),
+        default=defaults.drain,
+        show_default=True,
+        help="Time for requests in flight after SIGTERM.",
+    )
+    @wraps(command)
+    def with_limits(**options: Any) -> Any:
+        values = {each.name: options.pop(each.name) for each in fields(Limits)}
+        return command(limits=Limits(**values), **options)
+
+    return with_limits
+
+
 @click.command()
 @cluster_options
 @click.option("--map", "rules", metavar="RULES", help="Address map for the bootstrap servers, or `file:/path`.")
@@ -66,20 +132,16 @@ class _FrameSize(click.ParamType[int]):
 @click.option("--tls-cert", metavar="FILE", type=PATH, help="Certificate chain (PEM) for TLS towards clients.")
 @click.option("--tls-key", metavar="FILE", type=PATH, help="Key of that certificate (PEM).")
 @click.option("--login", is_flag=True, help="Log in at the brokers with the cluster's login; clients need none.")
-@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes that share the "
-              "ports.")  # fmt: skip
+@click.option(
+    "--workers",
+    metavar="N",
+    type=click.IntRange(1, 64),
+    default=1,
+    show_default=True,
+    help="Processes that share the ports.",
+)
 @click.option("--metrics", metavar="HOST:PORT", type=_EndpointType(), help="Serve metrics for Prometheus there.")
-@click.option("--max-connections", type=click.IntRange(1), default=_DEFAULTS.connections, show_default=True,
-              help="Connections of clients at once.")  # fmt: skip
-@click.option("--max-per-address", type=click.IntRange(1), help="Connections of one address at once, in each worker.")
-@click.option("--max-frame", metavar="SIZE", type=_FrameSize(), default="100M", show_default=True,
-              help="The largest request.")  # fmt: skip
-@click.option("--handshake-timeout", type=click.FloatRange(0.1), default=_DEFAULTS.handshake, show_default=True,
-              help="Seconds until the first request.")  # fmt: skip
-@click.option("--idle-timeout", type=click.FloatRange(1), default=_DEFAULTS.idle, show_default=True,
-              help="Seconds without a byte.")  # fmt: skip
-@click.option("--drain-timeout", type=click.FloatRange(0), default=_DEFAULTS.drain, show_default=True,
-              help="Seconds for requests in flight after SIGTERM.")  # fmt: skip
+@_limit_options
 def proxy(
     cluster_source: ClusterSource,
     rules: str | None,
@@ -91,12 +153,7 @@ def proxy(
     login: bool,
     workers: int,
     metrics: Endpoint | None,
-    max_connections: int,
-    max_per_address: int | None,
-    max_frame: int,
-    handshake_timeout: float,
-    idle_timeout: float,
-    drain_timeout: float,
+    limits: Limits,
 ) -> int:
     """Serve a cluster on this machine, for clients that nothing can be loaded into.
 
@@ -109,14 +166,8 @@ def proxy(
     if (tls_cert is None) != (tls_key is None):
         raise click.UsageError("`--tls-cert` and `--tls-key` belong together")
     cluster = cluster_source.cluster(rules)
-    settings = Settings(
-        listen,
-        first_node,
-        advertise,
-        None if tls_cert is None or tls_key is None else (tls_cert, tls_key),
-        login,
-        Limits(max_connections, max_per_address, max_frame, handshake_timeout, idle_timeout, drain_timeout),
-    )
+    certificate = None if tls_cert is None or tls_key is None else (tls_cert, tls_key)
+    settings = Settings(listen, first_node, advertise, certificate, login, limits)
     counters = Counters(workers)
 
     def reload() -> AddressMap | None:

@@ -6,6 +6,7 @@ The socket is made before the workers are, and all of them accept from it: each 
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 from contextlib import suppress
 from typing import Final
@@ -28,7 +29,7 @@ def metrics_socket(endpoint: Endpoint) -> socket.socket:
         family = socket.AF_INET6 if ":" in endpoint.host else socket.AF_INET
         return socket.create_server((endpoint.host, endpoint.port), family=family)
     except OSError as error:
-        message = f"metrics cannot be served at {endpoint}: {error.strerror or error}"
+        message = f"metrics cannot be served at {endpoint}: {os.strerror(error.errno or 0)}"
         raise ConfigError(Problem("not-bound", message, "see `--metrics`")) from None
 
 

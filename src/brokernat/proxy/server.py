@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
-import os
 import socket
 import ssl
 from collections import Counter
@@ -399,7 +398,8 @@ def server_context(chain: Path, key: Path) -> ssl.SSLContext:
     try:
         context.load_cert_chain(chain, key)
     except (OSError, ValueError) as error:
-        message = f"the certificate `{chain}` with the key `{key}` cannot be used: {error}"
+        reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or type(error).__name__
+        message = f"the certificate `{chain}` with the key `{key}` cannot be used: {reason}"
         raise ConfigError(Problem("certificate-unusable", message, "both are PEM; the key has no password")) from None
     return context
 
@@ -407,5 +407,5 @@ def server_context(chain: Path, key: Path) -> ssl.SSLContext:
 def _not_bound(endpoint: Endpoint, error: OSError) -> ConfigError:
     if error.errno == errno.EADDRINUSE:
         return ConfigError(Problem("port-in-use", f"{endpoint} is in use by another program", "see `--listen`"))
-    reason = error.strerror or os.strerror(error.errno or 0)
+    reason = error.strerror or type(error).__name__
     return ConfigError(Problem("not-bound", f"the proxy cannot listen on {endpoint}: {reason}", "see `--listen`"))

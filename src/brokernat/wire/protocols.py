@@ -14,7 +14,7 @@ _STARTS: Final[tuple[tuple[bytes, str], ...]] = (
     (rb"\x16\x03[\x00-\x04]", "TLS"),  # a handshake (RFC 8446, 5.1)
     (rb"\x15\x03[\x00-\x04]", "TLS"),  # an alert: a broker with TLS answers it to plain bytes
     (rb"HTTP/1", "HTTP"),
-    (rb"SSH-\d", "SSH"),
+    (rb"SSH-", "SSH"),
     (rb"PROXY |\r\n\r\n\x00\r\nQUIT\n", "the PROXY protocol"),
     (rb"\x05[\x01-\x09][\x00-\x09]", "SOCKS"),
     (rb"\x60[\x00-\xff]", "Kerberos without a SASL handshake (clients before 0.10)"),

@@ -182,12 +182,15 @@ class _Requests(_Frames):
     def _open(self, data: memoryview) -> int:
         if self._sasl.tokens_left and (token := self._token(data)):
             return token
-        if len(data) < _REQUEST.size:
-            return -_REQUEST.size
-        length, key, version, correlation = _REQUEST.unpack_from(data)
-        size: int = length + _LENGTH.size
+        if len(data) < _LENGTH.size:
+            return -_LENGTH.size
+        length: int = _LENGTH.unpack_from(data)[0]
+        size = length + _LENGTH.size
         if not _REQUEST.size <= size <= self._max_frame:
             raise self._no_request(data, f"a request of {length} bytes")
+        if len(data) < _REQUEST.size:
+            return -_REQUEST.size
+        _, key, version, correlation = _REQUEST.unpack_from(data)
         if not 0 <= version <= HIGHEST.get(key, -1):
             if key == api.API_VERSIONS and version > 0:
                 return self._unsupported(data, size, correlation)

@@ -1,0 +1,49 @@
+"""What `proxy` refuses before it listens, and its help."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+Run = Callable[..., str]
+
+
+@pytest.fixture
+def taken() -> Iterator[str]:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield f"127.0.0.1:{listener.getsockname()[1]}"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "--help",
+        "--cluster hq --tls-cert chain.pem",
+        "--cluster hq --listen nowhere",
+        "--cluster hq --max-frame much",
+        "--cluster local --login",
+        "--cluster hq --tls-cert chain.pem --tls-key key.pem",
+        "--cluster hq --metrics 192.0.2.1:9404",
+        "--cluster hq --listen 192.0.2.1:9092",
+    ],
+)
+def test_what_is_refused(run: Run, snapshot: SnapshotAssertion, line: str) -> None:
+    assert run("proxy", *line.split()) == snapshot
+
+
+def test_a_login_that_it_cannot_do(run: Run, folder: Path, snapshot: SnapshotAssertion) -> None:
+    file = folder / "brokernat.yaml"
+    lines = [line for line in file.read_text().splitlines() if "sasl." not in line]
+    file.write_text("\n".join(lines).replace("SASL_PLAINTEXT", "SASL_PLAINTEXT\n      sasl.mechanism: GSSAPI"))
+    assert run("proxy", "--cluster", "hq", "--login") == snapshot
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_port_in_use(run: Run, taken: str, workers: str) -> None:
+    shown = run("proxy", "--cluster", "hq", "--listen", taken, "--workers", workers)
+    assert shown.startswith("exit 2")
+    assert f"error: {taken} is in use by another program\n\nhint: see `--listen`" in shown
