@@ -1,0 +1,112 @@
+"""Two workers behind one port: the command as a process, in front of simulated brokers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import pytest
+from tests.support.simulated_brokers import Served, serving
+from tests.unit.proxy.test_server import API_VERSIONS, ask, connected, nodes_at
+
+from brokernat.address import Endpoint
+
+_PATIENCE = 30
+LISTEN, METRICS = Endpoint("127.10.1.1", 9000), Endpoint("127.10.1.1", 9404)
+
+
+@pytest.fixture
+def brokers() -> Iterator[Served]:
+    with serving(2, dead="127.0.78") as served:
+        yield served
+
+
+@pytest.fixture
+def rules(brokers: Served, tmp_path: Path) -> Path:
+    file = tmp_path / "rules"
+    lines = [f"{brokers.cluster.advertised[node]}={end}\n" for node, end in brokers.reachable.items()]
+    file.write_text("".join(lines))
+    return file
+
+
+@pytest.fixture
+def proxy(brokers: Served, rules: Path, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    words = ["proxy", str(brokers.reachable[1]), "--map", f"file:{rules}", "--listen", str(LISTEN), "--workers", "2"]
+    environ = {**os.environ, "XDG_STATE_HOME": str(tmp_path)}
+    with (tmp_path / "log").open("w") as log, ExitStack() as ends:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "brokernat", *words, "--metrics", str(METRICS)],
+            stdout=subprocess.PIPE, stderr=log, text=True, env=environ,
+        )  # fmt: skip
+        ends.callback(process.communicate)
+        ends.callback(process.kill)
+        assert process.stdout is not None
+        assert process.stdout.readline() == f"{LISTEN}\n", (tmp_path / "log").read_text()
+        yield process
+
+
+def workers(process: subprocess.Popen[str]) -> list[int]:
+    return [int(pid) for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
+
+
+def metric(name: str) -> int:
+    with urllib.request.urlopen(f"http://{METRICS}/metrics", timeout=_PATIENCE) as answer:
+        lines: list[str] = answer.read().decode().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(f"brokernat_proxy_{name} "))
+
+
+def until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + _PATIENCE
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_workers_share_ports_and_counters_and_are_replaced(
+    proxy: subprocess.Popen[str], rules: Path, tmp_path: Path
+) -> None:
+    nodes = nodes_at(LISTEN)
+    assert nodes == {1: Endpoint(LISTEN.host, 9002), 2: Endpoint(LISTEN.host, 9003)}
+    with ExitStack() as open_connections:
+        for _ in range(16):
+            connection = open_connections.enter_context(closing(connected(LISTEN)))
+            assert ask(connection, API_VERSIONS)
+        assert metric("connections") == 16
+    until(lambda: metric("connections") == 0)
+
+    first, *_ = workers(proxy)
+    os.kill(first, signal.SIGKILL)
+    until(lambda: len(workers(proxy)) == 2 and first not in workers(proxy))
+    assert "has ended with -9, another one takes its place" in (tmp_path / "log").read_text()
+    until(lambda: nodes_at(LISTEN) == nodes)
+
+    rules.write_text("nonsense\n")
+    proxy.send_signal(signal.SIGHUP)
+    until(lambda: (tmp_path / "log").read_text().count("ERROR: the map stays as it is:") == 2)
+    assert nodes_at(nodes[2]) == nodes
+
+    running = workers(proxy)
+    proxy.send_signal(signal.SIGTERM)
+    assert proxy.wait(_PATIENCE) == 143
+    assert not any(Path(f"/proc/{pid}").exists() for pid in running)
+
+
+def test_workers_end_with_their_parent(proxy: subprocess.Popen[str]) -> None:
+    running = workers(proxy)
+    assert len(running) == 2
+    proxy.kill()
+    until(lambda: not any(alive(pid) for pid in running))
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
+    except OSError:
+        return False
