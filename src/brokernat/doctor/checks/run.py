@@ -8,18 +8,23 @@ from brokernat.doctor.checks.queries import at, places, probed_endpoints
 from brokernat.doctor.checks.registry import check, finding
 from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import CheckFinding, Remedy, Severity
+from brokernat.plurals import counted
 
 
 @check(
     "BN004",
-    "The time ran out",
-    "The time was over before everything had been looked at.",
+    "Not everything was probed",
+    "Not everything was probed: {messages}.",
 )
-def time_ran_out(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: looks that `--timeout` cut short; what is missing in them is unknown, not wrong.
-    Why: addresses that swallow packets cost time, and there were many of them.
+def not_all_probed(evidence: Evidence) -> Iterator[CheckFinding]:
+    """What: probes that `--timeout` cut short, or brokers beyond the 1,000 that are probed; what is missing is unknown,
+    not wrong.
+    Why: addresses that swallow packets cost time, and there were many of them; or what answers makes brokers up.
     Remedy: more time.
     """
+    if evidence.unprobed:
+        message = f"{counted(evidence.unprobed, 'more broker is', 'more brokers are')} advertised than are probed"
+        yield finding(Severity.WARNING, f"cluster {evidence.cluster}", message)
     for probed in probed_endpoints(evidence):
         if not probed.probe.complete:
             remedy = Remedy(client=("give the doctor more time: `--timeout SECONDS`",))

@@ -7,11 +7,11 @@ Two candidates for one node are a conflict: both may be right, and none is prefe
 is not known, which is another thing than a node that no candidate leads to.
 
 **Enough connections.** A balancer hides best before two nodes, however many the cluster has. One that chooses at random
-and evenly meets the same node again with 1/2, so after `ENOUGH` further connections at each address of a name 1 in 256
-is taken for a node; one that takes turns shows at the second. What is assumed: the choice is even (nine connections of
-ten to one node stay hidden on 43 % of such tries), it is made for each connection, and not by the client's address.
-The last shows only where connections come from several addresses (`sweep.sources`). A standby that takes over when a
-node fails is not seen while it waits.
+and evenly meets the same node again with 1/2, so after eight further connections at each address of a name 1 in 256 is
+taken for a node (`identity.samples`, by which the doctor looks for balancers too); one that takes turns shows at the
+second. What is assumed: the choice is even (nine connections of ten to one node stay hidden on 43 % of such tries), it
+is made for each connection, and not by the client's address. The last shows only where connections come from several
+addresses (`sweep.sources`). A standby that takes over when a node fails is not seen while it waits.
 """
 
 from __future__ import annotations
@@ -25,13 +25,12 @@ from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.evidence import Advertised, EndpointProbe, Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
 from brokernat.doctor.host_kinds import dialable
+from brokernat.doctor.probes.identity import samples
 from brokernat.errors import Location
 from brokernat.plurals import counted
 
 # The families of checks that a bootstrap server alone can fail, and those after which nobody knows all nodes.
 _ABOUT_SERVERS = ("BN005", "BN1", "BN3", "BN4", "BN5")
-ENOUGH = 8
-"""How many further connections must meet the same node, at each address of a candidate."""
 
 _NO_KAFKA = "BN104"
 _NOT_KNOWN = "BN004"
@@ -244,7 +243,7 @@ def _wrong_place(probe: EndpointProbe, home: EndpointProbe) -> Iterator[CheckFin
         yield _doubt(probe, "BN604", "a broker of this cluster, and which one it is cannot be proven", seen, remedy)
     elif identity.node_id not in known:
         yield _doubt(probe, "BN503", f"{who}, which the bootstrap servers do not advertise")
-    elif (answered := _answered(probe)) < (enough := 1 + (ENOUGH if len(known) > 1 else 1)):
+    elif (answered := _answered(probe)) < (enough := 1 + samples(min(len(known), 2))):
         words = f"not known: {who} answered on {answered} connections, and {enough} are needed to rule out a balancer"
         yield _doubt(probe, _NOT_KNOWN, words, remedy=_MORE_TIME)
 

@@ -21,10 +21,11 @@ from datetime import UTC, datetime
 from brokernat.address import Endpoint
 from brokernat.config import Cluster
 from brokernat.doctor.client.credentials import ClientSide, client_side, dialled
-from brokernat.doctor.discovery.matching import ENOUGH, Swept
+from brokernat.doctor.discovery.matching import Swept
 from brokernat.doctor.evidence import Advertised, EndpointProbe, Evidence
 from brokernat.doctor.probes.certificates import covers
 from brokernat.doctor.probes.collecting import as_bootstrap
+from brokernat.doctor.probes.identity import samples
 from brokernat.doctor.probes.survey import Survey, survey
 from brokernat.doctor.probes.walk import Prober, Shared
 
@@ -94,7 +95,7 @@ def connections(brokers: int) -> int:
     As many as leave a random balancer over two nodes 1 in 65,536 to be taken for one node, and of many brokers fewer,
     down to what a match takes.
     """
-    return max(ENOUGH, min(_MOST, _MOST_CONNECTIONS // max(brokers, 1)))
+    return max(samples(2), min(_MOST, _MOST_CONNECTIONS // max(brokers, 1)))
 
 
 def sources(address: str) -> Sequence[str]:

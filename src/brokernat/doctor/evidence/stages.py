@@ -172,8 +172,7 @@ class ApiVersions:
     """The greeting: which requests a peer offers, as (api key, oldest version, newest version).
 
     `controller` is a KRaft controller's own listener. `protocol` is what speaks there where the bytes explain it:
-    `HTTP`, `SSH`, `TLS` …; `first_bytes` are the first ones of an answer, in hexadecimal. `received` counts the bytes
-    of the answer, `connection_received` all bytes of the connection.
+    `HTTP`, `SSH`, `TLS` …; `first_bytes` are the first ones of an answer, in hexadecimal. `received` counts its bytes.
     """
 
     outcome: Literal["ok", "controller"] | Fault
@@ -181,7 +180,6 @@ class ApiVersions:
     protocol: str = ""
     first_bytes: str = ""
     received: int = 0
-    connection_received: int = 0
     detail: str = ""
 
     @property
@@ -216,7 +214,6 @@ class ClusterMetadata:
     controller_id: int | None = None
     brokers: tuple[Advertised, ...] = ()
     received: int = 0
-    connection_received: int = 0
     detail: str = ""
 
     @property
@@ -268,14 +265,13 @@ class Identity:
 class Transfer:
     """A message of a size in one direction; the one in the other direction is small.
 
-    `received` are the bytes of the answer that came, `connection_received` all of that connection.
+    `received` are the bytes of the answer that came.
     """
 
     direction: Literal["request", "answer"]
     size: int
     outcome: Literal["ok", "not-possible"] | Fault
     received: int = 0
-    connection_received: int = 0
     made: int = 1
     failed: int = 0
 

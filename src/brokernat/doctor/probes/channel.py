@@ -34,23 +34,15 @@ Answer = TypeVar("Answer", bound=Entity)
 class ChannelError(Exception):
     """A request without an answer.
 
-    `fault` is how it ended; `seen` are the first bytes that came instead, `received` how many of the answer and
-    `connection_received` how many since the connection began; `protocol` is what they are of.
+    `fault` is how it ended; `seen` are the first bytes that came instead, `received` how many of the answer;
+    `protocol` is what they are of.
     """
 
-    def __init__(
-        self,
-        message: str,
-        seen: bytes = b"",
-        fault: Fault = "unreadable",
-        received: int = 0,
-        connection_received: int = 0,
-    ) -> None:
+    def __init__(self, message: str, seen: bytes = b"", fault: Fault = "unreadable", received: int = 0) -> None:
         super().__init__(message)
         self.seen = seen
         self.fault = fault
         self.received = received
-        self.connection_received = connection_received
         self.protocol = protocol_of(seen) if fault == "other-protocol" else ""
 
 
@@ -162,14 +154,14 @@ class Channel:
         """What the bytes that came make of the end of a connection, or of waiting."""
         head, received = self.reader.head, self.reader.received
         if not received:
-            return ChannelError(words, fault=fault, connection_received=self.reader.total)
+            return ChannelError(words, fault=fault)
         if not self._begins_as_kafka(head):
             return self._strange()
         if fault == "silent":
             message, fault = f"{received} bytes of an answer came, and then nothing", "stalled"
         else:
             message, fault = f"the connection ended after {received} bytes of an answer", "cut"
-        return ChannelError(message, head[:16], fault, received, self.reader.total)
+        return ChannelError(message, head[:16], fault, received)
 
     def _begins_as_kafka(self, head: bytes) -> bool:
         """Whether these may be the first bytes of the answer that is expected."""
@@ -185,7 +177,7 @@ class Channel:
         protocol = protocol_of(head)
         words = f"an answer of {protocol}" if protocol else "an answer that is no Kafka"
         fault: Fault = "other-protocol" if protocol else "unreadable"
-        return ChannelError(words, head[:16], fault, self.reader.received, self.reader.total)
+        return ChannelError(words, head[:16], fault, self.reader.received)
 
     async def close(self) -> None:
         """Whatever state it is in."""

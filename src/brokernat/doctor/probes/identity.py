@@ -130,7 +130,8 @@ async def identify_again(
 
 
 def samples(brokers: int) -> int:
-    """How many later connections leave a chance of 1 in 200 that a balancer over these brokers is taken for one. Pure.
+    """How many later connections must meet the same node, so that a balancer is taken for one in less than 1 of 200
+    cases: one that chooses at random and evenly between these brokers. Pure.
 
     Eight of two brokers, five of three, two from fifteen on: what is many anyway costs no more.
     """

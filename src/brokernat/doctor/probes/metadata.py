@@ -50,12 +50,7 @@ async def advertised(channel: Channel, known: dict[Brokers, Brokers]) -> Cluster
             count = "no list of" if answer.brokers is None else len(answer.brokers)
             raise ChannelError(f"an answer with {count} brokers")
     except ChannelError as error:
-        return ClusterMetadata(
-            error.fault,
-            received=error.received,
-            connection_received=error.connection_received,
-            detail=str(error),
-        )
+        return ClusterMetadata(error.fault, received=error.received, detail=str(error))
     told = sorted((int(each.node_id), each.host, int(each.port)) for each in answer.brokers)
     brokers = tuple(Advertised(*each) for each in told)
     controller = getattr(answer, "controller_id", None)

@@ -46,7 +46,6 @@ class _Ended:
 
     fault: Fault | None
     received: int = 0
-    connection_received: int = 0
 
 
 async def measure(channel: Channel | None, another: Open, patience: float) -> SizeTest:
@@ -87,7 +86,7 @@ async def _alone(direction: Direction, size: int, another: Open, patience: float
 def _transfer(direction: Direction, size: int, ended: _Ended, made: int, failed: int) -> Transfer:
     if ended.fault == "unsupported":
         return Transfer(direction, size, "not-possible")
-    return Transfer(direction, size, ended.fault or "ok", ended.received, ended.connection_received, made, failed)
+    return Transfer(direction, size, ended.fault or "ok", ended.received, made, failed)
 
 
 async def _anew(another: Open, request: Request, patience: float) -> _Ended:
@@ -101,10 +100,10 @@ async def _exchange(channel: Channel, request: Request, patience: float) -> _End
     try:
         await request(channel)
     except ChannelError as error:
-        return _Ended(error.fault, error.received, error.connection_received)
+        return _Ended(error.fault, error.received)
     finally:
         channel.patience = usual
-    return _Ended(None, channel.received, channel.reader.total)
+    return _Ended(None, channel.received)
 
 
 async def _fetch_offsets(channel: Channel, size: int) -> bytes:

@@ -35,7 +35,6 @@ async def greet(channel: Channel) -> ApiVersions:
             protocol=error.protocol,
             first_bytes=error.seen.hex(),
             received=error.received,
-            connection_received=error.connection_received,
             detail=str(error),
         )
     offered = {int(each.api_key): (int(each.min_version), int(each.max_version)) for each in answer.api_keys or ()}

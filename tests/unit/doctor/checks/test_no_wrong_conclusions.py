@@ -225,6 +225,13 @@ def test_a_coordinator_that_nobody_told_of_in_time_is_a_doubt() -> None:
     assert {(each.code, each.severity) for each in found.findings} == {("BN703", Severity.WARNING)}
 
 
+def test_brokers_that_were_not_probed_are_no_all_clear() -> None:
+    found = diagnose(replace(HEALTHY, unprobed=4))
+    (named,) = found.findings
+    assert (named.code, named.severity) == ("BN004", Severity.WARNING)
+    assert named.message == "4 more brokers are advertised than are probed"
+
+
 @pytest.mark.parametrize(("home", "other"), [("c", ""), (None, "d"), ("", "d")])
 def test_a_cluster_that_has_no_id_is_no_other_cluster(home: str | None, other: str) -> None:
     """Brokers before 0.10.1 have none, and whoever stands in between may leave it out."""

@@ -39,7 +39,7 @@ def test_what_a_listener_serves(known: dict[int, int], outcome: str) -> None:
 
 
 def test_what_is_kept_of_a_peer_that_does_not_answer() -> None:
-    error = ChannelError("cut", b"\0\0", "cut", 2, 2)
+    error = ChannelError("cut", b"\0\0", "cut", 2)
     found = asyncio.run(greet(Scripted(error).channel))
     assert (found.outcome, found.received, found.first_bytes, found.detail) == ("cut", 2, "0000", "cut")
 
