@@ -17,7 +17,7 @@ SOAK_SECONDS ?= 3600
 SEED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup agent plugin class-data check format lock demo test test-agent test-netns soak bench docs wheel release clean
+.PHONY: help setup agent plugin class-data check format lock demo test test-agent test-netns soak leak-matrix bench docs wheel release clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -85,6 +85,9 @@ test-netns: class-data ## network namespaces, nginx, nftables (root)
 
 soak: class-data ## kills, full matrices, fuzz: SOAK_SECONDS and SEED bound and repeat a run
 	$(PYTEST) -m "soak$(if $(filter-out 0,$(shell id -u)), and not netns)" --soak-seconds=$(SOAK_SECONDS) --seed=$(SEED) $(PYTEST_ARGS)
+
+leak-matrix: class-data ## every client with every broker through the proxy; writes docs/reference/proxy-clients.md
+	$(BIN)/python -m tests.leaks.matrix
 
 bench: setup ## paired timings, as ratios
 	$(BIN)/python -m bench

@@ -6,6 +6,7 @@ import sys
 BENCHES = (
     "bench.agent",
     "bench.plugin",
+    "bench.proxy",
     "bench.pipelines",
     "bench.pipelines.against_hand",
     "bench.shipping",

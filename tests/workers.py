@@ -46,6 +46,7 @@ SECONDS: Mapping[str, int] = {
     "tests/integration/steps": 120,
     "tests/integration/testbed/test_lifetime.py": 25,
     "tests/integration/testbed/test_variants.py": 15,
+    "tests/leaks/test_clients.py": 40,
     "tests/matrix": 280,
     "tests/netns": 300,
     "tests/netns/doctor_worlds": 150,

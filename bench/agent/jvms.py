@@ -18,9 +18,14 @@ class WarmJvm:
     """A JVM that answers each command with one number; it ends with the `with` block."""
 
     def __init__(
-        self, java: Path, classes: Path, options: Sequence[str], arguments: Sequence[str | int | Path]
+        self,
+        java: Path,
+        classes: Path,
+        options: Sequence[str],
+        arguments: Sequence[str | int | Path],
+        client: str = CLIENT,
     ) -> None:
-        class_path = ":".join(map(str, [classes, *client_jars()]))
+        class_path = ":".join(map(str, [classes, *client_jars(client)]))
         memory = ["-Xms512m", "-Xmx512m", "-XX:+UseParallelGC"]
         words = [str(java), *memory, *options, "-cp", class_path, *map(str, arguments)]
         self._process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -46,16 +51,17 @@ class WarmJvm:
         return float(answer)
 
 
-def client_jars() -> tuple[Path, ...]:
-    """kafka-clients with a logger that says nothing."""
-    return resolve([f"org.apache.kafka:kafka-clients:{CLIENT}", "org.slf4j:slf4j-nop:1.7.36"])
+def client_jars(client: str = CLIENT) -> tuple[Path, ...]:
+    """kafka-clients of a version with a logger that says nothing."""
+    return resolve([f"org.apache.kafka:kafka-clients:{client}", "org.slf4j:slf4j-nop:1.7.36"])
 
 
-def compile_programs(target: Path) -> None:
-    """Compile for Java 11, which all of the measured Javas run."""
+def compile_programs(target: Path, *folders: Path) -> None:
+    """Compile what is here and in other folders for Java 11, which all of the measured Javas run."""
     jars = ":".join(map(str, client_jars()))
     options = ["--release", "11", "-Xlint:-options", "-cp", jars, "-d", str(target)]
-    subprocess.run(["javac", *options, *sorted(SOURCES.glob("*.java"))], check=True)
+    sources = [source for folder in (SOURCES, *folders) for source in sorted(folder.glob("*.java"))]
+    subprocess.run(["javac", *options, *sources], check=True)
 
 
 def write_properties(file: Path, properties: Mapping[str, str]) -> Path:

@@ -15,7 +15,7 @@ import io
 import struct
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields
@@ -209,17 +209,18 @@ class Served:
 
 
 @contextmanager
-def serving(count: int, dead: str | None = None, **options: Any) -> Iterator[Served]:
+def serving(count: int, dead: str | None = None, kind: type[Simulated] = Simulated, **options: Any) -> Iterator[Served]:
     """Brokers that listen, in a thread of their own, until the block ends.
 
     Args:
         count: how many; node ids begin with 1.
         dead: the first three numbers of the addresses that are advertised, `127.0.77` for one; what is dialled is
             advertised where there is none.
+        kind: of the cluster.
         options: of the cluster.
     """
     ready: Future[tuple[Served, asyncio.AbstractEventLoop, asyncio.Event]] = Future()
-    thread = threading.Thread(target=lambda: asyncio.run(_serve(count, dead, options, ready)))
+    thread = threading.Thread(target=lambda: asyncio.run(_serve(count, dead, partial(kind, **options), ready)))
     thread.start()
     served, loop, over = ready.result(_START_TIMEOUT)
     with ExitStack() as stack:
@@ -231,7 +232,7 @@ def serving(count: int, dead: str | None = None, **options: Any) -> Iterator[Ser
 async def _serve(
     count: int,
     dead: str | None,
-    options: Mapping[str, Any],
+    kind: Callable[[Mapping[int, Endpoint]], Simulated],
     ready: Future[tuple[Served, asyncio.AbstractEventLoop, asyncio.Event]],
 ) -> None:
     clusters: list[Simulated] = []
@@ -255,7 +256,7 @@ async def _serve(
     advertised = {
         node_id: Endpoint(f"{dead}.{node_id}", end.port) if dead else end for node_id, end in reachable.items()
     }
-    clusters.append(Simulated(advertised, **options))
+    clusters.append(kind(advertised))
     over = asyncio.Event()
     ready.set_result((Served(clusters[0], reachable), asyncio.get_running_loop(), over))
     await over.wait()

@@ -28,7 +28,7 @@ _ON_THEIR_WAY = 2_000
 
 
 def cluster_of(order: dict[str, Any]) -> Cluster:
-    address_map = AddressMap.parse(order["map"], Unmapped(order["unmapped"]))
+    address_map = AddressMap.parse(order["map"], Unmapped(order["unmapped"])) if "map" in order else None
     return Cluster(order["name"], tuple(map(Endpoint.parse, order["bootstrap"])), address_map, order["client"])
 
 

@@ -1,0 +1,91 @@
+"""Every client with every version of brokers: `python -m tests.leaks.matrix` writes docs/reference/proxy-clients.md.
+
+Ends with 1 when a client received an upstream address or did not do its work.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from tests.leaks.families import all_families
+from tests.leaks.runs import Run, run_all, scene
+from tests.matrix.programs import Programs
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "proxy-clients.md"
+BROKERS = ("2.4.1", "3.9.2", "4.4.0")
+_AT_ONCE = 3
+_CARRIERS = {0: "Produce", 1: "Fetch", 3: "Metadata", 10: "FindCoordinator", 60: "DescribeCluster"}
+_HEAD = """\
+# Clients through the proxy
+
+Made by `make leak-matrix`. Each client plays its roles through `brokernat proxy`, then produces and reads in a group
+while the group's coordinator is killed, a broker restarts and leaders move. A recorder between proxy and client keeps
+every byte that the client receives, and the whole of it is searched for the brokers' hosts and ports: as text, as
+address bytes, and as big-endian numbers.
+
+A cell has the leaks found, the bytes and connections searched, and the newest versions of the answers that can hold an
+address. The host names and ports of these brokers occur nowhere else; in as many random bytes there would be {chance}
+hits by chance. DescribeConfigs is listed apart, because it returns the text of a broker's own settings.
+
+"""
+_FOOT = """
+Roles: admin (cluster, topics, groups), producer, idempotent and transactional producer, group; with brokers from 4.0 on
+also the groups of KIP-848, where the library has them (kafka-clients from 4.0 on, librdkafka).
+"""
+
+
+def main() -> int:
+    """Run all and write the page."""
+    cells: dict[str, dict[str, Run]] = {}
+    with tempfile.TemporaryDirectory(prefix="brokernat-leaks-") as directory:
+        programs = Programs.compile(_made(Path(directory, "programs")))
+        families = all_families(programs)
+        for version in BROKERS:
+            with scene(version, _made(Path(directory, version))) as it:
+                for start in range(0, len(families), _AT_ONCE):
+                    for name, run in run_all(it, families[start : start + _AT_ONCE]).items():
+                        cells.setdefault(name, {})[version] = run
+                        sys.stderr.write(f"{name} with brokers {version}: {'; '.join(run.faults) or 'clean'}\n")
+    runs = [run for row in cells.values() for run in row.values()]
+    PAGE.write_text(page(cells))
+    return 1 if any(run.faults for run in runs) else 0
+
+
+def page(cells: Mapping[str, Mapping[str, Run]]) -> str:
+    """The page as Markdown, clients in rows and brokers in columns."""
+    chance = sum(run.scan.by_chance for row in cells.values() for run in row.values())
+    head = ("client", *(f"brokers {version}" for version in BROKERS))
+    rows = [
+        head,
+        ["---"] * len(head),
+        *((name, *(_cell(row[version]) for version in BROKERS)) for name, row in cells.items()),
+    ]
+    return _HEAD.format(chance=f"{chance:.3f}") + "".join(f"| {' | '.join(row)} |\n" for row in rows) + _FOOT
+
+
+def _cell(run: Run) -> str:
+    scan = run.scan
+    versions = ", ".join(
+        f"{name} {scan.newest(key)}" for key, name in _CARRIERS.items() if scan.newest(key) is not None
+    )
+    searched = f"{scan.bytes_received / 1e6:.1f} MB, {scan.connections} connections"
+    parts = [f"**{len(scan.leaks)}** in {searched}", versions, *_failed(run)]
+    if scan.settings:
+        parts.append(f"DescribeConfigs: {len(scan.settings)}")
+    return "; ".join(parts)
+
+
+def _failed(run: Run) -> Iterable[str]:
+    return (f"{role}: {said.splitlines()[0][:120]}" for role, said in run.outcome.items() if said != "ok")
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+if __name__ == "__main__":
+    sys.exit(main())
