@@ -7,9 +7,11 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from bench.agent.jvms import compile_programs
+from bench.proxy import restarts
 from bench.proxy.figures import CLIENT, Bench, Size
-from bench.proxy.sides import sides
+from bench.proxy.sides import sides, written
 from bench.report import describe_machine, keep_files_in_memory
+from tests.leaks.proxies import somewhere
 
 
 def main() -> int:
@@ -29,7 +31,10 @@ def main() -> int:
         work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="brokernat-bench-")))
         compile_programs(work, Path(__file__).parent / "java")
         hq, between = stack.enter_context(sides(work))
-        met = list(Bench(hq, between, work, size, stack).measure())
+        met = [
+            *Bench(hq, between, work, size, stack).measure(),
+            *restarts.measure(hq, written(hq, work / "restarts"), somewhere(3)),
+        ]
     return 0 if all(met) else 1
 
 

@@ -13,9 +13,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tests.leaks.proxies import Processes, proxy
+from tests.leaks.proxies import Processes, proxy, somewhere
 
-from brokernat.address import AddressMap, Endpoint
+from brokernat.address import Endpoint
 from brokernat.render import Forward, nginx_stream
 from brokernat.testbed import Advertise, ClusterOptions, Listener, LoopbackWorld, Protocol, RunningCluster
 from brokernat.testbed.namespaces import tool
@@ -23,8 +23,6 @@ from brokernat.testbed.place import Here, connects, wait_until
 
 DIRECT, NGINX, HAPROXY = "DIRECT", "NGINX", "HAPROXY"
 _HOSTS = {NGINX: "127.0.90.1", HAPROXY: "127.0.91.1"}
-_OURS = "127.0.{net}.1"
-_PORT = 21000
 _START_TIMEOUT = 30
 _NGINX_MAIN = """\
 load_module modules/ngx_stream_module.so;
@@ -75,18 +73,21 @@ def sides(folder: Path) -> Iterator[tuple[RunningCluster, list[Side]]]:
             forward = Forward(Endpoint(_HOSTS[name], bound.port), bound)
             process = stack.enter_context(_gateway(start(forward, folder), forward.listen))
             found.append(Side(name.lower(), forward.listen, Processes(process.pid)))
-        bound_map = AddressMap.parse(f"{hq.advertised[1]}={hq.bound[1]}")
         for workers in (1, 2):
-            config = folder / f"workers-{workers}" / "brokernat.yaml"
-            config.parent.mkdir()
-            config.write_text(
-                f"clusters:\n  hq:\n    bootstrap_servers: {hq.bound[1]}\n    address_map:\n      - '{bound_map}'\n"
-            )
-            listen = Endpoint(_OURS.format(net=91 + workers), _PORT)
-            running = stack.enter_context(proxy(config, listen, "--workers", str(workers)))
+            config = written(hq, folder / f"workers-{workers}")
+            running = stack.enter_context(proxy(config, somewhere(workers), "--workers", str(workers)))
             found.append(Side(f"proxy, {workers} worker{'s'[: workers - 1]}", running.bootstrap, running.processes))
         # Direct against direct: which difference this machine cannot measure.
         yield hq, [*found, replace(found[0], name="direct again")]
+
+
+def written(hq: RunningCluster, folder: Path) -> Path:
+    """A file in a new folder: the bootstrap server, and a map that leads past the world's gateway."""
+    folder.mkdir()
+    file = folder / "brokernat.yaml"
+    rule = f"{hq.advertised[1]}={hq.bound[1]}"
+    file.write_text(f"clusters:\n  hq:\n    bootstrap_servers: {hq.bound[1]}\n    address_map:\n      - '{rule}'\n")
+    return file
 
 
 def _nginx(forward: Forward, folder: Path) -> list[str]:

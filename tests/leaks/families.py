@@ -126,14 +126,14 @@ class Java:
         return target.next_generation and int(self.version.split(".")[0]) >= 4
 
 
-def _java_fault(role: str, line: Mapping[str, Any], told: Endpoint) -> str:
+def _java_fault(role: str, line: Mapping[str, Any], at: Endpoint) -> str:
     """What a line of `Exerciser` lacks; three partitions, led by one broker each."""
     each, everything = expectations.RECORDS, 3 * expectations.RECORDS
     if not line["ok"]:
         return str(line["error"])
     wanted: dict[str, dict[str, Any]] = {
         "admin": {
-            "nodes": [f"{node} {told.host}:{told.port + 1 + node}" for node in (1, 2, 3)],
+            "nodes": [f"{node} {at.host}:{at.port + 1 + node}" for node in (1, 2, 3)],
             "answered_for": [1, 2, 3],
         },
         "producer": {"acked": {"1": each, "2": each, "3": each}},

@@ -31,12 +31,12 @@ class FutureCluster(Simulated):
         """As a broker of today where Metadata is read by one, else bytes that hold endpoints."""
         api, version, correlation = struct.unpack_from(">hhi", request)
         if api == API_VERSIONS:
-            said = self._offered(version)
+            body = self._offered(version)
         elif api == METADATA and version < _FLEXIBLE_METADATA:
             return super().answer(node_id, request)
         else:
-            said = b"\0" + self.leak
-        return struct.pack(">ii", len(said) + 4, correlation) + said
+            body = b"\0" + self.leak
+        return struct.pack(">ii", len(body) + 4, correlation) + body
 
     def _offered(self, version: int) -> bytes:
         if version < 3:

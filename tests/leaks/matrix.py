@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from tests.leaks.families import all_families
-from tests.leaks.runs import Run, run_all, scene
+from tests.leaks.runs import Run, proxied_cluster, run_all
 from tests.matrix.programs import Programs
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "proxy-clients.md"
@@ -44,7 +44,7 @@ def main() -> int:
         programs = Programs.compile(_made(Path(directory, "programs")))
         families = all_families(programs)
         for version in BROKERS:
-            with scene(version, _made(Path(directory, version))) as it:
+            with proxied_cluster(version, _made(Path(directory, version))) as it:
                 for start in range(0, len(families), _AT_ONCE):
                     for name, run in run_all(it, families[start : start + _AT_ONCE]).items():
                         cells.setdefault(name, {})[version] = run
@@ -79,7 +79,7 @@ def _cell(run: Run) -> str:
 
 
 def _failed(run: Run) -> Iterable[str]:
-    return (f"{role}: {said.splitlines()[0][:120]}" for role, said in run.outcome.items() if said != "ok")
+    return (f"{role}: {fault.splitlines()[0][:120]}" for role, fault in run.outcome.items() if fault != "ok")
 
 
 def _made(folder: Path) -> Path:

@@ -25,7 +25,7 @@ _MORE = 50
 
 
 @dataclass(frozen=True)
-class Scene:
+class ProxiedCluster:
     """Brokers, the proxy in front of them, the recorder in front of that."""
 
     upstream: Upstream
@@ -39,7 +39,7 @@ class Scene:
         work = self.folder / name
         work.mkdir()
         brokers = self.upstream.hq.plan.options.version
-        return Target(Endpoint(self.upstream.told_host, PROXY_PORT), name, brokers, work)
+        return Target(Endpoint(self.upstream.advertised_host, PROXY_PORT), name, brokers, work)
 
     def scans(self, families: Sequence[Family]) -> dict[str, Scan]:
         """What clients received since the last call, by family; every connection belongs to one."""
@@ -63,12 +63,12 @@ class Run:
     @property
     def faults(self) -> list[str]:
         """Roles that did not do their work, and leaks."""
-        roles = [f"{role}: {said}" for role, said in self.outcome.items() if said != "ok"]
+        roles = [f"{role}: {fault}" for role, fault in self.outcome.items() if fault != "ok"]
         return roles + [f"leak: {hit}" for hit in self.scan.leaks]
 
 
 @contextmanager
-def scene(version: str, folder: Path) -> Iterator[Scene]:
+def proxied_cluster(version: str, folder: Path) -> Iterator[ProxiedCluster]:
     """Three brokers of a version that advertise names nobody resolves, behind the proxy."""
     options = ClusterOptions(version=version, advertise=Advertise.NAME)
     with ExitStack() as stack:
@@ -76,12 +76,12 @@ def scene(version: str, folder: Path) -> Iterator[Scene]:
         config = folder / "brokernat.yaml"
         config.write_text(config_text([upstream.hq]))
         listen = Endpoint(upstream.proxy_host, PROXY_PORT)
-        running = stack.enter_context(proxy(config, listen, "--advertise", upstream.told_host))
-        recorder = stack.enter_context(recording(upstream.told_host, listen.host, ports(upstream.hq)))
-        yield Scene(upstream, running, recorder, folder)
+        running = stack.enter_context(proxy(config, listen, "--advertise", upstream.advertised_host))
+        recorder = stack.enter_context(recording(upstream.advertised_host, listen.host, ports(upstream.hq)))
+        yield ProxiedCluster(upstream, running, recorder, folder)
 
 
-def run_all(it: Scene, families: Sequence[Family]) -> dict[str, Run]:
+def run_all(it: ProxiedCluster, families: Sequence[Family]) -> dict[str, Run]:
     """Every family's roles, then all of them at once while a coordinator dies, brokers restart and leaders move."""
     outcomes = {family.name: family.exercise(it.target(family)) for family in families}
     moved = _while_brokers_move(it, families)
@@ -89,7 +89,7 @@ def run_all(it: Scene, families: Sequence[Family]) -> dict[str, Run]:
     return {name: Run({**outcome, **moved[name]}, scans[name]) for name, outcome in outcomes.items()}
 
 
-def _while_brokers_move(it: Scene, families: Sequence[Family]) -> dict[str, Outcome]:
+def _while_brokers_move(it: ProxiedCluster, families: Sequence[Family]) -> dict[str, Outcome]:
     hq = it.upstream.hq
     targets = {family.name: it.target(family) for family in families}
     hq.create_topics([Topic(target.topic, partitions=3, replicas=3) for target in targets.values()])

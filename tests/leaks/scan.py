@@ -80,8 +80,8 @@ class Needles:
     patterns: Mapping[str, bytes]
 
     @classmethod
-    def of(cls, upstream: Iterable[Endpoint], told: Sequence[str]) -> Needles:
-        """Needles for the upstream's endpoints; `told` are the hosts that clients are told instead."""
+    def of(cls, upstream: Iterable[Endpoint], advertised: Sequence[str]) -> Needles:
+        """Needles for the upstream's endpoints; `advertised` are the hosts that clients are told instead."""
         found: dict[str, bytes] = {}
         for endpoint in upstream:
             host, port = endpoint.host, endpoint.port
@@ -90,7 +90,7 @@ class Needles:
                 found[f"address bytes of {host}"] = packed
             found[f"text :{port}"] = f":{port}".encode()
             found[f"port {port} as int32"] = struct.pack(">i", port)
-            for other in told:
+            for other in advertised:
                 found[f"port {port} as int16 behind {other}"] = other.encode() + struct.pack(">H", port)
         return cls(found)
 

@@ -14,7 +14,7 @@ from tests.conftest import Soak
 from tests.leaks.families import all_families, gate_families
 from tests.leaks.matrix import BROKERS
 from tests.leaks.recorder import recording
-from tests.leaks.runs import Run, run_all, scene
+from tests.leaks.runs import Run, proxied_cluster, run_all
 from tests.leaks.scan import scanned
 from tests.leaks.upstream import Upstream
 from tests.matrix.programs import Programs
@@ -30,7 +30,7 @@ PRODUCE, FETCH, FIND_COORDINATOR = 0, 1, 10
 
 def test_one_client_of_each_kind(programs: Programs, tmp_path: Path) -> None:
     """While a coordinator dies, a broker restarts and leaders move. Without the proxy the scan finds the upstream."""
-    with scene(BROKERS[-1], tmp_path) as it:
+    with proxied_cluster(BROKERS[-1], tmp_path) as it:
         assert _leaks_without_the_proxy(it.upstream) >= {
             f"host {end.host}" for end in it.upstream.hq.advertised.values()
         }
@@ -51,7 +51,7 @@ def test_any_client_with_any_broker(soak: Soak, programs: Programs, tmp_path: Pa
     for (version, some), number in zip(chosen, soak.rounds(), strict=False):
         folder = tmp_path / str(number)
         folder.mkdir()
-        with scene(version, folder) as it:
+        with proxied_cluster(version, folder) as it:
             for name, run in run_all(it, some).items():
                 _assert_clean(f"{name} with brokers {version}", run)
 
@@ -66,8 +66,8 @@ def _assert_clean(name: str, run: Run) -> None:
 def _leaks_without_the_proxy(upstream: Upstream) -> set[str]:
     """What the scan finds in one answer of a broker to a client that dials it."""
     bound = upstream.hq.bound[1]
-    with recording(upstream.told_host, bound.host, [bound.port]) as recorder:
-        with closing(Connection(Here().dial(Endpoint(upstream.told_host, bound.port)))) as connection:
+    with recording(upstream.advertised_host, bound.host, [bound.port]) as recorder:
+        with closing(Connection(Here().dial(Endpoint(upstream.advertised_host, bound.port)))) as connection:
             metadata_of(connection, [])
         found = {hit.needle for hit in scanned(recorder.take(), upstream.needles).leaks}
     assert found

@@ -34,7 +34,7 @@ pytestmark = pytest.mark.integration
 
 _MIB = 1 << 20
 _PATIENCE = 20
-IDLE = 1500
+IDLE = 3000
 PER_IDLE = 32 << 10
 """Bytes of memory that one idle connection may take, at both of its ends."""
 GROWTH = 48 * _MIB

@@ -10,9 +10,9 @@ from tests.leaks.scan import DESCRIBE_CONFIGS, Needles, Stream, scanned
 
 from brokernat.address import Endpoint
 
-TOLD = "127.9.8.40"
+ADVERTISED = "127.9.8.40"
 UPSTREAM = [Endpoint("kafka-1.upstream.invalid", 43712), Endpoint("127.9.2.23", 45818), Endpoint("fd00::23", 45819)]
-NEEDLES = Needles.of(UPSTREAM, [TOLD])
+NEEDLES = Needles.of(UPSTREAM, [ADVERTISED])
 METADATA = 3
 
 
@@ -36,7 +36,7 @@ def _framed(data: bytes) -> bytes:
         (bytes.fromhex("fd00000000000000" "0000000000000023"), "address bytes of fd00::23"),
         (b"at broker:43712, not here", "text :43712"),
         (struct.pack(">i", 45818), "port 45818 as int32"),
-        (TOLD.encode() + struct.pack(">H", 45818), f"port 45818 as int16 behind {TOLD}"),
+        (ADVERTISED.encode() + struct.pack(">H", 45818), f"port 45818 as int16 behind {ADVERTISED}"),
     ],
 )  # fmt: skip
 def test_a_leak_is_found(response: bytes, needle: str) -> None:
@@ -57,7 +57,7 @@ def test_a_leak_is_found_where_no_frame_is_whole() -> None:
 
 
 def test_what_clients_are_told_is_no_leak() -> None:
-    answer = TOLD.encode() + struct.pack(">i", 21002) + b"kafka-1.elsewhere.invalid:9092"
+    answer = ADVERTISED.encode() + struct.pack(">i", 21002) + b"kafka-1.elsewhere.invalid:9092"
     scan = scanned([_stream(answer)], NEEDLES)
     assert not scan.leaks
     assert scan.answered == {(METADATA, 9): 1}

@@ -47,7 +47,7 @@ class Upstream(LoopbackWorld):
         return self._beside(7)
 
     @property
-    def told_host(self) -> str:
+    def advertised_host(self) -> str:
         """What clients are told: where a recorder listens."""
         return self._beside(8)
 
@@ -56,7 +56,7 @@ class Upstream(LoopbackWorld):
         """Every endpoint of every broker."""
         brokers = self.hq.plan.brokers
         ends = [end for each in brokers for end in (each.advertised, each.bound, each.peer, each.controller)]
-        return Needles.of(ends, [self.told_host, self.proxy_host])
+        return Needles.of(ends, [self.advertised_host, self.proxy_host])
 
     def _beside(self, net: int) -> str:
         slot = self.hq.bound[1].host.split(".")[1]
