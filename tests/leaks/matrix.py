@@ -16,7 +16,6 @@ from tests.matrix.programs import Programs
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "proxy-clients.md"
 BROKERS = ("2.4.1", "3.9.2", "4.4.0")
-_AT_ONCE = 3
 _CARRIERS = {0: "Produce", 1: "Fetch", 3: "Metadata", 10: "FindCoordinator", 60: "DescribeCluster"}
 _HEAD = """\
 # Clients through the proxy
@@ -45,10 +44,9 @@ def main() -> int:
         families = all_families(programs)
         for version in BROKERS:
             with proxied_cluster(version, _made(Path(directory, version))) as it:
-                for start in range(0, len(families), _AT_ONCE):
-                    for name, run in run_all(it, families[start : start + _AT_ONCE]).items():
-                        cells.setdefault(name, {})[version] = run
-                        sys.stderr.write(f"{name} with brokers {version}: {'; '.join(run.faults) or 'clean'}\n")
+                for name, run in run_all(it, families, orderly=True).items():
+                    cells.setdefault(name, {})[version] = run
+                    sys.stderr.write(f"{name} with brokers {version}: {'; '.join(run.faults) or 'clean'}\n")
     runs = [run for row in cells.values() for run in row.values()]
     PAGE.write_text(page(cells))
     return 1 if any(run.faults for run in runs) else 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Coroutine, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -27,6 +27,7 @@ class Recorder:
 
     upstream: str
     _streams: list[Stream] = field(default_factory=list)
+    _relays: set[asyncio.Task[None] | None] = field(default_factory=set)
 
     def take(self) -> list[Stream]:
         """The streams so far. Only for a moment at which no client is connected."""
@@ -34,22 +35,29 @@ class Recorder:
         return taken
 
     async def relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One connection."""
+        """One connection, until one of its sides ends it."""
         port = writer.get_extra_info("sockname")[1]
         stream = Stream(port)
         self._streams.append(stream)
-        with suppress(OSError):
+        self._relays.add(asyncio.current_task())
+        try:
             far_reader, far_writer = await asyncio.open_connection(self.upstream, port)
-            pumps = [
-                asyncio.ensure_future(_pump(reader, far_writer, stream.sent)),
-                asyncio.ensure_future(_pump(far_reader, writer, stream.received)),
-            ]
-            await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
-            for pump in pumps:
-                pump.cancel()
-            await asyncio.gather(*pumps, return_exceptions=True)
-            far_writer.close()
-        writer.close()
+            try:
+                await _either(_pump(reader, far_writer, stream.sent), _pump(far_reader, writer, stream.received))
+            finally:
+                await _closed(far_writer)
+        except OSError:
+            pass
+        finally:
+            await _closed(writer)
+            self._relays.discard(asyncio.current_task())
+
+    async def end(self) -> None:
+        """Close what is open."""
+        for relay in self._relays:
+            if relay:
+                relay.cancel()
+        await asyncio.gather(*filter(None, self._relays), return_exceptions=True)
 
 
 @contextmanager
@@ -82,6 +90,18 @@ async def _serve(
     await over.wait()
     for server in servers:
         server.close()
+    await recorder.end()
+
+
+async def _either(*ways: Coroutine[None, None, None]) -> None:
+    """Run both until one of them ends."""
+    tasks = [asyncio.ensure_future(way) for way in ways]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, kept: bytearray) -> None:
@@ -89,3 +109,9 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, kept
         kept += data
         writer.write(data)
         await writer.drain()
+
+
+async def _closed(writer: asyncio.StreamWriter) -> None:
+    writer.close()
+    with suppress(OSError):
+        await writer.wait_closed()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +21,7 @@ from brokernat.address import Endpoint
 from brokernat.testbed import Advertise, ClusterOptions, Topic
 from brokernat.testbed.config_file import config_text
 
+_AT_ONCE = 3
 _MORE = 50
 """Records that a client must send and read after each move."""
 
@@ -81,34 +83,44 @@ def proxied_cluster(version: str, folder: Path) -> Iterator[ProxiedCluster]:
         yield ProxiedCluster(upstream, running, recorder, folder)
 
 
-def run_all(it: ProxiedCluster, families: Sequence[Family]) -> dict[str, Run]:
-    """Every family's roles, then all of them at once while a coordinator dies, brokers restart and leaders move."""
-    outcomes = {family.name: family.exercise(it.target(family)) for family in families}
-    moved = _while_brokers_move(it, families)
+def run_all(it: ProxiedCluster, families: Sequence[Family], *, orderly: bool = False) -> dict[str, Run]:
+    """Every family's roles, then all of them at once while a coordinator dies, comes back, and leaders move.
+
+    Args:
+        it: the brokers and what stands before them.
+        families: whose clients.
+        orderly: another broker stops in order as well, which hands its leaders over itself.
+    """
+    targets = [it.target(family) for family in families]
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        done = list(pool.map(lambda pair: pair[0].exercise(pair[1]), zip(families, targets, strict=True)))
+    outcomes = {family.name: outcome for family, outcome in zip(families, done, strict=True)}
+    moved = _while_brokers_move(it, families, orderly)
     scans = it.scans(families)
     return {name: Run({**outcome, **moved[name]}, scans[name]) for name, outcome in outcomes.items()}
 
 
-def _while_brokers_move(it: ProxiedCluster, families: Sequence[Family]) -> dict[str, Outcome]:
+def _while_brokers_move(it: ProxiedCluster, families: Sequence[Family], orderly: bool) -> dict[str, Outcome]:
     hq = it.upstream.hq
     targets = {family.name: it.target(family) for family in families}
     hq.create_topics([Topic(target.topic, partitions=3, replicas=3) for target in targets.values()])
-    topics = [target.topic for target in targets.values()]
+    preferred = {target.topic: hq.leaders(target.topic) for target in targets.values()}
     with ExitStack() as programs:
         running = {f.name: programs.enter_context(f.traffic(targets[f.name])) for f in families}
         _progress(running)
-        killed = coordinator(hq, f"traffic-{topics[0]}")
+        killed = coordinator(hq, f"traffic-{next(iter(preferred))}")
         hq.kill(killed)
         _progress(running)
         hq.start(killed)
-        give_back_leaders(hq, topics)
+        give_back_leaders(hq, preferred)
         _progress(running)
-        stopped = next(node for node in hq.nodes if node != killed)
-        hq.stop(stopped)
-        _progress(running)
-        hq.start(stopped)
-        give_back_leaders(hq, topics)
-        _progress(running)
+        if orderly:
+            stopped = next(node for node in hq.nodes if node != killed)
+            hq.stop(stopped)
+            _progress(running)
+            hq.start(stopped)
+            give_back_leaders(hq, preferred)
+            _progress(running)
         ends = {name: one.ask("stop") for name, one in running.items()}
     return {
         name: {"no record lost while brokers move": "ok" if end["lost"] == 0 else f"{end['lost']} records are lost"}

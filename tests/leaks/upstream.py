@@ -5,7 +5,7 @@ Names, addresses and ports of the CLIENT, PEER and CONTROLLER listeners are all 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
 
@@ -90,19 +90,20 @@ def coordinator(cluster: RunningCluster, group: str) -> int:
     return int(found.node_id)
 
 
-def give_back_leaders(cluster: RunningCluster, topics: Sequence[str]) -> None:
+def give_back_leaders(cluster: RunningCluster, preferred: Mapping[str, Mapping[int, int]]) -> None:
     """Elect the preferred leaders with all brokers running, which is what KIP-951 answers are for. A broker that was
-    away gets its partitions back as soon as it has caught up."""
-    preferred = {
-        topic: {index: cluster.nodes[index % len(cluster.nodes)] for index in cluster.leaders(topic)}
-        for topic in topics
-    }
+    away gets its partitions back as soon as it has caught up.
+
+    Args:
+        cluster: whose brokers all run.
+        preferred: the leaders of each topic when it was made.
+    """
     request = ElectLeadersRequest(election_type=_PREFERRED, topic_partitions=None, timeout=milliseconds(10_000))
 
     def elected() -> bool:
         cluster.operations.ask_controller(
             "elect preferred leaders", request, ElectLeadersResponse, lambda answer: [(answer.error_code, None)]
         )
-        return all(dict(cluster.leaders(topic)) == leaders for topic, leaders in preferred.items())
+        return all(cluster.leaders(topic) == leaders for topic, leaders in preferred.items())
 
     wait_until(elected, "the preferred leaders", timeout=_ELECTION_TIMEOUT)
