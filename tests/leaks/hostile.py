@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.leaks.proxies import RunningProxy, proxy
 from tests.property.bent_server import Bend
-from tests.support.simulated_brokers import Served, Simulated, serving
+from tests.support.simulated_brokers import Served, Simulated, serving_as
 
 from brokernat.address import Endpoint
 from brokernat.testbed.config_file import quoted
@@ -69,7 +69,7 @@ def fronted(
     kind: type[Simulated], folder: Path, listen: Endpoint, *options: str
 ) -> Iterator[tuple[RunningProxy, Served]]:
     """The proxy in front of two simulated brokers that advertise dead addresses."""
-    with serving(2, DEAD, kind) as served:
+    with serving_as(kind, 2, DEAD) as served:
         config = folder / "brokernat.yaml"
         rules = [f"{served.cluster.advertised[node]}={at}" for node, at in served.reachable.items()]
         servers = ",".join(map(str, served.reachable.values()))

@@ -16,7 +16,7 @@ from kio.serial import entity_reader
 from tests.leaks.future import API_VERSIONS, METADATA, UNKNOWN_KEYS, FutureCluster
 from tests.leaks.proxies import RunningProxy, proxy, somewhere
 from tests.leaks.scan import Needles, Stream, scanned
-from tests.support.simulated_brokers import serving
+from tests.support.simulated_brokers import serving_as
 
 from brokernat.address import Endpoint
 from brokernat.testbed.config_file import quoted
@@ -34,7 +34,7 @@ HIDDEN = {"ShareFetch": 78, "ShareAcknowledge": 79, "LeaderAndIsr": 4, "UpdateMe
 @pytest.fixture(scope="module")
 def ahead(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RunningProxy, Needles]]:
     """The proxy in front of brokers of the future, and what must not pass."""
-    with serving(2, _DEAD, FutureCluster) as served:
+    with serving_as(FutureCluster, 2, _DEAD) as served:
         rules = [f"{served.cluster.advertised[node]}={at}" for node, at in served.reachable.items()]
         servers = ",".join(map(str, served.reachable.values()))
         lines = ["clusters:", "  hq:", f"    bootstrap_servers: {servers}", "    address_map:"]

@@ -17,7 +17,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, fields
 from datetime import timedelta
 from functools import partial
@@ -208,19 +208,25 @@ class Served:
     reachable: Mapping[int, Endpoint]
 
 
-@contextmanager
-def serving(count: int, dead: str | None = None, kind: type[Simulated] = Simulated, **options: Any) -> Iterator[Served]:
+def serving(count: int, dead: str | None = None, **options: Any) -> AbstractContextManager[Served]:
     """Brokers that listen, in a thread of their own, until the block ends.
 
     Args:
         count: how many; node ids begin with 1.
         dead: the first three numbers of the addresses that are advertised, `127.0.77` for one; what is dialled is
             advertised where there is none.
-        kind: of the cluster.
         options: of the cluster.
     """
+    return serving_as(partial(Simulated, **options), count, dead)
+
+
+@contextmanager
+def serving_as(
+    kind: Callable[[Mapping[int, Endpoint]], Simulated], count: int, dead: str | None = None
+) -> Iterator[Served]:
+    """The same with a cluster of another kind, made from its advertised endpoints."""
     ready: Future[tuple[Served, asyncio.AbstractEventLoop, asyncio.Event]] = Future()
-    thread = threading.Thread(target=lambda: asyncio.run(_serve(count, dead, partial(kind, **options), ready)))
+    thread = threading.Thread(target=lambda: asyncio.run(_serve(count, dead, kind, ready)))
     thread.start()
     served, loop, over = ready.result(_START_TIMEOUT)
     with ExitStack() as stack:
