@@ -55,6 +55,7 @@ SECONDS: Mapping[str, int] = {
     "tests/netns/test_bundle.py": 110,
     "tests/netns/test_doctor_page.py": 30,
     "tests/netns/test_render_ipv6.py": 10,
+    "tests/netns/test_tunnel.py": 90,
     "tests/netns/test_render_nat.py": 20,
     "tests/property/test_python_equals_c.py": 30,
 }

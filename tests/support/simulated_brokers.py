@@ -213,8 +213,8 @@ def serving(count: int, dead: str | None = None, **options: Any) -> AbstractCont
 
     Args:
         count: how many; node ids begin with 1.
-        dead: the first three numbers of the addresses that are advertised, `127.0.77` for one; what is dialled is
-            advertised where there is none.
+        dead: the hosts that are advertised: the first three numbers of their addresses, `127.0.77` for one, or a name
+            with `{id}`; what is dialled is advertised where there is none.
         options: of the cluster.
     """
     return serving_as(partial(Simulated, **options), count, dead)
@@ -260,7 +260,7 @@ async def _serve(
     servers = {node_id: await asyncio.start_server(partial(talk, node_id), _HERE, 0) for node_id in range(1, count + 1)}
     reachable = {node_id: Endpoint(_HERE, each.sockets[0].getsockname()[1]) for node_id, each in servers.items()}
     advertised = {
-        node_id: Endpoint(f"{dead}.{node_id}", end.port) if dead else end for node_id, end in reachable.items()
+        node_id: Endpoint(_host(dead, node_id), end.port) if dead else end for node_id, end in reachable.items()
     }
     clusters.append(kind(advertised))
     over = asyncio.Event()
@@ -268,6 +268,10 @@ async def _serve(
     await over.wait()
     for each in servers.values():
         each.close()
+
+
+def _host(dead: str, node_id: int) -> str:
+    return dead.format(id=node_id) if "{id}" in dead else f"{dead}.{node_id}"
 
 
 def main(arguments: list[str]) -> None:

@@ -47,6 +47,7 @@ COMMANDS = {
     "testbed": ("brokernat.cli.testbed:testbed", "Start real brokers with unreachable addresses, for experiments."),
     "pipeline": ("brokernat.cli.pipeline:pipeline", "Check, run and verify a pipeline on Spark."),
     "exec": ("brokernat.cli.exec:exec_", "Run any JVM, librdkafka or Python program with an address map."),
+    "tunnel": ("brokernat.cli.tunnel:tunnel", "Reach all brokers through SSH, kubectl or any command that forwards."),
     "proxy": ("brokernat.cli.proxy:proxy", "Serve a cluster on this machine to clients that cannot load a map."),
     "render": ("brokernat.cli.render:render", "Write configuration for nginx, hosts files, Spark ... from a map."),
     "ship": ("brokernat.cli.ship:ship", "Send log files or standard input to a topic without losing a line."),

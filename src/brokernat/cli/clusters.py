@@ -12,18 +12,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
 from brokernat.address import AddressMap, Endpoint
 from brokernat.cli import console
-from brokernat.cli.error_reports import HintedUsageError
+from brokernat.cli.error_reports import HintedUsageError, require_extra
 from brokernat.cli.options import CONFIG_VARIABLE, DEFAULT_FILE, PATH, config_option
 from brokernat.config import Cluster, Config, load
 from brokernat.errors import ConfigError, Location, Problem
+from brokernat.plurals import counted
 from brokernat.render import Subject
+
+if TYPE_CHECKING:
+    from brokernat.tunnel import Tunnel
 
 GIVEN = "cluster"
 
@@ -87,8 +91,8 @@ class ClusterSource:
         return Cluster(GIVEN, endpoints or found.bootstrap_servers, address_map, found.client)
 
 
-def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """`--config`, `--cluster`, `--bootstrap-server` or arguments, `--command-config`: the command's `source`."""
+def cluster_choice(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--config`, `--cluster`, `--bootstrap-server`, `--command-config`: the command's `cluster_source`."""
 
     @config_option
     @click.option("--cluster", metavar="NAME", help="A cluster of the file; required when the file has several.")
@@ -106,26 +110,68 @@ def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
         type=PATH,
         help="The client properties that Kafka's own tools take, instead of a cluster of the file.",
     )
-    @click.argument("endpoints", metavar="[HOST:PORT]...", nargs=-1)
     @wraps(command)
     def with_source(
         config_file: Path,
         cluster: str | None,
         servers: tuple[str, ...],
         command_config: Path | None,
-        endpoints: tuple[str, ...],
         **others: Any,
     ) -> Any:
+        return command(cluster_source=ClusterSource(config_file, cluster, servers, command_config), **others)
+
+    return with_source
+
+
+def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of `cluster_choice`, and bootstrap servers as arguments."""
+
+    @click.argument("endpoints", metavar="[HOST:PORT]...", nargs=-1)
+    @wraps(command)
+    def with_endpoints(cluster_source: ClusterSource, endpoints: tuple[str, ...], **others: Any) -> Any:
         for word in endpoints:
             if ":" not in word:
                 path = click.get_current_context().command_path
                 hint = f"write `{path} --cluster {word}` for a cluster of the file, `{path} {word}:9092` for a broker"
                 raise HintedUsageError(f"`{word}` is not a HOST:PORT", hint=hint)
-        return command(
-            cluster_source=ClusterSource(config_file, cluster, (*endpoints, *servers), command_config), **others
-        )
+        source = replace(cluster_source, servers=(*endpoints, *cluster_source.servers))
+        return command(cluster_source=source, **others)
 
-    return with_source
+    return cluster_choice(with_endpoints)
+
+
+def through_tunnel(cluster: Cluster, *, require_brokers: bool = True) -> Cluster:
+    """The cluster as this machine reaches it: if it has a tunnel, that is open until the command ends.
+
+    Args:
+        cluster: of the file, or as the command line describes it.
+        require_brokers: whether brokers must answer through the tunnel; the doctor judges that itself.
+
+    Raises:
+        BrokernatError: what `Tunnel` raises.
+    """
+    return cluster if cluster.tunnel is None else open_tunnel(cluster, require_brokers=require_brokers).cluster
+
+
+def open_tunnel(cluster: Cluster, **options: Any) -> Tunnel:
+    """The cluster's tunnel, open until the command ends; `options` are those of `Tunnel`.
+
+    Raises:
+        BrokernatError: what `Tunnel` raises.
+    """
+    require_extra("kio", "a tunnel")
+    from brokernat.tunnel import Tunnel
+
+    opened = click.get_current_context().with_resource(Tunnel(cluster, report=report_event, **options))
+    report_event(f"{cluster.name}: {counted(len(opened.brokers), 'broker')} through `{opened}`")
+    for endpoint, local in opened.companions.items():
+        report_event(f"{endpoint} is at {local}")
+    return opened
+
+
+def report_event(text: str) -> None:
+    """A line about a tunnel, between the lines of the command that runs through it."""
+    console.note(f"[brokernat] {text}")
 
 
 def load_config(config_file: Path, *, resolve_secrets: bool = True) -> Config:

@@ -15,7 +15,7 @@ import click
 
 from brokernat.address import AddressMap, Endpoint
 from brokernat.cli import console, exit_codes
-from brokernat.cli.clusters import ClusterSource, cluster_options
+from brokernat.cli.clusters import ClusterSource, cluster_options, open_tunnel
 from brokernat.cli.error_reports import require_extra
 from brokernat.cli.files import can_ask, edit_file, require_writable_place
 from brokernat.cli.options import SECONDS, format_option, token_command_option
@@ -90,9 +90,14 @@ def discover(
     config_file, given = cluster_source.config_file, cluster_source.given
     _require_sense(config_file if given else None, file, output, write=write)
     looked_at = cluster_source.cluster()
+    if looked_at.tunnel is not None and (write or file):
+        raise click.UsageError(f"`{looked_at.name}` gets its map from its tunnel: nothing of it belongs into a file")
     _require_file(config_file if write else Path(file) if file and file != _STDOUT else None, yes=yes)
     scanned = (endpoint for text in scans for endpoint in parse_scan(text))
     endpoints = tuple(dict.fromkeys((*parse_candidates(candidates), *scanned)))
+    if looked_at.tunnel is not None:
+        opened = open_tunnel(looked_at)
+        looked_at, endpoints = opened.cluster, endpoints or tuple(broker.local for broker in opened.brokers)
     found = _found(looked_at, endpoints, timeout, server_name, token_command, send_login=send_login)
     proven = () if found.direct else propose(found, hosts=not port_rules)
     heading = None if not given else _NEW_FILE if write else _FILE_TO_WRITE

@@ -46,6 +46,13 @@ brokernat exec --cluster hq -- kafka-console-consumer.sh --topic orders \\
     --bootstrap-server 172.10.1.40:9093
 brokernat exec --cluster hq --cluster local -- python3 job.py
 brokernat exec --cluster hq --dry-run -- spark-submit job.py
+brokernat tunnel --ssh user@bastion -b kafka-1.hq.internal:9092 \\
+    -- python3 consumer.py
+brokernat tunnel --ssh '-J user@outer user@inner' --cluster hq
+brokernat tunnel --kubectl -b my-cluster-kafka-bootstrap.kafka:9092 \\
+    -- kcat -L -b my-cluster-kafka-bootstrap.kafka:9092
+brokernat tunnel --via 'socat TCP-LISTEN:{local},fork TCP:{host}:{port}' \\
+    --cluster hq
 brokernat proxy --cluster hq
 brokernat proxy --cluster hq --listen 172.10.1.40:9090 --workers 2
 brokernat proxy 172.10.1.40:9093 --map '192.168.1.23:9092=172.10.1.40:9093'
@@ -54,6 +61,8 @@ brokernat render haproxy --cluster hq --output kafka.cfg
 brokernat render hosts --cluster hq
 brokernat render iptables --cluster hq --output kafka.rules
 brokernat render nftables --cluster hq --output kafka.nft
+brokernat render ssh --cluster hq --output forward.sh
+brokernat render kubectl --cluster hq --output forward.sh
 brokernat render spark --cluster hq --output spark-defaults.conf \\
     --agent-path /opt/brokernat/brokernat-agent.jar
 brokernat render spring --cluster hq --output application-nat.yaml

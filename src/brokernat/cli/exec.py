@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from brokernat.cli import console, exit_codes
-from brokernat.cli.clusters import load_config
+from brokernat.cli.clusters import load_config, through_tunnel
 from brokernat.cli.error_reports import internal_report, usage_report
 from brokernat.cli.options import config_option, format_option
 from brokernat.clients.launch import Launch
@@ -22,17 +22,25 @@ from brokernat.config import Cluster
 from brokernat.errors import BrokernatError, NotExecutableError, ProgramNotFoundError
 
 
-class _ExecCommand(click.Command):
-    """Ends with 125 where another command would end with 1 or 2: the child's codes begin at 0."""
+class ProgramCommand(click.Command):
+    """Ends with 125 where another command would end with 1 to 5: the child's codes begin at 0.
 
-    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+    Where the program may be left out and is, it ends as every command.
+    """
+
+    def make_context(self, info_name: str | None, args: list[str], *others: Any, **options: Any) -> click.Context:
+        runs_program = "--" in args or any(each.name == "command" and each.required for each in self.params)
         try:
-            return super().make_context(*arguments, **options)
+            return super().make_context(info_name, args, *others, **options)
         except click.UsageError as error:
+            if not runs_program:
+                raise
             console.report(usage_report(error))
             raise click.exceptions.Exit(exit_codes.EXEC_FAILED) from None
 
     def invoke(self, ctx: click.Context) -> Any:
+        if not ctx.params["command"]:
+            return super().invoke(ctx)
         try:
             return super().invoke(ctx)
         except (ProgramNotFoundError, NotExecutableError) as error:
@@ -51,7 +59,7 @@ class _ExecCommand(click.Command):
 
 @click.command(
     name="exec",
-    cls=_ExecCommand,
+    cls=ProgramCommand,
     # The first word that is no option of ours begins the command, with or without `--`.
     context_settings={"allow_interspersed_args": False},
 )
@@ -80,17 +88,20 @@ def exec_(
     quiet: bool,
     output: str,
     command: tuple[str, ...],
-) -> None:
+) -> int | None:
     """Run a Kafka client program (JVM, librdkafka, Python) with the address map applied."""
     from brokernat.address import Unmapped
-    from brokernat.clients.launch import plan, replace_process
+    from brokernat.clients.launch import plan, replace_process, run_process
 
     if output == "json" and not dry_run:
         raise click.UsageError("`--format json` needs `--dry-run`: stdout belongs to the program")
     clusters = _clusters(config_file, names, secrets=with_client_properties and not dry_run)
+    tunnelled = [cluster.name for cluster in clusters if cluster.tunnel is not None]
+    if tunnelled and dry_run:
+        raise click.UsageError(f"`--dry-run` cannot show the map of {', '.join(tunnelled)}: its tunnel makes it")
     launch = plan(
         command,
-        clusters,
+        [through_tunnel(cluster) for cluster in clusters],
         os.environ,
         unmapped=Unmapped(unmapped) if unmapped else None,
         agent_path=agent_path,
@@ -98,11 +109,17 @@ def exec_(
     )
     if dry_run:
         _show(launch, output)
-        return
+        return None
+    report_notes(launch, quiet=quiet)
+    # A tunnel lasts as long as this process.
+    return run_process(launch) if tunnelled else replace_process(launch)
+
+
+def report_notes(launch: Launch, *, quiet: bool) -> None:
+    """What was injected and why, before the program takes the terminal over."""
     for note in launch.notes:
         if note.warning or not quiet:
             console.note(f"[brokernat] {note}")
-    replace_process(launch)
 
 
 def _clusters(config_file: Path, names: tuple[str, ...], *, secrets: bool) -> list[Cluster]:

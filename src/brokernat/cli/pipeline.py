@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from brokernat.cli import console, exit_codes
-from brokernat.cli.clusters import load_config
+from brokernat.cli.clusters import load_config, through_tunnel
 from brokernat.cli.options import Group, config_option, format_option
 from brokernat.cli.reconcile import reconcile
 from brokernat.cli.signals import FINISHING, StopSignals
@@ -128,7 +128,7 @@ def run(name: str, config_file: Path, output: str, once: bool, **options: Any) -
 
 
 def _prepare(config_file: Path, name: str) -> Prepared:
-    return Prepared.of(load_config(config_file), name)
+    return Prepared.of(load_config(config_file), name).with_clusters(through_tunnel)
 
 
 def _preflight(spark: SparkSession, prepared: Prepared, wanted: SparkOptions) -> tuple[Preflight, Proof]:

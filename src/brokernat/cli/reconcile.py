@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from brokernat.cli import console
-from brokernat.cli.clusters import load_config
+from brokernat.cli.clusters import load_config, through_tunnel
 from brokernat.cli.options import config_option, format_option
 from brokernat.cli.spark import SparkOptions, user_session, with_spark
 from brokernat.config import Cluster
@@ -77,7 +77,7 @@ def reconcile(
     if not (cluster and topic):
         raise click.UsageError("give a PIPELINE, or --cluster and --topic of a shipped topic")
     return _topic(
-        load_config(config_file).cluster(cluster),
+        through_tunnel(load_config(config_file).cluster(cluster)),
         topic,
         wanted,
         dict(map(_reached, reached)),
@@ -109,7 +109,7 @@ def _pipeline(name: str, config_file: Path, wanted: SparkOptions, output: str) -
     from brokernat.pipelines.delivered import reconcile_pipeline
     from brokernat.pipelines.prepared import Prepared
 
-    prepared = Prepared.of(load_config(config_file), name)
+    prepared = Prepared.of(load_config(config_file), name).with_clusters(through_tunnel)
     with _session(f"reconcile-{name}", prepared.clusters, prepared.topics, wanted) as spark:
         found = reconcile_pipeline(spark, prepared)
     if output == "json":

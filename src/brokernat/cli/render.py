@@ -30,6 +30,9 @@ _agent_path_option = click.option(
 _syntax_option = click.option(
     "--syntax", type=click.Choice(["yaml", "properties"]), help="Syntax of the file; default: yaml."
 )
+_ssh_option = click.option(
+    "--ssh", metavar="DESTINATION", help="What you type behind `ssh`; default: the cluster's own, else user@bastion."
+)
 
 # name: (one line of help, options beside the common ones)
 TARGETS: dict[str, tuple[str, tuple[Callable[..., Any], ...]]] = {
@@ -38,6 +41,8 @@ TARGETS: dict[str, tuple[str, tuple[Callable[..., Any], ...]]] = {
     "hosts": ("Lines for /etc/hosts, where ports stay the same.", ()),
     "iptables": ("NAT rules for the client's host, for iptables-restore.", ()),
     "nftables": ("NAT rules for the client's host, for nft -f.", ()),
+    "ssh": ("An `ssh -L` command with one port per broker, to run by hand.", (_ssh_option,)),
+    "kubectl": ("A `kubectl port-forward` command per broker, to run by hand.", ()),
     "spark": ("spark-defaults.conf with the agent and the map, for all JVMs.", (_agent_path_option,)),
     "spring": ("application.yaml of spring-kafka with the agent and the map.", (_agent_path_option, _syntax_option)),
 }
@@ -81,8 +86,14 @@ def _text(target: str, config_file: Path, cluster: str | None, chosen: dict[str,
     elif target == "spark":
         console.note("the agent's path is that of this host; for executors on other hosts pass `--agent-path`")
     words = [word for name, value in chosen.items() for word in (f"--{name.replace('_', '-')}", value)]
-    about = render_subject(*mapped_cluster(config_file, cluster), config_file, ["render", target, *words])
+    named, address_map = mapped_cluster(config_file, cluster)
+    about = render_subject(named, address_map, config_file, ["render", target, *words])
     match target:
+        case "ssh":
+            own = named.tunnel.ssh if named.tunnel else None
+            return texts.ssh(about, chosen.get("ssh") or own or "user@bastion")
+        case "kubectl":
+            return texts.kubectl(about, named.tunnel.kubectl if named.tunnel else None)
         case "spark":
             return texts.spark(about, agent_path=chosen.get("agent_path") or str(agent_jar()))
         case "spring":

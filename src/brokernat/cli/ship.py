@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 
 from brokernat.cli import console, exit_codes
-from brokernat.cli.clusters import load_config
+from brokernat.cli.clusters import load_config, through_tunnel
 from brokernat.cli.options import PATH, config_option, format_option
 from brokernat.cli.signals import stop_at_signals
 from brokernat.config.sizes import size_in_bytes
@@ -176,7 +176,7 @@ def run_shipment(
     from brokernat.shipping.spool import Spool
     from brokernat.shipping.tail import Tail
 
-    cluster = load_config(config_file).cluster(cluster_name)
+    cluster = through_tunnel(load_config(config_file).cluster(cluster_name))
     with console.log_to_stderr():
         destination = Destination(cluster.name, topic)
         opened = Spool(spool, max_spool, durable=durable, destination=destination, redirect=redirect)

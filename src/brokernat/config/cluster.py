@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from brokernat.address import AddressMap, Endpoint
 from brokernat.config.client_properties import security_protocol
 from brokernat.config.kafka_properties import kafka_properties
 from brokernat.config.secrets import Secret
+
+if TYPE_CHECKING:
+    from brokernat.config.model import TunnelSection
 
 Profile = Literal["auto", "lan", "wan"]
 """The length of the line to a cluster; `auto` is measured."""
@@ -22,7 +25,8 @@ class Cluster:
 
     `bootstrap_servers` can be dialled from here. `client` holds client properties in Kafka's own names. `address_map`
     is None if the file has no map: clients then use the map of their JVM, if there is one. An empty map is different:
-    these clients use no map, even if the JVM has one. `profile` chooses the settings of Spark's clients.
+    these clients use no map, even if the JVM has one. `profile` chooses the settings of Spark's clients. With a
+    `tunnel` the brokers are reached through it, and the map has what its far end dials (`brokernat.tunnel`).
     """
 
     name: str
@@ -30,6 +34,7 @@ class Cluster:
     address_map: AddressMap | None = None
     client: Mapping[str, str | Secret] = field(default_factory=lambda: MappingProxyType({}))
     profile: Profile = "auto"
+    tunnel: TunnelSection | None = None
 
     def __post_init__(self) -> None:
         """Every client gets `security.protocol` in upper case, because the Python libraries accept nothing else.

@@ -114,7 +114,7 @@ def _cluster(name: str, section: ClusterSection) -> Cluster:
     elif section.broker_nat is not None:
         address_map = pair(section.bootstrap_servers, section.broker_nat, unmapped)
     client = MappingProxyType(dict(section.client))
-    return Cluster(name, section.bootstrap_servers, address_map, client, section.profile)
+    return Cluster(name, section.bootstrap_servers, address_map, client, section.profile, section.tunnel)
 
 
 def _not_a_mapping(document: Document) -> Finding:

@@ -27,13 +27,48 @@ from brokernat.config.fields import (
     Topic,
 )
 from brokernat.config.problems import Fault, faults
-from brokernat.errors import ConfigError
+from brokernat.errors import ConfigError, Problem
 
 NonEmpty = Annotated[str, Field(min_length=1)]
 
 
 class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class KubectlSection(Section):
+    """Where `kubectl port-forward` finds the brokers' pods."""
+
+    namespace: NonEmpty | None = Field(
+        None, description="The namespace of a bare service name; kubectl's own default unless given."
+    )
+    context: NonEmpty | None = Field(None, description="The context of the kubeconfig; the current one unless given.")
+
+
+class TunnelSection(Section):
+    """What opens one forward per broker from this machine; exactly one of `ssh`, `kubectl` and `via`."""
+
+    ssh: NonEmpty | None = Field(
+        None, description="What stands behind `ssh` on a command line: a host, `user@bastion`, options."
+    )
+    kubectl: KubectlSection | None = Field(
+        None, description="`kubectl port-forward` to each broker's pod; `{}` for kubectl's own context and namespace."
+    )
+    via: NonEmpty | None = Field(
+        None, description="A command that opens one forward, with `{host}`, `{port}` and `{local}`, a port."
+    )
+    also: Endpoints = Field((), description="Further endpoints to forward, for example a schema registry.")
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if (self.ssh, self.kubectl, self.via).count(None) != 2:
+            hint = "write one of `ssh: user@bastion`, `kubectl: {namespace: kafka}` and `via: COMMAND`"
+            raise faults([Fault(Problem("tunnel-way", "a tunnel has exactly one of `ssh`, `kubectl` and `via`", hint))])
+        missing = [each for each in ("{host}", "{port}", "{local}") if self.via is not None and each not in self.via]
+        if missing:
+            hint = "such as `socat TCP-LISTEN:{local},bind=127.0.0.1,fork TCP:{host}:{port}`"
+            raise faults([Fault(Problem("bad-via", f"the command lacks {', '.join(missing)}", hint), ("via",))])
+        return self
 
 
 class ClusterSection(Section):
@@ -58,6 +93,9 @@ class ClusterSection(Section):
     client: ClientProperties = Field(
         default_factory=dict,
         description="Kafka client properties in Kafka's own names; `${env:NAME}` and `${file:PATH}`.",
+    )
+    tunnel: TunnelSection | None = Field(
+        None, description="What this machine reaches the brokers through; opened by the commands that connect."
     )
 
     @model_validator(mode="after")

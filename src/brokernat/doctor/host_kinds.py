@@ -38,13 +38,14 @@ def inside_name(host: str) -> bool:
 _KINDS: tuple[tuple[str, str, str], ...] = (
     (
         r".+\.svc(\..+)?",
-        "a Kubernetes service's name, known inside the cluster only: `kubectl port-forward` a port of each broker, and "
-        "give the map a rule for each",
+        "a pod's name, known inside its Kubernetes cluster only: `brokernat tunnel --kubectl -b SERVICE.NAMESPACE:PORT "
+        "-- COMMAND` forwards a port of each broker (docs/guides/kubectl.md)",
         "advertise an external listener of the Kubernetes cluster (NodePort or LoadBalancer), a port for each broker",
     ),
     (
         r"ip-[0-9-]+(\..+)?|.+\.compute\.internal|.+\.ec2\.internal|.+\.c\..+\.internal|.+\.internal\.cloudapp\.net",
-        "a cloud host's internal name: see docs/guides/cloud.md",
+        "a cloud host's internal name: `brokernat tunnel --ssh user@HOST -b HOST:PORT -- COMMAND` reaches all brokers "
+        "through an SSH host there (docs/guides/ssh-bastion.md); else see docs/guides/cloud.md",
         "advertise the public DNS name of each cloud host on a listener of its own (docs/guides/cloud.md)",
     ),
     (

@@ -5,7 +5,7 @@ This module makes no connection and starts nothing. Checking, running and reconc
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -44,6 +44,11 @@ class Prepared:
         pipeline = config.pipeline(name)
         source, sink = config.cluster(pipeline.source.cluster), config.cluster(pipeline.sink.cluster)
         return cls(pipeline, source, sink, config.path.parent, State(pipeline.checkpoint))
+
+    def with_clusters(self, reached: Callable[[Cluster], Cluster]) -> Self:
+        """The same pipeline with each of its clusters replaced by what `reached` makes of it, called once for each."""
+        source = reached(self.source)
+        return replace(self, source=source, sink=source if self.sink is self.source else reached(self.sink))
 
     def with_profiles(self, profiles: Mapping[str, Profile]) -> Self:
         """The same pipeline with the measured profiles, by cluster name."""

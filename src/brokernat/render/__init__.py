@@ -4,6 +4,7 @@ from brokernat.render.gateways import Forward, forwards, haproxy, nginx, nginx_s
 from brokernat.render.header import Subject
 from brokernat.render.hosts import hosts
 from brokernat.render.packet_filters import HostNat, iptables, nftables, nftables_router
+from brokernat.render.port_forwards import kubectl, ssh
 from brokernat.render.rules_file import rules_file
 from brokernat.render.spark import spark
 from brokernat.render.spring import Syntax, spring
@@ -17,6 +18,7 @@ __all__ = [
     "haproxy",
     "hosts",
     "iptables",
+    "kubectl",
     "nftables",
     "nftables_router",
     "nginx",
@@ -24,4 +26,5 @@ __all__ = [
     "rules_file",
     "spark",
     "spring",
+    "ssh",
 ]

@@ -82,8 +82,12 @@ def gateway_header(header: Header, subject: Subject, forwards: Iterable[Forward]
     """The header of a gateway's file, with the limits of gateways and the map that its clients need."""
     named = any(as_ip(forward.upstream.host) is None for forward in forwards)
     limits = (*CANNOT, *([_NAMES] if named else []), *header.cannot)
-    extra = ("For each client, with brokernat's agent or plug-in:", *(f"  {line}" for line in map_lines(subject)))
-    return replace(header, can=(*CAN, *header.can), cannot=limits).text(subject, extra)
+    return replace(header, can=(*CAN, *header.can), cannot=limits).text(subject, client_lines(subject))
+
+
+def client_lines(subject: Subject) -> tuple[str, ...]:
+    """What each client behind the gateway needs, for the end of a header."""
+    return ("For each client, with brokernat's agent or plug-in:", *(f"  {line}" for line in map_lines(subject)))
 
 
 _NGINX_HEADER = Header(

@@ -56,6 +56,22 @@ def test_paired_lists(load_text: Load) -> None:
     assert address_map.unmapped == "pass"
 
 
+def test_a_tunnel_is_one_of_three_ways(load_text: Load) -> None:
+    config = load_text(
+        "clusters:\n"
+        "  a: {bootstrap_servers: 'k:1', tunnel: {ssh: -J outer inner, also: 'registry:8081'}}\n"
+        "  b: {bootstrap_servers: 'k:1', tunnel: {kubectl: {}}}\n"
+        "  c: {bootstrap_servers: 'k:1', tunnel: {via: 'socat {host} {port} {local}'}}\n"
+    )
+    a, b, c = (config.cluster(name).tunnel for name in "abc")
+    assert a is not None
+    assert (a.ssh, str(a.also[0])) == ("-J outer inner", "registry:8081")
+    assert b is not None
+    assert b.kubectl is not None
+    assert c is not None
+    assert c.via == "socat {host} {port} {local}"
+
+
 def test_an_empty_list_is_a_map_without_rules(load_text: Load) -> None:
     config = load_text("clusters: {hq: {bootstrap_servers: 'gw:1', address_map: []}}")
     assert config.cluster("hq").kafka_properties()["brokernat.map"] == ""

@@ -1,4 +1,4 @@
-"""`plan`: from a command and clusters to everything that is injected. `replace_process`: the command is started.
+"""`plan`: from a command and clusters to everything that is injected. `replace_process`, `run_process`: it is started.
 
 `plan` looks at files (the program, its first line, how it was linked), starts nothing and writes nothing, so
 `--dry-run` shows what would run. The child's environment is ours with a few variables more, so what it starts has the
@@ -7,7 +7,8 @@ does not start with the agent is refused, because its own message would not name
 
 The child takes this process's place by `execve(2)`, so the terminal, job control, every signal and the exit code are
 the child's by the kernel's doing. Python's own changes to signals are taken back first: it ignores SIGPIPE and SIGXFSZ,
-and what is ignored stays so across `execve`: behind `| head` the child would not end in silence, but complain.
+and what is ignored stays so across `execve`: behind `| head` the child would not end in silence, but complain. Where a
+tunnel must stay open for the child, this process stays its parent, passes signals on and returns the child's code.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ import fcntl
 import os
 import re
 import signal
+import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
+from types import FrameType
 from typing import NoReturn
 
 from brokernat.address import AddressMap, Unmapped
@@ -89,7 +92,8 @@ def plan(
 
     Raises:
         ProgramNotFoundError, NotExecutableError: the command's first word.
-        ConfigError: no map or one that is too long, maps that exclude each other, a program that none gets into.
+        ConfigError: no map or one that is too long, maps that exclude each other, a program that none gets into,
+            executors on other hosts and a cluster behind a tunnel.
         MissingToolError: what would serve the program is not built or not installed.
     """
     base = spark_executors.without_ours(env.without_ours(environ))
@@ -102,6 +106,8 @@ def plan(
         raise ConfigError(Problem("no-map", message, "add `address_map` to the cluster"))
     words, files, changes = tuple(command), [], []
     notes = [Note(f"{words[0]} counts as {recognised.kind}: {recognised.reason}")]
+    if recognised.kind in (Kind.SPARK, Kind.PYTHON) and any(cluster.tunnel is not None for cluster in clusters):
+        spark_executors.refuse_other_hosts(recognised.kind, program.path, words, base)
     if address_map is not None:
         injected, said = _injected(recognised, base, address_map)
         changes += injected
@@ -270,6 +276,62 @@ def replace_process(launch: Launch) -> NoReturn:
             raise NotExecutableError(f"`{path}` cannot be started: {error.strerror}") from None
     # A script without a first line that says who reads it: the shell's, as for execvp(3).
     os.execve(_SHELL, [_SHELL, path, *launch.command[1:]], launch.environment)  # noqa: S606
+
+
+_PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
+_OF_THE_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
+
+
+def run_process(launch: Launch) -> int:
+    """Start the child and wait for its end; the result is its exit code, or 128 and the number of its signal.
+
+    Raises:
+        NotExecutableError: the kernel does not start the program.
+        ConfigError: of kind `descriptor-taken`, the descriptor for a file is in use.
+    """
+    for file in launch.files:
+        _hand_over(file)
+    children: list[subprocess.Popen[bytes]] = []
+
+    def pass_on(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+        # What is typed at the terminal reaches the child by itself.
+        if not (number in _OF_THE_TERMINAL and _in_foreground()):
+            for child in children:
+                child.send_signal(number)
+
+    # What is ignored, as under `nohup`, stays so in the child as well.
+    passed_on = [number for number in _PASSED_ON if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, pass_on) for number in passed_on}
+    try:
+        children.append(_started(launch))
+        code = children[0].wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return code if code >= 0 else 128 - code
+
+
+def _started(launch: Launch) -> subprocess.Popen[bytes]:
+    descriptors = [file.descriptor for file in launch.files]
+    path = str(launch.program)
+    try:
+        return subprocess.Popen(launch.command, executable=path, env=launch.environment, pass_fds=descriptors)
+    except OSError as error:
+        if error.errno != errno.ENOEXEC:
+            raise NotExecutableError(f"`{path}` cannot be started: {error.strerror}") from None
+    return subprocess.Popen([_SHELL, path, *launch.command[1:]], env=launch.environment, pass_fds=descriptors)
+
+
+def _in_foreground() -> bool:
+    """Whether this process's group is the one that the terminal sends signals to."""
+    try:
+        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    finally:
+        os.close(terminal)
 
 
 def _hand_over(file: PropertyFile) -> None:

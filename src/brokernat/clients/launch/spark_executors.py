@@ -32,6 +32,7 @@ from brokernat.clients.spark.settings import (
     DRIVER_OPTIONS,
     EXECUTOR_OPTIONS,
     JARS,
+    executors_elsewhere,
     joined,
     runs_on_this_machine,
 )
@@ -86,8 +87,7 @@ def with_executors(
     """
     submit_args = environ.get(SUBMIT_ARGS)
     is_submit = kind is Kind.SPARK
-    own, rest = _split(command[1:] if is_submit else _words(submit_args or _NO_SUBMIT_ARGS))
-    present = _settings(own, environ, program.resolve().parent.parent if is_submit else None)
+    own, rest, present = _options(kind, program, command, environ)
     if jar is not None:
         require_absolute(jar)
         # In cluster mode the driver is started by a worker, too.
@@ -103,6 +103,26 @@ def with_executors(
     if is_submit:
         return SparkWords((command[0], *own, *words, *rest), submit_args, added, means)
     return SparkWords(tuple(command), shlex.join([*own, *words, *rest]), added, means)
+
+
+def refuse_other_hosts(kind: Kind, program: Path, command: Sequence[str], environ: Mapping[str, str]) -> None:
+    """For a cluster behind a tunnel; a master in the job's code is not seen.
+
+    Raises:
+        ConfigError: of kind `executors-elsewhere`.
+    """
+    _, _, present = _options(kind, program, command, environ)
+    if _elsewhere(present):
+        raise executors_elsewhere(present["spark.master"])
+
+
+def _options(
+    kind: Kind, program: Path, command: Sequence[str], environ: Mapping[str, str]
+) -> tuple[list[str], list[str], Mapping[str, str]]:
+    """Spark's options of the command or of `PYSPARK_SUBMIT_ARGS`, the words behind them, and the settings."""
+    is_submit = kind is Kind.SPARK
+    own, rest = _split(command[1:] if is_submit else _words(environ.get(SUBMIT_ARGS) or _NO_SUBMIT_ARGS))
+    return own, rest, _settings(own, environ, program.resolve().parent.parent if is_submit else None)
 
 
 def _elsewhere(present: Mapping[str, str]) -> bool:

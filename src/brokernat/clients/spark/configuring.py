@@ -23,6 +23,8 @@ from brokernat.clients.spark.settings import (
     Loader,
     LoaderChoice,
     choose_loader,
+    executors_elsewhere,
+    runs_on_this_machine,
     settings,
 )
 from brokernat.config import Cluster
@@ -67,7 +69,7 @@ def configure(
 
     Raises:
         ConfigError: Spark Connect, a PySpark that is not supported, a JVM that runs already without the jars, a path
-            that cannot work, a rule that a client cannot decide.
+            that cannot work, a rule that a client cannot decide, a tunnel that executors elsewhere cannot reach.
         MissingToolError: no Java that this PySpark runs on, no agent jar, or no connector to be had.
         AlteredFileError: a connector's jar is not the one that is known by its name.
     """
@@ -82,7 +84,10 @@ def configure(
     if jvm is not None:
         # Under spark-submit its arguments are known to the JVM alone, the master among them.
         present = {**present, **environment.submitted_settings(jvm), **options}
-    choice = choose_loader(present.get("spark.master", "local[*]"), loader, agent_jar(), agent_path)
+    master = present.get("spark.master", "local[*]")
+    if not runs_on_this_machine(master) and any(cluster.tunnel is not None for cluster in as_clusters(clusters)):
+        raise executors_elsewhere(master)
+    choice = choose_loader(master, loader, agent_jar(), agent_path)
     jars = () if brings_connector(present) else connector_jars(release, connector_version).jars
     needed = settings(present, choice, (*jars, spark_functions_jar())) | {CATALOG_KEY: FUNCTIONS_CLASS}
     environment.refuse_overridden(needed, os.environ)

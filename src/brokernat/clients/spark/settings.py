@@ -109,6 +109,16 @@ def runs_on_this_machine(master: str) -> bool:
     return master == "local" or master.startswith(("local[", "local-cluster["))
 
 
+def executors_elsewhere(master: str) -> ConfigError:
+    """The error for a job whose executors cannot reach a tunnel."""
+    message = f"the executors of {master} run on other hosts, and the tunnel's forwards listen on this one alone"
+    hint = (
+        "run the job here with `--master 'local[*]'`, or let executors reach a gateway: `brokernat render nginx` and "
+        "`brokernat proxy --listen` are for a host that both sides reach"
+    )
+    return _refused("executors-elsewhere", message, hint)
+
+
 def _refused(kind: str, message: str, hint: str) -> ConfigError:
     return ConfigError(Problem(kind, message, hint))
 

@@ -7,6 +7,7 @@ import os
 import signal
 import stat
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,10 @@ from brokernat.address import Unmapped
 from brokernat.clients import librdkafka
 from brokernat.clients.launch import Launch, plan
 from brokernat.clients.launch.console_tools import PropertyFile
-from brokernat.clients.launch.planning import replace_process, warnings
+from brokernat.clients.launch.planning import replace_process, run_process, warnings
 from brokernat.clients.launch.program import Kind, find_program, recognise
 from brokernat.config import Cluster
+from brokernat.config.model import TunnelSection
 from brokernat.errors import ConfigError, MissingToolError, NotExecutableError
 
 AGENT = Path("/opt/brokernat-agent.jar")
@@ -189,3 +191,44 @@ def test_a_login_is_in_memory_readable_by_its_owner_and_inherited(tmp_path: Path
             replace_process(launch)
     finally:
         os.close(FILE.descriptor)
+
+
+def shell(program: MakeProgram, script: str, *files: PropertyFile) -> Launch:
+    """A launch of a shell script, as a tunnel runs it."""
+    path = program("run", f"#!/bin/sh\n{script}\n")
+    launch = plan([str(path)], [cluster("hq", "a:1=b:1")], os.environ)
+    return replace(launch, files=files)
+
+
+@pytest.mark.parametrize(
+    ("script", "code"),
+    [
+        ("exit 7", 7),
+        ("kill -9 $$", 137),
+        ("trap 'exit 9' TERM; kill -TERM $PPID; while :; do sleep 0.05; done", 9),
+        ('test "$BROKERNAT_MAP" = a:1=b:1', 0),
+    ],
+    ids=["code", "signal", "passed on", "map"],
+)
+def test_a_process_that_stays_returns_its_childs_code(program: MakeProgram, script: str, code: int) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    assert run_process(shell(program, script)) == code
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_a_child_of_a_process_that_stays_has_the_file_in_memory(program: MakeProgram) -> None:
+    assert run_process(shell(program, f"grep -q canary /proc/self/fd/{FILE.descriptor}", FILE)) == 0
+    os.close(FILE.descriptor)
+
+
+def test_a_script_without_a_first_line_is_the_shells_here_too(program: MakeProgram) -> None:
+    path = program("run", "exit 6\n")
+    assert run_process(plan([str(path)], [cluster("hq", "a:1=b:1")], os.environ)) == 6
+
+
+def test_executors_elsewhere_cannot_reach_a_tunnel(program: MakeProgram, hq: Cluster) -> None:
+    submit = program("spark-submit", "#!/bin/sh\n")
+    behind = replace(hq, tunnel=TunnelSection(ssh="user@bastion"))
+    plan([str(submit), "--master", "local[2]", "job.py"], [behind], {})
+    with pytest.raises(ConfigError, match="executors of yarn run on other hosts"):
+        plan([str(submit), "--master", "yarn", "job.py"], [behind], {})

@@ -1,5 +1,6 @@
 """`configure` before any JVM: what it puts on the builder, and that a refusal leaves the builder as it was."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from brokernat.clients.spark.connector import ConnectorJars
 from brokernat.clients.spark.environment import builder_options
 from brokernat.clients.spark.releases import Combination, SparkRelease
 from brokernat.config import Cluster
+from brokernat.config.model import TunnelSection
 from brokernat.errors import ConfigError
 from brokernat.jvm import spark_functions_jar
 
@@ -44,6 +46,16 @@ def test_the_same_builder_comes_back_with_connector_and_agent() -> None:
     assert options["spark.driver.defaultJavaOptions"] == "-javaagent:/opt/brokernat-agent.jar"
     assert options["spark.brokernat.loader"] == "javaagent"
     assert options["spark.sql.catalog.brokernat"] == "io.brokernat.spark.BrokernatFunctions"
+
+
+def test_executors_elsewhere_cannot_reach_a_tunnel() -> None:
+    behind = replace(HQ, tunnel=TunnelSection(ssh="user@bastion"))
+    configure(builder(), [behind])
+    given = builder("spark://master:7077")
+    with pytest.raises(ConfigError, match="the executors of spark://master:7077 run on other hosts") as caught:
+        configure(given, [behind])
+    assert "--master 'local[*]'" in (caught.value.problems[0].hint or "")
+    assert "spark.jars" not in builder_options(given)
 
 
 def test_the_clusters_of_a_config_are_taken_as_they_are() -> None:

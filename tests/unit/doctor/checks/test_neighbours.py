@@ -267,8 +267,8 @@ def test_four_brokers_that_all_advertise_localhost(speaks: str | None) -> None:
     ("host", "word"),
     [
         ("f3a9c2d17b4e", "docker"),
-        ("kafka-0.kafka.default.svc.cluster.local", "port-forward"),
-        ("ip-172-31-18-161.us-west-2.compute.internal", "cloud"),
+        ("kafka-0.kafka.default.svc.cluster.local", "brokernat tunnel --kubectl"),
+        ("ip-172-31-18-161.us-west-2.compute.internal", "brokernat tunnel --ssh"),
         ("broker", "docker"),
     ],
 )

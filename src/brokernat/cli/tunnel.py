@@ -1,0 +1,133 @@
+"""`brokernat tunnel`: one forward per broker through a bastion, a Kubernetes cluster or any command.
+
+With a command, stdout is the command's, and the tunnel closes when it ends. Without one the map goes to stdout as a
+rules file, events to stderr, and the tunnel stays until Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NoReturn
+
+import click
+from pydantic import ValidationError
+
+from brokernat.address import Endpoint, canonical_text
+from brokernat.cli import console
+from brokernat.cli.clusters import ClusterSource, cluster_choice, open_tunnel, report_event
+from brokernat.cli.error_reports import HintedUsageError
+from brokernat.cli.exec import ProgramCommand, report_notes
+from brokernat.cli.options import SECONDS, format_option
+from brokernat.cli.signals import sigterm_as_interrupt
+from brokernat.config import Cluster
+from brokernat.config.model import KubectlSection, TunnelSection
+from brokernat.errors import ConfigError
+from brokernat.tunnel import Tunnel
+
+
+@click.command(cls=ProgramCommand, context_settings={"allow_interspersed_args": False})
+@cluster_choice
+@click.option(
+    "--ssh", metavar="DESTINATION", help="What you type behind `ssh`, such as `user@bastion`; may have options."
+)
+@click.option("--kubectl", is_flag=True, help="`kubectl port-forward` to the pod of each broker.")
+@click.option("--namespace", metavar="NAME", help="With --kubectl: the namespace.")
+@click.option("--context", metavar="NAME", help="With --kubectl: the context of the kubeconfig.")
+@click.option("--via", metavar="COMMAND", help="A command that opens one forward; has `{host}`, `{port}`, `{local}`.")
+@click.option("--also", metavar="HOST:PORT", multiple=True, help="Forward this endpoint as well; repeatable.")
+@click.option("--timeout", type=SECONDS, default=30, show_default=True, help="Seconds for all probes at the start.")
+@click.option(
+    "--with-client-properties", is_flag=True,
+    help="Pass the cluster's servers and login to a console tool (Kafka's, kcat) in a memory file.",
+)  # fmt: skip
+@click.option("-q", "--quiet", is_flag=True, help="Print only warnings about the command.")
+@format_option
+@click.argument("command", metavar="[-- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
+def tunnel(
+    cluster_source: ClusterSource,
+    ssh: str | None,
+    kubectl: bool,
+    namespace: str | None,
+    context: str | None,
+    via: str | None,
+    also: tuple[str, ...],
+    timeout: float,
+    with_client_properties: bool,
+    quiet: bool,
+    output: str,
+    command: tuple[str, ...],
+) -> int:
+    """Open a forward to every broker, prove who answers, and run a command with the address map, or stay open.
+
+    The bootstrap server is named as the far end of the tunnel sees it. Without --ssh, --kubectl and --via the cluster's
+    own `tunnel:` is used.
+    """
+    from brokernat.clients.launch import plan, run_process
+
+    if command and output == "json":
+        raise click.UsageError("`--format json` cannot be combined with a command: stdout belongs to the program")
+    if (namespace or context) and not kubectl:
+        raise click.UsageError("`--namespace` and `--context` need `--kubectl`")
+    if sum((ssh is not None, kubectl, via is not None)) > 1:
+        raise click.UsageError("`--ssh`, `--kubectl` and `--via` cannot be combined")
+    ways = {
+        "ssh": ssh,
+        "kubectl": KubectlSection(namespace=namespace, context=context) if kubectl else None,
+        "via": via,
+    }
+    cluster = _with_tunnel(cluster_source.cluster(), {way: value for way, value in ways.items() if value}, also)
+    with sigterm_as_interrupt():
+        opened = open_tunnel(cluster, timeout=timeout)
+        if not command:
+            _stay(opened, output)
+        launch = plan(command, [opened.cluster], os.environ, with_client_properties=with_client_properties)
+        report_notes(launch, quiet=quiet)
+        return run_process(launch)
+
+
+def _with_tunnel(cluster: Cluster, way: Mapping[str, Any], also: Sequence[str]) -> Cluster:
+    """The cluster with the tunnel of the command line, or its own."""
+    further = tuple(Endpoint.parse(each) for text in also for each in text.split(","))
+    if not way and cluster.tunnel is None:
+        hint = "name what leads to the brokers, such as `--ssh user@bastion`, or add `tunnel:` to the cluster"
+        raise HintedUsageError("one of `--ssh`, `--kubectl` and `--via` is missing", hint=hint)
+    if not way and cluster.tunnel is not None:
+        further = (*cluster.tunnel.also, *further)
+        return replace(cluster, tunnel=cluster.tunnel.model_copy(update={"also": further}))
+    given = {**way, "also": further} if further else way
+    try:
+        return replace(cluster, tunnel=TunnelSection.model_validate(given))
+    except ValidationError as error:
+        faults = [fault for each in error.errors() for fault in each.get("ctx", {}).get("faults", ())]
+        raise ConfigError(*(fault.problem for fault in faults)) from None
+
+
+def _stay(opened: Tunnel, output: str) -> NoReturn:
+    """Print the map, then wait for a signal, which ends this as an exception."""
+    if output == "json":
+        nodes = [
+            {"node": each.node_id, "advertised": str(each.advertised), "reachable": str(each.local)}
+            for each in opened.brokers
+        ]
+        also = {str(endpoint): str(local) for endpoint, local in opened.companions.items()}
+        console.json_data(
+            {
+                "version": 1,
+                "through": str(opened),
+                "nodes": nodes,
+                "map": canonical_text(opened.address_map),
+                "also": also,
+            }
+        )
+    else:
+        about = {each.advertised: f"node {each.node_id}" for each in opened.brokers}
+        about = dict.fromkeys(opened.cluster.bootstrap_servers, "bootstrap server") | about
+        for advertised, local in opened.rules.items():
+            console.data(f"{advertised} = {local}  # {about.get(advertised, 'may join later')}")
+    report_event("clients on this machine: `brokernat.map` with these rules, or `file:/path` of a file that has them")
+    report_event("Ctrl-C closes the tunnel")
+    while True:
+        threading.Event().wait()

@@ -1,0 +1,100 @@
+"""Forwards that are a program each: `kubectl port-forward`, or any command of the user's.
+
+A forward is open when its local port takes connections, because every such program prints something else when it is
+ready. When the program ends, the forward is gone; what it printed last is the reason.
+"""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from brokernat.address import Endpoint
+from brokernat.errors import MissingToolError
+from brokernat.tunnel.forwarder import Forward, PortTakenError, TunnelFailedError
+from brokernat.tunnel.workspace import Workspace, last_lines
+
+PLACEHOLDERS: Final = ("{host}", "{port}", "{local}")
+_TAKEN = ("address already in use", "unable to listen on port")
+_READY_WITHIN, _PAUSE = 30.0, 0.05
+
+
+class CommandForwarder:
+    """One program for each forward."""
+
+    def __init__(self, name: str, words: Callable[[Forward], Sequence[str]], workspace: Workspace) -> None:
+        """Nothing is started; `words` makes the command line of a forward, and `name` is for people."""
+        self._name, self._words, self._workspace = name, words, workspace
+        self._running: dict[Forward, subprocess.Popen[bytes]] = {}
+
+    def __str__(self) -> str:
+        return self._name
+
+    def open(self, forward: Forward, *, ask: bool) -> None:  # noqa: ARG002 - such a program has no terminal
+        """As `Forwarder.open`."""
+        words = self._words(forward)
+        if shutil.which(words[0]) is None:
+            raise MissingToolError(f"no `{words[0]}` on this machine", hint="install it, or give its whole path")
+        self.cancel(forward)
+        process = self._running[forward] = self._workspace.start(words, self._log(forward))
+        deadline = time.monotonic() + _READY_WITHIN
+        while not _listens(forward.local):
+            if process.poll() is None and time.monotonic() < deadline:
+                time.sleep(_PAUSE)
+                continue
+            why = self.reason(forward) or (
+                f"it does not listen on {forward.local} within {_READY_WITHIN:.0f} s"
+                if process.returncode is None
+                else f"it ended with {process.returncode}"
+            )
+            self.cancel(forward)
+            if any(words in why.lower() for words in _TAKEN):
+                raise PortTakenError(str(forward))
+            raise TunnelFailedError(
+                f"`{shlex.join(words)}`: {why}", hint="run this command by hand until it works, then start again"
+            )
+
+    def alive(self, forward: Forward) -> bool:
+        """Whether its program runs."""
+        process = self._running.get(forward)
+        return process is not None and process.poll() is None
+
+    def cancel(self, forward: Forward) -> None:
+        """End its program."""
+        if (process := self._running.pop(forward, None)) is not None:
+            self._workspace.end(process)
+
+    def unit(self, forward: Forward) -> object:
+        """Each is alone."""
+        return forward
+
+    def reason(self, forward: Forward) -> str:
+        """The last line that its program printed."""
+        lines = last_lines(self._log(forward))
+        return lines[-1] if lines else ""
+
+    def _log(self, forward: Forward) -> Path:
+        return self._workspace.folder / f"{forward.local.port}.log"
+
+
+def via_words(forward: Forward, template: str) -> list[str]:
+    """The user's command for one forward; its words are split before anything is put in, so no shell reads a name."""
+    values = zip(PLACEHOLDERS, (forward.target.host, forward.target.port, forward.local.port), strict=True)
+    words = shlex.split(template)
+    for placeholder, value in values:
+        words = [word.replace(placeholder, str(value)) for word in words]
+    return words
+
+
+def _listens(local: Endpoint) -> bool:
+    try:
+        socket.create_connection((local.host, local.port), timeout=1).close()
+    except OSError:
+        return False
+    return True

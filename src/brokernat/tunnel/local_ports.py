@@ -1,0 +1,125 @@
+"""Which port of this machine stands for which endpoint; the same in every run as long as it is free.
+
+The port is a pure function of the tunnel and the endpoint, so a client that is configured with it, a browser's
+bookmark or a firewall's rule stays right, and no file has to be kept. Where another program has the port, the next free
+one is taken. The range lies below the ports that Linux gives to outgoing connections (`ip_local_port_range`).
+
+Brokers that join later advertise endpoints that nobody knows yet, and clients read their map once. Most clusters count
+their brokers (kafka-1, kafka-2; 10.0.0.11, 10.0.0.12; one host with ports 9092, 9093), so the next numbers get rules
+and ports beforehand. Such a port is bound and not listened at: a client is refused there at once, and no other program
+takes the port meanwhile.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Collection, Iterable, Iterator
+from hashlib import sha256
+
+from brokernat.address import Endpoint
+from brokernat.address.host import as_ip
+from brokernat.errors import ConfigError, Problem
+
+LOOPBACK = "127.0.0.1"
+FIRST, LAST = 20000, 29999
+AHEAD = 8
+"""How many brokers more than the highest number are expected."""
+_LAST_NUMBER = re.compile(r"\d+(?!.*\d)")
+_MOST = 64
+_LAST_OF_A_NETWORK = 254
+
+
+def usual_port(tunnel: str, endpoint: Endpoint) -> int:
+    """The port for an endpoint, unless another program has it."""
+    digest = sha256(f"{tunnel} {endpoint}".encode()).digest()
+    return FIRST + int.from_bytes(digest[:8]) % (LAST - FIRST + 1)
+
+
+def expected_endpoints(known: Collection[Endpoint]) -> tuple[Endpoint, ...]:
+    """What brokers that join later will advertise, if the cluster goes on counting."""
+    expected = {each for endpoint in known for each in _next_to(endpoint, known)} - set(known)
+    return tuple(sorted(expected))[:_MOST]
+
+
+def _next_to(endpoint: Endpoint, known: Collection[Endpoint]) -> Iterator[Endpoint]:
+    """The endpoints with the next numbers: of the ports where one host has several, else of the hosts."""
+    ports = [each.port for each in known if each.host == endpoint.host]
+    if len(ports) > 1:
+        yield from (Endpoint(endpoint.host, port) for port in range(max(ports) + 1, max(ports) + 1 + AHEAD))
+        return
+    name, dot, domain = endpoint.host.partition(".")
+    if (address := as_ip(endpoint.host)) is not None:
+        network, _, last = endpoint.host.rpartition(".")
+        # Nobody counts brokers in IPv6.
+        numbers = () if address.version == 6 else range(int(last) + 1, min(int(last) + AHEAD, _LAST_OF_A_NETWORK) + 1)
+        yield from (Endpoint(f"{network}.{number}", endpoint.port) for number in numbers)
+    elif found := _LAST_NUMBER.search(name):
+        for number in range(int(found[0]) + 1, int(found[0]) + 1 + AHEAD):
+            counted = f"{name[: found.start()]}{number:0{len(found[0])}}{name[found.end() :]}"
+            yield Endpoint(f"{counted}{dot}{domain}", endpoint.port)
+
+
+class LocalPorts:
+    """The ports of one tunnel, each bound until it is given to a forward. Close it in the end."""
+
+    def __init__(self, tunnel: str) -> None:
+        self._tunnel = tunnel
+        self._ports: dict[Endpoint, int] = {}
+        self._held: dict[int, socket.socket] = {}
+
+    def reserve(self, endpoints: Iterable[Endpoint]) -> None:
+        """Bind a port for each endpoint that has none, in the order of their names.
+
+        Raises:
+            ConfigError: of kind `no-free-port`.
+        """
+        for endpoint in sorted(set(endpoints) - self._ports.keys()):
+            self._ports[endpoint] = self._free(usual_port(self._tunnel, endpoint))
+
+    def of(self, endpoint: Endpoint) -> Endpoint:
+        """Where the endpoint is on this machine."""
+        return Endpoint(LOOPBACK, self._ports[endpoint])
+
+    def release(self, endpoint: Endpoint) -> None:
+        """Let a forward have the port."""
+        if (held := self._held.pop(self._ports[endpoint], None)) is not None:
+            held.close()
+
+    def another(self, endpoint: Endpoint) -> None:
+        """Choose and bind the next free port: another program has taken this one."""
+        self.release(endpoint)
+        self._ports[endpoint] = self._free(self._ports[endpoint] + 1)
+
+    def known(self) -> tuple[Endpoint, ...]:
+        """Every endpoint that has a port."""
+        return tuple(self._ports)
+
+    def close(self) -> None:
+        """Give all ports back."""
+        for held in self._held.values():
+            held.close()
+        self._held.clear()
+
+    def _free(self, wanted: int) -> int:
+        taken = set(self._ports.values())
+        for step in range(LAST - FIRST + 1):
+            port = FIRST + (wanted - FIRST + step) % (LAST - FIRST + 1)
+            if port not in taken and (held := _bound(port)) is not None:
+                self._held[port] = held
+                return port
+        message = f"no port from {FIRST} to {LAST} of {LOOPBACK} is free"
+        raise ConfigError(Problem("no-free-port", message, "end other tunnels"))
+
+
+def _bound(port: int) -> socket.socket | None:
+    """A socket that keeps the port, None where another program has it."""
+    held = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    # As ssh and kubectl do: connections that have just ended are no obstacle.
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        held.bind((LOOPBACK, port))
+    except OSError:
+        held.close()
+        return None
+    return held

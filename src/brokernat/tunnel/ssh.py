@@ -1,0 +1,217 @@
+"""Forwards of one SSH connection, by the system's OpenSSH.
+
+The user's configuration, agent, known hosts, ProxyJump and prompts apply, because it is the program that they use
+anyway. One master connection (ControlMaster) carries all forwards; `-O forward` adds one and `-O cancel` removes one
+without another login. `-f` lets ssh go into the background after the login: until then it may ask at the terminal, and
+afterwards Ctrl-C does not reach it. A connection that is opened again later asks nothing (BatchMode): the terminal is
+the command's by then.
+
+A connection to the master's control socket ends when the master does, so its end is noticed without asking. What a
+forward refuses is in ssh's log and nowhere else: to a client a refused forward is a connection that is closed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import socket
+import subprocess
+from typing import Final
+
+from brokernat.errors import ConfigError, MissingToolError, Problem
+from brokernat.tunnel.forwarder import Forward, PortTakenError, TunnelFailedError
+from brokernat.tunnel.workspace import Workspace, last_lines
+
+_CONNECT_TIMEOUT, _ALIVE_INTERVAL, _ALIVE_COUNT = 15, 10, 3
+_OPEN_FAILED = re.compile(r"open failed: (.+)")
+_SUBCOMMAND_TIMEOUT = 30
+
+_UNKNOWN_KEY: Final = re.compile(r"No \S+ host key is known|authenticity of host|Host key verification failed")
+_CHANGED_KEY: Final = re.compile(r"REMOTE HOST IDENTIFICATION HAS CHANGED|host key for .* has changed", re.IGNORECASE)
+_DENIED: Final = re.compile(r"Permission denied|Too many authentication failures|No supported authentication")
+_PROHIBITED: Final = re.compile(r"administratively prohibited")
+
+
+class SshForwarder:
+    """Forwards through `ssh WORDS`."""
+
+    def __init__(self, destination: str, workspace: Workspace) -> None:
+        """Nothing is started.
+
+        Args:
+            destination: what stands behind `ssh`: a host of the configuration, user@host, options.
+            workspace: for the control socket and the log.
+
+        Raises:
+            ConfigError: of kind `bad-ssh`, the quotes do not match, or there is nothing.
+            MissingToolError: no OpenSSH.
+        """
+        self._words = ssh_words(destination)
+        if shutil.which("ssh") is None:
+            raise MissingToolError("no `ssh` on this machine", hint="install OpenSSH: `apt-get install openssh-client`")
+        self._workspace = workspace
+        self._socket, self._log = workspace.folder / "ssh", workspace.folder / "ssh.log"
+        self._master: socket.socket | None = None
+        self._open: set[Forward] = set()
+
+    def __str__(self) -> str:
+        return shlex.join(["ssh", *self._words])
+
+    def open(self, forward: Forward, *, ask: bool) -> None:
+        """As `Forwarder.open`; connects first where there is no connection."""
+        if not self._connected():
+            self._connect(ask=ask)
+        done = self._tell("forward", forward)
+        if done.returncode != 0:
+            if self._connected():
+                raise PortTakenError(str(forward))
+            raise self._failed(ask=ask)
+        self._open.add(forward)
+
+    def alive(self, forward: Forward) -> bool:
+        """Whether the connection that carries it lasts."""
+        return self._connected() and forward in self._open
+
+    def cancel(self, forward: Forward) -> None:
+        """As `Forwarder.cancel`."""
+        if self._connected():
+            self._tell("cancel", forward)
+        self._open.discard(forward)
+
+    def unit(self, forward: Forward) -> object:  # noqa: ARG002
+        """One connection carries all of them."""
+        return "connection"
+
+    def reason(self, forward: Forward) -> str:  # noqa: ARG002
+        """Why sshd did not open the last connection that it was asked for, or why it ended."""
+        lines = last_lines(self._log)
+        return explained(lines[-1]) if lines else ""
+
+    def _connect(self, *, ask: bool) -> None:
+        self._open.clear()
+        self._socket.unlink(missing_ok=True)
+        self._log.unlink(missing_ok=True)
+        words = ["ssh", "-f", "-N", "-M", "-S", str(self._socket), "-E", str(self._log), *self._options(ask=ask)]
+        if self._workspace.ask([*words, *self._words]) != 0:
+            raise self._failed(ask=ask)
+        self._master = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._master.connect(str(self._socket))
+        self._master.setblocking(False)
+
+    def _options(self, *, ask: bool) -> list[str]:
+        """Ours where they must hold, and where the user's configuration leaves the matter open."""
+        options = {"ControlPersist": "no", "ClearAllForwardings": "yes", "LogLevel": "INFO"}
+        if not ask:
+            options["BatchMode"] = "yes"
+        theirs = self._configuration()
+        if theirs.get("connecttimeout") in (None, "none"):
+            options["ConnectTimeout"] = str(_CONNECT_TIMEOUT)
+        if theirs.get("serveraliveinterval") == "0":
+            options |= {"ServerAliveInterval": str(_ALIVE_INTERVAL), "ServerAliveCountMax": str(_ALIVE_COUNT)}
+        return [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
+
+    def _configuration(self) -> dict[str, str]:
+        """What ssh would do with these words (`ssh -G`)."""
+        done = subprocess.run(
+            ["ssh", "-G", *self._words], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        )
+        if done.returncode != 0:
+            message = f"ssh does not take `{shlex.join(self._words)}`: {' '.join(done.stderr.split())}"
+            raise ConfigError(Problem("bad-ssh", message, "write what you type behind `ssh`, such as `user@bastion`"))
+        return dict(line.split(" ", 1) for line in done.stdout.splitlines() if " " in line)
+
+    def _connected(self) -> bool:
+        """The master's side of the control connection is open; what it writes there (a greeting) is for nobody."""
+        if self._master is None:
+            return False
+        try:
+            while self._master.recv(4096):
+                pass
+        except BlockingIOError:
+            return True
+        except OSError:
+            pass
+        self._master.close()
+        self._master = None
+        self._open.clear()
+        return False
+
+    def _tell(self, what: str, forward: Forward) -> subprocess.CompletedProcess[str]:
+        # Without the user's configuration, whose own forwards would be added as well; the host's name is not used.
+        words = ["ssh", "-F", "none", "-S", str(self._socket), "-O", what, "-L", f"{forward.local}:{forward.target}"]
+        return subprocess.run(
+            [*words, "brokernat"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_SUBCOMMAND_TIMEOUT,
+        )
+
+    def _failed(self, *, ask: bool) -> TunnelFailedError:
+        return failure(str(self), last_lines(self._log, most=40), terminal=ask and has_terminal())
+
+
+def ssh_words(destination: str) -> list[str]:
+    """The words behind `ssh`.
+
+    Raises:
+        ConfigError: of kind `bad-ssh`.
+    """
+    try:
+        words = shlex.split(destination)
+    except ValueError:
+        words = []
+    if not words:
+        hint = "write what you type behind `ssh`, such as `user@bastion` or `-J user@outer user@inner`"
+        raise ConfigError(Problem("bad-ssh", f"`{destination}` names no host for ssh", hint))
+    return words
+
+
+def failure(command: str, lines: tuple[str, ...], *, terminal: bool) -> TunnelFailedError:
+    """The error for what ssh logged before it ended; pure.
+
+    Args:
+        command: the command line, as the user would type it.
+        lines: of ssh's log.
+        terminal: whether ssh could ask somebody.
+    """
+    text = "\n".join(lines)
+    last = lines[-1] if lines else "it ended without a message"
+    if _CHANGED_KEY.search(text):
+        return TunnelFailedError(
+            f"`{command}`: the host's key is not the one in known_hosts: it was reinstalled, or another host answers",
+            hint="ask its administrator for the fingerprint; if it is right, `ssh-keygen -R HOST` removes the old key",
+        )
+    if _UNKNOWN_KEY.search(text):
+        why = "" if terminal else ", and there is no terminal to ask at"
+        return TunnelFailedError(
+            f"`{command}`: the host's key is not in known_hosts{why}",
+            hint=f"run `{command} true` once in a terminal, compare the fingerprint and accept it",
+        )
+    if _DENIED.search(text):
+        why = "" if terminal else "; there is no terminal to ask for a password or a passphrase"
+        hint = "" if terminal else "add the key to an agent (`ssh-add`), or start this in a terminal; "
+        return TunnelFailedError(
+            f"`{command}`: the login was refused ({last}){why}", hint=f"{hint}`{command} true` must work by hand"
+        )
+    return TunnelFailedError(f"`{command}`: {last}", hint=f"`{command} true` must work by hand")
+
+
+def explained(line: str) -> str:
+    """A line of ssh's log in words that name who refused; pure."""
+    if _PROHIBITED.search(line):
+        return "sshd allows no forwarding there (AllowTcpForwarding, PermitOpen, or the key's restrictions)"
+    found = _OPEN_FAILED.search(line)
+    return f"from the SSH host: {found[1].removeprefix('connect failed: ')}" if found else line
+
+
+def has_terminal() -> bool:
+    """Whether ssh can ask: it opens the controlling terminal itself."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,378 @@
+"""One tunnel to a cluster: opened, proven, watched, closed.
+
+    bootstrap server -> forward -> metadata -> one forward per broker -> who answers -> address map
+
+A thread of its own does all of it, so a notebook, whose main thread has an event loop, can use it like a command. Once
+open, the thread looks every second whether forwards are alive and now and then reads the metadata again, through
+another broker each time. A dead forward is opened again on the same local port, because clients have read the map
+already: at once, then after 1, 2, 4 ... 30 seconds. A new broker gets a forward and a rule.
+
+Clients read a map once. So the map has rules for brokers that may join later (`local_ports.expected_endpoints`); for
+one that was not expected, the report says that running programs do not have its rule.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Self
+
+from brokernat.address import AddressMap, Endpoint
+from brokernat.address.rules import HostPortRule
+from brokernat.config import Cluster
+from brokernat.config.model import TunnelSection
+from brokernat.doctor.evidence import Advertised, EndpointProbe
+from brokernat.errors import BrokernatError, ConfigError, NothingReachableError, Problem, ProofFailedError
+from brokernat.plurals import counted
+from brokernat.render.port_forwards import port_forward_words
+from brokernat.tunnel.commands import CommandForwarder, via_words
+from brokernat.tunnel.forwarder import Forward, Forwarder, PortTakenError, TunnelFailedError
+from brokernat.tunnel.local_ports import LocalPorts, expected_endpoints
+from brokernat.tunnel.proof import ForwardedBroker, contradiction, probe, silence
+from brokernat.tunnel.ssh import SshForwarder
+from brokernat.tunnel.workspace import Workspace
+
+log = logging.getLogger(__name__)
+_LOOK: Final = 1.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
+_PORT_TRIES = 20
+_PROBE = 10.0
+
+
+@dataclass(slots=True)
+class _Retry:
+    """When a dead unit is tried next, in seconds of the monotonic clock."""
+
+    at: float
+    pause: float = _FIRST_PAUSE
+
+
+class Tunnel:
+    """Forwards to all brokers of a cluster. A context manager; `close` ends everything that was started."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        *,
+        report: Callable[[str], None] = log.info,
+        timeout: float = 30.0,
+        refresh: float = 15.0,
+        require_brokers: bool = True,
+    ) -> None:
+        """Open it.
+
+        Args:
+            cluster: with a `tunnel`; rules of its map say what the far end dials for an advertised endpoint.
+            report: gets a line for each event.
+            timeout: of the probes at the start, in seconds; what ssh asks at the terminal costs none of it.
+            refresh: seconds between two looks at the cluster's metadata.
+            require_brokers: whether brokers must answer and be proven; the doctor judges that itself.
+
+        Raises:
+            ConfigError: the cluster has no tunnel, or its words cannot be used.
+            MissingToolError: the program is not installed.
+            NothingReachableError: no forward can be opened, or no bootstrap server answers.
+            ProofFailedError: another node or another cluster answers behind a forward.
+        """
+        if cluster.tunnel is None:
+            hint = "add `tunnel: {ssh: user@bastion}` to the cluster"
+            raise ConfigError(Problem("no-tunnel", f"the cluster `{cluster.name}` has no tunnel", hint))
+        self._given, self._section = cluster, cluster.tunnel
+        self._report, self._timeout, self._refresh = report, timeout, refresh
+        self._require_brokers = require_brokers
+        self._workspace = Workspace()
+        self._failure: BaseException | None = None
+        self._opened, self._stop = threading.Event(), threading.Event()
+        self._forwards: dict[Endpoint, Forward] = {}
+        self._nodes: dict[int, Endpoint] = {}
+        self._retries: dict[object, _Retry] = {}
+        self._silent: set[int] = set()
+        self._cluster_id: str | None = None
+        self._turn = 0
+        self.on_map: Callable[[AddressMap], None] = lambda _: None
+        """Called with the new map when a broker has joined."""
+        try:
+            self._forwarder = _forwarder(self._section, self._workspace)
+            self._ports = LocalPorts(f"{self._forwarder} {cluster.name} {cluster.bootstrap_servers[0]}")
+            self._thread = threading.Thread(target=self._run, name="brokernat-tunnel", daemon=True)
+            self._thread.start()
+        except BaseException:
+            self._workspace.close()
+            raise
+        try:
+            self._opened.wait()
+        except BaseException:
+            self.close()
+            raise
+        if self._failure is not None:
+            self.close()
+            raise self._failure
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __str__(self) -> str:
+        return str(self._forwarder)
+
+    @property
+    def rules(self) -> dict[Endpoint, Endpoint]:
+        """Where each bootstrap server, each broker and each that may join is on this machine, in that order."""
+        known = dict.fromkeys((*self._given.bootstrap_servers, *self._nodes.values()))
+        companions = set(self._section.also) - known.keys()
+        later = (each for each in self._ports.known() if each not in companions)
+        return {each: self._ports.of(each) for each in dict.fromkeys((*known, *later))}
+
+    @property
+    def address_map(self) -> AddressMap:
+        """The rules; what none names is refused, or passes where the cluster's own map says so."""
+        given = self._given.address_map
+        rules = tuple(HostPortRule(advertised, local) for advertised, local in self.rules.items())
+        return AddressMap(rules) if given is None else AddressMap(rules, given.unmapped)
+
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster as clients on this machine use it: the same servers, with the tunnel's map."""
+        return replace(self._given, address_map=self.address_map)
+
+    @property
+    def brokers(self) -> tuple[ForwardedBroker, ...]:
+        """The brokers that have a forward, by node id."""
+        return tuple(
+            ForwardedBroker(advertised, self._ports.of(advertised), node_id)
+            for node_id, advertised in sorted(self._nodes.items())
+        )
+
+    @property
+    def companions(self) -> dict[Endpoint, Endpoint]:
+        """Where each endpoint of `also` is on this machine."""
+        return {each: self._ports.of(each) for each in self._section.also}
+
+    def close(self) -> None:
+        """End all forwards and what carries them; again does nothing."""
+        self._stop.set()
+        self._workspace.close()
+        self._thread.join()
+        self._ports.close()
+
+    def _run(self) -> None:
+        try:
+            self._open()
+        except BaseException as failure:  # noqa: BLE001 - raised again by the thread that waits
+            self._failure = failure
+            return
+        finally:
+            self._opened.set()
+        refreshed = time.monotonic()
+        while not self._stop.wait(_LOOK):
+            try:
+                self._open_dead_again()
+                if time.monotonic() - refreshed >= self._refresh:
+                    self._look_at_cluster()
+                    refreshed = time.monotonic()
+            except Exception:
+                if self._stop.is_set():
+                    return
+                # The forwards that are open serve on.
+                log.exception("the tunnel's watch failed")
+
+    def _open(self) -> None:
+        servers = dict.fromkeys((*self._given.bootstrap_servers, *self._section.also))
+        failed = self._add(servers, ask=True)
+        if failed and not any(map(self._is_open, self._given.bootstrap_servers)):
+            raise failed[0]
+        seen = self._bootstrap()
+        if seen is None:
+            return
+        self._cluster_id = seen.cluster_id
+        self._learn(seen.brokers or ())
+        for error in self._add(self._nodes.values(), ask=True):
+            self._report(f"warning: {error.message}")
+        if self._require_brokers:
+            self._prove(self.brokers)
+        self._ports.reserve(expected_endpoints(tuple(self._nodes.values())))
+
+    def _bootstrap(self) -> EndpointProbe | None:
+        """The first bootstrap server that answers; None where nobody needs one."""
+        servers = [
+            ForwardedBroker(each, self._ports.of(each))
+            for each in dict.fromkeys(self._given.bootstrap_servers)
+            if self._is_open(each)
+        ]
+        probes = probe(self._given, servers, self._timeout, until="metadata")
+        seen = next((each for each in probes if each.answers), None)
+        if seen is None and self._require_brokers:
+            reasons = "; ".join(
+                f"{server}: {self._why(server, each)}" for server, each in zip(servers, probes, strict=True)
+            )
+            raise NothingReachableError(
+                f"no bootstrap server answers through `{self}`: {reasons}", hint=_hint(self._given, probes)
+            )
+        return seen
+
+    def _why(self, broker: ForwardedBroker, seen: EndpointProbe) -> str:
+        """What keeps a client from a broker; a forward that closes at once has its reason in the program's log."""
+        reason = silence(seen) or ""
+        told = self._forwarder.reason(self._forwards[broker.advertised])
+        return f"{told or reason}" if seen.failed in (None, "connect", "versions", "tls") else reason
+
+    def _learn(self, advertised: Iterable[Advertised]) -> list[ForwardedBroker]:
+        """Note what brokers advertise; the result is what was not known."""
+        new = []
+        for each in advertised:
+            try:
+                endpoint = Endpoint(each.host, each.port)
+            except ConfigError as error:
+                self._report(f"warning: node {each.node_id} cannot be forwarded: {error.message}")
+                continue
+            if self._nodes.get(each.node_id) != endpoint:
+                self._nodes[each.node_id] = endpoint
+                self._ports.reserve([endpoint])
+                new.append(ForwardedBroker(endpoint, self._ports.of(endpoint), each.node_id))
+        return new
+
+    def _prove(self, brokers: Sequence[ForwardedBroker]) -> None:
+        """Raises ProofFailedError where a forward leads elsewhere; who is silent is reported."""
+        probes = probe(self._given, brokers, self._timeout)
+        wrong = []
+        for broker, seen in zip(brokers, probes, strict=True):
+            if (found := contradiction(broker, seen, self._cluster_id)) is not None:
+                wrong.append(f"{broker}: {found}")
+            elif silence(seen) is not None:
+                self._report(f"warning: {broker} does not answer: {self._why(broker, seen)}")
+                self._silent.add(broker.node_id or 0)
+        if wrong:
+            hint = "the far end of the tunnel resolves an advertised name to another host: correct it there, or add a "
+            raise ProofFailedError(
+                f"a forward leads elsewhere: {'; '.join(wrong)}", hint=hint + "rule to the cluster's `address_map`"
+            )
+
+    def _add(self, endpoints: Iterable[Endpoint], *, ask: bool) -> list[BrokernatError]:
+        """Open a forward for each endpoint that has none; what failed once is not tried for all that share it."""
+        failed: dict[object, BrokernatError] = {}
+        self._ports.reserve(endpoints)
+        for endpoint in endpoints:
+            forward = self._forwards.setdefault(endpoint, self._forward(endpoint))
+            unit = self._forwarder.unit(forward)
+            if unit in failed or self._forwarder.alive(forward):
+                continue
+            try:
+                self._open_first(endpoint, ask=ask)
+            except TunnelFailedError as error:
+                failed[unit] = error
+        return list(failed.values())
+
+    def _open_first(self, endpoint: Endpoint, *, ask: bool) -> None:
+        """Open a forward that nobody uses yet: its port may still change."""
+        for _ in range(_PORT_TRIES):
+            forward = self._forwards[endpoint] = self._forward(endpoint)
+            self._ports.release(endpoint)
+            try:
+                self._forwarder.open(forward, ask=ask)
+            except PortTakenError:
+                self._ports.another(endpoint)
+            else:
+                return
+        raise TunnelFailedError(f"no local port can be had for {endpoint}: {self._forwarder.reason(forward)}")
+
+    def _forward(self, endpoint: Endpoint) -> Forward:
+        given = self._given.address_map
+        rule = None if given is None else given.find(endpoint)
+        return Forward(endpoint if rule is None else rule.translate(endpoint), self._ports.of(endpoint))
+
+    def _is_open(self, endpoint: Endpoint) -> bool:
+        return endpoint in self._forwards and self._forwarder.alive(self._forwards[endpoint])
+
+    def _open_dead_again(self) -> None:
+        dead: dict[object, list[Forward]] = {}
+        for forward in self._forwards.values():
+            if not self._forwarder.alive(forward):
+                dead.setdefault(self._forwarder.unit(forward), []).append(forward)
+        for unit, forwards in dead.items():
+            if self._stop.is_set():
+                return
+            name = str(self._forwarder) if len(forwards) > 1 else str(forwards[0])
+            retry = self._retries.get(unit)
+            if retry is None:
+                why = self._forwarder.reason(forwards[0])
+                self._report(f"{name} has ended{f': {why}' if why else ''}; opening it again")
+                retry = self._retries[unit] = _Retry(time.monotonic())
+            if time.monotonic() < retry.at:
+                continue
+            try:
+                for forward in forwards:
+                    self._forwarder.open(forward, ask=False)
+            except (BrokernatError, PortTakenError) as error:
+                if self._stop.is_set():
+                    return
+                message = error.message if isinstance(error, BrokernatError) else f"another program listens: {error}"
+                self._report(f"{message}; again in {retry.pause:.0f} s")
+                retry.at, retry.pause = time.monotonic() + retry.pause, min(2 * retry.pause, _LONGEST_PAUSE)
+            else:
+                del self._retries[unit]
+                self._report(f"{name} is open again: {counted(len(forwards), 'forward')}")
+
+    def _look_at_cluster(self) -> None:
+        """Read the metadata through one broker, another one each time."""
+        brokers = [broker for broker in self.brokers if self._is_open(broker.advertised)]
+        if not brokers:
+            return
+        self._turn += 1
+        broker = brokers[self._turn % len(brokers)]
+        (seen,) = probe(self._given, [broker], _PROBE, until="metadata")
+        node = broker.node_id or 0
+        if silence(seen) is not None:
+            if node in self._silent:
+                # A program may hold a port whose other end is gone, as kubectl does for a pod that was replaced.
+                self._forwarder.cancel(self._forwards[broker.advertised])
+            else:
+                self._silent.add(node)
+                self._report(f"warning: {broker} does not answer: {self._why(broker, seen)}")
+            return
+        if node in self._silent:
+            self._silent.discard(node)
+            self._report(f"{broker} answers again")
+        if seen.cluster_id == self._cluster_id:
+            self._admit(seen.brokers or ())
+
+    def _admit(self, advertised: Iterable[Advertised]) -> None:
+        """Open and prove a forward for each broker that has joined."""
+        expected = set(self._ports.known())
+        new = self._learn(advertised)
+        for error in self._add([broker.advertised for broker in new], ask=False):
+            self._report(f"warning: {error.message}")
+        for broker in new:
+            try:
+                self._prove([broker])
+            except ProofFailedError as error:
+                self._report(f"warning: {error.message}")
+            running = "" if broker.advertised in expected else "; programs that run already lack this rule: start again"
+            self._report(f"{broker} has joined: {broker.advertised} = {broker.local}{running}")
+        if new:
+            self.on_map(self.address_map)
+
+
+def _forwarder(section: TunnelSection, workspace: Workspace) -> Forwarder:
+    if section.ssh is not None:
+        return SshForwarder(section.ssh, workspace)
+    if section.kubectl is not None:
+        kubectl = section.kubectl
+        return CommandForwarder(
+            "kubectl port-forward",
+            lambda forward: port_forward_words(forward.target, forward.local, kubectl),
+            workspace,
+        )
+    template = section.via or ""
+    return CommandForwarder(template, lambda forward: via_words(forward, template), workspace)
+
+
+def _hint(cluster: Cluster, probes: Sequence[EndpointProbe]) -> str:
+    if any(each.failed in ("sasl", "tls") for each in probes):
+        return "the tunnel works, and the brokers refuse this client: correct `client:`, or `--command-config`"
+    servers = ",".join(map(str, cluster.bootstrap_servers))
+    return f"from the far end `nc -vz` must reach {servers.replace(':', ' ')}; give the bootstrap server as seen there"

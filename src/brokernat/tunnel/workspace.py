@@ -1,0 +1,119 @@
+"""A private folder for one tunnel, and a guard that leaves nothing behind, however this process ends.
+
+The guard is a shell that waits for the end of its standard input. This process holds the other end of that pipe, so the
+kernel closes it even after `kill -9`. Then the guard ends ssh's master connection, whose socket is in the folder, and
+every process group that has a file `<id>.group` there, and removes the folder. Closing ends the programs in order and
+leaves the rest to the guard as well.
+
+The folder is directly below XDG_RUNTIME_DIR or /tmp, because the path of a Unix socket has 104 characters at most and
+ssh adds 17 of its own while it binds. Programs get a process group of their own, so Ctrl-C at the terminal reaches the
+command and not the tunnel that it still needs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from brokernat.paths import writing
+from brokernat.tunnel.forwarder import TunnelFailedError
+
+_GUARD = """\
+trap '' INT TERM HUP
+while read -r _; do :; done
+if [ -S "$0/ssh" ]; then ssh -F none -S "$0/ssh" -O exit brokernat 2>/dev/null; fi
+for group in "$0"/*.group; do
+  [ -f "$group" ] && kill -s TERM -- "-$(basename "$group" .group)" 2>/dev/null
+done
+rm -rf "$0"
+"""
+_ENDS_WITHIN = 5
+
+
+class Workspace:
+    """The folder and the guard; `close` ends both and everything that was started here."""
+
+    def __init__(self) -> None:
+        """Make both.
+
+        Raises:
+            ConfigError: the folder cannot be made.
+        """
+        base = os.environ.get("XDG_RUNTIME_DIR") or "/tmp"  # noqa: S108 - mkdtemp makes a folder of this user alone
+        with writing(base, "the folder of the tunnel's sockets", moved_by="XDG_RUNTIME_DIR"):
+            self.folder = Path(tempfile.mkdtemp(prefix="brokernat-", dir=base))
+        self._lock, self._closed = threading.Lock(), False
+        self._asking: subprocess.Popen[bytes] | None = None
+        self._programs: list[subprocess.Popen[bytes]] = []
+        self._guard = subprocess.Popen(
+            ["/bin/sh", "-c", _GUARD, str(self.folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            process_group=0,
+        )
+
+    def ask(self, words: Sequence[str]) -> int:
+        """Run a program on the user's terminal until it ends or goes into the background; its exit code."""
+        with self._lock:
+            self._require_open()
+            # On stderr are the host's banner and questions.
+            self._asking = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        return self._asking.wait()
+
+    def start(self, words: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
+        """A program in a process group of its own, without a terminal; what it prints goes into `log`."""
+        with self._lock, log.open("wb") as output:
+            self._require_open()
+            process = subprocess.Popen(
+                words, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, process_group=0
+            )
+            self._file_of(process).touch()
+            self._programs.append(process)
+        return process
+
+    def end(self, process: subprocess.Popen[bytes]) -> None:
+        """End a program and everything that it has started; again does nothing."""
+        if process not in self._programs:
+            return
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, number)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_ENDS_WITHIN)
+                break
+        self._programs.remove(process)
+        self._file_of(process).unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """End all of it; again does nothing."""
+        with self._lock:
+            self._closed = True
+        if self._asking is not None:
+            self._asking.terminate()
+            self._asking.wait()
+        for process in tuple(self._programs):
+            self.end(process)
+        self._guard.communicate()
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise TunnelFailedError("the tunnel is closed")
+
+    def _file_of(self, process: subprocess.Popen[bytes]) -> Path:
+        return self.folder / f"{process.pid}.group"
+
+
+def last_lines(log: Path, most: int = 5) -> tuple[str, ...]:
+    """The last lines of a log that say something; none where there is no log."""
+    try:
+        text = log.read_text("utf-8", "replace")
+    except OSError:
+        return ()
+    return tuple(line.strip() for line in text.splitlines() if line.strip())[-most:]

@@ -1,0 +1,57 @@
+"""The commands that open a map's forwards by hand, and the pods that host names mean."""
+
+from collections.abc import Callable
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from brokernat.address import Endpoint
+from brokernat.config.model import KubectlSection
+from brokernat.errors import ConfigError
+from brokernat.render import Subject, kubectl, ssh
+from brokernat.render.port_forwards import port_forward_words
+
+LOCAL = Endpoint("127.0.0.1", 20001)
+POD = "my-cluster-kafka-0.my-cluster-kafka-brokers.kafka.svc"
+
+
+def test_ssh(about: Callable[..., Subject], snapshot: SnapshotAssertion) -> None:
+    assert ssh(about("kafka-1:9092 = 127.0.0.1:9093, [fd00::2]:9092 = 127.0.0.1:9094"), "-J a b") == snapshot
+
+
+def test_kubectl(about: Callable[..., Subject], snapshot: SnapshotAssertion) -> None:
+    assert kubectl(about(f"{POD}:9092 = 127.0.0.1:9093"), KubectlSection(context="staging")) == snapshot
+
+
+@pytest.mark.parametrize(
+    ("host", "namespace", "resource"),
+    [
+        (POD, "kafka", "pod/my-cluster-kafka-0"),
+        ("kafka-controller-0.kafka-controller-headless.data.svc.cluster.local", "data", "pod/kafka-controller-0"),
+        ("my-cluster-kafka-bootstrap.kafka.svc", "kafka", "service/my-cluster-kafka-bootstrap"),
+        ("my-cluster-kafka-bootstrap.kafka", "kafka", "service/my-cluster-kafka-bootstrap"),
+        ("my-cluster-kafka-bootstrap", "chosen", "service/my-cluster-kafka-bootstrap"),
+    ],
+    ids=["Strimzi's broker", "Bitnami's broker", "service", "short service", "bare service"],
+)
+def test_a_name_is_a_pod_or_a_service(host: str, namespace: str, resource: str) -> None:
+    words = port_forward_words(Endpoint(host, 9092), LOCAL, KubectlSection(namespace="chosen", context="prod"))
+    assert words == [
+        "kubectl", "--context", "prod", "--namespace", namespace, "port-forward", "--address", "127.0.0.1", resource,
+        "20001:9092",
+    ]  # fmt: skip
+
+
+def test_kubectl_keeps_its_own_context_and_namespace() -> None:
+    assert port_forward_words(Endpoint("kafka", 9092), LOCAL, KubectlSection())[:3] == [
+        "kubectl",
+        "port-forward",
+        "--address",
+    ]
+
+
+@pytest.mark.parametrize("host", ["10.244.0.7", "kafka.example.com", "svc"])
+def test_what_kubernetes_does_not_name_is_refused(host: str) -> None:
+    with pytest.raises(ConfigError, match="no pod and no service") as caught:
+        port_forward_words(Endpoint(host, 9092), LOCAL, KubectlSection())
+    assert POD in (caught.value.problems[0].hint or "")

@@ -1,0 +1,54 @@
+"""What ssh logs, and what people are told."""
+
+import pytest
+
+from brokernat.errors import ConfigError
+from brokernat.tunnel.ssh import explained, failure, ssh_words
+
+COMMAND = "ssh user@bastion"
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+@pytest.mark.parametrize(
+    ("logged", "message", "hint"),
+    [
+        (
+            ("@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @", "Host key verification failed."),
+            "the host's key is not the one in known_hosts",
+            "ssh-keygen -R",
+        ),
+        (("Host key verification failed.",), "the host's key is not in known_hosts", "compare the fingerprint"),
+        (("user@bastion: Permission denied (publickey,password).",), "the login was refused", "must work by hand"),
+        (("ssh: connect to host bastion port 22: Connection refused",), "Connection refused", "must work by hand"),
+        ((), "it ended without a message", "must work by hand"),
+    ],
+    ids=["other key", "unknown key", "login", "refused", "nothing"],
+)
+def test_each_failure_has_its_message(logged: tuple[str, ...], message: str, hint: str, terminal: bool) -> None:
+    error = failure(COMMAND, logged, terminal=terminal)
+    assert error.message.startswith(f"`{COMMAND}`: ")
+    assert message in error.message
+    assert error.hint is not None
+    assert hint in error.hint
+    assert error.exit_code == 3
+
+
+def test_without_a_terminal_the_message_says_that_nobody_could_be_asked() -> None:
+    for logged in ("Host key verification failed.", "Permission denied (password)."):
+        assert "there is no terminal" in failure(COMMAND, (logged,), terminal=False).message
+        assert "there is no terminal" not in failure(COMMAND, (logged,), terminal=True).message
+
+
+def test_a_refused_forward_names_who_refused() -> None:
+    line = "channel 2: open failed: administratively prohibited: open failed"
+    assert "sshd allows no forwarding" in explained(line)
+    assert explained("channel 3: open failed: connect failed: Connection refused") == (
+        "from the SSH host: Connection refused"
+    )
+
+
+def test_the_destination_is_what_stands_behind_ssh() -> None:
+    assert ssh_words("-J user@outer 'user@inner'") == ["-J", "user@outer", "user@inner"]
+    for text in (" ", "user@'bastion"):
+        with pytest.raises(ConfigError, match="names no host"):
+            ssh_words(text)

@@ -1,0 +1,203 @@
+"""A tunnel through socat to simulated brokers: opened, proven, healed, closed; Linux's loopback is the far end."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.support.simulated_brokers import Served, serving
+
+from brokernat import tunnel
+from brokernat.address import AddressMap, Endpoint
+from brokernat.config import Cluster
+from brokernat.config.model import KubectlSection, TunnelSection
+from brokernat.errors import ConfigError, MissingToolError, NothingReachableError, ProofFailedError
+from brokernat.testbed.place import wait_until
+from brokernat.tunnel import Tunnel
+
+SOCAT = TunnelSection(via="socat TCP-LISTEN:{local},bind=127.0.0.1,fork,reuseaddr TCP:{host}:{port}")
+NOBODY = Endpoint("127.0.0.1", 1)
+
+
+class Events(list[str]):
+    """The lines of a tunnel; `wait` for one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._changed = threading.Condition()
+
+    def __call__(self, line: str) -> None:
+        with self._changed:
+            self.append(line)
+            self._changed.notify_all()
+
+    def wait(self, part: str) -> None:
+        with self._changed:
+            assert self._changed.wait_for(lambda: any(part in line for line in self), 60), self
+
+
+@pytest.fixture
+def brokers() -> Iterator[Served]:
+    with serving(3, dead="127.0.77") as served:
+        yield served
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the tunnel's folder and what it starts are found."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    return tmp_path
+
+
+def cluster(served: Served, section: TunnelSection | None = SOCAT, **wrong: str) -> Cluster:
+    """The far end dials what is reachable for what is advertised; `wrong` exchanges two."""
+    advertised, reachable = served.cluster.advertised, served.reachable
+    ends = {node_id: reachable[int(wrong.get(f"node_{node_id}", node_id))] for node_id in advertised}
+    rules = ",".join(f"{advertised[node_id]}={ends[node_id]}" for node_id in advertised)
+    return Cluster("hq", (advertised[1],), AddressMap.parse(rules), tunnel=section)
+
+
+def test_every_broker_has_a_proven_forward_and_a_rule(brokers: Served, folder: Path) -> None:
+    advertised = brokers.cluster.advertised
+    with tunnel.open(cluster(brokers)) as opened:
+        assert [(each.node_id, each.advertised) for each in opened.brokers] == sorted(advertised.items())
+        reached = opened.cluster
+        assert reached.bootstrap_servers == (advertised[1],), "clients keep the brokers' names"
+        assert reached.address_map is not None
+        ends = {reached.address_map.translate(each).endpoint for each in advertised.values()}
+        assert len(ends) == 3
+        for end in ends:
+            assert end.host == "127.0.0.1"
+            socket.create_connection((end.host, end.port), timeout=5).close()
+    assert list(folder.iterdir()) == []
+    for end in ends:
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection((end.host, end.port), timeout=5)
+    with tunnel.open(cluster(brokers)) as again:
+        assert {each.local for each in again.brokers} == ends, "the ports are the same in every run"
+
+
+def test_a_forward_that_leads_to_another_node_is_refused(brokers: Served, folder: Path) -> None:
+    with pytest.raises(ProofFailedError, match=r"node 2 at 127\.0\.77\.2:\d+: node 3 answers"):
+        Tunnel(cluster(brokers, node_2="3"))
+    assert list(folder.iterdir()) == []
+
+
+def test_a_dead_forward_is_opened_again_on_its_port(brokers: Served, folder: Path) -> None:
+    events = Events()
+    with Tunnel(cluster(brokers), report=events) as opened:
+        before = opened.brokers
+        (first, *_) = sorted(folder.glob("*/*.group"))
+        os.killpg(int(first.stem), 15)
+        events.wait("is open again: 1 forward")
+        assert opened.brokers == before
+        for broker in before:
+            socket.create_connection((broker.local.host, broker.local.port), timeout=5).close()
+
+
+# Knows the ports of the brokers, as the API server knows the pods; anything else that it is told ends it.
+KUBECTL = """\
+#!/bin/sh
+[ "$1 $2 $3 $4 $5 $6 $7" = "--context staging --namespace {namespace} port-forward --address 127.0.0.1" ] || exit 64
+case "$8" in {resources}) ;; *) echo "Error from server (NotFound): $8 not found" >&2; exit 1;; esac
+echo "Forwarding from 127.0.0.1:${{9%:*}} -> ${{9#*:}}"
+exec socat "TCP-LISTEN:${{9%:*}},bind=127.0.0.1,fork,reuseaddr" "TCP:127.0.0.1:${{9#*:}}"
+"""
+
+
+@pytest.mark.parametrize(
+    ("advertised", "pod", "service", "namespace"),
+    [
+        ("my-cluster-kafka-{id}.my-cluster-kafka-brokers.kafka.svc", "my-cluster-kafka", "my-cluster-kafka-bootstrap",
+         "kafka"),
+        ("kafka-controller-{id}.kafka-controller-headless.data.svc.cluster.local", "kafka-controller", "kafka", "data"),
+    ],
+    ids=["Strimzi", "Bitnami"],
+)  # fmt: skip
+def test_kubectl_forwards_a_service_and_every_pod(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, advertised: str, pod: str, service: str, namespace: str
+) -> None:
+    """A stand-in for kubectl: it takes the command lines that kubectl takes, and no others."""
+    program = tmp_path / "bin" / "kubectl"
+    program.parent.mkdir()
+    resources = "|".join([f"service/{service}", *(f"pod/{pod}-{number}" for number in (1, 2, 3))])
+    program.write_text(KUBECTL.format(namespace=namespace, resources=resources))
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
+    with serving(3, dead=advertised) as served:
+        section = TunnelSection(kubectl=KubectlSection(context="staging"))
+        # Of a service any pod answers; the stand-in has that of the port.
+        bootstrap = Endpoint(f"{service}.{namespace}", served.reachable[1].port)
+        with Tunnel(Cluster("hq", (bootstrap,), tunnel=section)) as opened:
+            assert {each.node_id: each.advertised for each in opened.brokers} == served.cluster.advertised
+            assert len({each.local for each in opened.brokers}) == 3
+
+
+def test_a_companion_is_forwarded_and_is_no_rule(brokers: Served) -> None:
+    registry = brokers.reachable[2]
+    section = SOCAT.model_copy(update={"also": (registry,)})
+    with Tunnel(cluster(brokers, section)) as opened:
+        local = opened.companions[registry]
+        socket.create_connection((local.host, local.port), timeout=5).close()
+        assert registry not in opened.rules
+
+
+@pytest.mark.parametrize(
+    ("section", "error", "words"),
+    [
+        (None, ConfigError, "the cluster `hq` has no tunnel"),
+        (TunnelSection(via="no-such-program {host} {port} {local}"), MissingToolError, "no `no-such-program` on this"),
+        (TunnelSection(via="sh -c 'echo no session' {host} {port} {local}"), NothingReachableError, "no session"),
+    ],
+    ids=["none", "not installed", "ends"],
+)  # fmt: skip
+def test_what_cannot_be_opened_is_named(
+    brokers: Served, folder: Path, section: TunnelSection | None, error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        Tunnel(cluster(brokers, section))
+    assert list(folder.iterdir()) == []
+
+
+def test_a_bootstrap_server_that_is_silent_is_named(brokers: Served) -> None:
+    silent = Cluster("hq", (NOBODY,), tunnel=SOCAT)
+    with pytest.raises(NothingReachableError, match=r"no bootstrap server answers through `socat .*127\.0\.0\.1:1"):
+        Tunnel(silent, timeout=10)
+    with Tunnel(silent, timeout=10, require_brokers=False) as opened:
+        assert NOBODY in opened.rules, "the doctor finds out why"
+
+
+def test_nothing_remains_of_a_process_that_is_killed(brokers: Served, folder: Path) -> None:
+    hq = cluster(brokers)
+    assert hq.address_map is not None
+    section = {
+        "bootstrap_servers": str(hq.bootstrap_servers[0]),
+        "address_map": list(map(str, hq.address_map.rules)),
+        "tunnel": {"via": SOCAT.via},
+    }
+    # JSON is YAML.
+    (folder / "brokernat.yaml").write_text(json.dumps({"clusters": {"hq": section}}))
+    words = [sys.executable, "-m", "brokernat", "tunnel", "--format", "json"]
+    with subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        lines = iter(process.stdout.readline, "}\n")
+        said = json.loads("".join(lines) + "}")
+        assert len(list(folder.glob("brokernat-*"))) == 1
+        process.kill()
+    wait_until(lambda: not list(folder.glob("brokernat-*")), "the tunnel's folder is gone", timeout=30)
+    ends = [Endpoint.parse(node["reachable"]) for node in said["nodes"]]
+    assert len(ends) == 3
+    wait_until(lambda: all(map(refuses, ends)), "every port is free", timeout=30)
+
+
+def refuses(end: Endpoint) -> bool:
+    try:
+        socket.create_connection((end.host, end.port), timeout=5).close()
+    except ConnectionRefusedError:
+        return True
+    return False
