@@ -19,8 +19,8 @@ from functools import cache, lru_cache
 from brokernat.doctor.explain.known_lines import Explanation, HostHint, KnownLine, Role, host_hints, known_lines
 from brokernat.doctor.explain.peers import Peer, peer_of
 
-_LETTERS = 5
-_SAME_DIGITS = str.maketrans("123456789", "000000000")
+_LETTERS = 4
+_SAME_DIGITS = bytes.maketrans(b"123456789", b"000000000")
 # Characters of a line; what is longer is searched in parts.
 _LONG = 1500
 # The checks that look where no rule leads elsewhere.
@@ -90,7 +90,7 @@ class LineMatch:
 
 def match_line(line: str) -> LineMatch | None:
     """The kind that a line belongs to; None for a line of no kind."""
-    wording = line.translate(_SAME_DIGITS)
+    wording = _wording(line)
     long = len(line) > _LONG
     for known in kinds_of.__wrapped__(wording) if long else kinds_of(wording):
         for start, part in _around(known, line) if long else ((0, line),):
@@ -112,27 +112,32 @@ def _around(known: KnownLine, line: str) -> Iterator[tuple[int, str]]:
 
 @lru_cache(maxsize=8192)
 def kinds_of(wording: str) -> tuple[KnownLine, ...]:
-    """Each kind of which a line, every digit a 0, holds a text; what tells more comes first."""
+    """Each kind of which a line's wording holds a text; what tells more comes first."""
+    groups = _groups()
     held = {
         known.key: known
-        for letters, members in _groups()
-        if letters in wording
-        for text, known in members
+        for letters in filter(wording.__contains__, groups)
+        for text, known in groups[letters]
         if text in wording
     }
     return tuple(sorted(held.values(), key=lambda known: known.tells))
 
 
 @cache
-def _groups() -> tuple[tuple[str, tuple[tuple[str, KnownLine], ...]], ...]:
-    """The texts of all kinds, every digit a 0, those with the same letters together."""
-    groups, members = [], [(text.translate(_SAME_DIGITS), known) for known in known_lines() for text in known.holds]
+def _groups() -> dict[str, tuple[tuple[str, KnownLine], ...]]:
+    """The wordings of all kinds' texts, those with the same letters together."""
+    groups, members = {}, [(_wording(text), known) for known in known_lines() for text in known.holds]
     while members:
         shared = Counter(letters for text, _ in members for letters in _parts(text))
         letters = max(shared, key=lambda each: (shared[each], each))
-        groups.append((letters, tuple(member for member in members if letters in member[0])))
+        groups[letters] = tuple(member for member in members if letters in member[0])
         members = [member for member in members if letters not in member[0]]
-    return tuple(groups)
+    return groups
+
+
+def _wording(text: str) -> str:
+    """The text with every digit a 0 and what is not ASCII a `?`; bytes are translated faster."""
+    return text.encode("ascii", "replace").translate(_SAME_DIGITS).decode("ascii")
 
 
 def _parts(text: str) -> set[str]:
