@@ -268,6 +268,13 @@ async def _serve(
     await over.wait()
     for each in servers.values():
         each.close()
+    # A connection whose other end is closed ends by itself; one that is being accepted begins a task of its own.
+    while talking := asyncio.all_tasks() - {asyncio.current_task()}:
+        _, open_ones = await asyncio.wait(talking, timeout=1)
+        for task in open_ones:
+            task.cancel()
+    # Transports close a step of the loop later.
+    await asyncio.sleep(0)
 
 
 def _host(dead: str, node_id: int) -> str:

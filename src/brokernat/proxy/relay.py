@@ -26,6 +26,8 @@ BUFFER: Final = 256 << 10
 
 _MOST_IN_FLIGHT: Final = 1000
 _NOT_NOW: Final = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+_MOST_PIECES: Final = 16
+"""That one call sends without joining them; the kernel takes 1024 (IOV_MAX)."""
 _READS_IN_A_ROW: Final = 16
 """Of one TLS connection, whose records are of 16 KiB, before others have their turn."""
 
@@ -195,7 +197,7 @@ class _Flow:
         try:
             if len(chunks) == 1:
                 sent = self._target.send(chunks[0])
-            elif isinstance(self._target, ssl.SSLSocket):
+            elif len(chunks) > _MOST_PIECES or isinstance(self._target, ssl.SSLSocket):
                 sent = self._target.send(b"".join(chunks))
             else:
                 sent = self._target.sendmsg(chunks)

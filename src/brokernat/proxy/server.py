@@ -27,7 +27,7 @@ from brokernat.errors import ConfigError, Problem, UnmappedEndpointError
 from brokernat.proxy.counters import Counters
 from brokernat.proxy.nodes import Nodes, node_port, nodes_file
 from brokernat.proxy.relay import BUFFER, Relay
-from brokernat.proxy.upstream import UnreachableError, close, prepare, shake_hands, upstream_of
+from brokernat.proxy.upstream import UnreachableError, close, over_tls, prepare, shake_hands, upstream_of
 from brokernat.wire import DownstreamProtocolError, Session, UpstreamProtocolError
 from brokernat.wire.protocols import protocol_of
 
@@ -291,7 +291,8 @@ class Proxy:
                 told = self._settings.advertise or self._told(client)
                 prepare(client)
                 if self._downstream_tls is not None:
-                    client = await shake_hands(client, self._downstream_tls, name=None)
+                    client = over_tls(client, self._downstream_tls, name=None)
+                    await shake_hands(client)
                 broker = await self._connect(node_id)
         except UnmappedEndpointError as error:
             self._fail("unmapped", f"{whose}: node {node_id} is refused: {error.message}", error.hint)

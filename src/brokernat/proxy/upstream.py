@@ -85,7 +85,8 @@ class Upstream:
         connection = await dial(endpoint)
         try:
             if self.tls is not None:
-                connection = await shake_hands(connection, self.tls, name=name)
+                connection = over_tls(connection, self.tls, name)
+                await shake_hands(connection)
             if self.login is not None:
                 await self.login.log_in(partial(_exchange, connection))
         except (OSError, EOFError, LoginError) as error:
@@ -153,27 +154,24 @@ async def _receive(connection: socket.socket, size: int) -> bytes:
     return bytes(found)
 
 
-async def shake_hands(connection: socket.socket, context: ssl.SSLContext, *, name: str | None) -> ssl.SSLSocket:
-    """TLS over a connection; `name` is the server's, None if we are the server.
+def over_tls(connection: socket.socket, context: ssl.SSLContext, name: str | None) -> ssl.SSLSocket:
+    """A connection that takes the place of the plain one; `name` is the server's, None if we are the server."""
+    return context.wrap_socket(
+        connection, server_side=name is None, server_hostname=name, do_handshake_on_connect=False
+    )
 
-    Raises:
-        OSError: the handshake failed; the connection is closed.
-    """
-    server = name is None
-    wrapped = context.wrap_socket(connection, server_side=server, server_hostname=name, do_handshake_on_connect=False)
-    try:
-        while True:
-            try:
-                wrapped.do_handshake()
-            except ssl.SSLWantReadError:
-                await _ready(wrapped, reading=True)
-            except ssl.SSLWantWriteError:
-                await _ready(wrapped, reading=False)
-            else:
-                return wrapped
-    except BaseException:
-        wrapped.close()
-        raise
+
+async def shake_hands(connection: ssl.SSLSocket) -> None:
+    """Raises OSError."""
+    while True:
+        try:
+            connection.do_handshake()
+        except ssl.SSLWantReadError:
+            await _ready(connection, reading=True)
+        except ssl.SSLWantWriteError:
+            await _ready(connection, reading=False)
+        else:
+            return
 
 
 async def _ready(connection: socket.socket, *, reading: bool) -> None:

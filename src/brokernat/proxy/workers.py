@@ -28,6 +28,7 @@ from brokernat.proxy.server import Proxy
 _log = logging.getLogger("brokernat.proxy")
 
 _STOP: Final = (signal.SIGTERM, signal.SIGINT)
+_WATCHED: Final = frozenset({*_STOP, signal.SIGHUP, signal.SIGCHLD})
 _PAUSE: Final = 1.0
 """Before a worker that has ended is replaced, in seconds."""
 
@@ -63,8 +64,14 @@ class Service:
 
     def work(self, number: int, ready: Callable[[], None], parent: int) -> int:
         """One worker of several; `parent` is a pipe that ends with the parent. Returns as `run`."""
+
+        def begin() -> None:
+            # Blocked since before the fork: without a handler, SIGHUP would end the worker.
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _WATCHED)
+            ready()
+
         self.counters.row(number)
-        return asyncio.run(self._serve(ready, parent))
+        return asyncio.run(self._serve(begin, parent))
 
     async def _serve(self, ready: Callable[[], None], parent: int | None = None) -> int:
         loop = asyncio.get_running_loop()
@@ -111,13 +118,12 @@ class _Parent:
         self._alive, self._parent = os.pipe()
 
     def run(self) -> int:
-        watched = {*_STOP, signal.SIGHUP, signal.SIGCHLD}
-        signal.pthread_sigmask(signal.SIG_BLOCK, watched)
+        signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
         try:
             self._start_all()
             ended_by = 0
             while self._numbers:
-                received = int(signal.sigwait(watched))
+                received = int(signal.sigwait(_WATCHED))
                 if received == signal.SIGCHLD:
                     self._reap(replace=not ended_by)
                     continue
@@ -128,7 +134,7 @@ class _Parent:
                         os.kill(pid, received)
             return ended_by
         finally:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, watched)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _WATCHED)
 
     def _start_all(self) -> None:
         came, said = os.pipe()
@@ -149,7 +155,6 @@ class _Parent:
         try:
             os.setpgid(0, 0)
             os.close(self._parent)
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, {*_STOP, signal.SIGHUP, signal.SIGCHLD})
             code = 128 + self._service.work(number, ready, self._alive)
         except BrokernatError as error:
             _log.error("worker %d: %s", number, error)

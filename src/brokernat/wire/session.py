@@ -97,7 +97,9 @@ class _Frames(ABC):
                 self._held += data[at:]
                 break
             if self._instead is not None:
-                out += (data[start:at], self._instead)
+                if at > start:
+                    out.append(data[start:at])
+                out.append(self._instead)
                 self._instead = None
                 at = start = at + size
             else:

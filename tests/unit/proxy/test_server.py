@@ -38,6 +38,7 @@ def start(brokers: Served) -> Iterator[Start]:
     with ExitStack() as stack:
 
         def started(address_map: AddressMap | None = None, **options: object) -> RunningProxy:
+            options.setdefault("limits", Limits(handshake=60))
             listen = Endpoint(f"127.9.{next(_ADDRESSES)}.1", 9000)
             cluster = Cluster("hq", (brokers.reachable[1],), address_map or whole_map(brokers))
             settings = Settings(listen, remember=False, **options)  # type: ignore[arg-type]
@@ -65,8 +66,8 @@ def answer(connection: socket.socket) -> bytes:
 
 
 def connected(endpoint: Endpoint) -> socket.socket:
-    connection = socket.create_connection((endpoint.host, endpoint.port), timeout=10)
-    connection.settimeout(10)
+    connection = socket.create_connection((endpoint.host, endpoint.port), timeout=60)
+    connection.settimeout(60)
     return connection
 
 

@@ -1,0 +1,147 @@
+"""TLS towards clients, and the login of the proxy's own as brokers see it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+import struct
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.support.simulated_brokers import serving
+from tests.unit.proxy.test_server import API_VERSIONS, ask, connected
+
+from brokernat.address import Endpoint
+from brokernat.config import Cluster
+from brokernat.errors import ConfigError
+from brokernat.proxy import RunningProxy, Settings, serve
+from brokernat.proxy.login import BrokerLogin, LoginError, broker_login
+from brokernat.proxy.server import server_context
+
+VECTORS = Path(__file__).parents[2] / "vectors" / "tls"
+NAME = "kafka-1.hq.internal"
+REQUESTS = 5000
+"""In flight at once: more than a session takes, and many records of TLS."""
+
+
+@pytest.fixture(params=[True, False], ids=["tls", "plain"])
+def proxy(request: pytest.FixtureRequest, caplog: pytest.LogCaptureFixture) -> Iterator[RunningProxy]:
+    caplog.set_level(logging.INFO, "brokernat.proxy")
+    certificate = (VECTORS / "whole.pem", VECTORS / "key.pem") if request.param else None
+    settings = Settings(Endpoint("127.11.1.1", 9000), certificate=certificate, remember=False)
+    with serving(1, dead="127.0.79") as served, serve(Cluster("hq", (served.reachable[1],)), settings) as running:
+        yield running
+
+
+def client_context() -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=str(VECTORS / "root.pem"))
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    return context
+
+
+def test_many_requests_in_flight(proxy: RunningProxy, request: pytest.FixtureRequest) -> None:
+    plain = connected(proxy.bootstrap)
+    tls = "[tls]" in request.node.name
+    with closing(client_context().wrap_socket(plain, server_hostname=NAME) if tls else plain) as connection:
+        packet = API_VERSIONS + struct.pack(">ih", 7, 2) + b"me"
+        sending = threading.Thread(
+            target=connection.sendall, args=((struct.pack(">i", len(packet)) + packet) * REQUESTS,)
+        )
+        sending.start()
+        with connection.makefile("rb") as stream:
+            for _ in range(REQUESTS):
+                length, correlation = struct.unpack(">ii", stream.read(8))
+                assert correlation == 7
+                assert len(stream.read(length - 4)) == length - 4
+        sending.join()
+
+
+@pytest.mark.parametrize("proxy", [True], indirect=True)
+def test_a_client_without_tls_is_named(proxy: RunningProxy, caplog: pytest.LogCaptureFixture) -> None:
+    with closing(connected(proxy.bootstrap)) as connection:
+        assert ask_or_end(connection)
+    assert "on the bootstrap port: no TLS: " in caplog.text
+
+
+def ask_or_end(connection: object) -> bool:
+    try:
+        return not ask(connection, API_VERSIONS)  # type: ignore[arg-type]
+    except ConnectionResetError:
+        return True
+
+
+def test_a_certificate_that_is_none() -> None:
+    with pytest.raises(ConfigError, match=r"key\.pem` with the key .* cannot be used: "):
+        server_context(VECTORS / "key.pem", VECTORS / "key.pem")
+
+
+def logged_in(login: BrokerLogin, *answers: bytes) -> list[bytes]:
+    """The requests behind their correlation id and the client id."""
+    said = iter(answers)
+    sent: list[bytes] = []
+
+    async def exchange(request: bytes) -> bytes:
+        sent.append(request[:4] + request[8 + 2 + len("brokernat-proxy") :])
+        return struct.pack(">i", 0) + next(said)
+
+    asyncio.run(login.log_in(exchange))
+    return sent
+
+
+ACCEPTED = struct.pack(">hi", 0, 0)
+DONE = struct.pack(">hhi", 0, -1, 0)
+
+
+def test_a_login_with_plain() -> None:
+    handshake, token = logged_in(BrokerLogin("PLAIN", "me", "canary"), ACCEPTED, DONE)
+    assert handshake == struct.pack(">hhh", 17, 1, 5) + b"PLAIN"
+    assert token == struct.pack(">hhi", 36, 0, 10) + b"\0me\0canary"
+
+
+@pytest.mark.parametrize(
+    ("answers", "words"),
+    [
+        ([struct.pack(">hih", 33, 1, 6) + b"GSSAPI"], "the broker does not offer PLAIN, but GSSAPI"),
+        (
+            [ACCEPTED, struct.pack(">hh", 58, 9) + b"no canary" + struct.pack(">i", 0)],
+            r"the broker has refused the login: no \*\*\*",
+        ),
+        ([ACCEPTED, struct.pack(">hhi", 58, -1, 0)], "the broker has refused the login: error 58"),
+        ([b""], "the login got an answer that cannot be read"),
+        ([struct.pack(">hi", 33, 2**30)], "the login got an answer that cannot be read"),
+    ],
+)
+def test_a_login_that_is_refused(answers: list[bytes], words: str) -> None:
+    with pytest.raises(LoginError, match=words) as error:
+        logged_in(BrokerLogin("PLAIN", "me", "canary"), *answers)
+    assert "canary" not in str(error.value)
+
+
+def test_the_login_of_a_cluster() -> None:
+    client = {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "SCRAM-SHA-512",
+        "sasl.username": "me",
+        "sasl.password": "canary",
+    }
+    login = broker_login(Cluster("hq", (Endpoint("kafka", 9092),), client=client))
+    assert login == BrokerLogin("SCRAM-SHA-512", "me", "canary")
+    assert "canary" not in repr(login)
+
+
+@pytest.mark.parametrize(
+    ("client", "kind"),
+    [
+        ({}, "no-login"),
+        ({"security.protocol": "SASL_SSL", "sasl.mechanism": "GSSAPI"}, "login-unsupported"),
+        ({"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN"}, "no-login"),
+    ],
+)
+def test_a_cluster_without_a_login_for_the_proxy(client: dict[str, str], kind: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        broker_login(Cluster("hq", (Endpoint("kafka", 9092),), client=client))
+    assert error.value.problems[0].code == kind
