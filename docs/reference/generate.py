@@ -17,7 +17,7 @@ import versions_page
 from brokernat.address import lint
 from brokernat.address.faults import HINTS
 from brokernat.cli.exit_codes import TABLE
-from brokernat.config.schema import json_schema
+from brokernat.config.model import json_schema
 from brokernat.doctor.reports.shape_v1 import schema_v1
 from brokernat.proxy.counters import described
 from brokernat.wire.api import APIS

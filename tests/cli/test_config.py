@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from brokernat.config.schema import json_schema
+from brokernat.config.model import json_schema
 
 Run = Callable[..., str]
 

@@ -21,7 +21,7 @@ from brokernat.plurals import counted
 @config_option
 def init(config_file: Path) -> None:
     """Write a commented brokernat.yaml, never over an existing one."""
-    from brokernat.config.starter import starter_file
+    from brokernat.config.editing import starter_file
 
     with config_origin_named(config_file), writing(config_file, moved_by="`--config FILE`"):
         try:
@@ -46,7 +46,7 @@ def config() -> None:
 @click.option("--skip-secrets", is_flag=True, help="Do not resolve ${env:NAME} and ${file:PATH}.")
 def check(config_file: Path, fail_on: str, output: str, skip_secrets: bool) -> int:
     """Report every problem of the file at once."""
-    from brokernat.config.lints import lint_config
+    from brokernat.config.checks import lint_config
     from brokernat.config.load import read_document
 
     try:
@@ -56,7 +56,7 @@ def check(config_file: Path, fail_on: str, output: str, skip_secrets: bool) -> i
             console.json_data(_config_json(config_file, error.problems))
             return error.exit_code
         raise
-    found = list(lint_config(loaded, read_document(config_file)))
+    found = list(lint_config(loaded.clusters, read_document(config_file)))
     if output == "json":
         console.json_data(_config_json(config_file, found))
     for finding in found if output == "text" else ():
@@ -68,7 +68,7 @@ def check(config_file: Path, fail_on: str, output: str, skip_secrets: bool) -> i
 @config.command()
 def schema() -> None:
     """Print the JSON Schema of brokernat.yaml, for editors."""
-    from brokernat.config.schema import json_schema
+    from brokernat.config.model import json_schema
 
     console.data(json_schema().removesuffix("\n"))
 

@@ -22,10 +22,9 @@ from brokernat.cli.options import SECONDS, format_option, token_command_option
 from brokernat.clients.java_security import parse_jaas
 from brokernat.config import Cluster
 from brokernat.config.client_properties import LOGIN_MODULES
-from brokernat.config.editing import address_map_lines
+from brokernat.config.editing import CLUSTER, address_map_lines, first_file
 from brokernat.config.merging import ProvenRule
 from brokernat.config.secrets import Secret
-from brokernat.config.starter import CLUSTER, first_file
 from brokernat.doctor.discovery.matching import Discovery
 from brokernat.doctor.discovery.rules import host_to_host, network_rule
 from brokernat.doctor.finding import CheckFinding, Severity

@@ -18,7 +18,7 @@ from brokernat.cli import console
 from brokernat.cli.clusters import ClusterSource, cluster_options
 from brokernat.cli.options import PATH
 from brokernat.config import Cluster
-from brokernat.config.sizes import size_in_bytes
+from brokernat.config.units import size_in_bytes
 from brokernat.errors import ConfigError
 from brokernat.proxy.counters import Counters
 from brokernat.proxy.metrics import metrics_socket

@@ -15,7 +15,7 @@ from brokernat.cli import console, exit_codes
 from brokernat.cli.clusters import load_config, through_tunnel
 from brokernat.cli.options import PATH, config_option, format_option
 from brokernat.cli.signals import stop_at_signals
-from brokernat.config.sizes import size_in_bytes
+from brokernat.config.units import size_in_bytes
 from brokernat.shipping.shipment import Shipment
 
 

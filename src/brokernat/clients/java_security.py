@@ -1,7 +1,7 @@
 """Java's logins and key stores, as the parts that other libraries have properties for.
 
 `sasl.jaas.config` is read back: the user name and the password that libraries other than Java's want by themselves. The
-line is what `config/kafka_properties.py` writes, or what people have copied from a Java client:
+line is what `config/cluster.py` writes, or what people have copied from a Java client:
 `MODULE FLAG name=value …;`. It is read as Kafka's JaasConfig reads it, by the rules of java.io.StreamTokenizer, so a
 backslash in a password means the same here and there. The text is a secret: no message quotes any of it but the name of
 the login module.

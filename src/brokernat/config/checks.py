@@ -1,16 +1,21 @@
-"""What sections mean together: names that must exist, things that exclude each other.
+"""What sections mean together: names that must exist, things that exclude each other; and what works and is doubtful.
 
 The checks look at the plain data, not at the model: they find their problems even where another part of the file
-could not be read. Each takes the document and yields problems.
+could not be read. Each takes the document and yields problems. A file with warnings still loads (`lint_config`). Rules
+have lints of their own (`address/lint.py`); here they get their places in the file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
+from brokernat.address import AddressMap, lint
+from brokernat.config.cluster import Cluster
 from brokernat.config.document import Document, Path, Value
-from brokernat.config.problems import did_you_mean
-from brokernat.errors import Finding
+from brokernat.config.kafka_names import LOGIN_NAMES, NAMES, is_secret
+from brokernat.config.problems import did_you_mean, nearest
+from brokernat.errors import Finding, Severity
 
 
 def check(document: Document) -> Iterator[Finding]:
@@ -124,3 +129,47 @@ _CHECKS = (
     _topics_differ,
     _options_fit_the_mode,
 )
+
+
+_PUBLIC = frozenset({"ssl.keystore.certificate.chain", "ssl.truststore.certificates"})
+_NEAR = 0.85  # `sasl.mechanisms` is near `sasl.mechanism`; `my.ssl.provider` is somebody's own name
+
+
+def lint_config(clusters: Mapping[str, Cluster], document: Document) -> Iterator[Finding]:
+    """Every doubt about a file that loaded."""
+    for name, cluster in clusters.items():
+        if cluster.address_map is not None:
+            yield from _rules(cluster, cluster.address_map, document)
+        elif "unmapped" in document.section("clusters", name):
+            message = "`unmapped` has no effect without `address_map`"
+            location = document.locate(("clusters", name, "unmapped"), key=True)
+            yield Finding("unmapped-without-map", message, location=location, severity=Severity.WARNING)
+        yield from (replace(each, severity=Severity.WARNING) for each in _client(name, document))
+
+
+def _rules(cluster: Cluster, address_map: AddressMap, document: Document) -> Iterator[Finding]:
+    key = "address_map" if "address_map" in document.section("clusters", cluster.name) else "broker_nat"
+    for finding in lint(address_map, cluster.bootstrap_servers):
+        yield finding.at(document.locate(("clusters", cluster.name, key, finding.rules[-1])))
+
+
+def _client(cluster: str, document: Document) -> Iterator[Finding]:
+    client = document.section("clusters", cluster, "client")
+    for name, value in client.items():
+        path = ("clusters", cluster, "client", name)
+        if name not in NAMES | LOGIN_NAMES:
+            near = nearest(name, NAMES | LOGIN_NAMES, _NEAR)
+            if near:
+                hint = f"did you mean `{near}`?"
+                yield Finding(
+                    "unknown-property", f"Kafka has no property `{name}`", hint, document.locate(path, key=True)
+                )
+        if is_secret(name) and name not in _PUBLIC and isinstance(value, str) and "${" not in value:
+            hint = "keep it out of the file: `${env:NAME}` or `${file:PATH}`"
+            yield Finding("plain-secret", f"`{name}` is written in plain", hint, document.locate(path))
+    protocol = str(client.get("security.protocol", ""))
+    unknown = "${" in protocol
+    if any(name.startswith("sasl.") for name in client) and not unknown and not protocol.upper().startswith("SASL_"):
+        message = "`sasl.*` has no effect: `security.protocol` is not SASL_PLAINTEXT or SASL_SSL"
+        place = document.locate(("clusters", cluster, "client"), key=True)
+        yield Finding("sasl-unused", message, "add `security.protocol: SASL_SSL`", place)

@@ -1,15 +1,19 @@
-"""A cluster of the file: one immutable value from which every client is configured."""
+"""A cluster of the file: one immutable value from which every client is configured.
+
+For Java clients `sasl.username` and `sasl.password` become the JAAS line that they want; an explicit `sasl.jaas.config`
+wins. The line is read by java.io.StreamTokenizer (Kafka's JaasConfig), so a quote, a backslash or a line end in a
+password is escaped here, or it would end the string and the error would show the rest.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
-from brokernat.address import AddressMap, Endpoint
-from brokernat.config.client_properties import security_protocol
-from brokernat.config.kafka_properties import kafka_properties
+from brokernat.address import AddressMap, Endpoint, canonical_text
+from brokernat.config.client_properties import LOGIN_MODULES, security_protocol
 from brokernat.config.secrets import Secret
 
 if TYPE_CHECKING:
@@ -54,3 +58,31 @@ class Cluster:
             ConfigError: of kind `needs-node-id`: the map holds a rule that a client cannot apply.
         """
         return kafka_properties(self.bootstrap_servers, self.address_map, self.client)
+
+
+_JAAS_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"})
+
+
+def kafka_properties(
+    bootstrap_servers: Sequence[Endpoint], address_map: AddressMap | None, client: Mapping[str, str | Secret]
+) -> dict[str, str]:
+    """Kafka's own names to text; the map's properties only where there is a map."""
+    properties = {"bootstrap.servers": ",".join(map(str, bootstrap_servers))}
+    properties |= {name: value.reveal() if isinstance(value, Secret) else value for name, value in client.items()}
+    username, password = properties.pop("sasl.username", None), properties.pop("sasl.password", None)
+    module = LOGIN_MODULES.get(properties.get("sasl.mechanism", ""))
+    if module and username is not None and password is not None:
+        properties.setdefault("sasl.jaas.config", jaas_line(module, username, password))
+    if address_map is not None:
+        properties["brokernat.map"] = canonical_text(address_map)
+        properties["brokernat.unmapped"] = address_map.unmapped.value
+    return properties
+
+
+def jaas_line(module: str, username: str, password: str) -> str:
+    """The value of `sasl.jaas.config` for a login module that takes a user name and a password."""
+    return f'{module} required username="{_quoted(username)}" password="{_quoted(password)}";'
+
+
+def _quoted(text: str) -> str:
+    return text.translate(_JAAS_ESCAPES)

@@ -14,9 +14,8 @@ from pydantic import AfterValidator, BeforeValidator, PlainValidator, Validation
 
 from brokernat.address import Endpoint, Rule, parse_rule
 from brokernat.address.rules import needs_node_id
-from brokernat.config.durations import seconds
 from brokernat.config.problems import Fault, faults
-from brokernat.config.sizes import size_in_bytes
+from brokernat.config.units import seconds, size_in_bytes
 from brokernat.errors import ConfigError, Finding
 from brokernat.paths import expanded_home
 

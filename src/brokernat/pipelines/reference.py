@@ -19,8 +19,8 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from brokernat.config.durations import in_words, seconds
 from brokernat.config.model import Reference
+from brokernat.config.units import in_words, seconds
 from brokernat.errors import BrokernatError
 from brokernat.pipelines.files import Files, FileStamp
 from brokernat.pipelines.reference_copies import Copies, Snapshot

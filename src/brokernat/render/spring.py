@@ -11,7 +11,7 @@ import json
 import re
 from enum import StrEnum
 
-from brokernat.config.kafka_properties import kafka_properties
+from brokernat.config.cluster import kafka_properties
 from brokernat.render.expressible import Means, require_expressible
 from brokernat.render.header import Header, Subject
 from brokernat.render.placeholders import Placeholders, placeholders

@@ -4,7 +4,7 @@ import pytest
 
 from brokernat.clients.java_security import Part, login_parts, parse_jaas, store_parts
 from brokernat.config.client_properties import LOGIN_MODULES
-from brokernat.config.kafka_properties import jaas_line
+from brokernat.config.cluster import jaas_line
 from brokernat.errors import Problem
 
 PLAIN = LOGIN_MODULES["PLAIN"]

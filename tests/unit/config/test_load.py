@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from brokernat.config import Config, Secret, load
-from brokernat.config.starter import starter_file
+from brokernat.config.editing import starter_file
 from brokernat.errors import ConfigError
 
 Load = Callable[..., Config]

@@ -2,7 +2,7 @@ import pytest
 
 from brokernat.address import AddressMap, Endpoint, Unmapped
 from brokernat.config import Cluster, Secret
-from brokernat.config.kafka_properties import jaas_line
+from brokernat.config.cluster import jaas_line
 from brokernat.errors import ConfigError
 
 BOOTSTRAP = (Endpoint("gw", 9093), Endpoint("fd00::1", 9094))

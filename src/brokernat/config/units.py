@@ -1,4 +1,4 @@
-"""Lengths of time as people write them, `10 minutes`; pure."""
+"""Lengths of time and sizes as people write them, `10 minutes` and `512M`; pure."""
 
 from __future__ import annotations
 
@@ -32,3 +32,23 @@ def in_words(length: float) -> str:
 
 def _size(entry: tuple[str, int]) -> int:
     return entry[1]
+
+
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
+
+def size_in_bytes(text: str) -> int:
+    """Bytes; units are powers of 1024, with or without `B` or `iB`.
+
+    Raises:
+        ValueError: it is no size.
+
+    >>> size_in_bytes("1.5 MiB")
+    1572864
+    """
+    plain = text.strip().lower().removesuffix("b").removesuffix("i").strip()
+    number, unit = (plain[:-1], plain[-1]) if plain and plain[-1] in _UNITS else (plain, "")
+    try:
+        return int(float(number) * _UNITS[unit])
+    except (ValueError, OverflowError):
+        raise ValueError(text) from None
