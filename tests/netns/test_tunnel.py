@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -295,6 +296,18 @@ def test_the_commands_open_the_tunnel_of_the_file(run: Tunnel, world: NetnsWorld
     assert str(world.hq.advertised[3]) in listed.stdout
 
 
+def test_the_guides_python_runs_as_it_is_written(run: Tunnel, world: NetnsWorld, keys: Path, bastion: Sshd,
+                                                 config: Path) -> None:  # fmt: skip
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "ssh-bastion.md").read_text("utf-8")
+    (program,) = re.findall(r"```python\n(.*?)```", guide, flags=re.DOTALL)
+    section = cluster_section(seen_there(world.hq)) | {"tunnel": {"ssh": f"-F {keys}/config bastion"}}
+    write_file(config.parent, {"hq": section}, {})
+    world.hq.create_topic("orders")
+    done = run([sys.executable, "-c", program])
+    assert done.returncode == 0, done.stderr
+    assert values(world.hq, "orders") == ["through the bastion"]
+
+
 def test_socat_and_ssh_as_any_command(run: Tunnel, world: NetnsWorld, keys: Path, bastion: Sshd) -> None:
     # To socat a colon ends a parameter.
     far_end = f"'EXEC:ssh -F {keys}/config -W {{host}}\\:{{port}} bastion'"
@@ -302,6 +315,18 @@ def test_socat_and_ssh_as_any_command(run: Tunnel, world: NetnsWorld, keys: Path
     listed = run([sys.executable, "-m", "brokernat", "tunnel", "--via", forward, *HQ, "kcat", "-L"])
     assert listed.returncode == 0, listed.stderr
     assert str(world.hq.advertised[3]) in listed.stdout
+
+
+def test_a_program_that_loads_no_map_goes_through_the_proxy(
+    run: Tunnel, words: Callable[..., list[str]], world: NetnsWorld, topic_name: str
+) -> None:
+    world.hq.create_topic(topic_name, partitions=3)
+    kcat = ("--proxy", "--login", "--cluster", "hq", "--", "kcat", "-b", "127.0.0.1:19092", "-t", topic_name)
+    sent = run(words("bastion", *kcat, "-P"), stdin="\n".join(LINES))
+    assert sent.returncode == 0, sent.stderr
+    assert values(world.hq, topic_name) == LINES
+    read = run(words("bastion", *kcat, "-C", "-e", "-q"))
+    assert sorted(read.stdout.splitlines()) == LINES, read.stderr
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,7 @@ brokernat tunnel --ssh user@bastion -b kafka-1.hq.internal:9092 \\
 brokernat tunnel --ssh '-J user@outer user@inner' --cluster hq
 brokernat tunnel --kubectl -b my-cluster-kafka-bootstrap.kafka:9092 \\
     -- kcat -L -b my-cluster-kafka-bootstrap.kafka:9092
+brokernat tunnel --cluster hq --proxy --login
 brokernat tunnel --via 'socat TCP-LISTEN:{local},fork TCP:{host}:{port}' \\
     --cluster hq
 brokernat proxy --cluster hq

@@ -27,6 +27,8 @@ from brokernat.config.model import KubectlSection, TunnelSection
 from brokernat.errors import ConfigError
 from brokernat.tunnel import Tunnel
 
+_PROXY = "127.0.0.1:19092"
+
 
 @click.command(cls=ProgramCommand, context_settings={"allow_interspersed_args": False})
 @cluster_choice
@@ -38,6 +40,11 @@ from brokernat.tunnel import Tunnel
 @click.option("--context", metavar="NAME", help="With --kubectl: the context of the kubeconfig.")
 @click.option("--via", metavar="COMMAND", help="A command that opens one forward; has `{host}`, `{port}`, `{local}`.")
 @click.option("--also", metavar="HOST:PORT", multiple=True, help="Forward this endpoint as well; repeatable.")
+@click.option(
+    "--proxy", metavar="HOST:PORT", is_flag=False, flag_value=_PROXY,
+    help=f"Also serve clients that load no map: bootstrap server {_PROXY} unless given.",
+)  # fmt: skip
+@click.option("--login", is_flag=True, help="With --proxy: it logs in at the brokers, and its clients need no login.")
 @click.option("--timeout", type=SECONDS, default=30, show_default=True, help="Seconds for all probes at the start.")
 @click.option(
     "--with-client-properties", is_flag=True,
@@ -54,6 +61,8 @@ def tunnel(
     context: str | None,
     via: str | None,
     also: tuple[str, ...],
+    proxy: str | None,
+    login: bool,
     timeout: float,
     with_client_properties: bool,
     quiet: bool,
@@ -63,9 +72,9 @@ def tunnel(
     """Open a forward to every broker, prove who answers, and run a command with the address map, or stay open.
 
     The bootstrap server is named as the far end of the tunnel sees it. Without --ssh, --kubectl and --via the cluster's
-    own `tunnel:` is used.
+    own `tunnel:` is used. With --proxy the command is run as it is: its bootstrap server is the proxy.
     """
-    from brokernat.clients.launch import plan, run_process
+    from brokernat.clients.launch import plan, plan_without_map, run_process
 
     if command and output == "json":
         raise click.UsageError("`--format json` cannot be combined with a command: stdout belongs to the program")
@@ -73,6 +82,8 @@ def tunnel(
         raise click.UsageError("`--namespace` and `--context` need `--kubectl`")
     if sum((ssh is not None, kubectl, via is not None)) > 1:
         raise click.UsageError("`--ssh`, `--kubectl` and `--via` cannot be combined")
+    if login and proxy is None:
+        raise click.UsageError("`--login` needs `--proxy`")
     ways = {
         "ssh": ssh,
         "kubectl": KubectlSection(namespace=namespace, context=context) if kubectl else None,
@@ -81,11 +92,26 @@ def tunnel(
     cluster = _with_tunnel(cluster_source.cluster(), {way: value for way, value in ways.items() if value}, also)
     with sigterm_as_interrupt():
         opened = open_tunnel(cluster, timeout=timeout)
+        if proxy is not None:
+            _serve(opened, Endpoint.parse(proxy), login=login)
         if not command:
             _stay(opened, output)
+        if proxy is not None:
+            return run_process(plan_without_map(command, os.environ))
         launch = plan(command, [opened.cluster], os.environ, with_client_properties=with_client_properties)
         report_notes(launch, quiet=quiet)
         return run_process(launch)
+
+
+def _serve(opened: Tunnel, listen: Endpoint, *, login: bool) -> None:
+    """The proxy in front of the tunnel, until the command ends; brokers that join get a port of it as well."""
+    from brokernat.proxy import Settings, serve
+
+    context = click.get_current_context()
+    context.with_resource(console.log_to_stderr())
+    serving = context.with_resource(serve(opened.cluster, Settings(listen, login=login)))
+    opened.on_map = serving.use
+    report_event(f"clients that load no map: bootstrap server {serving.bootstrap}")
 
 
 def _with_tunnel(cluster: Cluster, way: Mapping[str, Any], also: Sequence[str]) -> Cluster:

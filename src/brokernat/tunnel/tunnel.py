@@ -344,12 +344,12 @@ class Tunnel:
         """Open and prove a forward for each broker that has joined."""
         expected = set(self._ports.known())
         new = self._learn(advertised)
-        for error in self._add([broker.advertised for broker in new], ask=False):
-            self._report(f"warning: {error.message}")
         for broker in new:
             try:
+                for error in self._add([broker.advertised], ask=False):
+                    self._report(f"warning: {error.message}")
                 self._prove([broker])
-            except ProofFailedError as error:
+            except (ConfigError, ProofFailedError) as error:
                 self._report(f"warning: {error.message}")
             running = "" if broker.advertised in expected else "; programs that run already lack this rule: start again"
             self._report(f"{broker} has joined: {broker.advertised} = {broker.local}{running}")

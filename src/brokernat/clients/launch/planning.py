@@ -126,6 +126,16 @@ def plan(
     return Launch(program.path, words, recognised.kind, final, (*changes, *gone), tuple(files), tuple(notes))
 
 
+def plan_without_map(command: Sequence[str], environ: Mapping[str, str]) -> Launch:
+    """A command as it was typed, for a program whose brokers are reached without a map.
+
+    Raises:
+        ProgramNotFoundError, NotExecutableError: the command's first word.
+    """
+    program = find_program(command[0], environ)
+    return Launch(program.path, tuple(command), recognise(program).kind, environ, (), (), ())
+
+
 def _injected(
     recognised: Recognised, base: Mapping[str, str], address_map: AddressMap
 ) -> tuple[list[Change], list[Note]]:
