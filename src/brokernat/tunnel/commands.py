@@ -41,7 +41,7 @@ class CommandForwarder:
         words = self._words(forward)
         if shutil.which(words[0]) is None:
             raise MissingToolError(f"no `{words[0]}` on this machine", hint="install it, or give its whole path")
-        self.cancel(forward)
+        self.renew(forward)
         process = self._running[forward] = self._workspace.start(words, self._log(forward))
         deadline = time.monotonic() + _READY_WITHIN
         while not _listens(forward.local):
@@ -53,7 +53,7 @@ class CommandForwarder:
                 if process.returncode is None
                 else f"it ended with {process.returncode}"
             )
-            self.cancel(forward)
+            self.renew(forward)
             if any(words in why.lower() for words in _TAKEN):
                 raise PortTakenError(str(forward))
             raise TunnelFailedError(
@@ -65,7 +65,7 @@ class CommandForwarder:
         process = self._running.get(forward)
         return process is not None and process.poll() is None
 
-    def cancel(self, forward: Forward) -> None:
+    def renew(self, forward: Forward) -> None:
         """End its program."""
         if (process := self._running.pop(forward, None)) is not None:
             self._workspace.end(process)

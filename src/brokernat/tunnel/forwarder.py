@@ -45,8 +45,8 @@ class Forwarder(Protocol):
     def alive(self, forward: Forward) -> bool:
         """Whether a forward still takes connections; never waits."""
 
-    def cancel(self, forward: Forward) -> None:
-        """Close one forward; its port is free afterwards."""
+    def renew(self, forward: Forward) -> None:
+        """End a forward whose other end may be gone although it takes connections, so that it is opened again."""
 
     def unit(self, forward: Forward) -> object:
         """What ends together with the forward: equal for all that share one connection."""

@@ -1,10 +1,9 @@
 """Forwards of one SSH connection, by the system's OpenSSH.
 
 The user's configuration, agent, known hosts, ProxyJump and prompts apply, because it is the program that they use
-anyway. One master connection (ControlMaster) carries all forwards; `-O forward` adds one and `-O cancel` removes one
-without another login. `-f` lets ssh go into the background after the login: until then it may ask at the terminal, and
-afterwards Ctrl-C does not reach it. A connection that is opened again later asks nothing (BatchMode): the terminal is
-the command's by then.
+anyway. One master connection (ControlMaster) carries all forwards; `-O forward` adds one without another login. `-f`
+lets ssh go into the background after the login: until then it may ask at the terminal, and afterwards Ctrl-C does not
+reach it. A connection that is opened again later asks nothing (BatchMode): the terminal is the command's by then.
 
 A connection to the master's control socket ends when the master does, so its end is noticed without asking. What a
 forward refuses is in ssh's log and nowhere else: to a client a refused forward is a connection that is closed.
@@ -63,7 +62,7 @@ class SshForwarder:
         """As `Forwarder.open`; connects first where there is no connection."""
         if not self._connected():
             self._connect(ask=ask)
-        done = self._tell("forward", forward)
+        done = self._add(forward)
         if done.returncode != 0:
             if self._connected():
                 raise PortTakenError(str(forward))
@@ -74,11 +73,8 @@ class SshForwarder:
         """Whether the connection that carries it lasts."""
         return self._connected() and forward in self._open
 
-    def cancel(self, forward: Forward) -> None:
-        """As `Forwarder.cancel`."""
-        if self._connected():
-            self._tell("cancel", forward)
-        self._open.discard(forward)
+    def renew(self, forward: Forward) -> None:
+        """Nothing: sshd dials the broker anew for every connection."""
 
     def unit(self, forward: Forward) -> object:  # noqa: ARG002
         """One connection carries all of them."""
@@ -138,11 +134,11 @@ class SshForwarder:
         self._open.clear()
         return False
 
-    def _tell(self, what: str, forward: Forward) -> subprocess.CompletedProcess[str]:
+    def _add(self, forward: Forward) -> subprocess.CompletedProcess[str]:
         # Without the user's configuration, whose own forwards would be added as well; the host's name is not used.
-        words = ["ssh", "-F", "none", "-S", str(self._socket), "-O", what, "-L", f"{forward.local}:{forward.target}"]
+        words = ["ssh", "-F", "none", "-S", str(self._socket), "-O", "forward"]
         return subprocess.run(
-            [*words, "brokernat"],
+            [*words, "-L", f"{forward.local}:{forward.target}", "brokernat"],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

@@ -329,7 +329,7 @@ class Tunnel:
         if silence(seen) is not None:
             if node in self._silent:
                 # A program may hold a port whose other end is gone, as kubectl does for a pod that was replaced.
-                self._forwarder.cancel(self._forwards[broker.advertised])
+                self._forwarder.renew(self._forwards[broker.advertised])
             else:
                 self._silent.add(node)
                 self._report(f"warning: {broker} does not answer: {self._why(broker, seen)}")

@@ -100,6 +100,28 @@ def test_a_dead_forward_is_opened_again_on_its_port(brokers: Served, folder: Pat
             socket.create_connection((broker.local.host, broker.local.port), timeout=5).close()
 
 
+def test_a_program_whose_other_end_is_gone_is_started_again(tmp_path: Path) -> None:
+    """As kubectl, which goes on listening for a pod that was replaced; here the far end dials what a file says."""
+    forward, dial, port = (tmp_path / name for name in ("forward", "dial", "port"))
+    forward.write_text(f"#!/bin/sh\nexec socat TCP-LISTEN:$3,bind=127.0.0.1,fork,reuseaddr EXEC:{dial}\n")
+    dial.write_text(f"#!/bin/sh\nexec socat - TCP:127.0.0.1:$(cat {port})\n")
+    for program in (forward, dial):
+        program.chmod(0o755)
+    events = Events()
+    with serving(1, dead="127.0.77") as served:
+        (broker,) = served.cluster.advertised.values()
+        port.write_text(str(broker.port))
+        section = TunnelSection(via=f"{forward} {{host}} {{port}} {{local}}")
+        with Tunnel(Cluster("hq", (broker,), tunnel=section), report=events, refresh=0.1) as opened:
+            before = opened.brokers
+            port.write_text("1")
+            events.wait("does not answer")
+            events.wait("is open again: 1 forward")
+            port.write_text(str(broker.port))
+            events.wait("answers again")
+            assert opened.brokers == before
+
+
 # Knows the ports of the brokers, as the API server knows the pods; anything else that it is told ends it.
 KUBECTL = """\
 #!/bin/sh
