@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from brokernat.address import AddressMap, Endpoint, Rule, Unmapped, canonical_text, parse_rule
 from brokernat.address.faults import HINTS
-from brokernat.address.pattern import Pattern
+from brokernat.address.rules import Pattern
 from brokernat.errors import ConfigError, UnmappedEndpointError
 
 pytestmark = pytest.mark.property

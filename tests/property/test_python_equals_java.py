@@ -14,7 +14,7 @@ import subprocess
 import pytest
 
 from brokernat.address import AddressMap, Endpoint, Rule, Unmapped, fingerprint
-from brokernat.address.pattern import Network, OneHost, Subdomains
+from brokernat.address.rules import Network, OneHost, Subdomains
 from brokernat.errors import ConfigError
 from brokernat.jvm import agent_jar, find_java
 

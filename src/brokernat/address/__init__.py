@@ -1,11 +1,9 @@
 """Endpoints, rules and the address map: values only, no I/O."""
 
-from brokernat.address.address_map import AddressMap, Translation, Unmapped
-from brokernat.address.canonical import canonical_text, fingerprint
+from brokernat.address.address_map import AddressMap, Translation, Unmapped, canonical_text, fingerprint, pair
 from brokernat.address.endpoint import Endpoint, NodeEndpoint
 from brokernat.address.lint import lint
 from brokernat.address.notation import RuleText, parse_rule, split_rules
-from brokernat.address.pairing import pair
 from brokernat.address.rules import CidrRule, HostPortRule, HostRule, NodeIdRule, Rule, WildcardRule
 
 __all__ = [

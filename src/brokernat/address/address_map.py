@@ -2,17 +2,23 @@
 
 A translated endpoint is not translated again, so a map may exchange two addresses without a loop. A map belongs to a
 cluster, not to the process, because two clusters may advertise the same private addresses.
+
+A driver and its executors compare their maps by the fingerprint of the canonical text. It has no blanks, because Spark
+and `JAVA_TOOL_OPTIONS` split on them. `unmapped` is not in it: it is a property of its own.
 """
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from brokernat.address.endpoint import Endpoint
 from brokernat.address.notation import parse_rule, split_rules
-from brokernat.address.rules import Rule
+from brokernat.address.rules import HostPortRule, Rule, needs_node_id
 from brokernat.errors import ConfigError, Finding, UnmappedEndpointError
+from brokernat.plurals import counted
 
 
 class Unmapped(StrEnum):
@@ -77,3 +83,49 @@ class AddressMap:
 
     def __str__(self) -> str:
         return ",".join(map(str, self.rules))
+
+
+def pair(
+    bootstrap: Sequence[Endpoint], broker_nat: Sequence[Endpoint], unmapped: Unmapped = Unmapped.FAIL
+) -> AddressMap:
+    """The map in which the advertised `broker_nat[i]` is dialled at `bootstrap[i]`.
+
+    Raises:
+        ConfigError: of kind `unpaired`: the lengths differ; names the entries that are left over.
+    """
+    if len(bootstrap) != len(broker_nat):
+        raise ConfigError(_unpaired(bootstrap, broker_nat))
+    rules = (HostPortRule(advertised, reachable) for advertised, reachable in zip(broker_nat, bootstrap, strict=True))
+    return AddressMap(tuple(rules), unmapped)
+
+
+def _unpaired(bootstrap: Sequence[Endpoint], broker_nat: Sequence[Endpoint]) -> Finding:
+    entries = counted(len(broker_nat), "entry", "entries")
+    servers = counted(len(bootstrap), "bootstrap server")
+    left_over = [*bootstrap[len(broker_nat) :], *broker_nat[len(bootstrap) :]]
+    missing = abs(len(bootstrap) - len(broker_nat))
+    where = "broker_nat" if len(broker_nat) < len(bootstrap) else "bootstrap_servers"
+    count = "one entry" if missing == 1 else f"{missing} entries"
+    return Finding(
+        "unpaired",
+        f"`broker_nat` has {entries} for {servers}",
+        hint=f"add {count} to `{where}`, or write `address_map` with rules such as `kafka-3 = 10.0.0.5`",
+        details=(f"unpaired: {', '.join(map(str, left_over))}",),
+    )
+
+
+def canonical_text(address_map: AddressMap) -> str:
+    """The rules joined by `,`.
+
+    Raises:
+        ConfigError: of kind `needs-node-id`: names the first rule that a client cannot apply.
+    """
+    for rule in address_map.rules:
+        if rule.needs_node_id:
+            raise needs_node_id(rule)
+    return str(address_map)
+
+
+def fingerprint(address_map: AddressMap) -> str:
+    """SHA-256 of the UTF-8 canonical text, 64 hexadecimal digits."""
+    return hashlib.sha256(canonical_text(address_map).encode()).hexdigest()

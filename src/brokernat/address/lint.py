@@ -23,8 +23,17 @@ from collections.abc import Iterator, Sequence
 from brokernat.address.address_map import AddressMap
 from brokernat.address.endpoint import Endpoint
 from brokernat.address.host import bracketed
-from brokernat.address.pattern import Network, OneHost, Pattern
-from brokernat.address.rules import CidrRule, HostPortRule, HostRule, NodeIdRule, Rule, WildcardRule
+from brokernat.address.rules import (
+    CidrRule,
+    HostPortRule,
+    HostRule,
+    Network,
+    NodeIdRule,
+    OneHost,
+    Pattern,
+    Rule,
+    WildcardRule,
+)
 from brokernat.errors import Finding, Location, Severity
 
 

@@ -23,8 +23,20 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from brokernat.address.endpoint import Endpoint, parse_port, split_endpoint
 from brokernat.address.faults import fault
 from brokernat.address.host import as_ip, parse_host, parse_ipv4, parse_ipv6
-from brokernat.address.pattern import Hosts, IpNetwork, OneHost, Pattern, Subdomains, format_network
-from brokernat.address.rules import CidrRule, HostPortRule, HostRule, NodeIdRule, Rule, WildcardRule
+from brokernat.address.rules import (
+    CidrRule,
+    HostPortRule,
+    HostRule,
+    Hosts,
+    IpNetwork,
+    NodeIdRule,
+    OneHost,
+    Pattern,
+    Rule,
+    Subdomains,
+    WildcardRule,
+    format_network,
+)
 from brokernat.errors import ConfigError, Location
 
 _BLANKS = " \t"

@@ -19,7 +19,7 @@ from ipaddress import ip_network
 
 from brokernat.address import AddressMap, CidrRule, HostPortRule, HostRule, Rule
 from brokernat.address.host import bracketed, format_ip
-from brokernat.address.pattern import IpNetwork, format_network
+from brokernat.address.rules import IpNetwork, format_network
 from brokernat.render.expressible import Means, require_expressible
 from brokernat.render.header import Header, Subject, identifier
 

@@ -1,6 +1,8 @@
+import hashlib
+
 import pytest
 
-from brokernat.address import AddressMap, Endpoint, Unmapped
+from brokernat.address import AddressMap, Endpoint, Unmapped, canonical_text, fingerprint, pair
 from brokernat.errors import ConfigError, UnmappedEndpointError
 
 
@@ -28,3 +30,55 @@ def test_a_template_counts_only_where_it_decides() -> None:
     with pytest.raises(ConfigError) as caught:
         address_map.translate(Endpoint("x.hq", 1))
     assert caught.value.problems[0].code == "needs-node-id"
+
+
+def endpoints(*texts: str) -> list[Endpoint]:
+    return [Endpoint.parse(text) for text in texts]
+
+
+def test_first_with_first() -> None:
+    address_map = pair(endpoints("gw:1", "gw:2"), endpoints("10.0.0.1:9092", "10.0.0.2:9092"), Unmapped.PASS)
+    assert str(address_map) == "10.0.0.1:9092=gw:1,10.0.0.2:9092=gw:2"
+    assert address_map.unmapped is Unmapped.PASS
+
+
+@pytest.mark.parametrize(
+    ("bootstrap", "broker_nat", "message", "hint"),
+    [
+        (
+            ["gw:1", "gw:2", "kafka-3:9092"],
+            ["a:1", "b:1"],
+            "`broker_nat` has 2 entries for 3 bootstrap servers\nunpaired: kafka-3:9092",
+            "add one entry to `broker_nat`",
+        ),
+        (
+            ["gw:1"],
+            ["a:1", "b:1", "c:1"],
+            "`broker_nat` has 3 entries for 1 bootstrap server\nunpaired: b:1, c:1",
+            "add 2 entries to `bootstrap_servers`",
+        ),
+    ],
+)
+def test_entries_without_a_partner_are_named(
+    bootstrap: list[str], broker_nat: list[str], message: str, hint: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        pair(endpoints(*bootstrap), endpoints(*broker_nat))
+    assert caught.value.message == message
+    assert caught.value.hint is not None
+    assert caught.value.hint.startswith(hint)
+
+
+def test_the_text_has_no_blanks_and_keeps_the_order() -> None:
+    assert canonical_text(AddressMap.parse("B:1 = x:1\nA = [FD00::0]")) == "b:1=x:1,a=[fd00::]"
+
+
+def test_the_fingerprint_is_that_of_the_text() -> None:
+    address_map = AddressMap.parse("a:1 = b:1")
+    assert fingerprint(address_map) == hashlib.sha256(b"a:1=b:1").hexdigest()
+    assert fingerprint(address_map) == fingerprint(AddressMap(address_map.rules, Unmapped.PASS))
+
+
+def test_templates_are_refused_by_name() -> None:
+    with pytest.raises(ConfigError, match=r"`\*\.hq:1=gw:\{1\+id\}`"):
+        fingerprint(AddressMap.parse("a:1=b:1,*.hq:1=gw:{1+id}"))
