@@ -170,8 +170,12 @@ def proxy(
     settings = Settings(listen, first_node, advertise, certificate, login, limits)
     counters = Counters(workers)
 
+    context = click.get_current_context()
+
     def reload() -> AddressMap | None:
-        return cluster_source.cluster(rules).address_map
+        # In another thread, where the messages of the file need to know the command, too.
+        with context.scope(cleanup=False):
+            return cluster_source.cluster(rules).address_map
 
     def ready() -> None:
         console.note(_how_to_connect(cluster, settings))

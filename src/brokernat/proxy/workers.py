@@ -15,6 +15,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
@@ -37,8 +38,8 @@ _PAUSE: Final = 1.0
 class Service:
     """A proxy and what it needs from the program around it.
 
-    `reload` returns the map anew; its BrokernatError is logged and changes nothing. `ready` is called once, when
-    clients can connect. `metrics` is a listening socket, or None.
+    `reload` is called in a thread and returns the map anew; its BrokernatError is logged and changes nothing. `ready`
+    is called once, when clients can connect. `metrics` is a listening socket, or None.
     """
 
     proxy: Proxy
@@ -76,6 +77,7 @@ class Service:
     async def _serve(self, ready: Callable[[], None], parent: int | None = None) -> int:
         loop = asyncio.get_running_loop()
         stop: asyncio.Future[int] = loop.create_future()
+        reloads: set[asyncio.Task[None]] = set()
 
         def end(number: int) -> None:
             if stop.done():
@@ -87,23 +89,29 @@ class Service:
             loop.remove_reader(pipe)
             end(signal.SIGTERM)
 
+        def reload() -> None:
+            reloads.add(task := loop.create_task(self._take_new_map(reader)))
+            task.add_done_callback(reloads.discard)
+
         self.proxy.start()
-        for number in _STOP:
-            loop.add_signal_handler(number, end, number)
-        loop.add_signal_handler(signal.SIGHUP, self._take_new_map)
-        if parent is not None:
-            loop.add_reader(parent, gone, parent)
-        if self.metrics is not None:
-            await serve_metrics(self.metrics, self.counters)
-        ready()
-        ended_by = await stop
-        _log.info("draining: requests in flight are answered; once more to end at once")
-        await self.proxy.drain()
+        with ThreadPoolExecutor(1) as reader:
+            for number in _STOP:
+                loop.add_signal_handler(number, end, number)
+            loop.add_signal_handler(signal.SIGHUP, reload)
+            if parent is not None:
+                loop.add_reader(parent, gone, parent)
+            if self.metrics is not None:
+                await serve_metrics(self.metrics, self.counters)
+            ready()
+            ended_by = await stop
+            _log.info("draining: requests in flight are answered; once more to end at once")
+            await self.proxy.drain()
         return ended_by
 
-    def _take_new_map(self) -> None:
+    async def _take_new_map(self, reader: Executor) -> None:
+        # A file takes a while to read and check, and the connections shall not wait for it.
         try:
-            self.proxy.use(self.reload())
+            self.proxy.use(await asyncio.get_running_loop().run_in_executor(reader, self.reload))
         except BrokernatError as error:
             _log.error("the map stays as it is: %s", error)
 

@@ -9,7 +9,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -36,19 +36,25 @@ def rules(brokers: Served, tmp_path: Path) -> Path:
     return file
 
 
-@pytest.fixture
-def proxy(brokers: Served, rules: Path, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+@contextmanager
+def started(brokers: Served, rules: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
     words = ["proxy", str(brokers.reachable[1]), "--map", f"file:{rules}", "--listen", str(LISTEN), "--workers", "2"]
-    environ = {**os.environ, "XDG_STATE_HOME": str(tmp_path)}
-    with (tmp_path / "log").open("w") as log, ExitStack() as ends:
+    environ = {**os.environ, "XDG_STATE_HOME": str(rules.parent)}
+    with rules.with_name("log").open("a") as log, ExitStack() as ends:
         process = subprocess.Popen(
-            [sys.executable, "-m", "brokernat", *words, "--metrics", str(METRICS)],
+            [sys.executable, "-m", "brokernat", *words, *options],
             stdout=subprocess.PIPE, stderr=log, text=True, env=environ,
         )  # fmt: skip
         ends.callback(process.communicate)
         ends.callback(process.kill)
         assert process.stdout is not None
-        assert process.stdout.readline() == f"{LISTEN}\n", (tmp_path / "log").read_text()
+        assert process.stdout.readline() == f"{LISTEN}\n", rules.with_name("log").read_text()
+        yield process
+
+
+@pytest.fixture
+def proxy(brokers: Served, rules: Path) -> Iterator[subprocess.Popen[str]]:
+    with started(brokers, rules, "--metrics", str(METRICS)) as process:
         yield process
 
 
@@ -96,6 +102,16 @@ def test_workers_share_ports_and_counters_and_are_replaced(
     proxy.send_signal(signal.SIGTERM)
     assert proxy.wait(_PATIENCE) == 143
     assert not any(Path(f"/proc/{pid}").exists() for pid in running)
+
+
+def test_the_next_proxy_may_start_before_the_old_one_ends(
+    proxy: subprocess.Popen[str], brokers: Served, rules: Path
+) -> None:
+    nodes = nodes_at(LISTEN)
+    with started(brokers, rules):
+        proxy.send_signal(signal.SIGTERM)
+        assert proxy.wait(_PATIENCE) == 143
+        assert nodes_at(LISTEN) == nodes_at(nodes[2]) == nodes
 
 
 def test_workers_end_with_their_parent(proxy: subprocess.Popen[str]) -> None:
