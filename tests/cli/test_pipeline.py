@@ -1,10 +1,13 @@
 """What `pipeline check` and `run` do with an executor that does not answer; the rest runs on real brokers elsewhere."""
 
+import json
+import re
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import pytest
 from tests.cli.conftest import PIPELINE
@@ -60,7 +63,10 @@ class Running:
     def poll(self) -> bool:
         return False
 
-    def progress(self) -> None:
+    def reports(self, after: int | None) -> list[dict[str, Any]]:
+        return []
+
+    def activity(self) -> None:
         return None
 
 
@@ -77,6 +83,8 @@ def started(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Running]:
         file.write(PIPELINE)
     monkeypatch.setattr(pipeline, "pipeline_session", lambda *_: nullcontext())
     monkeypatch.setattr("brokernat.pipelines.pipeline.start", start)
+    monkeypatch.setattr("brokernat.pipelines.state.State.count_start", lambda *_: 1)
+    monkeypatch.setattr(spark, "watch", lambda *_, **__: nullcontext())
     return runs
 
 
@@ -99,7 +107,6 @@ def test_a_run_starts_only_when_all_is_proved_and_found_well(
     code: int,
 ) -> None:
     monkeypatch.setattr(pipeline, "_preflight", lambda *_: (Preflight(results, {}), Proof(rows)))
-    monkeypatch.setattr(spark, "watch", lambda *_, **__: nullcontext())
     printed = run("pipeline", "run", "tags")
     assert printed.startswith(f"exit {code}\n")
     assert len(started) == (code == 0)
@@ -120,3 +127,46 @@ def test_a_newcomer_that_is_not_proved_stops_the_run_and_is_its_end(
     assert printed.startswith("exit 5\n")
     assert "no answer from executor 7" in printed
     assert [one.stopped for one in started] == [True]
+
+
+def test_a_status_address_that_is_taken_ends_the_command_before_spark_starts(
+    run: Callable[..., str], folder: Path, started: list[Running], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def session(*_: object) -> NoReturn:
+        pytest.fail("Spark was started")
+
+    monkeypatch.setattr(pipeline, "pipeline_session", session)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        printed = run("pipeline", "run", "tags", "--status", str(port))
+        with (folder / "brokernat.yaml").open("a") as file:
+            file.write(f"    status: 127.0.0.1:{port}\n")
+        assert run("pipeline", "run", "tags") == printed
+    assert printed.startswith("exit 2\n")
+    assert f"error: status: nothing can listen on 127.0.0.1:{port}: address already in use\n\nhint: choose" in printed
+
+
+def test_the_status_of_a_run_is_announced_and_the_log_may_be_json(
+    run: Callable[..., str], started: list[Running], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warned = CheckResult("sink topic tags", Level.WARNING, "it is compacted", "remove `cleanup.policy`")
+    monkeypatch.setattr(pipeline, "_preflight", lambda *_: (Preflight((warned,), {}), Proof((ROW,))))
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    printed = run("pipeline", "run", "tags", "--status", str(port), "--log-format", "json")
+    announced, warning, proved, end = (json.loads(line) for line in printed.partition("--- stderr\n")[2].splitlines())
+    assert announced["message"] == f"status page: http://127.0.0.1:{port}/"
+    assert (warning["level"], warning["message"]) == ("warning", "sink topic tags: it is compacted")
+    assert warning["hint"] == "remove `cleanup.policy`"
+    assert proved["routes"][0] == {
+        "cluster": "hq",
+        "node_id": 1,
+        "advertised": "a:1",
+        "reachable": "b:1",
+        "proved_by": ["driver"],
+        "not_provable_by": [],
+    }
+    assert (end["level"], end["message"]) == ("info", "tags: 0 in = 0 tags + 0 dead letters + 0 filtered in 0 batches")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", end["time"])
+    # The next command of this process is plain again.
+    assert "status page" in run("pipeline", "run", "tags", "--status", str(port)).splitlines()[3]

@@ -4,12 +4,19 @@ import json
 
 import pytest
 
+from brokernat.cli import console
 from brokernat.cli.pipeline import WAITING, display, summary
 from brokernat.pipelines.batch import BatchReport
 from brokernat.pipelines.counting import Counts
 from brokernat.pipelines.progress import Progress
+from brokernat.pipelines.reference_copies import ReferenceVersion
 
-REPORT = BatchReport(4, Counts(10, 8, 1, 1), 2.0, {"customers": "abc"})
+REPORT = BatchReport(4, Counts(10, 8, 1, 1, {"NullKey": 1}), 2.0, {"customers": ReferenceVersion("abc", 0.0)})
+SPARK_REPORT = {
+    "batchId": 4,
+    "sources": [{"endOffset": {"t": {"0": 3}}, "latestOffset": {"t": {"0": 10}}}],
+    "durationMs": {"addBatch": 1900},
+}
 PROGRESS = Progress().after(REPORT)
 
 
@@ -28,12 +35,27 @@ def test_a_json_line_for_each_batch(capsys: pytest.CaptureFixture[str]) -> None:
         show(PROGRESS, REPORT)
         show(PROGRESS, None)
     (line,) = capsys.readouterr().out.splitlines()
-    counts = {"received": 10, "tags": 8, "dead_letters": 1, "filtered": 1}
+    counts = {"received": 10, "tags": 8, "dead_letters": 1, "filtered": 1, "causes": {"NullKey": 1}}
     about = {"version": 1, "batch": 4, "seconds": 2.0, "references": {"customers": "abc"}, "lag": None}
     assert json.loads(line) == counts | about
 
 
 def test_the_line_says_that_it_waits_and_how_much_is_behind() -> None:
     assert summary(Progress()) == WAITING
-    behind = PROGRESS.with_lag({"sources": [{"endOffset": {"t": {"0": 3}}, "latestOffset": {"t": {"0": 10}}}]})
+    behind = PROGRESS.with_reports([SPARK_REPORT])
     assert summary(behind).endswith("5 records/s, 7 behind")
+
+
+def test_a_line_of_the_json_log_waits_for_sparks_report_of_its_batch(capsys: pytest.CaptureFixture[str]) -> None:
+    console.log_as_json(True)
+    with display("text", "json") as show:
+        show(PROGRESS, REPORT)
+        assert capsys.readouterr().err == ""
+        show(PROGRESS.with_reports([SPARK_REPORT]), None)
+    console.log_as_json(False)
+    out, err = capsys.readouterr()
+    line = json.loads(err)
+    assert (out, line["message"].startswith("batch 4: 10 in = 8 tags")) == ("", True)
+    assert (line["lag"], line["steps"], line["causes"]) == (7, {"addBatch": 1.9}, {"NullKey": 1})
+    assert line["partitions"] == [{"topic": "t", "partition": 0, "end": 3, "latest": 10, "lag": 7}]
+    assert line["references"][0]["version"] == "abc"

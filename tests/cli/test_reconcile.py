@@ -47,7 +47,7 @@ def test_a_shipped_topic(
     line: str,
     sources: tuple[SourceAccount, ...],
 ) -> None:
-    monkeypatch.setattr(reconcile, "_session", lambda *_: nullcontext())
+    monkeypatch.setattr(reconcile, "proved_session", lambda *_: nullcontext())
     monkeypatch.setattr(shipped, "reconcile_topic", lambda *_, **__: Shipped(sources, len(sources) - 1, 0))
     assert run("pipeline", "reconcile", *line.split()) == snapshot
 
@@ -72,7 +72,7 @@ def test_a_pipeline(
 ) -> None:
     with (folder / "brokernat.yaml").open("a") as file:
         file.write(PIPELINE)
-    monkeypatch.setattr(reconcile, "_session", lambda *_: nullcontext())
+    monkeypatch.setattr(reconcile, "proved_session", lambda *_: nullcontext())
     monkeypatch.setattr(delivered, "reconcile_pipeline", lambda *_: found)
     assert run("pipeline", "reconcile", "tags", "--format", output) == snapshot
 
@@ -85,7 +85,7 @@ def test_nothing_is_read_by_jvms_that_are_not_proved(
         file.write(PIPELINE)
     row = ProofRow("driver", "here", "hq", 1, "a:1", "b:1", Outcome.NO_AGENT)
     read: list[object] = []
-    monkeypatch.setattr(reconcile, "user_session", lambda *_: nullcontext())
+    monkeypatch.setattr("brokernat.cli.spark.user_session", lambda *_: nullcontext())
     monkeypatch.setattr("brokernat.clients.spark.prove", lambda *_, **__: Proof((row,)))
     monkeypatch.setattr(shipped, "reconcile_topic", lambda *_, **__: read.append("topic"))
     monkeypatch.setattr(delivered, "reconcile_pipeline", lambda *_: read.append("pipeline"))

@@ -6,10 +6,12 @@ a world of its own.
 
 from __future__ import annotations
 
+import shutil
 import uuid
 from collections.abc import Iterator
 
 import pytest
+from playwright.sync_api import Browser, sync_playwright
 
 from brokernat.testbed import Between, ClusterOptions, Listener, NetnsWorld, Protocol
 
@@ -43,3 +45,14 @@ def tls_world() -> Iterator[NetnsWorld]:
 def topic_name(request: pytest.FixtureRequest) -> str:
     """A topic name that no other test uses; it says whose it is."""
     return f"{request.node.originalname}-{uuid.uuid4().hex[:8]}"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    chromium = shutil.which("chromium")
+    assert chromium is not None, "install the Debian package chromium"
+    with sync_playwright() as playwright:
+        # Chromium refuses its sandbox to root; the page is ours and loads nothing.
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        yield browser
+        browser.close()

@@ -62,6 +62,16 @@ class Endpoint:
         return f"{bracketed(self.host)}:{self.port}"
 
 
+def listen_endpoint(text: str) -> Endpoint:
+    """Where a server shall listen: `host:port`, or a port of 127.0.0.1, which no other machine can reach.
+
+    Raises:
+        ConfigError: with one problem; its kind is a key of `faults.HINTS`.
+    """
+    port = text.strip(" \t")
+    return Endpoint.parse(f"127.0.0.1:{port}" if port.isdecimal() else port)
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class NodeEndpoint:
     """An endpoint and the id of the node that advertises it (the term is Kafka's, KIP-951)."""

@@ -97,6 +97,7 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line (that of the process unless given); the result is the exit code."""
+    console.log_as_json(False)
     try:
         result: Any = cli.main(None if arguments is None else list(arguments), "brokernat", standalone_mode=False)
     except BrokernatError as error:

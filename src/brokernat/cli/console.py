@@ -16,6 +16,7 @@ import os
 import re
 import shutil
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from rich.status import Status
 
 _NARROWEST, _WIDEST = 40, 100
+_LEVEL = re.compile(r"(error|warning): ")
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7e]")
 _BOLD, _RED, _GREEN, _YELLOW, _CYAN = "1", "1;31", "32", "1;33", "36"
 _STYLES = (
@@ -128,14 +130,43 @@ def progress_line(text: str) -> Iterator[ProgressLine]:
             yield ProgressLine(status)
 
 
+@dataclass(slots=True)
+class _Log:
+    """How notes and reports are written; a long-running command may choose JSON for whoever collects its stderr."""
+
+    as_json: bool = False
+
+
+_log = _Log()
+
+
+def log_as_json(chosen: bool) -> None:
+    """From now on each note and report is a JSON object on a line of its own, or plain text again."""
+    _log.as_json = chosen
+
+
 def note(text: str) -> None:
     """Something for the person, not for the pipe."""
-    _write_stderr(text)
+    event(text, {})
 
 
 def report(text: str) -> None:
     """An error, a warning, with its hint."""
-    _write_stderr(text)
+    event(text, {})
+
+
+def event(text: str, fields: Mapping[str, object]) -> None:
+    """A note with what a program would take from it: `fields` are left out of plain text."""
+    _write_stderr(_json_line(text, fields) if _log.as_json else text)
+
+
+def _json_line(text: str, fields: Mapping[str, object]) -> str:
+    level = _LEVEL.match(text)
+    message, _, hint = text[level.end() if level else 0 :].partition("\nhint: ")
+    moment = time.time()
+    written = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(moment))
+    line = {"time": f"{written}.{int(moment * 1000) % 1000:03d}Z", "level": level[1] if level else "info"}
+    return json.dumps(line | {"message": message.strip()} | ({"hint": hint} if hint else {}) | dict(fields))
 
 
 @contextmanager

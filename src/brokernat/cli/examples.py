@@ -40,8 +40,11 @@ brokernat testbed down
 brokernat pipeline check tags
 brokernat pipeline run tags --once
 brokernat pipeline run tags --master spark://master:7077
+brokernat pipeline run tags --status 8088 --log-format json
 brokernat pipeline reconcile tags
 brokernat pipeline reconcile --cluster hq --topic audit
+brokernat pipeline replay tags --cause MissingReference --dry-run
+brokernat pipeline replay tags --since 2026-01-05 --record orders/0/7-90
 brokernat exec --cluster hq -- kafka-console-consumer.sh --topic orders \\
     --bootstrap-server 172.10.1.40:9093
 brokernat exec --cluster hq --cluster local -- python3 job.py

@@ -9,7 +9,9 @@ from typing import Any, Final
 
 import click
 
+from brokernat.address import Endpoint, listen_endpoint
 from brokernat.cli.error_reports import HintedUsageError
+from brokernat.errors import ConfigError
 
 
 class _Seconds(click.FloatRange):
@@ -20,10 +22,22 @@ class _Seconds(click.FloatRange):
         return self.fail(f"`{value}` is not a number of seconds", param, ctx) if math.isnan(seconds) else seconds
 
 
+class _ListenEndpoint(click.ParamType[Endpoint]):
+    name = "endpoint"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Endpoint:
+        try:
+            return listen_endpoint(value)
+        except ConfigError as error:
+            return self.fail(error.message, param, ctx)
+
+
 PATH: Final = click.Path(path_type=Path, readable=False)
 """Any path: whoever opens it says what is wrong with it."""
 
 DEFAULT_FILE: Final = "brokernat.yaml"
+LISTEN_ENDPOINT: Final = _ListenEndpoint()
+"""`HOST:PORT`, or a port of 127.0.0.1."""
 SECONDS: Final = _Seconds(1, 600)
 """For options that bound the time of probes."""
 

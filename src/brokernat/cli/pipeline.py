@@ -1,6 +1,8 @@
 """`brokernat pipeline check` and `pipeline run`.
 
 A running pipeline shows one live line on a terminal, a line per batch elsewhere, and JSON lines with `--format json`.
+With `--log-format json` all that it reports on stderr is JSON lines, and a batch's line has everything that is known of
+it.
 """
 
 from __future__ import annotations
@@ -8,27 +10,34 @@ from __future__ import annotations
 import json
 import queue
 import sys
+import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import asdict
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from brokernat.address import Endpoint
 from brokernat.cli import console, exit_codes
 from brokernat.cli.clusters import load_config, through_tunnel
-from brokernat.cli.options import Group, config_option, format_option
+from brokernat.cli.options import LISTEN_ENDPOINT, Group, config_option, format_option
 from brokernat.cli.reconcile import reconcile
+from brokernat.cli.replay import replay
 from brokernat.cli.signals import FINISHING, StopSignals
 from brokernat.cli.spark import SparkOptions, executor_findings, pipeline_session, report_findings, with_spark
 from brokernat.clients.spark import Proof
 from brokernat.pipelines.batch import BatchReport
 from brokernat.pipelines.check_result import CheckResult, Level, Preflight, as_rows
+from brokernat.pipelines.group_offsets import GroupOffsets, group_offsets
 from brokernat.pipelines.pipeline import Run
 from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.progress import Progress
 from brokernat.pipelines.realtime import EpochRun
+from brokernat.pipelines.status.board import StatusBoard
+from brokernat.pipelines.status.json_v1 import batch_v1, progress_v1, proof_v1
+from brokernat.pipelines.status.server import serving
 from brokernat.plurals import counted
 
 if TYPE_CHECKING:
@@ -43,6 +52,7 @@ def pipeline() -> None:
 
 
 pipeline.add_command(reconcile)
+pipeline.add_command(replay)
 
 
 @pipeline.command()
@@ -88,8 +98,30 @@ def check(name: str, config_file: Path, output: str, **options: Any) -> int:
 @config_option
 @format_option
 @click.option("--once", is_flag=True, help="Process the records that are there now, then end.")
+@click.option(
+    "--status",
+    "listen",
+    metavar="[HOST:]PORT",
+    type=LISTEN_ENDPOINT,
+    help="Serve the status page, /metrics and /health; a port alone is one of 127.0.0.1.",
+)
+@click.option(
+    "--log-format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Format of the log on stderr.",
+)
 @with_spark
-def run(name: str, config_file: Path, output: str, once: bool, **options: Any) -> int:
+def run(
+    name: str,
+    config_file: Path,
+    output: str,
+    once: bool,
+    listen: Endpoint | None,
+    log_format: str,
+    **options: Any,
+) -> int:
     """Run a pipeline until it is stopped.
 
     SIGTERM or Ctrl-C lets the batch finish; a second one ends the run at once. A run does not start where `check`
@@ -98,11 +130,16 @@ def run(name: str, config_file: Path, output: str, once: bool, **options: Any) -
     from brokernat.clients.spark import watch
     from brokernat.pipelines.pipeline import check_once, start
 
+    console.log_as_json(log_format == "json")
     prepared, wanted = _prepare(config_file, name), SparkOptions(**options)
     check_once(prepared, once=once)
+    board = StatusBoard(prepared.pipeline)
     reports: queue.SimpleQueue[BatchReport] = queue.SimpleQueue()
     with ExitStack() as stack:
         signals = stack.enter_context(StopSignals())
+        if endpoint := listen or prepared.pipeline.status:
+            stack.enter_context(serving(endpoint, board))
+            console.note(f"status page: http://{endpoint}/")
         spark = stack.enter_context(pipeline_session(prepared, wanted))
         signals.reinstall()
         found, proof = _preflight(spark, prepared, wanted)
@@ -110,17 +147,29 @@ def run(name: str, config_file: Path, output: str, once: bool, **options: Any) -
         _report_results(result for result in found.results if result.level != "ok")
         if found.exit_code:
             return found.exit_code
-        console.note(f"proved: {counted(len(proof.rows), 'endpoint')} from {counted(len(proof.executors), 'JVM')}")
+        board.prove(proof)
+        proved = f"proved: {counted(len(proof.rows), 'endpoint')} from {counted(len(proof.executors), 'JVM')}"
+        console.event(proved, proof_v1(board.status))
         running = start(spark, prepared.with_profiles(found.profiles), reports.put, once=once)
         signals.call_on_first(running.stop)
+        board.begin(spark, prepared)
         unproved: list[Proof] = []
 
         def stop_for(newcomer: Proof) -> None:
             unproved.append(newcomer)
             running.stop()
 
-        with watch(spark, prepared.clusters, proof, stop_for, topics=prepared.topics, timeout=wanted.proof_timeout):
-            progress = _show_until_end(running, reports, output, signals)
+        newcomers = watch(
+            spark,
+            prepared.clusters,
+            proof,
+            stop_for,
+            on_success=board.prove,
+            topics=prepared.topics,
+            timeout=wanted.proof_timeout,
+        )
+        with newcomers, board.until_the_end(), group_offsets(spark, prepared) as group:
+            progress = _show_until_end(running, reports, display(output, log_format), signals, board, group)
         for newcomer in unproved:
             newcomer.raise_for_failures()
     console.note(f"{name}: {progress.counts} in {counted(progress.batches, 'batch', 'batches')}")
@@ -162,30 +211,47 @@ def _report_results(results: Iterable[CheckResult]) -> None:
 
 
 def _show_until_end(
-    running: Run | EpochRun, reports: queue.SimpleQueue[BatchReport], output: str, signals: StopSignals
+    running: Run | EpochRun,
+    reports: queue.SimpleQueue[BatchReport],
+    shown: AbstractContextManager[Show],
+    signals: StopSignals,
+    board: StatusBoard,
+    group: GroupOffsets | None,
 ) -> Progress:
     progress = Progress()
-    with display(output) as show:
+    trouble: str | None = None
+    with shown as show:
         alive, announced = True, False
         while alive:
             alive = running.poll()
             if alive and signals.received and not announced:
                 announced = True
                 console.note(FINISHING)
-            progress = progress.with_lag(running.progress())
+                board.finish()
+            progress = progress.with_reports(running.reports(progress.committed))
             while not reports.empty():
                 report = reports.get()
                 progress = progress.after(report)
                 show(progress, report)
             show(progress, None)
+            board.follow(progress, running.activity())
+            if group:
+                group.follow(progress)
+            if alive and bool(found := board.trouble()) != bool(trouble):
+                trouble = found
+                console.report(f"warning: {trouble}" if trouble else "the run makes progress again")
+    if group:
+        group.end(progress)
     return progress
 
 
 @contextmanager
-def display(output: str) -> Iterator[Show]:
+def display(output: str, log_format: str = "text") -> Iterator[Show]:
     """What to call after each batch, with its report, and now and then without one."""
     if output == "json":
         yield _show_json
+    elif log_format == "json":
+        yield from _log_batches()
     elif sys.stderr.isatty():
         from rich.console import Console
         from rich.live import Live
@@ -212,12 +278,28 @@ def _pace(progress: Progress) -> str:
     return f"{progress.rate:.0f} records/s{behind}"
 
 
+def _line(progress: Progress, report: BatchReport) -> str:
+    return f"batch {report.batch_id}: {report.counts}; {_pace(progress)}"
+
+
 def _show_json(progress: Progress, report: BatchReport | None) -> None:
     if report:
-        line = {"version": 1, "batch": report.batch_id, **asdict(report.counts), "seconds": round(report.seconds, 3)}
-        console.data(json.dumps(line | {"references": dict(report.versions), "lag": progress.lag}))
+        console.data(json.dumps({"version": 1, **batch_v1(progress, report)}))
 
 
 def _show_line(progress: Progress, report: BatchReport | None) -> None:
     if report:
-        console.note(f"batch {report.batch_id}: {report.counts}; {_pace(progress)}")
+        console.note(_line(progress, report))
+
+
+def _log_batches() -> Iterator[Show]:
+    """A line for each batch when Spark has reported it: its offsets and the time of each step are known then."""
+    written: deque[BatchReport] = deque()
+
+    def show(progress: Progress, report: BatchReport | None) -> None:
+        written.extend([report] if report else [])
+        while written and progress.committed is not None and written[0].batch_id <= progress.committed:
+            one = written.popleft()
+            console.event(_line(progress, one), {**batch_v1(progress, one), **progress_v1(progress, time.time())})
+
+    yield show

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from brokernat.cli import console
 from brokernat.cli.clusters import load_config, through_tunnel
 from brokernat.cli.options import config_option, format_option
-from brokernat.cli.spark import SparkOptions, user_session, with_spark
+from brokernat.cli.spark import SparkOptions, proved_session, with_spark
 from brokernat.config import Cluster
 from brokernat.errors import IncompleteError
 from brokernat.pipelines.delivered import Delivered
 from brokernat.pipelines.reconcile import SourceAccount
 from brokernat.pipelines.shipped import Shipped
 from brokernat.plurals import counted
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 _SHIPPED = ("source", "first", "last", "records", "duplicates", "missing", "missing ranges")
 _DELIVERED = (
@@ -91,7 +86,7 @@ def _topic(
 ) -> int:
     from brokernat.pipelines.shipped import reconcile_topic
 
-    with _session(f"reconcile-{cluster.name}-{topic}", [cluster], {cluster.name: (topic,)}, wanted) as spark:
+    with proved_session(f"reconcile-{cluster.name}-{topic}", [cluster], {cluster.name: (topic,)}, wanted) as spark:
         read = reconcile_topic(spark, cluster, topic, reached=reached, from_first=from_first)
     if output == "json":
         console.json_data({"version": 1, "cluster": cluster.name, "topic": topic, **_shipped_data(read)})
@@ -110,7 +105,7 @@ def _pipeline(name: str, config_file: Path, wanted: SparkOptions, output: str) -
     from brokernat.pipelines.prepared import Prepared
 
     prepared = Prepared.of(load_config(config_file), name).with_clusters(through_tunnel)
-    with _session(f"reconcile-{name}", prepared.clusters, prepared.topics, wanted) as spark:
+    with proved_session(f"reconcile-{name}", prepared.clusters, prepared.topics, wanted) as spark:
         found = reconcile_pipeline(spark, prepared)
     if output == "json":
         rows = [asdict(one) | {"missing_ranges": _pairs(one)} for one in found]
@@ -128,20 +123,6 @@ def _end(missing: int, hint: str | None) -> int:
     error = IncompleteError(f"{counted(missing, 'record is', 'records are')} missing", hint=hint)
     console.report(error.report())
     return error.exit_code
-
-
-@contextmanager
-def _session(
-    name: str, clusters: Sequence[Cluster], topics: Mapping[str, Sequence[str]], wanted: SparkOptions
-) -> Iterator[SparkSession]:
-    """A session whose clusters are proved to be reached."""
-    from brokernat.clients.spark import prove
-    from brokernat.pipelines.session import require_spark
-
-    require_spark()
-    with user_session(name, clusters, wanted) as spark:
-        prove(spark, clusters, topics=topics, timeout=wanted.proof_timeout).raise_for_failures()
-        yield spark
 
 
 def _reached(text: str) -> tuple[str, int]:

@@ -89,6 +89,25 @@ def user_session(name: str, clusters: Sequence[Cluster], wanted: SparkOptions) -
 
 
 @contextmanager
+def proved_session(
+    name: str, clusters: Sequence[Cluster], topics: Mapping[str, Sequence[str]], wanted: SparkOptions
+) -> Iterator[SparkSession]:
+    """For a command beside a pipeline: a session whose clusters are proved to be reached.
+
+    Raises:
+        ProofFailedError: a JVM does not reach a broker, or has another map.
+        ConfigError, MissingToolError: see `pipeline_session`.
+    """
+    from brokernat.clients.spark import prove
+    from brokernat.pipelines.session import require_spark
+
+    require_spark()
+    with user_session(name, clusters, wanted) as spark:
+        prove(spark, clusters, topics=topics, timeout=wanted.proof_timeout).raise_for_failures()
+        yield spark
+
+
+@contextmanager
 def pipeline_session(prepared: Prepared, wanted: SparkOptions) -> Iterator[SparkSession]:
     """For a pipeline, which nobody else may run meanwhile; our own log goes beside Spark's.
 

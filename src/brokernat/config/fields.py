@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, PlainValidator, ValidationInfo, WithJsonSchema
 
-from brokernat.address import Endpoint, Rule, parse_rule
+from brokernat.address import Endpoint, Rule, listen_endpoint, parse_rule
 from brokernat.address.rules import needs_node_id
 from brokernat.config.problems import Fault, faults
 from brokernat.config.units import seconds, size_in_bytes
@@ -60,6 +60,15 @@ def _endpoint(value: object) -> Endpoint:
     if not isinstance(value, str):
         raise ConfigError(Finding("wrong-type", "an endpoint is text, `host:port`"))
     return Endpoint.parse(value)
+
+
+def _listen_endpoint(value: object) -> Endpoint:
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    try:
+        return listen_endpoint(value) if isinstance(value, str) else _endpoint(value)
+    except ConfigError as error:
+        raise faults(Fault(problem) for problem in error.problems) from None
 
 
 def _rule(value: object) -> Rule:
@@ -131,6 +140,11 @@ Endpoints = Annotated[
     tuple[Endpoint, ...],
     PlainValidator(_endpoints),
     WithJsonSchema({"anyOf": [_ENDPOINT_SCHEMA, {"type": "array", "items": _ENDPOINT_SCHEMA, "minItems": 1}]}),
+]
+ListenEndpoint = Annotated[
+    Endpoint,
+    PlainValidator(_listen_endpoint),
+    WithJsonSchema({"type": ["string", "integer"], "examples": ["127.0.0.1:8088", 8088]}),
 ]
 RuleField = Annotated[
     Any,

@@ -23,6 +23,7 @@ from brokernat.config.fields import (
     Epoch,
     FunctionName,
     Interval,
+    ListenEndpoint,
     MaybeEmpty,
     OptionText,
     RuleField,
@@ -126,6 +127,11 @@ class Source(Section):
         "tasks read does not keep its order.",
     )
     max_offsets_per_trigger: int | None = Field(None, gt=0, description="At most this many records in one batch.")
+    commit_group: NonEmpty | None = Field(
+        None,
+        description="A consumer group of the source cluster that gets the offsets of each committed batch, so that "
+        "Kafka's own tools show the lag. Nothing reads them back.",
+    )
 
 
 class Decode(Section):
@@ -203,6 +209,15 @@ class PipelineSection(Section):
     epoch: Epoch = Field(
         "1 minute",
         description="`mode: realtime`: how often progress is committed; a crash repeats at most this much.",
+    )
+    status: ListenEndpoint | None = Field(
+        None,
+        description="Where a run serves its status page, metrics and health: `host:port`, or a port of 127.0.0.1. Who "
+        "can connect can read records that became dead letters.",
+    )
+    stalled_after: Age = Field(
+        "5 minutes",
+        description="A batch without progress for this long makes a run unhealthy; `mode: realtime` adds one `epoch`.",
     )
 
 

@@ -32,6 +32,7 @@ from brokernat.pipelines.counting import (
 from brokernat.pipelines.envelope import envelop
 from brokernat.pipelines.plan import Join, Plan, well
 from brokernat.pipelines.reference import ReferenceTable
+from brokernat.pipelines.reference_copies import ReferenceVersion
 from brokernat.pipelines.row_by_row import is_row_by_row
 from brokernat.pipelines.sink import write
 
@@ -52,7 +53,7 @@ class BatchReport:
     batch_id: int
     counts: Counts
     seconds: float
-    versions: Mapping[str, str]
+    versions: Mapping[str, ReferenceVersion]
 
 
 @dataclass
@@ -119,26 +120,27 @@ class Batches:
         self, records: DataFrame, entering: Observation, decoded: DataFrame, transformed: DataFrame
     ) -> Counts:
         assert self.plan.transform  # noqa: S101 - nothing else needs more than one pass
-        rows, faulty = count_faults(decoded)
+        rows, causes = count_faults(decoded)
+        faulty = sum(causes.values())
         check_received(observed(entering), rows, records.count)
         if is_row_by_row(well(decoded), transformed):
             tags = transformed.count()
         else:
             tags = count_transformed(transformed, rows - faulty, transform=self.plan.transform.name)
         write(self.plan.tags(transformed).unionByName(self.plan.dead_letters(decoded)), self.sink_options)
-        return Counts(rows, tags, faulty, rows - faulty - tags)
+        return Counts(rows, tags, faulty, rows - faulty - tags, causes)
 
 
 def current_joins(
     plan: Plan, references: Sequence[ReferenceTable], spark: SparkSession
-) -> tuple[list[Join], dict[str, str]]:
+) -> tuple[list[Join], dict[str, ReferenceVersion]]:
     """The references as they are now, in the order of the joins, and their versions by name.
 
     Raises:
         ConfigError: records have no column of a join's name.
     """
     joins: list[Join] = []
-    versions: dict[str, str] = {}
+    versions: dict[str, ReferenceVersion] = {}
     # A join may use a column that the one before it has added.
     types = {field.name: field.dataType for field in plan.schema}
     for table in references:
@@ -149,7 +151,7 @@ def current_joins(
         frame = snapshot.frame(spark)
         types |= {field.name: field.dataType for field in frame.schema}
         joins.append(Join(table.name, table.key, frame))
-        versions[table.name] = snapshot.id
+        versions[table.name] = snapshot.version
     return joins, versions
 
 

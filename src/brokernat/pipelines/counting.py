@@ -11,13 +11,15 @@ a second, slow count.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from brokernat.clients.spark.releases import numbers
 from brokernat.errors import IncompleteError
 from brokernat.pipelines.envelope import COORDINATES, FAULT
+from brokernat.pipelines.fault import FaultKind, has_cause
 from brokernat.plurals import counted
 
 if TYPE_CHECKING:
@@ -35,12 +37,15 @@ class Counts:
     tags: int = 0
     dead_letters: int = 0
     filtered: int = 0
+    causes: Mapping[str, int] = field(default_factory=dict, compare=False)
+    """The dead letters by `FaultKind`; kinds that did not occur are left out."""
 
     @classmethod
     def of_outgoing(cls, received: int, found: Mapping[str, int]) -> Counts:
         """The counts of one pass, from what `count_outgoing` has found."""
         dead_letters, filtered = found["dead_letters"], found["filtered"]
-        return cls(received, found["rows"] - dead_letters - filtered, dead_letters, filtered)
+        causes = {kind.value: found[kind] for kind in FaultKind if found.get(kind)}
+        return cls(received, found["rows"] - dead_letters - filtered, dead_letters, filtered, causes)
 
     def __add__(self, other: Counts) -> Counts:
         return Counts(
@@ -48,6 +53,7 @@ class Counts:
             self.tags + other.tags,
             self.dead_letters + other.dead_letters,
             self.filtered + other.filtered,
+            dict(Counter(self.causes) + Counter(other.causes)),
         )
 
     def __str__(self) -> str:
@@ -63,7 +69,7 @@ def count_rows(frame: DataFrame, observation: Observation | str) -> DataFrame:
 
 
 def count_outgoing(rows: DataFrame, observation: Observation | str, *, dead_letters: str) -> DataFrame:
-    """Rows for the sink, with `rows`, `dead_letters` and `filtered` counted in passing."""
+    """Rows for the sink, with `rows`, `dead_letters` (each kind by its name, too) and `filtered` counted in passing."""
     return rows.observe(observation, *_totals(dead_letters))
 
 
@@ -78,17 +84,20 @@ def _totals(dead_letters: str) -> tuple[Column, ...]:
     from pyspark.sql import functions as F  # noqa: N812
 
     topic = F.col("topic")
-    rows, dead = F.count(F.lit(1)), F.count(F.when(topic == dead_letters, topic))
-    return rows.alias("rows"), dead.alias("dead_letters"), (rows - F.count(topic)).alias("filtered")
+    is_dead = topic == dead_letters
+    rows, dead = F.count(F.lit(1)), F.count(F.when(is_dead, topic))
+    kinds = (F.count_if(is_dead & has_cause(F.col("headers"), kind)).alias(kind) for kind in FaultKind)
+    return rows.alias("rows"), dead.alias("dead_letters"), (rows - F.count(topic)).alias("filtered"), *kinds
 
 
-def count_faults(records: DataFrame) -> tuple[int, int]:
-    """How many rows there are, and how many of them are faulty, in a pass of its own."""
+def count_faults(records: DataFrame) -> tuple[int, dict[str, int]]:
+    """How many rows there are, and how many of them have a fault of each kind, in a pass of its own."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    row = records.agg(F.count(F.lit(1)).alias("rows"), F.count(FAULT).alias("faulty")).first()
+    kinds = (F.count_if(F.col(FAULT)["kind"] == kind.value).alias(kind) for kind in FaultKind)
+    row = records.agg(F.count(F.lit(1)).alias("rows"), *kinds).first()
     assert row is not None  # noqa: S101 - an aggregate without groups has one row
-    return int(row["rows"]), int(row["faulty"])
+    return int(row["rows"]), {kind.value: row[kind] for kind in FaultKind if row[kind]}
 
 
 def observed(observation: Observation) -> dict[str, int] | None:

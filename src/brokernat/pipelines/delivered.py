@@ -18,14 +18,14 @@ from brokernat.clients.spark import Role, client_properties, kafka_options
 from brokernat.errors import IncompleteError
 from brokernat.pipelines.batch import current_joins
 from brokernat.pipelines.committed import Committed, as_option, read_committed
-from brokernat.pipelines.envelope import COORDINATES, SOURCE_HEADER, envelop
+from brokernat.pipelines.envelope import COORDINATES, REPLAY_HEADER, SOURCE_HEADER, envelop
 from brokernat.pipelines.files import Files
 from brokernat.pipelines.kafka_admin import open_admin
 from brokernat.pipelines.plan import faulty
 from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.reconcile import SHOWN_RANGES, SequenceRun, Span, joined
 from brokernat.pipelines.root_cause import root_cause
-from brokernat.pipelines.shipped import header_values, read_topics, runs
+from brokernat.pipelines.shipped import last_header, read_topics, runs
 from brokernat.pipelines.source import DEFAULTS
 
 if TYPE_CHECKING:
@@ -132,15 +132,21 @@ def _account(
 
 
 def held_offsets(records: DataFrame, cluster_id: str) -> DataFrame:
-    """`place` (topic/partition), `offset`, `copies` of the source records that stand behind tags and dead letters."""
+    """`place` (topic/partition), `offset`, `copies` of the source records that stand behind tags and dead letters.
+
+    A dead letter and the tag that a replay has made of it are one delivery; two such tags are a copy too many.
+    """
     from pyspark.sql import functions as F  # noqa: N812
 
-    values = header_values(SOURCE_HEADER)
-    parts = F.split(F.get(values, F.size(values) - 1)["value"].cast("string"), "/")
-    ours = records.select(parts.alias("parts")).where((F.size("parts") == 4) & (F.get("parts", 0) == cluster_id))
+    parts, replay = F.split(last_header(SOURCE_HEADER), "/"), last_header(REPLAY_HEADER)
+    known = records.select(parts.alias("parts"), replay.alias("replay"))
+    ours = known.where((F.size("parts") == 4) & (F.get("parts", 0) == cluster_id))
     place = _place(F.get("parts", 1), F.get("parts", 2))
-    coordinates = ours.select(place.alias("place"), F.get("parts", 3).try_cast("bigint").alias("offset"))
-    return coordinates.groupBy("place", "offset").agg(F.count(F.lit(1)).alias("copies"))
+    coordinates = ours.select(place.alias("place"), F.get("parts", 3).try_cast("bigint").alias("offset"), "replay")
+    first, again = F.count_if(F.col("replay").isNull()), F.count("replay")
+    zero, one = F.lit(0), F.lit(1)
+    copies = F.greatest(first, one) + F.greatest(again - 1, zero)
+    return coordinates.groupBy("place", "offset").agg(copies.alias("copies"))
 
 
 def _read_source(spark: SparkSession, prepared: Prepared, committed: Committed) -> DataFrame:

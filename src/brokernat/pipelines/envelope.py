@@ -25,6 +25,9 @@ KEPT = "brokernat_kept"
 RESERVED_PREFIX = "brokernat_"
 
 SOURCE_HEADER = "brokernat-src"
+TIMESTAMP_HEADER = "brokernat-src-timestamp"
+REPLAY_HEADER = "brokernat-src-replayed"
+"""Of a tag that was made of a dead letter: when the replay began."""
 
 
 def envelop(records: DataFrame, cluster_id: str) -> DataFrame:

@@ -102,6 +102,38 @@ class KafkaAdmin:
         """What is known of each topic."""
         return {name: self._topic(name) for name in names}
 
+    def first_offsets(self, topic: str) -> dict[int, int]:
+        """The first offset of each partition that is still there."""
+        return self._offsets(topic, self._class("clients.admin.OffsetSpec").earliest())
+
+    def end_offsets(self, topic: str) -> dict[int, int]:
+        """The offset after the last record of each partition."""
+        return self._offsets(topic, self._class("clients.admin.OffsetSpec").latest())
+
+    def _offsets(self, topic: str, spec: Any) -> dict[int, int]:
+        described = self._client.describeTopics(self._list([topic])).allTopicNames().get().get(topic)
+        asked = self._jvm.java.util.HashMap()
+        for info in described.partitions():
+            asked.put(self._class("common.TopicPartition")(topic, info.partition()), spec)
+        found = self._client.listOffsets(asked).all().get()
+        return {place.partition(): found.get(place).offset() for place in asked.keySet()}
+
+    def alter_group_offsets(self, group: str, ends: Mapping[tuple[str, int], int]) -> Any:
+        """Begins to set the offsets of a group by topic and partition; returns Kafka's future (`wait_for`)."""
+        offsets = self._jvm.java.util.HashMap()
+        for (topic, partition), end in ends.items():
+            place = self._class("common.TopicPartition")(topic, partition)
+            offsets.put(place, self._class("clients.consumer.OffsetAndMetadata")(end))
+        return self._client.alterConsumerGroupOffsets(group, offsets).all()
+
+    def wait_for(self, future: Any, seconds: int) -> None:
+        """Waits for one of Kafka's futures.
+
+        Raises:
+            Py4JJavaError: it failed, or the time is over.
+        """
+        future.get(seconds, self._jvm.java.util.concurrent.TimeUnit.SECONDS)
+
     def _topic(self, name: str) -> TopicFacts | Unseen:
         from py4j.protocol import Py4JJavaError
 

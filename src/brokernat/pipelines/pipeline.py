@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from brokernat.clients.spark import Role, client_properties, kafka_options
 from brokernat.errors import BrokernatError, ConfigError, Problem
@@ -14,7 +14,7 @@ from brokernat.pipelines.batch import Batches, BatchReport, StoppedError
 from brokernat.pipelines.files import Files
 from brokernat.pipelines.kafka_admin import open_admin
 from brokernat.pipelines.prepared import Prepared
-from brokernat.pipelines.query import has_ended, query_failure
+from brokernat.pipelines.query import activity, batch_reports, has_ended, query_failure
 from brokernat.pipelines.realtime import EpochRun
 from brokernat.pipelines.source import read_stream
 from brokernat.pipelines.state import Owner, State, foreign
@@ -38,9 +38,13 @@ class Run:
         """Ends the query after the current batch."""
         self._stopping.set()
 
-    def progress(self) -> dict[str, object] | None:
-        """Spark's last progress report; None before the first."""
-        return self._query.lastProgress
+    def reports(self, after: int | None) -> list[Mapping[str, Any]]:
+        """Spark's reports of the batches after that number."""
+        return batch_reports(self._query, after)
+
+    def activity(self) -> str | None:
+        """What Spark does, None while it waits for its next batch."""
+        return activity(self._query)
 
     def poll(self) -> bool:
         """Waits 0.2 s and returns whether the query still runs.

@@ -162,6 +162,6 @@ def try_steps(spark: SparkSession, prepared: Prepared) -> list[CheckResult]:
     except Exception as error:  # noqa: BLE001 - Spark refuses a plan by many classes
         return [CheckResult("steps", Level.ERROR, root_cause(error), code=2)]
     return [
-        *(CheckResult(f"reference {name}", Level.OK, f"version {version}") for name, version in versions.items()),
+        *(CheckResult(f"reference {name}", Level.OK, f"version {version.id}") for name, version in versions.items()),
         CheckResult("steps", Level.OK, "decode, enrich, transform and sink fit together"),
     ]

@@ -1,29 +1,63 @@
 """What a run has done so far, from the batches' own counts and Spark's progress reports; pure.
 
-Counts are ours, exact, of batches that are written. The lag is Spark's: how many offsets lie between the end of the
-last batch and the end of the topics when it was planned.
+Counts are ours, exact, of batches that are written. Offsets and the time of each step are Spark's: its report of a
+batch comes when the batch is committed, and the lag is how many offsets lie between the end of that batch and the end
+of the topics when it was planned.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from brokernat.pipelines.batch import BatchReport
 from brokernat.pipelines.counting import Counts
+from brokernat.pipelines.reference_copies import ReferenceVersion
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionProgress:
+    """A partition of the source: `end` is the offset after the last committed record, `latest` that of the topic."""
+
+    topic: str
+    partition: int
+    end: int
+    latest: int | None
+    """None where Spark does not report it."""
+
+    @property
+    def lag(self) -> int | None:
+        """Offsets that wait."""
+        return None if self.latest is None else max(0, self.latest - self.end)
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Totals of this run. `rate` is records per second of the last batch; `lag` None before the first report."""
+    """Totals of this run, and what is known of its last batch. `rate` is records per second of that batch."""
 
     counts: Counts = field(default_factory=Counts)
     batches: int = 0
     last_batch: int | None = None
     rate: float = 0.0
-    lag: int | None = None
+    seconds: float = 0.0
+    """What all batches took."""
+    versions: Mapping[str, ReferenceVersion] = field(default_factory=dict)
+    partitions: tuple[PartitionProgress, ...] = ()
+    """Empty before Spark's first report."""
+    steps: Mapping[str, float] = field(default_factory=dict)
+    """Seconds of each step of the last batch, by Spark's names (`addBatch` decodes, joins and writes)."""
+    steps_total: Mapping[str, float] = field(default_factory=dict)
+    """The same of all batches."""
+    committed: int | None = None
+    """The last batch that Spark has reported."""
+
+    @property
+    def lag(self) -> int | None:
+        """Records that wait in the source, None where no report says so."""
+        known = [each.lag for each in self.partitions if each.lag is not None]
+        return sum(known) if known else None
 
     def after(self, report: BatchReport) -> Progress:
         """With one more batch."""
@@ -33,31 +67,50 @@ class Progress:
             batches=self.batches + 1,
             last_batch=report.batch_id,
             rate=report.counts.received / report.seconds if report.seconds else 0.0,
+            seconds=self.seconds + report.seconds,
+            versions=report.versions,
         )
 
-    def with_lag(self, spark_progress: Mapping[str, Any] | None) -> Progress:
-        """With what Spark last reported."""
-        found = lag(spark_progress)
-        return self if found is None else replace(self, lag=found)
+    def with_reports(self, spark_reports: Iterable[Mapping[str, Any]]) -> Progress:
+        """With Spark's reports of batches; those that were taken in before change nothing."""
+        progress = self
+        for report in spark_reports:
+            if progress.committed is None or report["batchId"] > progress.committed:
+                progress = progress._with_report(report)
+        return progress
+
+    def _with_report(self, report: Mapping[str, Any]) -> Progress:
+        steps = {name: took / 1000 for name, took in report.get("durationMs", {}).items()}
+        total = {name: self.steps_total.get(name, 0.0) + took for name, took in steps.items()}
+        return replace(
+            self,
+            # A report that does not name the topics' ends leaves what is known.
+            partitions=partitions(report) or self.partitions,
+            steps=steps,
+            steps_total={**self.steps_total, **total},
+            committed=report["batchId"],
+        )
 
 
-def lag(spark_progress: Mapping[str, Any] | None) -> int | None:
-    """Records that wait in the source, None where a report does not say."""
-    total = None
-    for source in (spark_progress or {}).get("sources", ()):
+def partitions(spark_report: Mapping[str, Any]) -> tuple[PartitionProgress, ...]:
+    """The partitions of the source in one of Spark's reports, in order."""
+    found = []
+    for source in spark_report.get("sources", ()):
         end, latest = _offsets(source.get("endOffset")), _offsets(source.get("latestOffset"))
-        if latest:
-            behind = sum(max(0, offset - end.get(place, offset)) for place, offset in latest.items())
-            total = (total or 0) + behind
-    return total
+        # A partition that is new to the query has no end before it is planned.
+        places = latest.keys() | end.keys()
+        found += [
+            PartitionProgress(*place, end.get(place, latest.get(place, 0)), latest.get(place)) for place in places
+        ]
+    return tuple(sorted(found, key=lambda each: (each.topic, each.partition)))
 
 
-def _offsets(value: Any) -> dict[tuple[str, str], int]:
+def _offsets(value: Any) -> dict[tuple[str, int], int]:
     topics = json.loads(value) if isinstance(value, str) else value
     if not isinstance(topics, dict):
         return {}
     return {
-        (topic, partition): int(offset)
+        (topic, int(partition)): int(offset)
         for topic, partitions in topics.items()
         if isinstance(partitions, dict)
         for partition, offset in partitions.items()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from brokernat.errors import IncompleteError
 from brokernat.pipelines.root_cause import root_cause
@@ -41,6 +42,20 @@ def has_ended(query: StreamingQuery) -> bool:
     except (Py4JNetworkError, OSError) as error:
         message = f"Spark's JVM has ended: {type(error).__name__}"
         raise IncompleteError(message, hint=_NOTHING_IS_LOST) from None
+
+
+def batch_reports(query: StreamingQuery, after: int | None) -> list[Mapping[str, Any]]:
+    """Spark's reports of the batches after that number, oldest first; Spark keeps the last hundred."""
+    last = query.lastProgress
+    if last is None or (after is not None and last["batchId"] <= after):
+        return []
+    return [report for report in query.recentProgress if after is None or report["batchId"] > after]
+
+
+def activity(query: StreamingQuery) -> str | None:
+    """What Spark does for the query, in its words; None while it waits for its next batch."""
+    status = query.status
+    return str(status["message"]) if status["isTriggerActive"] else None
 
 
 def query_failure(error: BaseException) -> IncompleteError:

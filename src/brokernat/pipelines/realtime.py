@@ -28,8 +28,9 @@ from brokernat.pipelines.envelope import envelop
 from brokernat.pipelines.files import Files, FileStamp
 from brokernat.pipelines.plan import Join, Plan, well
 from brokernat.pipelines.prepared import Prepared
-from brokernat.pipelines.query import has_ended, query_failure
+from brokernat.pipelines.query import activity, batch_reports, has_ended, query_failure
 from brokernat.pipelines.realtime_transform import refuse_unsupported
+from brokernat.pipelines.reference_copies import ReferenceVersion
 from brokernat.pipelines.sink import producer_options
 from brokernat.pipelines.source import read_stream
 from brokernat.plurals import counted
@@ -92,7 +93,7 @@ class EpochQuery:
     """A running query with the versions it joins, and the stamps that their files had."""
 
     query: StreamingQuery
-    versions: Mapping[str, str]
+    versions: Mapping[str, ReferenceVersion]
     stamps: Mapping[str, tuple[FileStamp, ...]]
 
 
@@ -114,7 +115,7 @@ class EpochRun:
         self._plan = prepared.plan()
         self._references = prepared.references()
         self._stopping = threading.Event()
-        self._reported = -1
+        self._reported: int | None = None
         self._ending = False
         self._looked_at = time.monotonic()
         _forget_uncommitted(Files(spark), prepared.pipeline.checkpoint)
@@ -124,9 +125,13 @@ class EpochRun:
         """Ends the query at the end of its epoch."""
         self._stopping.set()
 
-    def progress(self) -> dict[str, object] | None:
-        """Spark's last progress report; None before the end of the first epoch."""
-        return self._running.query.lastProgress
+    def reports(self, after: int | None) -> list[Mapping[str, Any]]:
+        """Spark's reports of the epochs after that number."""
+        return batch_reports(self._running.query, after)
+
+    def activity(self) -> str | None:
+        """What Spark does, None between two epochs."""
+        return activity(self._running.query)
 
     def poll(self) -> bool:
         """Waits 0.2 s and returns whether the query still runs.
@@ -171,14 +176,10 @@ class EpochRun:
         return EpochQuery(query, versions, stamps)
 
     def _report_epochs(self) -> None:
-        query = self._running.query
-        last = query.lastProgress
-        if last is None or last["batchId"] <= self._reported:
-            return
-        for progress in query.recentProgress:
-            if progress["batchId"] > self._reported:
-                self._report(progress)
-        for table in self._references:
+        reports = batch_reports(self._running.query, self._reported)
+        for report in reports:
+            self._report(report)
+        for table in self._references if reports else ():
             table.check_age()
 
     def _report(self, progress: Mapping[str, Any]) -> None:

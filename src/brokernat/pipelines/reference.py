@@ -85,7 +85,7 @@ class ReferenceTable:
         snapshot = self._current
         if self.section.max_age is None or snapshot is None:
             return
-        age = time.time() - max(stamp.modified for stamp in snapshot.stamps) / 1000
+        age = time.time() - snapshot.version.written_at
         if age <= seconds(self.section.max_age):
             return
         complaint = (

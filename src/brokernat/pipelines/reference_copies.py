@@ -20,6 +20,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class ReferenceVersion:
+    """What a batch was joined with: `Snapshot.id`, and when its newest file was written, seconds since 1970."""
+
+    id: str
+    written_at: float
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """One version. `id` follows from the content alone: the same rows have the same id.
 
@@ -33,6 +41,11 @@ class Snapshot:
     stamps: tuple[FileStamp, ...]
     loaded_at: float
     recipe: str
+
+    @property
+    def version(self) -> ReferenceVersion:
+        """Its id and its age, which is that of the newest file."""
+        return ReferenceVersion(self.id, max(stamp.modified for stamp in self.stamps) / 1000)
 
     def frame(self, spark: SparkSession) -> DataFrame:
         """One row per key."""

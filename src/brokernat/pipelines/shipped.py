@@ -99,8 +99,7 @@ def numbers(records: DataFrame) -> DataFrame:
     """`source`, `sequence` of each record; without a source the sequence is null (no header) or 0 (unreadable)."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    values = header_values(SEQUENCE_HEADER)
-    text = F.get(values, F.size(values) - 1)["value"].cast("string")
+    values, text = header_values(SEQUENCE_HEADER), last_header(SEQUENCE_HEADER)
     sequence = F.regexp_extract(text, _HEADER_VALUE, 2)
     well = sequence != ""
     return records.select(
@@ -110,10 +109,18 @@ def numbers(records: DataFrame) -> DataFrame:
 
 
 def header_values(name: str) -> Column:
-    """The headers of that name; it may repeat in Kafka, and the last one counts, as everywhere in brokernat."""
+    """The headers of that name."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return F.filter("headers", lambda header: header["key"] == name)
+
+
+def last_header(name: str) -> Column:
+    """The text of the header of that name, null without one; of several the last one counts, as everywhere."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    values = header_values(name)
+    return F.get(values, F.size(values) - 1)["value"].cast("string")
 
 
 def runs(numbered: DataFrame, *, block: int = _BLOCK) -> DataFrame:

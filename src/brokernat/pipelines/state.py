@@ -43,6 +43,15 @@ class State:
     def owner_file(self) -> str:
         return f"{self.checkpoint}/{FOLDER}/owner.json"
 
+    @property
+    def starts_file(self) -> str:
+        return f"{self.checkpoint}/{FOLDER}/starts"
+
+    @property
+    def replay_folder(self) -> str:
+        """Where a replay keeps its ledger and its own copies of references."""
+        return f"{self.checkpoint}/{FOLDER}/replay"
+
     def reference_folder(self, name: str) -> str:
         """Where the copies of a reference are kept."""
         return f"{self.checkpoint}/{FOLDER}/references/{name}"
@@ -76,6 +85,14 @@ class State:
     def claim(self, files: Files, owner: Owner) -> None:
         """Notes whose it is from now on."""
         files.write_text(self.owner_file, json.dumps(asdict(owner)))
+
+    def count_start(self, files: Files) -> int:
+        """Notes one more start of the pipeline with this checkpoint, and returns how many there were."""
+        text = files.read_text(self.starts_file) or ""
+        # Nothing depends on it, so what cannot be read begins anew.
+        starts = 1 + (int(text) if text.isdecimal() else 0)
+        files.write_text(self.starts_file, str(starts))
+        return starts
 
 
 def user_folder(name: str) -> Path:

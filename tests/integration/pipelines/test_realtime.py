@@ -9,6 +9,8 @@ from collections import Counter
 
 import pytest
 from tests.integration.pipelines.conftest import CUSTOMERS, TIMEOUT, Workplace, order, sources
+from tests.integration.pipelines.test_status import status_of
+from tests.unit.pipelines.status.test_server import free_port
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -79,8 +81,15 @@ def test_kills_repeat_at_most_their_epoch_and_a_changed_reference_starts_the_que
     # What a crash between Spark's two logs leaves: offsets without a commit.
     newest = place.checkpoint / "offsets" / str(committed)
     newest.with_name(str(committed + 1)).write_text(newest.read_text())
-    with place.running(*SLOTS) as run:
+    port = free_port()
+    with place.running(*SLOTS, "--status", str(port)) as run:
         run.until(lambda: place.offsets()[1] > committed, "the end of an epoch")
+        run.until(lambda: status_of(port)["partitions"], "Spark's report of it")
+        status, ends = status_of(port), place.world.hq.end_offsets(place.topic)
+        assert {p["partition"]: (p["end"], p["lag"]) for p in status["partitions"]} == {
+            n: (e, 0) for n, e in ends.items()
+        }
+        assert (status["mode"], status["healthy"], status["lag"], status["starts"]) == ("realtime", True, 0, 2)
         place.write([order(300)])
         run.until(lambda: "o300" in customers_by_order(place), "a tag of the new run")
         run.signal_group(signal.SIGTERM)

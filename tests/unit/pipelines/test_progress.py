@@ -1,21 +1,41 @@
+from typing import Any
+
 from brokernat.pipelines.batch import BatchReport
 from brokernat.pipelines.counting import Counts
-from brokernat.pipelines.progress import Progress, lag
+from brokernat.pipelines.progress import PartitionProgress, Progress, partitions
+from brokernat.pipelines.reference_copies import ReferenceVersion
+
+
+def spark_report(batch: int, end: Any, latest: Any, **milliseconds: int) -> dict[str, Any]:
+    return {"batchId": batch, "sources": [{"endOffset": end, "latestOffset": latest}], "durationMs": milliseconds}
 
 
 def test_batches_add_up() -> None:
-    first = BatchReport(4, Counts(10, 7, 2, 1), 2.0, {})
-    progress = Progress().after(first).after(BatchReport(5, Counts(30, 30), 1.0, {}))
-    assert (progress.counts, progress.batches, progress.last_batch) == (Counts(40, 37, 2, 1), 2, 5)
-    assert progress.rate == 30.0
+    first = BatchReport(4, Counts(10, 7, 2, 1, {"NullKey": 2}), 2.0, {})
+    version = ReferenceVersion("abc", 3.0)
+    second = BatchReport(5, Counts(30, 29, 1, 0, {"NullKey": 1}), 1.0, {"customers": version})
+    progress = Progress().after(first).after(second)
+    assert (progress.counts, progress.batches, progress.last_batch) == (Counts(40, 36, 3, 1), 2, 5)
+    assert progress.counts.causes == {"NullKey": 3}
+    assert (progress.rate, progress.seconds, progress.versions) == (30.0, 3.0, {"customers": version})
 
 
 def test_lag_is_the_sum_over_partitions_in_both_forms_of_offsets() -> None:
-    as_text = {"sources": [{"endOffset": '{"t": {"0": 5, "1": 7}}', "latestOffset": '{"t": {"0": 9, "1": 7}}'}]}
-    as_objects = {"sources": [{"endOffset": {"t": {"0": 5}}, "latestOffset": {"t": {"0": 6}, "u": {"0": 3}}}]}
-    assert (lag(as_text), lag(as_objects)) == (4, 1)
+    as_text = spark_report(0, '{"t": {"0": 5, "1": 7}}', '{"t": {"0": 9, "1": 7}}')
+    as_objects = spark_report(0, {"t": {"0": 5}}, {"t": {"0": 6}, "u": {"0": 3}})
+    assert [Progress().with_reports([report]).lag for report in (as_text, as_objects)] == [4, 1]
+    assert partitions(as_objects) == (PartitionProgress("t", 0, 5, 6), PartitionProgress("u", 0, 3, 3))
 
 
-def test_no_report_keeps_the_last_lag() -> None:
-    progress = Progress().with_lag({"sources": [{"endOffset": {"t": {"0": 1}}, "latestOffset": {"t": {"0": 3}}}]})
-    assert progress.with_lag(None).with_lag({"sources": [{}]}).lag == 2
+def test_a_report_without_ends_keeps_the_last_lag() -> None:
+    progress = Progress().with_reports([spark_report(0, {"t": {"0": 1}}, {"t": {"0": 3}})])
+    assert progress.with_reports([]).with_reports([{"batchId": 1, "sources": [{}]}]).lag == 2
+    assert Progress().with_reports([]).lag is None
+
+
+def test_a_report_counts_once_however_often_it_is_seen() -> None:
+    reports = [spark_report(n, {}, {}, addBatch=1500, walCommit=20) for n in (7, 8)]
+    progress = Progress().with_reports(reports[:1]).with_reports(reports).with_reports(reports)
+    assert progress.steps == {"addBatch": 1.5, "walCommit": 0.02}
+    assert progress.steps_total == {"addBatch": 3.0, "walCommit": 0.04}
+    assert progress.committed == 8

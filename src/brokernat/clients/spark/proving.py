@@ -94,6 +94,7 @@ def watch(
     on_failure: Callable[[Proof], None],
     *,
     topics: Mapping[str, Iterable[str]] | None = None,
+    on_success: Callable[[Proof], None] | None = None,
     interval: float = 1,
     timeout: float = 60,
 ) -> Iterator[None]:
@@ -105,6 +106,7 @@ def watch(
         proof: what was proved so far; its executors are not asked again.
         on_failure: called from another thread with the proof of the executors that failed; stop the query there.
         topics: as for `prove`.
+        on_success: called likewise with the proof of those that did not fail.
         interval: seconds between two looks at who is registered.
         timeout: seconds a new executor has to answer.
     """
@@ -131,6 +133,8 @@ def watch(
             known |= found.executors | set(found.missing)
             if found.ok:
                 log.info("executors that joined have shown the map: %s", ", ".join(sorted(found.executors)))
+                if on_success:
+                    on_success(found)
             elif found.rows or found.missing:
                 on_failure(found)
 

@@ -1,0 +1,84 @@
+"""Gives a consumer group the offsets of committed batches, so that Kafka's own tools show the lag of a pipeline.
+
+The group has no members: Spark assigns partitions itself and starts from its checkpoint. So nothing reads these offsets
+back, and a commit that fails costs nothing but what the tools show: it is a warning, once for each cause.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from brokernat.clients.spark import client_properties
+from brokernat.pipelines.kafka_admin import KafkaAdmin, open_admin
+from brokernat.pipelines.prepared import Prepared
+from brokernat.pipelines.progress import Progress
+from brokernat.pipelines.root_cause import root_cause
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+log = logging.getLogger(__name__)
+
+_LAST_SECONDS = 5
+"""How long the end of a run waits for the last commit."""
+_AGAIN_SECONDS = 10
+"""How long after a failure the same offsets are sent again."""
+
+
+class GroupOffsets:
+    """The offsets of one group. A commit is sent and not waited for: the next one repeats what it would have said."""
+
+    def __init__(self, admin: KafkaAdmin, group: str) -> None:
+        self._admin = admin
+        self._group = group
+        self._sent: int | None = None
+        """The batch whose end was sent last."""
+        self._pending: Any = None
+        self._reported: set[str] = set()
+        self._not_before = 0.0
+
+    def follow(self, progress: Progress) -> None:
+        """Sends the ends of a batch that was committed since the last call; one request at a time."""
+        if self._pending is not None and not self._pending.isDone():
+            return
+        self._settle()
+        if progress.committed != self._sent and progress.partitions and time.monotonic() >= self._not_before:
+            ends = {(each.topic, each.partition): each.end for each in progress.partitions}
+            self._pending = self._admin.alter_group_offsets(self._group, ends)
+            self._sent = progress.committed
+
+    def end(self, progress: Progress) -> None:
+        """Sends the last ends and waits a few seconds for the answer."""
+        self._settle()
+        self.follow(progress)
+        self._settle()
+
+    def _settle(self) -> None:
+        from py4j.protocol import Py4JJavaError
+
+        if self._pending is None:
+            return
+        try:
+            self._admin.wait_for(self._pending, _LAST_SECONDS)
+        except Py4JJavaError as error:
+            cause, self._sent = root_cause(error), None
+            self._not_before = time.monotonic() + _AGAIN_SECONDS
+            if cause not in self._reported:
+                self._reported.add(cause)
+                log.warning("the offsets of group %s could not be committed: %s", self._group, cause)
+        self._pending = None
+
+
+@contextmanager
+def group_offsets(spark: SparkSession, prepared: Prepared) -> Iterator[GroupOffsets | None]:
+    """The group of a pipeline's source for the block, None where the file names none."""
+    group = prepared.pipeline.source.commit_group
+    if group is None:
+        yield None
+        return
+    with open_admin(spark, client_properties(prepared.source), prepared.source.name) as admin:
+        yield GroupOffsets(admin, group)

@@ -1,0 +1,169 @@
+"""Everything that is known of a run at one moment; pure.
+
+The metrics, the status page, the health endpoint and the lines of the log all come from this one record. The run makes
+a new record when something has changed, so whoever holds one can read it from any thread.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+
+from brokernat.clients.spark import Proof, ProofRow
+from brokernat.config.durations import seconds
+from brokernat.config.model import Pipeline
+from brokernat.pipelines.progress import Progress
+
+SAMPLE_SECONDS = 5
+"""The shortest time between two samples of the charts."""
+SAMPLES = 360
+"""How many are kept: half an hour."""
+
+
+class Phase(enum.StrEnum):
+    """Where a run is in its life."""
+
+    STARTING = "starting"
+    RUNNING = "running"
+    FINISHING = "finishing"
+    """It was told to stop and finishes its batch."""
+    ENDED = "ended"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A point of the charts: `at` in seconds since 1970; the counts are totals of the run."""
+
+    at: float
+    lag: int | None
+    received: int
+    dead_letters: int
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerRoute:
+    """How clients reach one broker, and the JVMs (`driver`, Spark's executor ids) that have shown it."""
+
+    cluster: str
+    node_id: int
+    advertised: str
+    reachable: str
+    proved_by: tuple[str, ...]
+    not_provable_by: tuple[str, ...]
+    """JVMs that reached a broker there and may not ask it who it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutorMap:
+    """The address map that a JVM has for a cluster; None where the cluster has none."""
+
+    executor: str
+    host: str
+    cluster: str
+    fingerprint: str | None
+    agent: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunStatus:
+    """A run at one moment. Times are seconds since 1970, lengths of time seconds."""
+
+    pipeline: str
+    mode: str
+    started_at: float
+    stalled_after: float
+    """A batch without progress for longer than this is stalled."""
+    progressed_at: float
+    """When the query last committed a batch, or had none to do."""
+    phase: Phase = Phase.STARTING
+    starts: int = 1
+    """How often the pipeline was started with this checkpoint, this time included."""
+    progress: Progress = field(default_factory=Progress)
+    proof: tuple[ProofRow, ...] = ()
+    activity: str = ""
+    """What Spark does, in its words."""
+    failure: str = ""
+    samples: tuple[Sample, ...] = ()
+
+    @classmethod
+    def of(cls, pipeline: Pipeline, now: float) -> RunStatus:
+        """A run that begins."""
+        # In Real-Time Mode Spark reports once in each epoch.
+        patience = seconds(pipeline.stalled_after) + (seconds(pipeline.epoch) if pipeline.mode == "realtime" else 0)
+        return cls(pipeline.name, pipeline.mode, now, patience, now)
+
+    def proved(self, proof: Proof) -> RunStatus:
+        """With what the driver and executors have shown, those that join later as well."""
+        return replace(self, proof=(*self.proof, *proof.rows))
+
+    def started(self, starts: int, now: float) -> RunStatus:
+        """The query runs."""
+        return replace(self, phase=Phase.RUNNING, starts=starts, progressed_at=now)
+
+    def followed(self, progress: Progress, activity: str | None, now: float) -> RunStatus:
+        """With what the query has done by now; `activity` is None where it waits for its next batch."""
+        moved = activity is None or progress.committed != self.progress.committed
+        return replace(
+            self,
+            progress=progress,
+            activity=activity or "waiting for records",
+            progressed_at=now if moved else self.progressed_at,
+            samples=self._sampled(progress, now),
+        )
+
+    def ended(self, failure: str = "") -> RunStatus:
+        """The query has ended, with the first line of its error if it has failed."""
+        return replace(self, phase=Phase.FAILED if failure else Phase.ENDED, failure=failure.partition("\n")[0])
+
+    def seconds_since_progress(self, now: float) -> float:
+        """How long nothing was committed although there was something to do."""
+        return max(0.0, now - self.progressed_at)
+
+    def trouble(self, now: float) -> str | None:
+        """Why a supervisor should look at the run or start it again; None for a healthy run."""
+        if self.phase is Phase.FAILED:
+            return f"the query failed: {self.failure}"
+        if self.phase is Phase.STARTING:
+            return "the query has not started yet"
+        if self.phase is Phase.ENDED:
+            return "the query has ended"
+        if (waited := self.seconds_since_progress(now)) > self.stalled_after:
+            return f"no progress for {waited:.0f} s: {self.activity}"
+        return None
+
+    @property
+    def routes(self) -> tuple[BrokerRoute, ...]:
+        """The brokers by cluster and node id."""
+        return tuple(_routes(self.proof))
+
+    @property
+    def maps(self) -> tuple[ExecutorMap, ...]:
+        """The maps that the driver and each executor have shown."""
+        return tuple(
+            sorted(
+                {ExecutorMap(r.executor, r.host, r.cluster, r.fingerprint or None, r.agent) for r in self.proof},
+                # Spark's ids are numbers.
+                key=lambda each: (each.cluster, each.executor != "driver", len(each.executor), each.executor),
+            )
+        )
+
+    def _sampled(self, progress: Progress, now: float) -> tuple[Sample, ...]:
+        if self.samples and now - self.samples[-1].at < SAMPLE_SECONDS:
+            return self.samples
+        sample = Sample(now, progress.lag, progress.counts.received, progress.counts.dead_letters)
+        return (*self.samples, sample)[-SAMPLES:]
+
+
+def _routes(rows: Sequence[ProofRow]) -> Iterator[BrokerRoute]:
+    known = [row for row in rows if row.node_id is not None]
+    for (cluster, node), own in groupby(sorted(known, key=_place), key=_place):
+        seen = list(own)
+        by = {proved: tuple(r.executor for r in seen if (r.outcome == "proved") is proved) for proved in (True, False)}
+        yield BrokerRoute(cluster, node, seen[0].advertised, seen[0].dialled, by[True], by[False])
+
+
+def _place(row: ProofRow) -> tuple[str, int]:
+    return row.cluster, -1 if row.node_id is None else row.node_id

@@ -1,0 +1,146 @@
+"""The metrics of a run in Prometheus' text format (version 0.0.4); pure.
+
+The names are a promise to dashboards and alerts: they are added to and not changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import brokernat
+from brokernat.pipelines.fault import FaultKind
+from brokernat.pipelines.status.model import RunStatus
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+Labels = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One metric; each value with its labels."""
+
+    name: str
+    kind: str
+    """`counter` or `gauge`."""
+    about: str
+    values: tuple[tuple[Labels, float], ...]
+
+
+def metrics_text(status: RunStatus, now: float) -> str:
+    """All metrics of a run; `now` in seconds since 1970."""
+    lines: list[str] = []
+    for metric in metrics(status, now):
+        lines += [f"# HELP {metric.name} {metric.about}", f"# TYPE {metric.name} {metric.kind}"]
+        for labels, value in metric.values:
+            everything = {"pipeline": status.pipeline, **labels}
+            written = ",".join(f'{name}="{_escaped(str(text))}"' for name, text in everything.items())
+            lines.append(f"{metric.name}{{{written}}} {float(value)!r}")
+    return "\n".join([*lines, ""])
+
+
+def metrics(status: RunStatus, now: float) -> Iterator[Metric]:
+    """The metrics of a run, in the order in which they are written."""
+    progress = status.progress
+    about = {"mode": status.mode, "version": brokernat.__version__}
+    yield _gauge("brokernat_run_info", "What runs.", (about, 1))
+    yield _gauge("brokernat_healthy", "1 where /health answers 200.", ({}, status.trouble(now) is None))
+    yield _gauge("brokernat_run_start_time_seconds", "When the process started, since 1970.", ({}, status.started_at))
+    yield _counter("brokernat_starts_total", "Starts of the pipeline with this checkpoint.", ({}, status.starts))
+    yield _gauge(
+        "brokernat_seconds_since_progress",
+        "How long a batch has been without progress; near 0 where nothing waits.",
+        ({}, status.seconds_since_progress(now)),
+    )
+    yield from _records(status)
+    yield _counter("brokernat_batches_total", "Batches that were written.", ({}, progress.batches))
+    yield _counter("brokernat_batch_seconds_total", "What batches took, from start to write.", ({}, progress.seconds))
+    steps = (({"step": name}, took) for name, took in sorted(progress.steps_total.items()))
+    yield _counter("brokernat_batch_step_seconds_total", "What each of Spark's steps of batches took.", *steps)
+    yield from _partitions(status)
+    versions = progress.versions.items()
+    yield _gauge(
+        "brokernat_reference_info",
+        "The version that the last batch was joined with.",
+        *(({"reference": name, "version": version.id}, 1) for name, version in versions),
+    )
+    yield _gauge(
+        "brokernat_reference_age_seconds",
+        "How long ago the newest file of that version was written.",
+        *(({"reference": name}, now - version.written_at) for name, version in versions),
+    )
+    yield from _paths(status)
+
+
+def _records(status: RunStatus) -> Iterator[Metric]:
+    counts = status.progress.counts
+    yield _counter("brokernat_records_received_total", "Records read from the source.", ({}, counts.received))
+    yield _counter("brokernat_tags_total", "Records written as tags.", ({}, counts.tags))
+    yield _counter(
+        "brokernat_dead_letters_total",
+        "Records written as dead letters, by cause.",
+        *(({"cause": kind.value}, counts.causes.get(kind, 0)) for kind in FaultKind),
+    )
+    yield _counter("brokernat_filtered_total", "Records that the transform removed.", ({}, counts.filtered))
+
+
+def _partitions(status: RunStatus) -> Iterator[Metric]:
+    places = [({"topic": each.topic, "partition": each.partition}, each) for each in status.progress.partitions]
+    yield _gauge(
+        "brokernat_partition_lag",
+        "Offsets that wait.",
+        *((place, each.lag) for place, each in places if each.lag is not None),
+    )
+    yield _gauge(
+        "brokernat_partition_end_offset",
+        "The offset after the last committed one.",
+        *((place, each.end) for place, each in places),
+    )
+    yield _gauge(
+        "brokernat_partition_latest_offset",
+        "The end of the partition when the last batch was planned.",
+        *((place, each.latest) for place, each in places if each.latest is not None),
+    )
+
+
+def _paths(status: RunStatus) -> Iterator[Metric]:
+    maps = (
+        (
+            {
+                "executor": each.executor,
+                "host": each.host,
+                "cluster": each.cluster,
+                "fingerprint": each.fingerprint or "",
+                "agent": each.agent or "",
+            },
+            1,
+        )
+        for each in status.maps
+    )
+    yield _gauge("brokernat_address_map_info", "The address map that each JVM has for a cluster.", *maps)
+    routes = (
+        (
+            {
+                "cluster": each.cluster,
+                "node": each.node_id,
+                "advertised": each.advertised,
+                "reachable": each.reachable,
+            },
+            len(each.proved_by),
+        )
+        for each in status.routes
+    )
+    yield _gauge("brokernat_broker_proved_by", "How many JVMs have proved the way to a broker.", *routes)
+
+
+def _gauge(name: str, about: str, *values: tuple[Labels, float]) -> Metric:
+    return Metric(name, "gauge", about, values)
+
+
+def _counter(name: str, about: str, *values: tuple[Labels, float]) -> Metric:
+    return Metric(name, "counter", about, values)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
