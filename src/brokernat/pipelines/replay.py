@@ -1,0 +1,299 @@
+"""Sends dead letters through the steps of their pipeline again, once what was wrong is mended.
+
+A dead letter holds key and value of its record byte for byte, and the record's coordinates and timestamp in headers: it
+is made a source record again and takes the same steps. What is in order now becomes a tag with the coordinates of the
+record and the header `brokernat-src-replayed`, and is entered into the ledger. What still has a fault stays the dead
+letter that it is: nothing is written for it, and the next replay may take it.
+
+The topic is read in chunks. A crash repeats nothing that had reached the sink: see `replay_ledger`. Two copies of a
+record are possible where Spark tries a task again; they have the same `brokernat-src`.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from brokernat.clients.spark import Role, client_properties, kafka_options
+from brokernat.errors import IncompleteError
+from brokernat.pipelines.batch import current_joins
+from brokernat.pipelines.committed import as_option
+from brokernat.pipelines.counting import count_faults, count_transformed
+from brokernat.pipelines.envelope import COORDINATES, REPLAY_HEADER, SOURCE_HEADER, TIMESTAMP_HEADER, envelop
+from brokernat.pipelines.fault import CONNECT_PREFIX, FaultKind
+from brokernat.pipelines.files import Files
+from brokernat.pipelines.kafka_admin import KafkaAdmin, open_admin
+from brokernat.pipelines.plan import well
+from brokernat.pipelines.prepared import Prepared
+from brokernat.pipelines.replay_ledger import BegunChunk, Ledger
+from brokernat.pipelines.root_cause import root_cause
+from brokernat.pipelines.shipped import last_header
+from brokernat.pipelines.sink import write
+from brokernat.pipelines.state import State
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+log = logging.getLogger(__name__)
+
+CHUNK = 50_000
+"""Offsets of the dead-letter topic that are read at once: their coordinates are held in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRange:
+    """Records of one partition of the source, `first` and `last` included."""
+
+    topic: str
+    partition: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which dead letters to replay; what is left open selects all. Times are those of the dead letters."""
+
+    causes: Sequence[FaultKind] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+    ranges: Sequence[SourceRange] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What became of the selected records; each counts once, however many dead letters it has."""
+
+    selected: int = 0
+    before: int = 0
+    """Replayed by an earlier call."""
+    tags: int = 0
+    filtered: int = 0
+    still: Mapping[str, int] = field(default_factory=dict)
+    """Those that still have a fault, by `FaultKind`; they are left as they are."""
+
+    def __add__(self, other: Replayed) -> Replayed:
+        return Replayed(
+            self.selected + other.selected,
+            self.before + other.before,
+            self.tags + other.tags,
+            self.filtered + other.filtered,
+            dict(Counter(self.still) + Counter(other.still)),
+        )
+
+
+def replay_pipeline(
+    spark: SparkSession,
+    prepared: Prepared,
+    selection: Selection,
+    on_chunk: Callable[[Replayed], None] = lambda _: None,
+    *,
+    dry_run: bool = False,
+) -> Replayed:
+    """Replays dead letters; the pipeline may run meanwhile, a second replay may not.
+
+    Args:
+        on_chunk: is called with the totals after each chunk.
+        dry_run: writes nothing; the counts are what a replay would find.
+
+    Raises:
+        IncompleteError: the topics could not be read or written to the end. The ledger has what came out.
+        ConfigError, TransformError: see `Plan`.
+    """
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    try:
+        with ExitStack() as stack:
+            source, sink = (
+                stack.enter_context(open_admin(spark, client_properties(cluster), cluster.name))
+                for cluster in (prepared.source, prepared.sink)
+            )
+            replay = _Replay(spark, prepared, selection, source.cluster_id(), sink, dry_run=dry_run)
+            return replay.run(on_chunk)
+    except (PySparkException, Py4JJavaError) as error:
+        hint = "what came out is in the ledger: the same command goes on with the rest"
+        raise IncompleteError(f"the replay has ended early: {root_cause(error)}", hint=hint) from None
+
+
+class _Replay:
+    def __init__(
+        self,
+        spark: SparkSession,
+        prepared: Prepared,
+        selection: Selection,
+        cluster_id: str,
+        sink: KafkaAdmin,
+        *,
+        dry_run: bool,
+    ) -> None:
+        # The pipeline keeps its own copies of the references, which it may be changing.
+        state = State(prepared.state.replay_folder)
+        self._spark = spark
+        self._prepared = replace(prepared, state=state)
+        self._selection = selection
+        self._cluster_id = cluster_id
+        self._sink = sink
+        self._dry_run = dry_run
+        self._began = datetime.now(UTC).isoformat(timespec="seconds")
+        self._plan = prepared.plan()
+        self._references = self._prepared.references()
+        self._ledger = Ledger(Files(spark), prepared.state.replay_folder)
+        self._options = kafka_options(prepared.sink, role=Role.SINK)
+
+    def run(self, on_chunk: Callable[[Replayed], None]) -> Replayed:
+        if not self._dry_run:
+            self._enter_what_was_cut()
+        topic, total = self._prepared.pipeline.sink.dead_letters, Replayed()
+        for begin, end in chunks(self._sink.first_offsets(topic), self._sink.end_offsets(topic), CHUNK):
+            total += self._replay(self._read(topic, begin, end))
+            on_chunk(total)
+        return total
+
+    def _enter_what_was_cut(self) -> None:
+        chunk = self._ledger.begun()
+        if chunk is None:
+            return
+        topic = self._prepared.pipeline.sink.topic
+        written = self._read(topic, chunk.ends, self._sink.end_offsets(topic))
+        replayed = written.where(last_header(REPLAY_HEADER).isNotNull()).select(last_header(SOURCE_HEADER).alias("src"))
+        wanted = set(chunk.coordinates)
+        came_out = sorted({row["src"] for row in replayed.toLocalIterator() if row["src"] in wanted})
+        log.info("a replay was cut: %d of its last %d records had come out", len(came_out), len(wanted))
+        self._ledger.enter(came_out)
+
+    def _replay(self, letters: DataFrame) -> Replayed:
+        from pyspark.storagelevel import StorageLevel
+
+        chosen = selected(letters, self._prepared.pipeline.name, self._cluster_id, self._selection)
+        known = self._ledger.replayed(self._spark).distinct()
+        fresh = chosen.join(known, "coordinates", "left_anti")
+        joins, _ = current_joins(self._plan, self._references, self._spark)
+        with ExitStack() as kept:
+            decoded = self._plan.decode_and_enrich(envelop(as_source_records(fresh), self._cluster_id), joins)
+            decoded.persist(StorageLevel.MEMORY_AND_DISK)
+            kept.callback(decoded.unpersist)
+            rows, still = count_faults(decoded)
+            before, good = chosen.count() - rows, rows - sum(still.values())
+            transformed = self._plan.transformed(decoded)
+            tags = good
+            if self._plan.transform and good:
+                transformed.persist(StorageLevel.MEMORY_AND_DISK)
+                kept.callback(transformed.unpersist)
+                tags = count_transformed(transformed, good, transform=self._plan.transform.name)
+            if good and not self._dry_run:
+                self._write(decoded, transformed)
+        return Replayed(before + rows, before, tags, good - tags, still)
+
+    def _write(self, decoded: DataFrame, transformed: DataFrame) -> None:
+        from pyspark.sql import functions as F  # noqa: N812
+
+        found = well(decoded).select(f"{COORDINATES}.coordinates").toLocalIterator()
+        coordinates = tuple(sorted(row["coordinates"] for row in found))
+        ends = self._sink.end_offsets(self._prepared.pipeline.sink.topic)
+        self._ledger.begin(BegunChunk(coordinates, ends))
+        tags = self._plan.tags(transformed)
+        when = F.array(F.struct(F.lit(REPLAY_HEADER).alias("key"), F.lit(self._began).cast("binary").alias("value")))
+        write(tags.withColumn("headers", F.concat("headers", when)), self._options)
+        self._ledger.enter(coordinates)
+
+    def _read(self, topic: str, begin: Mapping[int, int], end: Mapping[int, int]) -> DataFrame:
+        own = {
+            "assign": json.dumps({topic: sorted(end)}),
+            # A partition that was added meanwhile is read from its beginning.
+            "startingOffsets": as_option({topic: {number: begin.get(number, 0) for number in end}}),
+            "endingOffsets": as_option({topic: end}),
+            "includeHeaders": "true",
+            # Retention may remove dead letters while they are read: they are gone for a replay, too.
+            "failOnDataLoss": "false",
+        }
+        options = kafka_options(self._prepared.sink, role=Role.SOURCE)
+        return self._spark.read.format("kafka").options(**options, **own).load()
+
+
+def chunks(
+    first: Mapping[int, int], end: Mapping[int, int], size: int
+) -> Iterator[tuple[dict[int, int], dict[int, int]]]:
+    """The offsets of a topic in stretches of about `size`, each as begin and end by partition; empty ones are left out.
+
+    >>> list(chunks({0: 5, 1: 0}, {0: 9, 1: 1}, 4))
+    [({0: 5, 1: 0}, {0: 7, 1: 1}), ({0: 7, 1: 1}, {0: 9, 1: 1})]
+    """
+    begin, step = dict(first), max(1, size // max(1, len(first)))
+    while any(begin[number] < end[number] for number in begin):
+        until = {number: min(end[number], at + step) for number, at in begin.items()}
+        yield begin, until
+        begin = until
+
+
+def selected(letters: DataFrame, pipeline: str, cluster_id: str, selection: Selection) -> DataFrame:
+    """The dead letters of a pipeline's source that are asked for, one for each record.
+
+    Args:
+        letters: as Spark's Kafka source gives them.
+
+    Returns:
+        Their columns, with `coordinates` and their parts `src_topic`, `src_partition`, `src_offset`.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    parts = F.split("coordinates", "/")
+    found = letters.withColumn("coordinates", last_header(SOURCE_HEADER)).select(
+        *letters.columns,
+        "coordinates",
+        F.get(parts, 1).alias("src_topic"),
+        F.get(parts, 2).try_cast("int").alias("src_partition"),
+        F.get(parts, 3).try_cast("bigint").alias("src_offset"),
+        F.get(parts, 0).alias("src_cluster"),
+    )
+    ours = (last_header(f"{CONNECT_PREFIX}connector.name") == pipeline) & (F.col("src_cluster") == cluster_id)
+    chosen = found.where(ours & F.col("src_offset").isNotNull()).where(_condition(selection)).drop("src_cluster")
+    # A batch that was run again has left two dead letters of a record.
+    return chosen.dropDuplicates(["coordinates"])
+
+
+def _condition(selection: Selection) -> Column:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    condition = F.lit(True)
+    if selection.causes:
+        kinds = [f"brokernat.{kind}" for kind in selection.causes]
+        condition &= last_header(f"{CONNECT_PREFIX}exception.class.name").isin(kinds)
+    if selection.since:
+        condition &= F.col("timestamp") >= F.lit(selection.since)
+    if selection.until:
+        condition &= F.col("timestamp") < F.lit(selection.until)
+    if selection.ranges:
+        within = F.lit(False)
+        for one in selection.ranges:
+            place = (F.col("src_topic") == one.topic) & (F.col("src_partition") == one.partition)
+            within |= place & F.col("src_offset").between(one.first, one.last)
+        condition &= within
+    return condition
+
+
+def as_source_records(letters: DataFrame) -> DataFrame:
+    """Dead letters as the records that they were made of, as Spark's Kafka source gives them.
+
+    Headers and timestamp are the record's own.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    def is_own(each: Column) -> Column:
+        return ~(each["key"].startswith(SOURCE_HEADER) | each["key"].startswith(CONNECT_PREFIX))
+
+    return letters.select(
+        "key",
+        "value",
+        F.col("src_topic").alias("topic"),
+        F.col("src_partition").alias("partition"),
+        F.col("src_offset").alias("offset"),
+        F.timestamp_millis(last_header(TIMESTAMP_HEADER).try_cast("bigint")).alias("timestamp"),
+        F.filter("headers", is_own).alias("headers"),
+    )
