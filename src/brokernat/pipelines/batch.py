@@ -95,7 +95,7 @@ class Batches:
             if not self._in_one_pass:
                 # Before the transform is called: it may read its records, or make a frame of what it has read.
                 _keep(decoded, kept)
-            transformed = self.plan.transformed(decoded)
+            transformed = self.plan.transformed(decoded) if self.plan.transform else decoded
             outgoing = self.plan.outgoing(decoded, transformed)
             self._in_one_pass = outgoing is not None
             if outgoing is not None:

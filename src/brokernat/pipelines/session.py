@@ -56,6 +56,10 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.session.timeZone": "UTC",
     # The launcher of PySpark would raise the threshold to WARN, whatever the log configuration says.
     "spark.log.level": "INFO",
+    # Where a step came from is asked of the JVM at each call: 60 of 150 ms for the steps of a batch.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+    # HotSpot compiles no longer method; Spark's own limit would run a projection of many columns interpreted.
+    "spark.sql.codegen.hugeMethodLimit": "8000",
 }
 
 
