@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from brokernat.doctor.broker_files.listener_table import listener_table
 from brokernat.doctor.catalogue import catalogue, page
 from brokernat.doctor.diagnosis import Cause, Diagnosis
 from brokernat.doctor.diagnosis.model import Entrance, ListenerWay, Route
-from brokernat.doctor.evidence import ExecutorSeen
 from brokernat.doctor.finding import CheckFinding
-from brokernat.doctor.reports.listener_lines import told_v1
 from brokernat.doctor.reports.shape_v1 import (
     BootstrapServerV1,
-    ExecutorNodeV1,
     ExecutorV1,
     FindingV1,
     ListenerInFilesV1,
@@ -40,12 +38,12 @@ def json_v1(diagnosis: Diagnosis) -> dict[str, Any]:
         findings=tuple(map(_shaped, diagnosis.findings)),
         suppressed=tuple(map(_shaped, diagnosis.suppressed)),
         passed=diagnosis.passed,
-        skipped=tuple(SkippedV1(code=each.code, title=each.title, reason=each.reason) for each in diagnosis.skipped),
+        skipped=tuple(map(SkippedV1.model_validate, diagnosis.skipped)),
         bootstrap_servers=tuple(map(_entrance, diagnosis.entrances)),
         nodes=tuple(map(_route, diagnosis.routes)),
         listeners=tuple(map(_listener, diagnosis.listeners)),
-        listeners_in_files=tuple(map(ListenerInFilesV1.model_validate, told_v1(diagnosis))),
-        executors=tuple(map(_executor, diagnosis.evidence.executors)),
+        listeners_in_files=tuple(map(ListenerInFilesV1.model_validate, listener_table(diagnosis.evidence))),
+        executors=tuple(map(ExecutorV1.model_validate, diagnosis.evidence.executors)),
     )
     return report.model_dump(mode="json")
 
@@ -60,7 +58,6 @@ def _cause(cause: Cause) -> RootCause:
 
 
 def _shaped(finding: CheckFinding) -> FindingV1:
-    remedy = finding.remedy
     return FindingV1(
         code=finding.code,
         title=catalogue()[finding.code].title,
@@ -70,7 +67,7 @@ def _shaped(finding: CheckFinding) -> FindingV1:
         message=finding.message,
         evidence=finding.details,
         because=finding.because,
-        remedy=RemedyV1(client=remedy.client, broker=remedy.broker, rules=remedy.rules),
+        remedy=RemedyV1.model_validate(finding.remedy),
         doc=page(finding.code),
     )
 
@@ -109,25 +106,4 @@ def _listener(listener: ListenerWay) -> ListenerV1:
         entered=seen.entered,
         state=hop.state.value,
         words=hop.words,
-    )
-
-
-def _executor(seen: ExecutorSeen) -> ExecutorV1:
-    return ExecutorV1(
-        executor=seen.executor,
-        host=seen.host,
-        outcome=seen.outcome,
-        detail=seen.detail,
-        agent=seen.agent,
-        fingerprint=seen.fingerprint,
-        nodes=tuple(
-            ExecutorNodeV1(
-                node_id=node.node_id,
-                advertised=node.advertised,
-                dialled=node.dialled,
-                outcome=node.outcome,
-                detail=node.detail,
-            )
-            for node in seen.nodes
-        ),
     )

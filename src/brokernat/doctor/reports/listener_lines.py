@@ -1,9 +1,8 @@
-"""Who, coming in on which port, will be told what: the table of brokers' files, as lines and as data."""
+"""Advertised endpoints by listener: the table of brokers' files, as lines."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from brokernat.doctor.broker_files.listener_table import (
     AdvertisedEndpoint,
@@ -29,38 +28,6 @@ def told_lines(diagnosis: Diagnosis) -> Iterator[tuple[int, str]]:
             yield 1, _endpoint(endpoint)
         if not row.endpoints:
             yield 1, "of no broker at all"
-
-
-def told_v1(diagnosis: Diagnosis) -> list[dict[str, Any]]:
-    """The same for programs; `where` is `anywhere`, `same-machine`, `same-network` or `nowhere`."""
-    return [
-        {
-            "listener": row.listener,
-            "protocol": row.protocol,
-            "inter_broker": row.inter_broker,
-            "comes_in_on": [
-                {
-                    "broker": port.broker,
-                    "node_id": port.node_id,
-                    "host": port.host,
-                    "port": port.port,
-                    "published": port.published,
-                }
-                for port in row.ports
-            ],
-            "is_told": [
-                {
-                    "broker": each.broker,
-                    "node_id": each.node_id,
-                    "host": each.host,
-                    "port": each.port,
-                    "where": each.where,
-                }
-                for each in row.endpoints
-            ],
-        }
-        for row in listener_table(diagnosis.evidence)
-    ]
 
 
 def _about(row: ListenerRow) -> str:

@@ -1,7 +1,8 @@
 """The shape of `--format json`, version 1; its JSON Schema and the reference page come from here.
 
 It only ever grows: a reader skips keys that it does not know, and no key changes its meaning or goes away within a
-version. That is why the shape is written out, apart from the types that the program works with.
+version. That is why the shape is written out, apart from the types that the program works with; it is filled from
+their attributes where the names are the same.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ State = Literal["ok", "doubtful", "broken"]
 
 
 class _Shape(BaseModel):
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, from_attributes=True, populate_by_name=True)
 
 
 class RootCause(_Shape):
@@ -123,8 +124,8 @@ class ListenerInFilesV1(_Shape):
     listener: str
     protocol: str | None = Field(description="Null where brokers differ or say none.")
     inter_broker: bool = Field(description="Whether brokers use it among themselves.")
-    comes_in_on: tuple[DoorV1, ...]
-    is_told: tuple[ToldEndpointV1, ...]
+    comes_in_on: tuple[DoorV1, ...] = Field(validation_alias="ports")
+    is_told: tuple[ToldEndpointV1, ...] = Field(validation_alias="endpoints")
 
 
 class ExecutorNodeV1(_Shape):
