@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, Finding
 
 _DENIED = {errno.EACCES, errno.EPERM, errno.EROFS}
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -69,7 +69,7 @@ def expanded_home(name: str) -> Path:
         return Path(name).expanduser()
     except RuntimeError:
         message = f"`{name}` begins with a home that this machine does not know"
-        raise ConfigError(Problem("home-unknown", message, "set HOME, or write the whole path")) from None
+        raise ConfigError(Finding("home-unknown", message, "set HOME, or write the whole path")) from None
 
 
 def refused_path(error: OSError) -> ConfigError | None:
@@ -78,7 +78,7 @@ def refused_path(error: OSError) -> ConfigError | None:
         return None
     hint = _hint(error, "use it", None)
     message = f"`{error.filename}` cannot be used: {_reason(error, error.filename)}"
-    return ConfigError(Problem("path-unusable", message, hint))
+    return ConfigError(Finding("path-unusable", message, hint))
 
 
 def cache_dir() -> Path:
@@ -112,7 +112,7 @@ def private_temporary_dir(name: str) -> Path:
         found = path.lstat()
     if path.is_symlink() or not path.is_dir() or found.st_uid != os.getuid() or found.st_mode & 0o022:
         message = f"`{path}` is not a folder of this user alone, and is not used"
-        raise ConfigError(Problem("folder-not-private", message, f"set {_TEMPORARY} to a folder of your own"))
+        raise ConfigError(Finding("folder-not-private", message, f"set {_TEMPORARY} to a folder of your own"))
     return path
 
 
@@ -164,7 +164,7 @@ def _is_trusted(folder: Path) -> bool:
 def _refused(how: str, path: str | os.PathLike[str], purpose: str, reason: str, hint: str | None) -> ConfigError:
     named = f"{purpose} `{os.fspath(path)}`" if purpose else f"`{os.fspath(path)}`"
     verb = "read" if how == "unreadable" else "written"
-    return ConfigError(Problem(f"file-{how}", f"{named} cannot be {verb}: {reason}", hint))
+    return ConfigError(Finding(f"file-{how}", f"{named} cannot be {verb}: {reason}", hint))
 
 
 def _reason(error: OSError, path: str | os.PathLike[str]) -> str:

@@ -16,12 +16,12 @@ from brokernat.errors import (
     BrokernatError,
     ConfigError,
     DamagedBundleError,
+    Finding,
     IncompleteError,
     Location,
     MissingToolError,
     NotExpressibleError,
     NothingReachableError,
-    Problem,
     ProofFailedError,
     UnmappedEndpointError,
     WorldError,
@@ -33,7 +33,7 @@ from brokernat.shipping.block import Destination
     ("error", "code"),
     [
         (BrokernatError("m"), 1),
-        (ConfigError(Problem("k", "m")), 2),
+        (ConfigError(Finding("k", "m")), 2),
         (MissingToolError("m"), 2),
         (WorldError("m"), 2),
         (NothingReachableError("m"), 3),
@@ -59,7 +59,7 @@ def test_the_fact_and_the_advice_are_apart() -> None:
 
 def test_one_problem_reads_like_any_other_error() -> None:
     place = Location("brokernat.yaml", 4, 5, "clusters.hq.broker_nat")
-    problem = Problem("unpaired", "lists differ", "add one entry", place, details=("unpaired: kafka-3:9092",))
+    problem = Finding("unpaired", "lists differ", "add one entry", place, details=("unpaired: kafka-3:9092",))
     error = ConfigError(problem)
     fact = "lists differ: brokernat.yaml line 4, column 5, clusters.hq.broker_nat\nunpaired: kafka-3:9092"
     assert error.message == fact
@@ -69,7 +69,7 @@ def test_one_problem_reads_like_any_other_error() -> None:
 
 
 def test_several_problems_are_blocks_with_their_number() -> None:
-    error = ConfigError(Problem("a", "first", "hint a"), Problem("b", "second"))
+    error = ConfigError(Finding("a", "first", "hint a"), Finding("b", "second"))
     assert error.message == "first\nsecond"
     assert str(error) == "first\nhint: hint a\nsecond"
     assert error.hint is None
@@ -120,7 +120,7 @@ def every_kind_of_error() -> Iterator[BrokernatError]:
         kinds += kind.__subclasses__()
         wanted = [each for each in inspect.signature(kind).parameters.values() if each.default is each.empty]
         if issubclass(kind, ConfigError):
-            yield kind(Problem("a", "first", "hint a", Location("f", 3)), Problem("b", "second"))
+            yield kind(Finding("a", "first", "hint a", Location("f", 3)), Finding("b", "second"))
         else:
             yield kind(*(_KINDS.get(each.annotation, f"value of {each.name}") for each in wanted))
 

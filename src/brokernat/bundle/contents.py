@@ -34,7 +34,7 @@ from brokernat.bundle.wheels import make_wheel
 from brokernat.clients.librdkafka import plugin_library, preload_library
 from brokernat.clients.spark.connector import candidates, connector_jars, never_ask_for
 from brokernat.clients.spark.releases import Combination, release_of
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, Finding
 from brokernat.jvm import agent_jar
 from brokernat.jvm.cache import create_directory
 from brokernat.paths import cache_dir, writing
@@ -70,7 +70,7 @@ class Description:
             message = (
                 f"`{folder / DESCRIPTION}` does not describe a bundle that brokernat {brokernat.__version__} knows"
             )
-            raise ConfigError(Problem("not-a-bundle", message, "`brokernat bundle DIR` makes one")) from None
+            raise ConfigError(Finding("not-a-bundle", message, "`brokernat bundle DIR` makes one")) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def collect(folder: Path, extras: Sequence[str] | None = None) -> Collected:
     with writing(folder, "the bundle", moved_by="DIR"):
         if folder.exists():
             message = f"`{folder}` is there already"
-            raise ConfigError(Problem("file-exists", message, "name a new folder; a bundle is never changed"))
+            raise ConfigError(Finding("file-exists", message, "name a new folder; a bundle is never changed"))
         folder.parent.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
         try:

@@ -15,7 +15,7 @@ import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from brokernat.errors import ConfigError, DamagedBundleError, Problem
+from brokernat.errors import ConfigError, DamagedBundleError, Finding
 
 NAME = "SHA256SUMS"
 LINK, SPECIAL, UNREADABLE = FAULTS = ("is a link", "is no regular file", "cannot be read")
@@ -39,7 +39,7 @@ def verify(folder: Path) -> dict[str, str]:
         text = (folder / NAME).read_text("utf-8", errors="replace")
     except OSError as error:
         message = f"`{folder / NAME}` cannot be read: {error.strerror}"
-        raise ConfigError(Problem("not-a-bundle", message, "`brokernat bundle DIR` makes one")) from None
+        raise ConfigError(Finding("not-a-bundle", message, "`brokernat bundle DIR` makes one")) from None
     listed = {name: digest for digest, _, name in (line.partition("  ") for line in text.splitlines())}
     found = _sums(folder)
     _refuse(folder, differences(listed, found))

@@ -14,7 +14,7 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, Finding
 
 ROOT = "brokernat"
 
@@ -39,7 +39,7 @@ def required_distributions(extras: Iterable[str]) -> list[Distribution]:
             if installed is None or not need.specifier.contains(installed.version, prereleases=True):
                 here = f"{installed.version} is" if installed else "it is not"
                 message = f"{name} needs `{need}`, and {here} installed here"
-                problems.append(Problem("requirement-not-installed", message, "`pip check` lists what is wrong"))
+                problems.append(Finding("requirement-not-installed", message, "`pip check` lists what is wrong"))
                 continue
             found[needed] = installed
             if (step := (needed, frozenset(map(canonicalize_name, need.extras)))) not in seen:
@@ -60,20 +60,20 @@ def known_extras() -> tuple[str, ...]:
     return tuple(map(canonicalize_name, distribution(ROOT).metadata.get_all("Provides-Extra") or ()))
 
 
-def _unknown(extras: frozenset[str]) -> Iterator[Problem]:
+def _unknown(extras: frozenset[str]) -> Iterator[Finding]:
     known = known_extras()
     for extra in sorted(extras - set(known)):
-        yield Problem("no-such-extra", f"brokernat has no extra `{extra}`", f"there are: {', '.join(known)}")
+        yield Finding("no-such-extra", f"brokernat has no extra `{extra}`", f"there are: {', '.join(known)}")
 
 
-def _not_installed(extras: Iterable[str]) -> Iterator[Problem]:
+def _not_installed(extras: Iterable[str]) -> Iterator[Finding]:
     root = distribution(ROOT)
     always = {str(need) for need in _requirements(root, ())}
     for extra in sorted(extras):
         for need in _requirements(root, [extra]):
             if str(need) not in always and _installed(need.name) is None:
                 message = f"`{need.name}` of the extra `{extra}` is not installed here"
-                yield Problem("extra-not-installed", message, f"pip install 'brokernat[{extra}]'")
+                yield Finding("extra-not-installed", message, f"pip install 'brokernat[{extra}]'")
 
 
 def _requirements(owner: Distribution, extras: Iterable[str]) -> list[Requirement]:

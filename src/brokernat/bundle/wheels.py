@@ -21,7 +21,7 @@ from importlib.metadata import Distribution, PackagePath
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from brokernat.errors import ConfigError, MissingToolError, Problem
+from brokernat.errors import ConfigError, Finding, MissingToolError
 
 _INSTALLER_S_OWN = frozenset({"RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json", "uv_build.json"})
 _PACKED = (".jar", ".gz", ".zip", ".png", ".so")
@@ -150,4 +150,4 @@ def _digest(data: bytes) -> str:
 
 def _refused(owner: Distribution, why: str, hint: str) -> ConfigError:
     name = f"{owner.metadata['Name']} {owner.version}"
-    return ConfigError(Problem("not-a-wheel", f"{name} cannot be taken along: {why}", hint))
+    return ConfigError(Finding("not-a-wheel", f"{name} cannot be taken along: {why}", hint))

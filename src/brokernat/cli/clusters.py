@@ -22,7 +22,7 @@ from brokernat.cli import console
 from brokernat.cli.error_reports import HintedUsageError, require_extra
 from brokernat.cli.options import CONFIG_VARIABLE, DEFAULT_FILE, PATH, config_option
 from brokernat.config import Cluster, Config, load
-from brokernat.errors import ConfigError, Location, Problem
+from brokernat.errors import ConfigError, Finding, Location
 from brokernat.plurals import counted
 from brokernat.render import Subject
 
@@ -85,7 +85,7 @@ class ClusterSource:
         if not endpoints and not found.bootstrap_servers:
             hint = "give HOST:PORT on the command line, or add `bootstrap.servers` to the file"
             message = f"`{self.command_config}` has no `bootstrap.servers`"
-            raise ConfigError(Problem("missing", message, hint))
+            raise ConfigError(Finding("missing", message, hint))
         for problem in found.unknown:
             console.note(problem.report())
         return Cluster(GIVEN, endpoints or found.bootstrap_servers, address_map, found.client)
@@ -280,7 +280,7 @@ def mapped_clusters(config_file: Path, name: str | None) -> dict[str, tuple[Clus
         message = (
             f"the cluster `{name}` has no address map" if name else f"no cluster of `{config_file}` has an address map"
         )
-        raise ConfigError(Problem("no-map", message, "add `address_map` to it"))
+        raise ConfigError(Finding("no-map", message, "add `address_map` to it"))
     return found
 
 
@@ -309,7 +309,7 @@ def _the_only(found: Mapping[str, _Found]) -> tuple[str, _Found]:
 def _map_of_options(rules: tuple[str, ...]) -> AddressMap:
     """Each option may hold several rules, as the property does."""
     parsed: list[Any] = []
-    problems: list[Problem] = []
+    problems: list[Finding] = []
     for number, text in enumerate(rules, start=1):
         try:
             parsed.extend(AddressMap.parse(text).rules)

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
 from brokernat.cli.signals import sigterm_as_interrupt
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, Finding
 
 if TYPE_CHECKING:
     from rich.status import Status
@@ -200,7 +200,7 @@ def _write_stdout(text: str) -> None:
         raise ReaderGoneError from None
     except OSError as error:
         _discard(sys.stdout)
-        raise ConfigError(Problem("file-unwritable", f"stdout cannot be written: {error.strerror}")) from None
+        raise ConfigError(Finding("file-unwritable", f"stdout cannot be written: {error.strerror}")) from None
 
 
 def _write_stderr(text: str) -> None:

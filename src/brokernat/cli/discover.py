@@ -30,7 +30,7 @@ from brokernat.doctor.discovery.rules import host_to_host, network_rule
 from brokernat.doctor.finding import CheckFinding, Severity
 from brokernat.doctor.reports.json_v1 import finding_v1
 from brokernat.doctor.reports.text import folded, printable
-from brokernat.errors import ConfigError, NothingReachableError, Problem
+from brokernat.errors import ConfigError, Finding, NothingReachableError
 from brokernat.plurals import counted
 
 _STDOUT = "-"
@@ -131,7 +131,7 @@ def _exists_error(file: Path) -> ConfigError:
         "`brokernat discover --cluster NAME --write` updates a cluster of it; else name another file with `--config`, "
         "or write the rules alone with `--output`"
     )
-    return ConfigError(Problem("file-exists", message, hint))
+    return ConfigError(Finding("file-exists", message, hint))
 
 
 def _require_file(file: Path | None, *, yes: bool) -> None:
@@ -190,7 +190,7 @@ def _agreed_to_login(cluster: Cluster, endpoints: Sequence[Endpoint]) -> bool:
             "name only candidates that may know the password, and add `--send-login`; "
             "or let the cluster use SASL_SSL or SCRAM, which show it to nobody"
         )
-        raise ConfigError(Problem("login-not-agreed", message, hint, details=tuple(f"  {each}" for each in named)))
+        raise ConfigError(Finding("login-not-agreed", message, hint, details=tuple(f"  {each}" for each in named)))
     console.note("\n  ".join((message, *named)))
     return click.confirm("send the login?", err=True)
 
@@ -408,7 +408,7 @@ def write_config(file: Path, looked_at: Cluster, found: Discovery, proven: Seque
         if text is None or now.bootstrap_servers != looked_at.bootstrap_servers:
             servers = f"the bootstrap servers of `{looked_at.name}` in `{file}`"
             message = f"{servers} have changed since the probe: nothing is written"
-            raise ConfigError(Problem("file-changed", message, "run `brokernat discover` again"))
+            raise ConfigError(Finding("file-changed", message, "run `brokernat discover` again"))
         return with_address_map(text, looked_at.name, proven, str(file))
 
     edit_file(file, edit, yes=yes)

@@ -30,7 +30,7 @@ from brokernat.config import Cluster
 from brokernat.doctor.diagnosis import Diagnosis
 from brokernat.doctor.diagnosis.suppressions import Suppression
 from brokernat.doctor.evidence import Evidence
-from brokernat.errors import ConfigError, NothingReachableError, Problem
+from brokernat.errors import ConfigError, Finding, NothingReachableError
 from brokernat.paths import reading
 
 _LONGEST_NAME = 2**15 - 1
@@ -73,7 +73,7 @@ def _replaceable(file: Path | None, begins: re.Pattern[bytes], what: str) -> Pat
             beginning = opened.read(_HEAD_SIZE)
         if beginning.strip() and not begins.match(beginning):
             message = f"`{file}` exists, is not {what}, and is not overwritten"
-            raise ConfigError(Problem("file-exists", message, "name another file"))
+            raise ConfigError(Finding("file-exists", message, "name another file"))
     return file
 
 
@@ -252,7 +252,7 @@ def _report(
     for each in suppress:
         if not any(each.covers(finding) for finding in diagnosis.suppressed):
             console.note(f"`--suppress {each}` matched no finding")
-    problems: list[Problem] = []
+    problems: list[Finding] = []
     for file, write in ((save, partial(_write_evidence, evidence)), (html, partial(_write_page, diagnosis))):
         try:
             if file is not None:
@@ -296,7 +296,7 @@ def read_evidence(file: Path) -> Evidence:
     with reading(file), file.open("rb") as opened:
         data = opened.read(_LARGEST_EVIDENCE + 1)
         if len(data) > _LARGEST_EVIDENCE:
-            raise ConfigError(Problem("file-unreadable", f"`{file}` is larger than 256 MiB, which evidence never is"))
+            raise ConfigError(Finding("file-unreadable", f"`{file}` is larger than 256 MiB, which evidence never is"))
         text = data.decode("utf-8-sig")
     return from_json(text, str(file))
 

@@ -18,7 +18,7 @@ import click
 from brokernat.cli import console, exit_codes
 from brokernat.cli.options import format_option
 from brokernat.doctor.explain.log import LogReport
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, Finding
 from brokernat.paths import reading
 from brokernat.plurals import counted
 
@@ -50,7 +50,7 @@ def explain(what: tuple[str, ...], output: str) -> int:
     if len(what) == 1 and "\n" not in text and len(text) < 1024 and Path(text).is_file():
         return _print(_read_file(Path(text)), output)
     if not any(map(str.isspace, text)):
-        raise ConfigError(Problem("file-missing", f"`{text}` is not a file, a code or a log line"))
+        raise ConfigError(Finding("file-missing", f"`{text}` is not a file, a code or a log line"))
     return _print(explain_log(f"{line}\n" for line in text.splitlines()), output)
 
 
@@ -80,7 +80,7 @@ def _read_file(file: Path) -> LogReport:
             with _opened(file) as binary:
                 return _read_stream(binary)
         except (EOFError, gzip.BadGzipFile, zlib.error):
-            raise ConfigError(Problem("file-unreadable", f"`{file}` cannot be read: it is damaged")) from None
+            raise ConfigError(Finding("file-unreadable", f"`{file}` cannot be read: it is damaged")) from None
 
 
 def _opened(file: Path) -> IO[bytes]:

@@ -24,7 +24,7 @@ import click
 from brokernat import durable
 from brokernat.cli import console
 from brokernat.cli.options import PATH
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, Finding
 from brokernat.paths import reading
 
 _BOM = "\ufeff"
@@ -123,10 +123,10 @@ def _exchange(target: Path, data: bytes) -> None:
 def _unwritable_error(file: Path, error: OSError | RuntimeError) -> ConfigError:
     # Before Python 3.13 a link that leads to itself is a RuntimeError.
     if not isinstance(error, OSError):
-        return ConfigError(Problem("file-unwritable", f"`{file}` cannot be written: a link leads to itself"))
+        return ConfigError(Finding("file-unwritable", f"`{file}` cannot be written: a link leads to itself"))
     hint = _FOLDER_HINT if error.errno in _FOLDER_ERRORS and os.access(file, os.W_OK) else None
     reason = error.strerror or type(error).__name__
-    return ConfigError(Problem("file-unwritable", f"`{file}` cannot be written: {reason}", hint))
+    return ConfigError(Finding("file-unwritable", f"`{file}` cannot be written: {reason}", hint))
 
 
 def can_ask() -> bool:
@@ -142,7 +142,7 @@ def read_text(file: Path) -> str | None:
     """
     with reading(file):
         if not is_regular_or_new(file):
-            raise ConfigError(Problem("file-unreadable", f"`{file}` is not a regular file and cannot be updated"))
+            raise ConfigError(Finding("file-unreadable", f"`{file}` is not a regular file and cannot be updated"))
         try:
             return file.read_bytes().decode("utf-8")
         except FileNotFoundError:
@@ -165,7 +165,7 @@ def edit_file(file: Path, edit: Callable[[str | None], str], *, yes: bool) -> No
         now = read_text(file)
         if not yes and now != before:
             raise ConfigError(
-                Problem("file-changed", f"`{file}` was changed by another program meanwhile: nothing is written")
+                Finding("file-changed", f"`{file}` was changed by another program meanwhile: nothing is written")
             )
         after = edit(now)
         if after == now:
@@ -243,4 +243,4 @@ def _none_for_stdout(_: click.Context, __: click.Parameter, file: Path | None) -
 
 def _exists_error(file: Path) -> ConfigError:
     hint = "name another file, or add `--replace`"
-    return ConfigError(Problem("file-exists", f"`{file}` exists and is not overwritten", hint))
+    return ConfigError(Finding("file-exists", f"`{file}` exists and is not overwritten", hint))

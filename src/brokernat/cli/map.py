@@ -15,7 +15,7 @@ from brokernat.cli import console, exit_codes
 from brokernat.cli.clusters import MapSource, cluster_option, map_options, mapped_cluster, render_subject
 from brokernat.cli.files import output_options, write_output
 from brokernat.cli.options import Group, config_option, fail_on_option, format_option
-from brokernat.errors import ConfigError, Problem, UnmappedEndpointError
+from brokernat.errors import ConfigError, Finding, UnmappedEndpointError
 from brokernat.plurals import counted
 
 
@@ -136,7 +136,7 @@ def export(config_file: Path, cluster: str | None, file: Path | None, output: st
 
 def _parse_all(texts: tuple[str, ...]) -> list[Endpoint]:
     endpoints: list[Endpoint] = []
-    problems: list[Problem] = []
+    problems: list[Finding] = []
     for text in texts:
         try:
             endpoints.append(Endpoint.parse(text))

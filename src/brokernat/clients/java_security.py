@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 from brokernat.config.client_properties import LOGIN_MODULES
 from brokernat.config.kafka_names import LOGIN_NAMES
-from brokernat.errors import Problem
+from brokernat.errors import Finding
 
 _TOKEN = re.compile(
     r"""\s+ | //[^\n]* | /\*.*?\*/
@@ -58,7 +58,7 @@ class Login:
     options: Mapping[str, str] = field(repr=False)
 
 
-def login_parts(properties: MutableMapping[str, Part]) -> Iterator[Part | Problem]:
+def login_parts(properties: MutableMapping[str, Part]) -> Iterator[Part | Finding]:
     """Take `sasl.jaas.config` out of the properties: user name and password, or why there are none.
 
     As in the Java client, the line wins over `sasl.username` and `sasl.password`.
@@ -75,15 +75,15 @@ def login_parts(properties: MutableMapping[str, Part]) -> Iterator[Part | Proble
         login = parse_jaas(line.text)
     except ValueError:
         hint = 'Kafka wants `MODULE required username="…" password="…";`, or write `sasl.username` and `sasl.password`'
-        yield Problem("login-module", "`sasl.jaas.config` cannot be read", hint)
+        yield Finding("login-module", "`sasl.jaas.config` cannot be read", hint)
         return
     if login.module not in LOGIN_MODULES.values():
         message = f"`sasl.jaas.config` names {login.module}, which no library but Java's has"
-        yield Problem("login-module", message, f"user name and password serve {', '.join(LOGIN_MODULES)}")
+        yield Finding("login-module", message, f"user name and password serve {', '.join(LOGIN_MODULES)}")
         return
     for option in ("username", "password"):
         if option not in login.options:
-            yield Problem("login-module", f"`sasl.jaas.config` has no `{option}`")
+            yield Finding("login-module", f"`sasl.jaas.config` has no `{option}`")
         else:
             yield Part(f"sasl.{option}", login.options[option], written="sasl.jaas.config", secret=True)
 
@@ -127,7 +127,7 @@ def _unescaped(found: re.Match[str]) -> str:
     return chr(int(escaped, 8)) if escaped.isdigit() else _CONTROLS.get(escaped, escaped)
 
 
-def store_parts(properties: MutableMapping[str, Part], *, pkcs12: bool) -> Iterator[Part | Problem]:
+def store_parts(properties: MutableMapping[str, Part], *, pkcs12: bool) -> Iterator[Part | Finding]:
     """Take the stores out of the properties: files and texts in PEM, or how to make them.
 
     Args:
@@ -142,7 +142,7 @@ def store_parts(properties: MutableMapping[str, Part], *, pkcs12: bool) -> Itera
             yield Part(part, text.text, written=name, secret=text.secret)
 
 
-def _trust(properties: MutableMapping[str, Part]) -> Iterator[Part | Problem]:
+def _trust(properties: MutableMapping[str, Part]) -> Iterator[Part | Finding]:
     kind, file, _ = _store(properties, "ssl.truststore")
     if file is None:
         return
@@ -153,10 +153,10 @@ def _trust(properties: MutableMapping[str, Part]) -> Iterator[Part | Problem]:
         f"make a PEM file of it: `keytool -list -rfc -keystore {_shown(file)} > trust.pem`, "
         "then write `ssl.truststore.type: PEM` and the new file"
     )
-    yield Problem("store-format", f"`{file.written}` is a {kind} store, which only Java reads", hint)
+    yield Finding("store-format", f"`{file.written}` is a {kind} store, which only Java reads", hint)
 
 
-def _key(properties: MutableMapping[str, Part], *, pkcs12: bool) -> Iterator[Part | Problem]:
+def _key(properties: MutableMapping[str, Part], *, pkcs12: bool) -> Iterator[Part | Finding]:
     kind, file, password = _store(properties, "ssl.keystore")
     if file is None:
         return
@@ -168,7 +168,7 @@ def _key(properties: MutableMapping[str, Part], *, pkcs12: bool) -> Iterator[Par
         if password is not None:
             yield password
     else:
-        yield Problem("store-format", f"`{file.written}` is a {kind} store", _key_hint(kind, _shown(file)))
+        yield Finding("store-format", f"`{file.written}` is a {kind} store", _key_hint(kind, _shown(file)))
 
 
 def _key_hint(kind: str, file: str) -> str:

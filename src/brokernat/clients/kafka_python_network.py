@@ -24,7 +24,7 @@ from kafka.errors import KafkaConnectionError
 
 from brokernat.address import AddressMap
 from brokernat.clients.dialling import Dialler, RefusedEndpointError, bootstrap_endpoints, looks_up, rebound
-from brokernat.errors import ConfigError, MissingToolError, Problem
+from brokernat.errors import ConfigError, Finding, MissingToolError
 
 LIBRARY = f"kafka-python {kafka.__version__}"
 
@@ -236,4 +236,4 @@ def _looking_up(dialler_of: Callable[[Any], Dialler]) -> dict[str, Callable[...,
 def _refuse_proxy(configs: dict[str, Any]) -> None:
     if configs.get("socks5_proxy"):
         message = f"`socks5_proxy` of {LIBRARY} resolves names past the address map"
-        raise ConfigError(Problem("no-counterpart", message, "use kafka-python 3, or a map without the proxy"))
+        raise ConfigError(Finding("no-counterpart", message, "use kafka-python 3, or a map without the proxy"))

@@ -28,7 +28,7 @@ from brokernat.config import Cluster
 from brokernat.config.kafka_names import LOGIN_NAMES, NAMES, is_secret
 from brokernat.config.problems import did_you_mean
 from brokernat.config.secrets import Secret, Unresolved
-from brokernat.errors import ConfigError, Location, Problem
+from brokernat.errors import ConfigError, Finding, Location
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +73,11 @@ def translated(cluster: Cluster, table: Table, given: Container[str] = ()) -> di
         ConfigError: every property that Kafka does not have (kind `unknown-property`), that the library does not have
             (`no-counterpart`) or whose value does not fit (`bad-value`, `store-format`, `login-module`).
     """
-    problems: list[Problem] = []
+    problems: list[Finding] = []
     result: dict[str, Any] = {}
     for found in _parts(cluster, table):
         outcome = _translate(found, table, given) if isinstance(found, Part) else found
-        if isinstance(outcome, Problem):
+        if isinstance(outcome, Finding):
             problems.append(outcome.at(Location(path=f"clusters.{cluster.name}.client")))
         else:
             result |= outcome
@@ -86,11 +86,11 @@ def translated(cluster: Cluster, table: Table, given: Container[str] = ()) -> di
     return result
 
 
-def _parts(cluster: Cluster, table: Table) -> Iterator[Part | Problem]:
+def _parts(cluster: Cluster, table: Table) -> Iterator[Part | Finding]:
     properties: dict[str, Part] = {}
     for name, value in cluster.client.items():
         if name not in NAMES | LOGIN_NAMES:
-            yield Problem("unknown-property", f"Kafka has no property `{name}`", did_you_mean(name, NAMES))
+            yield Finding("unknown-property", f"Kafka has no property `{name}`", did_you_mean(name, NAMES))
             continue
         secret = isinstance(value, Secret) or is_secret(name)
         text = value.reveal() if isinstance(value, Secret) else value
@@ -100,22 +100,22 @@ def _parts(cluster: Cluster, table: Table) -> Iterator[Part | Problem]:
     yield from properties.values()
 
 
-def _translate(part: Part, table: Table, given: Container[str]) -> dict[str, Any] | Problem:
+def _translate(part: Part, table: Table, given: Container[str]) -> dict[str, Any] | Finding:
     match table.entries.get(part.name):
         case As(name, convert):
             try:
                 return {name: convert(part.text) if part.known else part.text}
             except ValueError as expected:
                 seen = "" if part.secret else f", not `{part.text}`"
-                return Problem("bad-value", f"`{part.written}` must be {expected}{seen}")
+                return Finding("bad-value", f"`{part.written}` must be {expected}{seen}")
         case Without(_, instead) if instead is not None and instead in given:
             return {}
         case Without(reason, instead):
             hint = f"give `{instead}` in the program" if instead else None
-            return Problem("no-counterpart", f"{table.library} has no `{part.written}`: {reason}", hint)
+            return Finding("no-counterpart", f"{table.library} has no `{part.written}`: {reason}", hint)
         case None:
             hint = "leave it out, or use a section of its own for this library under another cluster name"
-            return Problem("no-counterpart", f"{table.library} has no `{part.written}`", hint)
+            return Finding("no-counterpart", f"{table.library} has no `{part.written}`", hint)
 
 
 def same(*names: str, convert: Callable[[str], Any] = str) -> dict[str, As]:

@@ -31,7 +31,7 @@ from brokernat.config.fields import (
     Topic,
 )
 from brokernat.config.problems import Fault, faults
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, Finding
 
 NonEmpty = Annotated[str, Field(min_length=1)]
 
@@ -67,11 +67,11 @@ class TunnelSection(Section):
     def _one_way(self) -> Self:
         if (self.ssh, self.kubectl, self.via).count(None) != 2:
             hint = "write one of `ssh: user@bastion`, `kubectl: {namespace: kafka}` and `via: COMMAND`"
-            raise faults([Fault(Problem("tunnel-way", "a tunnel has exactly one of `ssh`, `kubectl` and `via`", hint))])
+            raise faults([Fault(Finding("tunnel-way", "a tunnel has exactly one of `ssh`, `kubectl` and `via`", hint))])
         missing = [each for each in ("{host}", "{port}", "{local}") if self.via is not None and each not in self.via]
         if missing:
             hint = "such as `socat TCP-LISTEN:{local},bind=127.0.0.1,fork TCP:{host}:{port}`"
-            raise faults([Fault(Problem("bad-via", f"the command lacks {', '.join(missing)}", hint), ("via",))])
+            raise faults([Fault(Finding("bad-via", f"the command lacks {', '.join(missing)}", hint), ("via",))])
         return self
 
 

@@ -6,7 +6,7 @@ import importlib.resources
 from pathlib import Path, PurePosixPath
 
 from brokernat.address import AddressMap, canonical_text
-from brokernat.errors import ConfigError, MissingToolError, Problem
+from brokernat.errors import ConfigError, Finding, MissingToolError
 
 JAR = "brokernat-agent.jar"
 
@@ -48,7 +48,7 @@ def require_absolute(agent_path: str) -> None:
             "and an executor is started again, for ever"
         )
         hint = "pass an absolute path that exists on every host, such as /opt/brokernat/brokernat-agent.jar"
-        raise ConfigError(Problem("agent-path-relative", message, hint))
+        raise ConfigError(Finding("agent-path-relative", message, hint))
 
 
 def agent_argument(address_map: AddressMap) -> str:

@@ -18,7 +18,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from brokernat.errors import BrokernatError, ConfigError, Problem
+from brokernat.errors import BrokernatError, ConfigError, Finding
 from brokernat.pipelines.counting import (
     Counts,
     check_received,
@@ -146,7 +146,7 @@ def current_joins(
     for table in references:
         if table.key not in types:
             message = f"reference `{table.name}`: records have no column `{table.key}`"
-            raise ConfigError(Problem("no-such-column", message, f"they have: {', '.join(types)}"))
+            raise ConfigError(Finding("no-such-column", message, f"they have: {', '.join(types)}"))
         snapshot = table.current(spark, types[table.key].simpleString())
         frame = snapshot.frame(spark)
         types |= {field.name: field.dataType for field in frame.schema}

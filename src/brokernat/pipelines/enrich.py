@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, Finding
 from brokernat.pipelines.envelope import FAULT, RESERVED_PREFIX, quoted
 from brokernat.pipelines.fault import FaultKind, fault
 
@@ -55,7 +55,7 @@ def check_columns(records: Iterable[str], added: Iterable[str], *, name: str) ->
     """
     taken = {column.lower() for column in records}
     problems = [
-        Problem(
+        Finding(
             "column-taken",
             f"reference `{name}`: column `{column}` is there already",
             "rename it in the reference: names are compared without case",

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from brokernat.errors import ConfigError, NothingReachableError, Problem
+from brokernat.errors import ConfigError, Finding, NothingReachableError
 from brokernat.pipelines.root_cause import root_cause
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ def open_admin(spark: SparkSession, properties: Mapping[str, str], name: str) ->
     except Py4JJavaError as error:
         cause = without_secrets(root_cause(error), properties)
         message = f"cluster `{name}`: Kafka's client refuses its properties: {cause}"
-        raise ConfigError(Problem("refused-properties", message)) from None
+        raise ConfigError(Finding("refused-properties", message)) from None
     try:
         yield KafkaAdmin(jvm, client, name)
     finally:

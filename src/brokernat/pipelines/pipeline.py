@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from brokernat.clients.spark import Role, client_properties, kafka_options
-from brokernat.errors import BrokernatError, ConfigError, Problem
+from brokernat.errors import BrokernatError, ConfigError, Finding
 from brokernat.pipelines.batch import Batches, BatchReport, StoppedError
 from brokernat.pipelines.files import Files
 from brokernat.pipelines.kafka_admin import open_admin
@@ -123,7 +123,7 @@ def check_once(prepared: Prepared, *, once: bool) -> None:
     if once and prepared.pipeline.mode == "realtime":
         message = f"pipeline `{prepared.pipeline.name}` has `mode: realtime`, which reads until it is stopped"
         hint = "set `mode: micro-batch` to read what is there and end; both modes share the checkpoint"
-        raise ConfigError(Problem("once-in-realtime", message, hint))
+        raise ConfigError(Finding("once-in-realtime", message, hint))
 
 
 def claim(files: Files, state: State, owner: Owner) -> None:

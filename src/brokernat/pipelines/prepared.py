@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 from brokernat.config import Cluster, Config, Pipeline
 from brokernat.config.cluster import Profile
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, Finding
 from brokernat.pipelines.kafka_admin import TopicFacts, Unseen
 from brokernat.pipelines.plan import Plan
 from brokernat.pipelines.reference import ReferenceTable
@@ -114,7 +114,7 @@ def parse_schema(ddl: str) -> StructType:
         schema = StructType.fromDDL(ddl)
     except PySparkException as error:
         message = f"decode.schema: {root_cause(error)}"
-        raise ConfigError(Problem("bad-schema", message, "for example `id STRING, amount DOUBLE`")) from None
+        raise ConfigError(Finding("bad-schema", message, "for example `id STRING, amount DOUBLE`")) from None
     if not isinstance(schema, StructType):
-        raise ConfigError(Problem("bad-schema", f"decode.schema: `{ddl}` names one type and no columns"))
+        raise ConfigError(Finding("bad-schema", f"decode.schema: `{ddl}` names one type and no columns"))
     return schema

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from brokernat.clients.spark import Role, kafka_options
 from brokernat.config import Cluster
-from brokernat.errors import ConfigError, IncompleteError, Problem
+from brokernat.errors import ConfigError, Finding, IncompleteError
 from brokernat.pipelines.batch import BatchReport, current_joins
 from brokernat.pipelines.committed import uncommitted
 from brokernat.pipelines.counting import Counts, count_outgoing, count_rows
@@ -76,7 +76,7 @@ def slots(spark: SparkSession) -> int:
     return int(context.maxNumConcurrentTasks(context.resourceProfileManager().defaultResourceProfile()))
 
 
-def lack_of_slots(partitions: int, available: int) -> Problem | None:
+def lack_of_slots(partitions: int, available: int) -> Finding | None:
     """Why a source with so many partitions cannot run: a task reads its partition until the epoch ends."""
     if partitions <= available:
         return None
@@ -85,7 +85,7 @@ def lack_of_slots(partitions: int, available: int) -> Problem | None:
         f"Spark runs {counted(available, 'task')} at once"
     )
     hint = f"give the application {partitions} cores (`--master 'local[{partitions}]'` on one machine)"
-    return Problem("too-few-slots", message, hint)
+    return Finding("too-few-slots", message, hint)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, Finding
 from brokernat.pipelines.envelope import COORDINATES
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def refuse_unsupported(before: DataFrame, after: DataFrame, *, transform: str) -
         messages = {
             f"transform `{transform}` holds {what}, which `mode: realtime` does not run": what for what in refused
         }
-        raise ConfigError(*(Problem("not-realtime", message, refused[what]) for message, what in messages.items()))
+        raise ConfigError(*(Finding("not-realtime", message, refused[what]) for message, what in messages.items()))
 
 
 def _refused_of(step: Any, spark: SparkSession) -> dict[str, str]:

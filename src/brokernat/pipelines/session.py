@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from brokernat.clients.spark import Loader, configure, environment
 from brokernat.clients.spark.releases import numbers
 from brokernat.config import Cluster
-from brokernat.errors import ConfigError, MissingToolError, Problem
+from brokernat.errors import ConfigError, Finding, MissingToolError
 from brokernat.pipelines.root_cause import root_cause
 from brokernat.pipelines.state import log_folder
 
@@ -82,11 +82,11 @@ def require_spark(mode: str = "micro-batch") -> None:
         hint = (
             f"pip install 'pyspark>={OLDEST_SPARK}'; jobs of your own work with {version}: docs/reference/versions.md"
         )
-        raise ConfigError(Problem("pyspark-too-old", message, hint))
+        raise ConfigError(Finding("pyspark-too-old", message, hint))
     if mode == "realtime" and numbers(version) < numbers(OLDEST_REALTIME):
         message = f"`mode: realtime` needs PySpark {OLDEST_REALTIME} or newer, and PySpark {version} is installed"
         hint = f"pip install 'pyspark>={OLDEST_REALTIME}', or set `mode: micro-batch`"
-        raise ConfigError(Problem("pyspark-too-old", message, hint))
+        raise ConfigError(Finding("pyspark-too-old", message, hint))
 
 
 def start_session(

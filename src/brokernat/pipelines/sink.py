@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from brokernat.clients.spark.functions import call, time_zone
 from brokernat.config.model import Sink
-from brokernat.errors import ConfigError, IncompleteError, Problem
+from brokernat.errors import ConfigError, Finding, IncompleteError
 from brokernat.pipelines.envelope import COORDINATES, FAULT, KEPT, SOURCE_HEADER, VALUE, quoted
 from brokernat.pipelines.fault import FAULT_TYPE
 from brokernat.pipelines.root_cause import root_cause
@@ -62,7 +62,7 @@ def tag(schema: StructType, *, key: str | None) -> tuple[Column, Column]:
     names = [field.name for field in own]
     if key is not None and key not in names:
         raise ConfigError(
-            Problem("no-such-column", f"sink.key: tags have no column `{key}`", f"they have: {', '.join(names)}")
+            Finding("no-such-column", f"sink.key: tags have no column `{key}`", f"they have: {', '.join(names)}")
         )
     content = F.struct(*(F.col(quoted(name)) for name in names))
     if not all(_is_encoded(field.dataType) for field in own):

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, Finding
 from brokernat.paths import STATE_VARIABLE, state_dir, writing
 from brokernat.pipelines.files import Files, is_local, local_path
 
@@ -72,7 +72,7 @@ class State:
         if text is None:
             if files.exists(f"{self.checkpoint}/offsets"):
                 message = f"the checkpoint {self.checkpoint} was begun by another program: {self.owner_file} is missing"
-                raise ConfigError(Problem("foreign-checkpoint", message, _START_ANEW))
+                raise ConfigError(Finding("foreign-checkpoint", message, _START_ANEW))
             return None
         try:
             known = json.loads(text)
@@ -80,7 +80,7 @@ class State:
             return Owner(known["pipeline"], known["source_cluster"], topics, topic_ids)
         except (ValueError, TypeError, KeyError, AttributeError):
             message = f"{self.owner_file} is damaged: it does not say whose the checkpoint is"
-            raise ConfigError(Problem("damaged-checkpoint", message, _START_ANEW)) from None
+            raise ConfigError(Finding("damaged-checkpoint", message, _START_ANEW)) from None
 
     def claim(self, files: Files, owner: Owner) -> None:
         """Notes whose it is from now on."""
@@ -100,26 +100,26 @@ def user_folder(name: str) -> Path:
     return state_dir() / name
 
 
-def foreign(found: Owner | None, owner: Owner) -> tuple[Problem, ...]:
+def foreign(found: Owner | None, owner: Owner) -> tuple[Finding, ...]:
     """Why a checkpoint must not be gone on with."""
     if found is None:
         return ()
     hint = _START_ANEW
     problems = []
     if found.pipeline != owner.pipeline:
-        problems.append(Problem("foreign-checkpoint", f"the checkpoint belongs to pipeline `{found.pipeline}`", hint))
+        problems.append(Finding("foreign-checkpoint", f"the checkpoint belongs to pipeline `{found.pipeline}`", hint))
     if found.source_cluster != owner.source_cluster:
         message = (
             f"the checkpoint holds offsets of the Kafka cluster {found.source_cluster}, "
             f"the source is {owner.source_cluster} now"
         )
-        problems.append(Problem("foreign-checkpoint", message, hint))
+        problems.append(Finding("foreign-checkpoint", message, hint))
     if gone := [topic for topic in found.topics if topic not in owner.topics]:
         message = f"the checkpoint holds offsets of {', '.join(gone)}, which the source does not name any more"
-        problems.append(Problem("foreign-checkpoint", message, hint))
+        problems.append(Finding("foreign-checkpoint", message, hint))
     if anew := [topic for topic, known in found.topic_ids.items() if owner.topic_ids.get(topic, known) != known]:
         message = f"{', '.join(anew)} was removed and made again: the checkpoint holds offsets of the one that is gone"
-        problems.append(Problem("foreign-checkpoint", message, hint))
+        problems.append(Finding("foreign-checkpoint", message, hint))
     return tuple(problems)
 
 
@@ -149,5 +149,5 @@ def locked(folder: Path) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             message = f"another process runs this pipeline already: {folder / 'lock'} is held"
-            raise ConfigError(Problem("pipeline-runs", message, "stop it first")) from None
+            raise ConfigError(Finding("pipeline-runs", message, "stop it first")) from None
         yield

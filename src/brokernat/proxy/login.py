@@ -15,7 +15,7 @@ from brokernat.clients.java_security import parse_jaas
 from brokernat.clients.sasl_tokens import MECHANISMS, SaslTokenError, login_tokens
 from brokernat.config import Cluster
 from brokernat.config.secrets import masked
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, Finding
 from brokernat.wire.errors import MessageError
 from brokernat.wire.fields import Cursor, put_text
 
@@ -81,18 +81,18 @@ def broker_login(cluster: Cluster) -> BrokerLogin:
     mechanism = properties.get("sasl.mechanism", "GSSAPI")
     if not protocol.startswith("SASL_"):
         message = f"`--login` has no login to use: the cluster `{cluster.name}` has `security.protocol: {protocol}`"
-        raise ConfigError(Problem("no-login", message, "leave `--login` out, or give the brokers' login in `client:`"))
+        raise ConfigError(Finding("no-login", message, "leave `--login` out, or give the brokers' login in `client:`"))
     if mechanism not in MECHANISMS:
         message = f"`--login` does not support {mechanism}"
         hint = f"it supports {', '.join(MECHANISMS)}; without `--login` any mechanism passes through from clients"
-        raise ConfigError(Problem("login-unsupported", message, hint))
+        raise ConfigError(Finding("login-unsupported", message, hint))
     try:
         options = parse_jaas(properties.get("sasl.jaas.config", "")).options
         return BrokerLogin(mechanism, options["username"], options["password"])
     except (ValueError, KeyError):
         message = "`--login` needs a user name and a password"
         hint = "give `sasl.username` and `sasl.password` in `client:`"
-        raise ConfigError(Problem("no-login", message, hint)) from None
+        raise ConfigError(Finding("no-login", message, hint)) from None
 
 
 async def _ask(exchange: Exchange, kind: tuple[int, int], body: bytes) -> Cursor:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Final
 
 from brokernat.address import Endpoint
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, Finding
 from brokernat.proxy.counters import Counters
 
 _LONGEST: Final = 8 << 10
@@ -30,7 +30,7 @@ def metrics_socket(endpoint: Endpoint) -> socket.socket:
         return socket.create_server((endpoint.host, endpoint.port), family=family)
     except OSError as error:
         message = f"metrics cannot be served at {endpoint}: {os.strerror(error.errno or 0)}"
-        raise ConfigError(Problem("not-bound", message, "see `--metrics`")) from None
+        raise ConfigError(Finding("not-bound", message, "see `--metrics`")) from None
 
 
 async def serve_metrics(listener: socket.socket, counters: Counters) -> asyncio.Server:

@@ -19,7 +19,7 @@ from pathlib import Path
 from brokernat.address import AddressMap, Endpoint
 from brokernat.config import Cluster
 from brokernat.durable import exchange
-from brokernat.errors import ConfigError, Problem, UnmappedEndpointError
+from brokernat.errors import ConfigError, Finding, UnmappedEndpointError
 from brokernat.paths import state_dir
 
 _log = logging.getLogger("brokernat.proxy")
@@ -37,7 +37,7 @@ def node_port(listen_port: int, first_node: int, node_id: int) -> int:
         return port
     message = f"node {node_id} has no port: {port} is not between {listen_port + 1} and {_LAST_PORT}"
     hint = f"`--first-node {node_id}` gives it port {listen_port + 1}; ids of all nodes count from the first one"
-    raise ConfigError(Problem("node-without-port", message, hint))
+    raise ConfigError(Finding("node-without-port", message, hint))
 
 
 class Nodes:

@@ -23,7 +23,7 @@ from typing import Final
 from brokernat.address import AddressMap, Endpoint
 from brokernat.address.host import as_ip
 from brokernat.config import Cluster
-from brokernat.errors import ConfigError, Problem, UnmappedEndpointError
+from brokernat.errors import ConfigError, Finding, UnmappedEndpointError
 from brokernat.proxy.counters import Counters
 from brokernat.proxy.nodes import Nodes, node_port, nodes_file
 from brokernat.proxy.relay import BUFFER, Relay
@@ -401,12 +401,12 @@ def server_context(chain: Path, key: Path) -> ssl.SSLContext:
     except (OSError, ValueError) as error:
         reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or type(error).__name__
         message = f"the certificate `{chain}` with the key `{key}` cannot be used: {reason}"
-        raise ConfigError(Problem("certificate-unusable", message, "both are PEM; the key has no password")) from None
+        raise ConfigError(Finding("certificate-unusable", message, "both are PEM; the key has no password")) from None
     return context
 
 
 def _not_bound(endpoint: Endpoint, error: OSError) -> ConfigError:
     if error.errno == errno.EADDRINUSE:
-        return ConfigError(Problem("port-in-use", f"{endpoint} is in use by another program", "see `--listen`"))
+        return ConfigError(Finding("port-in-use", f"{endpoint} is in use by another program", "see `--listen`"))
     reason = error.strerror or type(error).__name__
-    return ConfigError(Problem("not-bound", f"the proxy cannot listen on {endpoint}: {reason}", "see `--listen`"))
+    return ConfigError(Finding("not-bound", f"the proxy cannot listen on {endpoint}: {reason}", "see `--listen`"))

@@ -15,7 +15,7 @@ from itertools import count
 from uuid import NAMESPACE_URL, uuid5
 
 from brokernat.address import Endpoint
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, Finding
 from brokernat.render.listeners import HEADER, broker_properties
 from brokernat.render.listeners_plan import ListenersPlan, PlannedBroker, Quorum
 
@@ -39,7 +39,7 @@ def compose(plan: ListenersPlan, command: str, image: str = DEFAULT_IMAGE) -> st
     """
     if plan.quorum is not Quorum.COMBINED:
         hint = "leave `--quorum` out, or write `render listeners` and keep your own compose file"
-        raise ConfigError(Problem("quorum", "the compose file has its controllers in the brokers", hint))
+        raise ConfigError(Finding("quorum", "the compose file has its controllers in the brokers", hint))
     _require_ports(plan)
     plan = _by_service(plan)
     services = "\n".join("".join(_service(plan, broker, image)) for broker in plan.brokers)
@@ -70,7 +70,7 @@ def _require_ports(plan: ListenersPlan) -> None:
                 who = " and ".join(dict.fromkeys(service_name(plan, each) for each in (taken[port], broker)))
                 message = f"port {port} of this machine would be published twice, by {who}"
                 hint = "on one machine each needs a port of its own, such as `NAME=HOST:{9092+id}`"
-                problems.append(Problem("port-twice", message, hint))
+                problems.append(Finding("port-twice", message, hint))
             taken[port] = broker
     if problems:
         raise ConfigError(*problems)

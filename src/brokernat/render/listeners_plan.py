@@ -25,7 +25,7 @@ from brokernat.address.endpoint import parse_port
 from brokernat.address.host import as_ip, bracketed
 from brokernat.config.client_properties import protocol_hint
 from brokernat.config.kafka_names import PROTOCOLS
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, Finding
 from brokernat.render.gateways import Forward
 
 CONTROLLER = "CONTROLLER"
@@ -85,7 +85,7 @@ def checked(
     inter_broker: str,
     quorum: Quorum,
     controller: str | None,
-    problems: Iterable[Problem] = (),
+    problems: Iterable[Finding] = (),
 ) -> ListenersPlan:
     """The plan of these brokers, with controllers where they are to be.
 
@@ -104,7 +104,7 @@ def checked(
     return ListenersPlan(tuple(brokers), inter_broker, quorum)
 
 
-def _problems_of_ports(brokers: Iterable[PlannedBroker]) -> Iterator[Problem]:
+def _problems_of_ports(brokers: Iterable[PlannedBroker]) -> Iterator[Finding]:
     for broker in brokers:
         taken: dict[int, str] = {}
         for each in broker.listeners:
@@ -112,10 +112,10 @@ def _problems_of_ports(brokers: Iterable[PlannedBroker]) -> Iterator[Problem]:
             if first != each.name:
                 message = f"{first} and {each.name} of node {broker.node_id} would both bind port {each.bound_port}"
                 hint = f"bind another one: `--bind {each.name}={each.bound_port + 10000}`, and forward or publish to it"
-                yield Problem("port-twice", message, hint)
+                yield Finding("port-twice", message, hint)
 
 
-def _problems_between(brokers: Iterable[PlannedBroker]) -> Iterator[Problem]:
+def _problems_between(brokers: Iterable[PlannedBroker]) -> Iterator[Finding]:
     taken: dict[Endpoint, tuple[int, str]] = {}
     for broker in brokers:
         for each in broker.listeners:
@@ -123,7 +123,7 @@ def _problems_between(brokers: Iterable[PlannedBroker]) -> Iterator[Problem]:
             if (node_id, name) != (broker.node_id, each.name):
                 one, other = f"{name} of node {node_id}", f"{each.name} of node {broker.node_id}"
                 hint = "put `{id}` into the host, or a sum such as `{9092+id}` for the port"
-                yield Problem("endpoint-twice", f"{one} and {other} would both advertise {each.advertised}", hint)
+                yield Finding("endpoint-twice", f"{one} and {other} would both advertise {each.advertised}", hint)
 
 
 def _with_controller(
@@ -137,7 +137,7 @@ def _with_controller(
         controller = Endpoint.parse(filled(template, broker.node_id))
         if controller.port in taken:
             message = f"the controllers' port {controller.port} of node {broker.node_id} is that of a listener"
-            raise ConfigError(Problem("port-twice", message, "give another one: `--controller HOST:PORT`"))
+            raise ConfigError(Finding("port-twice", message, "give another one: `--controller HOST:PORT`"))
     return replace(broker, controller=controller)
 
 
@@ -170,9 +170,9 @@ def named(texts: Iterable[str], option: str) -> dict[str, str]:
         name, equals, value = (part.strip() for part in text.partition("="))
         name = name.upper()
         if not (equals and value and _NAME.fullmatch(name)):
-            problems.append(Problem("listener-name", f"{option} `{text}` is not NAME=...", _HINT))
+            problems.append(Finding("listener-name", f"{option} `{text}` is not NAME=...", _HINT))
         elif found.setdefault(name, value) != value:
-            problems.append(Problem("listener-twice", f"{option} names {name} twice", "give each listener once"))
+            problems.append(Finding("listener-twice", f"{option} names {name} twice", "give each listener once"))
     if problems:
         raise ConfigError(*problems)
     return found
@@ -190,26 +190,26 @@ def plan_listeners(wanted: Wanted, node_ids: Sequence[int]) -> ListenersPlan:
     return checked(brokers, inter_broker, wanted.quorum, wanted.controller, problems)
 
 
-def _problems_of_names(wanted: Wanted) -> Iterator[Problem]:
+def _problems_of_names(wanted: Wanted) -> Iterator[Finding]:
     names = tuple(wanted.advertised)
     if not names:
-        yield Problem("no-listener", "no listener is given", "add `--listener NAME=HOST:PORT` once for each listener")
+        yield Finding("no-listener", "no listener is given", "add `--listener NAME=HOST:PORT` once for each listener")
     if CONTROLLER in names:
         hint = "add `--controller HOST:PORT`, the endpoint at which controllers find each other"
-        yield Problem("controller", f"{CONTROLLER} is the quorum's own listener, and never advertised to clients", hint)
+        yield Finding("controller", f"{CONTROLLER} is the quorum's own listener, and never advertised to clients", hint)
     given = {"--bind": wanted.bound, "--protocol": wanted.protocols, "--inter-broker": (wanted.inter_broker or "",)}
     for option, mentioned in given.items():
         for name in filter(None, mentioned):
             if name not in names:
                 message = f"{option} names {name}, which no `--listener` defines"
-                yield Problem("unknown-listener", message, f"there is: {', '.join(names)}")
+                yield Finding("unknown-listener", message, f"there is: {', '.join(names)}")
     for name, protocol in wanted.protocols.items():
         if protocol.upper() not in PROTOCOLS:
             message = f"{name} cannot speak `{protocol}`"
-            yield Problem("unknown-protocol", message, protocol_hint(protocol))
+            yield Finding("unknown-protocol", message, protocol_hint(protocol))
 
 
-def _wanted_broker(wanted: Wanted, node_id: int, problems: list[Problem]) -> PlannedBroker:
+def _wanted_broker(wanted: Wanted, node_id: int, problems: list[Finding]) -> PlannedBroker:
     listeners = []
     for name, template in wanted.advertised.items():
         text = filled(template, node_id)
@@ -221,7 +221,7 @@ def _wanted_broker(wanted: Wanted, node_id: int, problems: list[Problem]) -> Pla
             continue
         if (place := as_ip(advertised.host)) is not None and place.is_unspecified:
             hint = "advertise a name or an address that clients can dial; `--bind` says what is bound"
-            problems.append(Problem("wildcard", f"{name} would advertise {advertised}, which nobody can dial", hint))
+            problems.append(Finding("wildcard", f"{name} would advertise {advertised}, which nobody can dial", hint))
         protocol = wanted.protocols.get(name, "PLAINTEXT").upper()
         listeners.append(PlannedListener(name, protocol, f"{host}:{port}", port, advertised))
     return PlannedBroker(node_id, tuple(listeners), None)
@@ -234,7 +234,7 @@ def _bound(text: str, name: str) -> tuple[str, int]:
         port = parse_port(parts[2] if parts else "")
     except ConfigError:
         hint = "write `NAME=PORT` or `NAME=HOST:PORT`"
-        raise ConfigError(Problem("binding", f"--bind {name}={text} has no port", hint)) from None
+        raise ConfigError(Finding("binding", f"--bind {name}={text} has no port", hint)) from None
     return (bracketed(Endpoint.parse(text).host) if parts and parts[1] else ""), port
 
 
@@ -267,7 +267,7 @@ def plan_behind_nat(
         node_id = number if node_ids is None else node_ids.get(forward.upstream)
         if node_id is None:
             message = f"nobody was seen to advertise {forward.upstream}, so its node id is not known"
-            problems.append(Problem("unknown-node", message, "take the rule out, or give evidence that has the node"))
+            problems.append(Finding("unknown-node", message, "take the rule out, or give evidence that has the node"))
         else:
             brokers.append(_broker_behind_nat(node_id, forward, protocol))
     return replace(checked(brokers, INTERNAL, quorum, controller, problems), exists=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from brokernat.config import Secret
 from brokernat.config.kafka_names import is_secret
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, Finding
 from brokernat.render.header import Subject
 
 _REFERENCE = re.compile(r"\$\{(env|file):([^}]*)\}")
@@ -40,7 +40,7 @@ def placeholders(subject: Subject) -> Placeholders:
             properties[name] = _replaced(name, value.reveal(), _variable(subject.cluster, name), variables)
         elif "${" in value:
             hint = "leave it out of brokernat.yaml and set it in Spring's own words"
-            raise ConfigError(Problem("spring-placeholder", f"`{name}` holds `${{`, which Spring replaces", hint))
+            raise ConfigError(Finding("spring-placeholder", f"`{name}` holds `${{`, which Spring replaces", hint))
         else:
             properties[name] = value
     return Placeholders(properties, variables)

@@ -10,7 +10,7 @@ import shlex
 
 from brokernat.address import Endpoint
 from brokernat.config.model import KubectlSection
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, Finding
 from brokernat.render.gateways import CAN, CANNOT, client_lines, forwards
 from brokernat.render.header import Header, Subject
 
@@ -91,7 +91,7 @@ def port_forward_words(target: Endpoint, local: Endpoint, section: KubectlSectio
             resource = f"service/{service}"
         case _:
             message = f"{target} is no pod and no service of Kubernetes by its name"
-            raise ConfigError(Problem("no-pod", message, _HINT_PODS))
+            raise ConfigError(Finding("no-pod", message, _HINT_PODS))
     options = {"--context": section.context, "--namespace": namespace}
     where = [word for name, value in options.items() if value is not None for word in (name, value)]
     return ["kubectl", *where, "port-forward", "--address", local.host, resource, f"{local.port}:{target.port}"]

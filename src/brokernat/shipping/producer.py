@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, Final, Protocol
 
 from brokernat.config import Cluster
-from brokernat.errors import ConfigError, MissingToolError, Problem
+from brokernat.errors import ConfigError, Finding, MissingToolError
 from brokernat.shipping.threads import log_later
 
 
@@ -127,7 +127,7 @@ def require_all_acks(overrides: Mapping[str, object]) -> None:
                     f"`audit=True` needs acknowledgements of all in-sync replicas, not `{name}={properties[name]}`"
                 )
                 hint = f"leave `{name}` out of `producer=`, or give the handler `audit=False`"
-                raise ConfigError(Problem("acks-not-all", message, hint))
+                raise ConfigError(Finding("acks-not-all", message, hint))
 
 
 def open_producer(
@@ -157,4 +157,4 @@ def open_producer(
         return Producer({**properties, "error_cb": on_error}, logger=_LOG)
     except KafkaException as error:
         message = f"the producer of cluster `{cluster.name}` cannot be made: {error.args[0].str()}"
-        raise ConfigError(Problem("client-refused", message, "look at the cluster's `client` properties")) from None
+        raise ConfigError(Finding("client-refused", message, "look at the cluster's `client` properties")) from None

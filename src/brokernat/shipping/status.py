@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, Finding
 from brokernat.paths import reading
 from brokernat.shipping.block import Block, Rejection, SettledBlock
 from brokernat.shipping.database import read_contents
@@ -116,7 +116,7 @@ def read_status(directory: Path) -> list[Status]:
         folders = [folder for folder in (directory, *numbered) if os.path.lexists(folder / DATABASE)]
         if not folders:
             hint = "`brokernat ship` and KafkaHandler make one at their first start"
-            raise ConfigError(Problem("no-spool", f"there is no spool in `{directory}`", hint))
+            raise ConfigError(Finding("no-spool", f"there is no spool in `{directory}`", hint))
         return [_read(folder) for folder in folders]
 
 

@@ -19,7 +19,7 @@ from hashlib import sha256
 
 from brokernat.address import Endpoint
 from brokernat.address.host import as_ip
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, Finding
 
 LOOPBACK = "127.0.0.1"
 FIRST, LAST = 20000, 29999
@@ -109,7 +109,7 @@ class LocalPorts:
                 self._held[port] = held
                 return port
         message = f"no port from {FIRST} to {LAST} of {LOOPBACK} is free"
-        raise ConfigError(Problem("no-free-port", message, "end other tunnels"))
+        raise ConfigError(Finding("no-free-port", message, "end other tunnels"))
 
 
 def _bound(port: int) -> socket.socket | None:

@@ -19,7 +19,7 @@ import socket
 import subprocess
 from typing import Final
 
-from brokernat.errors import ConfigError, MissingToolError, Problem
+from brokernat.errors import ConfigError, Finding, MissingToolError
 from brokernat.tunnel.forwarder import Forward, PortTakenError, TunnelFailedError
 from brokernat.tunnel.workspace import Workspace, last_lines
 
@@ -115,7 +115,7 @@ class SshForwarder:
         )
         if done.returncode != 0:
             message = f"ssh does not take `{shlex.join(self._words)}`: {' '.join(done.stderr.split())}"
-            raise ConfigError(Problem("bad-ssh", message, "write what you type behind `ssh`, such as `user@bastion`"))
+            raise ConfigError(Finding("bad-ssh", message, "write what you type behind `ssh`, such as `user@bastion`"))
         return dict(line.split(" ", 1) for line in done.stdout.splitlines() if " " in line)
 
     def _connected(self) -> bool:
@@ -162,7 +162,7 @@ def ssh_words(destination: str) -> list[str]:
         words = []
     if not words:
         hint = "write what you type behind `ssh`, such as `user@bastion` or `-J user@outer user@inner`"
-        raise ConfigError(Problem("bad-ssh", f"`{destination}` names no host for ssh", hint))
+        raise ConfigError(Finding("bad-ssh", f"`{destination}` names no host for ssh", hint))
     return words
 
 

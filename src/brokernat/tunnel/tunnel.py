@@ -25,7 +25,7 @@ from brokernat.address.rules import HostPortRule
 from brokernat.config import Cluster
 from brokernat.config.model import TunnelSection
 from brokernat.doctor.evidence import Advertised, EndpointProbe
-from brokernat.errors import BrokernatError, ConfigError, NothingReachableError, Problem, ProofFailedError
+from brokernat.errors import BrokernatError, ConfigError, Finding, NothingReachableError, ProofFailedError
 from brokernat.plurals import counted
 from brokernat.render.port_forwards import port_forward_words
 from brokernat.tunnel.commands import CommandForwarder, via_words
@@ -79,7 +79,7 @@ class Tunnel:
         """
         if cluster.tunnel is None:
             hint = "add `tunnel: {ssh: user@bastion}` to the cluster"
-            raise ConfigError(Problem("no-tunnel", f"the cluster `{cluster.name}` has no tunnel", hint))
+            raise ConfigError(Finding("no-tunnel", f"the cluster `{cluster.name}` has no tunnel", hint))
         self._given, self._section = cluster, cluster.tunnel
         self._report, self._timeout, self._refresh = report, timeout, refresh
         self._require_brokers = require_brokers

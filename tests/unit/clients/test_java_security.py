@@ -5,7 +5,7 @@ import pytest
 from brokernat.clients.java_security import Part, login_parts, parse_jaas, store_parts
 from brokernat.config.client_properties import LOGIN_MODULES
 from brokernat.config.cluster import jaas_line
-from brokernat.errors import Problem
+from brokernat.errors import Finding
 
 PLAIN = LOGIN_MODULES["PLAIN"]
 
@@ -73,7 +73,7 @@ def test_the_line_wins_over_the_names() -> None:
 )
 def test_what_it_cannot_serve_is_said_without_the_text(line: str, message: str) -> None:
     properties = {"sasl.jaas.config": Part("sasl.jaas.config", line, written="sasl.jaas.config", secret=True)}
-    problems = [found for found in login_parts(properties) if isinstance(found, Problem)]
+    problems = [found for found in login_parts(properties) if isinstance(found, Finding)]
     assert [problem.message.startswith(message) for problem in problems] == [True]
     assert "hidden" not in problems[0].report()
 
@@ -87,7 +87,7 @@ def parts(client: dict[str, str], *, pkcs12: bool = False) -> tuple[dict[str, st
     found = list(store_parts(properties, pkcs12=pkcs12))
     assert not properties
     made = {part.name: part.text for part in found if isinstance(part, Part)}
-    return made, [problem.hint for problem in found if isinstance(problem, Problem)]
+    return made, [problem.hint for problem in found if isinstance(problem, Finding)]
 
 
 def test_pem_files_and_texts() -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from brokernat.config import Cluster
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, Finding
 
 # Above what scripts take for themselves (`exec 3<...`), below what bash takes (63 and down, 255).
 DESCRIPTOR: Final = 30
@@ -150,4 +150,4 @@ def _utf16(char: str) -> str:
 
 
 def _refused(kind: str, message: str, hint: str) -> ConfigError:
-    return ConfigError(Problem(kind, message, hint))
+    return ConfigError(Finding(kind, message, hint))

@@ -31,7 +31,7 @@ from typing import Final
 
 from brokernat.address import AddressMap, Unmapped, canonical_text, lint
 from brokernat.config import Cluster
-from brokernat.errors import ConfigError, MissingToolError, Problem
+from brokernat.errors import ConfigError, Finding, MissingToolError
 
 JAVA_TOOL_OPTIONS: Final = "JAVA_TOOL_OPTIONS"
 LD_PRELOAD: Final = "LD_PRELOAD"
@@ -124,7 +124,7 @@ def check_lengths(changes: Iterable[Change]) -> None:
                 "say networks instead of single addresses; a JVM can be given a file of rules, which `brokernat map "
                 "export` writes: -javaagent:JAR=file:/path"
             )
-            raise ConfigError(Problem("map-too-long", message, hint))
+            raise ConfigError(Finding("map-too-long", message, hint))
 
 
 def _other_libraries(value: str) -> str:
@@ -178,4 +178,4 @@ def _shared(first: str, rule: str, second: str, other: str) -> ConfigError:
         "clients cannot be told apart from outside"
     )
     hint = "give each client its own map in the program, by the property `brokernat.map`, and leave `exec` out"
-    return ConfigError(Problem("shared-addresses", message, hint))
+    return ConfigError(Finding("shared-addresses", message, hint))

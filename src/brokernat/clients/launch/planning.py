@@ -34,7 +34,7 @@ from brokernat.clients.launch.environment import Change, map_of_process
 from brokernat.clients.launch.program import WAYS, Kind, Program, Recognised, Way, find_program, recognise
 from brokernat.clients.launch.spark_executors import SUBMIT_ARGS, with_executors
 from brokernat.config import Cluster
-from brokernat.errors import ConfigError, MissingToolError, NotExecutableError, Problem
+from brokernat.errors import ConfigError, Finding, MissingToolError, NotExecutableError
 from brokernat.jvm import javaagent_option
 from brokernat.jvm.java import feature_of
 
@@ -103,7 +103,7 @@ def plan(
     if address_map is None and not with_client_properties:
         names = ", ".join(cluster.name for cluster in clusters)
         message = f"no address map to bring in: {names} has none"
-        raise ConfigError(Problem("no-map", message, "add `address_map` to the cluster"))
+        raise ConfigError(Finding("no-map", message, "add `address_map` to the cluster"))
     words, files, changes = tuple(command), [], []
     notes = [Note(f"{words[0]} counts as {recognised.kind}: {recognised.reason}")]
     if recognised.kind in (Kind.SPARK, Kind.PYTHON) and any(cluster.tunnel is not None for cluster in clusters):
@@ -257,11 +257,11 @@ def _refuse_java(program: Program) -> None:
     if version and feature_of(version[1]) < _OLDEST_JAVA:
         message = f"`{program.path}` is Java {version[1]}, and the agent needs {_OLDEST_JAVA}"
         hint = f"run the program with a Java {_OLDEST_JAVA} or newer; Kafka clients of every version run there"
-        raise ConfigError(Problem("java-too-old", message, hint))
+        raise ConfigError(Finding("java-too-old", message, hint))
     if modules and _FOR_AGENTS not in modules[1].split():
         message = f"`{program.path}` was made without the module {_FOR_AGENTS}, and does not start with any agent"
         hint = f"make it anew with `jlink --add-modules ...,{_FOR_AGENTS}`, or run the program with a whole Java"
-        raise ConfigError(Problem("java-without-agents", message, hint))
+        raise ConfigError(Finding("java-without-agents", message, hint))
 
 
 _SHELL = "/bin/sh"
@@ -352,4 +352,4 @@ def _hand_over(file: PropertyFile) -> None:
     # The lowest free one from there on, kept open across execve.
     if (got := fcntl.fcntl(anonymous, fcntl.F_DUPFD, file.descriptor)) != file.descriptor:
         os.close(got)
-        raise ConfigError(Problem("descriptor-taken", f"file descriptor {file.descriptor} is in use already"))
+        raise ConfigError(Finding("descriptor-taken", f"file descriptor {file.descriptor} is in use already"))

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Final
 
 from brokernat.clients.launch.elf import MAGIC, Elf, read_elf
-from brokernat.errors import ConfigError, NotExecutableError, Problem, ProgramNotFoundError
+from brokernat.errors import ConfigError, Finding, NotExecutableError, ProgramNotFoundError
 
 _HEAD: Final = 64 << 10
 
@@ -199,4 +199,4 @@ def _is_long_python_line(text: str) -> bool:
 
 
 def _out_of_reach(program: Program, what: str) -> ConfigError:
-    return ConfigError(Problem("out-of-reach", f"`{program.path}` {what}: no map can be brought into it", _STATIC_HINT))
+    return ConfigError(Finding("out-of-reach", f"`{program.path}` {what}: no map can be brought into it", _STATIC_HINT))

@@ -36,7 +36,7 @@ from brokernat.clients.spark.settings import (
     joined,
     runs_on_this_machine,
 )
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, Finding
 from brokernat.jvm import agent_argument, agent_jar, require_absolute
 
 SUBMIT_ARGS: Final = "PYSPARK_SUBMIT_ARGS"
@@ -191,7 +191,7 @@ def _words(submit_args: str) -> list[str]:
 
 
 def _refused(kind: str, message: str, hint: str) -> ConfigError:
-    return ConfigError(Problem(kind, message, hint))
+    return ConfigError(Finding(kind, message, hint))
 
 
 _PLUGIN: Final = "io.brokernat.agent.spark.MapPlugin"

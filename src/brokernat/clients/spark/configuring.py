@@ -28,7 +28,7 @@ from brokernat.clients.spark.settings import (
     settings,
 )
 from brokernat.config import Cluster
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, Finding
 from brokernat.jvm import agent_jar, spark_functions_jar
 
 if TYPE_CHECKING:
@@ -141,4 +141,4 @@ def _refuse_unprepared(jvm: Any, choice: LoaderChoice) -> None:
 
 
 def _too_late(message: str, hint: str) -> ConfigError:
-    return ConfigError(Problem("jvm-already-started", message, hint))
+    return ConfigError(Finding("jvm-already-started", message, hint))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from brokernat.clients.spark.functions import call, time_zone
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, Finding
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
@@ -53,12 +53,12 @@ def decode(value: Column, schema: StructType, spark: SparkSession | None = None)
 def check_schema(schema: StructType) -> None:
     """Raise ConfigError, with every problem, for a schema that `decode` does not take."""
     problems = [
-        Problem("unreadable-type", f"field `{field.name}`: {bad} cannot be read from JSON", "use STRING or VARIANT")
+        Finding("unreadable-type", f"field `{field.name}`: {bad} cannot be read from JSON", "use STRING or VARIANT")
         for field in schema
         if (bad := _unreadable(field.dataType))
     ]
     problems += [
-        Problem("reserved-name", f"field `{name}`: names that begin with `{RESERVED_PREFIX}` are refused")
+        Finding("reserved-name", f"field `{name}`: names that begin with `{RESERVED_PREFIX}` are refused")
         for name in schema.fieldNames()
         if name.startswith(RESERVED_PREFIX)
     ]

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brokernat.clients.spark.releases import SparkRelease, spark_at
-from brokernat.errors import ConfigError, MissingToolError, Problem
+from brokernat.errors import ConfigError, Finding, MissingToolError
 from brokernat.jvm import find_java, spark_java_home
 
 if TYPE_CHECKING:
@@ -160,4 +160,4 @@ def _submit_arguments(words: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _refused(kind: str, message: str, hint: str) -> ConfigError:
-    return ConfigError(Problem(kind, message, hint))
+    return ConfigError(Finding(kind, message, hint))

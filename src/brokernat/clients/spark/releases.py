@@ -17,7 +17,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, Finding
 
 _CORE = re.compile(r"spark-core_(\d+\.\d+)-(\d+\.\d+\.\d+).*\.jar")
 
@@ -65,7 +65,7 @@ class SparkRelease:
         if not numbers(min(LINES, key=numbers)) <= numbers(self.version) < _FIRST_UNSUPPORTED:
             message = f"PySpark {self.version} is not supported: brokernat works with PySpark {supported_spark()}"
             hint = "pip install 'brokernat[spark]'; the table of versions is docs/reference/versions.md"
-            raise ConfigError(Problem("pyspark-unsupported", message, hint))
+            raise ConfigError(Finding("pyspark-unsupported", message, hint))
         return LINES[_line_at_or_below(self.version)]
 
 

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, Finding
 from brokernat.jvm import require_absolute
 
 AGENT_CLASS = "io.brokernat.agent.Agent"
@@ -120,7 +120,7 @@ def executors_elsewhere(master: str) -> ConfigError:
 
 
 def _refused(kind: str, message: str, hint: str) -> ConfigError:
-    return ConfigError(Problem(kind, message, hint))
+    return ConfigError(Finding(kind, message, hint))
 
 
 def settings(present: Mapping[str, str], choice: LoaderChoice, jars: Iterable[Path]) -> dict[str, str]:

@@ -25,7 +25,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from brokernat.address import Endpoint
-from brokernat.errors import ConfigError, Problem
+from brokernat.errors import ConfigError, Finding
 from brokernat.pipelines.status.board import StatusBoard
 from brokernat.pipelines.status.json_v1 import status_v1
 from brokernat.pipelines.status.prometheus import CONTENT_TYPE, metrics_text
@@ -88,7 +88,7 @@ def serving(endpoint: Endpoint, board: StatusBoard) -> Iterator[None]:
     except OSError as error:
         message = f"status: nothing can listen on {endpoint}: {(error.strerror or str(error)).lower()}"
         hint = "choose another `--status HOST:PORT`, or end the program that holds this one"
-        raise ConfigError(Problem("not-bound", message, hint)) from None
+        raise ConfigError(Finding("not-bound", message, hint)) from None
     thread = threading.Thread(target=server.serve_forever, name="brokernat-status", daemon=True)
     thread.start()
     try:
