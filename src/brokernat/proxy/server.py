@@ -83,7 +83,7 @@ class Proxy:
     """
 
     def __init__(self, cluster: Cluster, settings: Settings, counters: Counters | None = None) -> None:
-        self._cluster = cluster
+        self._servers = list(cluster.bootstrap_servers)
         self._settings = settings
         self._limits = settings.limits
         self._counters = counters or Counters()
@@ -327,11 +327,18 @@ class Proxy:
             assert endpoint is not None, "a port is bound for nodes that are known"  # noqa: S101
             return await self._upstream.connect(endpoint, self._nodes.advertised[node_id].host)
         reasons: list[str] = []
-        for server in self._cluster.bootstrap_servers:
+        for server in tuple(self._servers):
             try:
-                return await self._upstream.connect(self._nodes.bootstrap(server), server.host)
+                # One that drops packets must not take the time of the others.
+                async with asyncio.timeout(self._limits.handshake / (len(self._servers) + 1)):
+                    return await self._upstream.connect(self._nodes.bootstrap(server), server.host)
             except UnreachableError as error:
                 reasons.append(str(error))
+            except TimeoutError:
+                reasons.append(f"{server}: no answer")
+            # Another one is tried first from now on.
+            self._servers.remove(server)
+            self._servers.append(server)
         raise UnreachableError("; ".join(reasons))
 
     def _ended(self, address: str, whose: str, relay: Relay, fault: Exception | None) -> None:

@@ -181,6 +181,24 @@ def test_a_port_in_use_is_named(start: Start, brokers: Served) -> None:
         pass
 
 
+def test_ipv6(brokers: Served) -> None:
+    with socket.create_server(("::1", 0), family=socket.AF_INET6) as free:
+        listen = Endpoint("::1", free.getsockname()[1])
+    with serve(Cluster("hq", (brokers.reachable[1],), whole_map(brokers)), Settings(listen, remember=False)) as proxy:
+        nodes = nodes_at(proxy.bootstrap)
+        assert nodes == {node: Endpoint("::1", listen.port + 1 + node) for node in (1, 2)}
+        assert nodes_at(nodes[1]) == nodes
+
+
+def test_another_bootstrap_server_takes_the_place_of_one_that_is_down(
+    brokers: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    cluster = Cluster("hq", (Endpoint("127.9.1.2", 1), brokers.reachable[1]), whole_map(brokers))
+    with serve(cluster, Settings(Endpoint("127.9.1.3", 9000), remember=False)) as proxy:
+        assert set(nodes_at(proxy.bootstrap)) == {1, 2}
+    assert "cannot be reached" not in caplog.text
+
+
 def test_brokers_that_cannot_be_reached_are_named(caplog: pytest.LogCaptureFixture) -> None:
     settings = Settings(Endpoint("127.9.1.1", 9000), remember=False)
     with serve(Cluster("hq", (Endpoint("127.9.1.2", 1),)), settings) as proxy:
