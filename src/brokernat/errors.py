@@ -108,9 +108,6 @@ class Finding:
         return _block(str(self), self.hint, self.severity)
 
 
-Problem = Finding
-
-
 class ConfigError(BrokernatError):
     """All problems of a file, a property or an argument."""
 
