@@ -1,13 +1,14 @@
 """Every client with every version of brokers: `python -m tests.leaks.matrix` writes docs/reference/proxy-clients.md.
 
-Ends with 1 when a client received an upstream address or did not do its work.
+With versions as arguments only their columns are made anew. Ends with 1 when a client received an upstream address or
+did not do its work.
 """
 
 from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from tests.leaks.families import all_families
@@ -26,8 +27,9 @@ every byte that the client receives, and the whole of it is searched for the bro
 address bytes, and as big-endian numbers.
 
 A cell has the leaks found, the bytes and connections searched, and the newest versions of the answers that can hold an
-address. The host names and ports of these brokers occur nowhere else; in as many random bytes there would be {chance}
-hits by chance. DescribeConfigs is listed apart, because it returns the text of a broker's own settings.
+address. The host names of these brokers occur nowhere else; an address or a port of four bytes would be hit by chance
+once in {chance:,.0f} MB of random bytes. DescribeConfigs is listed apart, because it returns the text of a broker's own
+settings.
 
 """
 _FOOT = """
@@ -36,35 +38,40 @@ also the groups of KIP-848, where the library has them (kafka-clients from 4.0 o
 """
 
 
-def main() -> int:
+def main(versions: Sequence[str]) -> int:
     """Run all and write the page."""
-    cells: dict[str, dict[str, Run]] = {}
+    cells = columns(PAGE.read_text()) if PAGE.exists() else {}
+    faults, size = 0, 0.0
     with tempfile.TemporaryDirectory(prefix="brokernat-leaks-") as directory:
         programs = Programs.compile(_made(Path(directory, "programs")))
         families = all_families(programs)
-        for version in BROKERS:
+        for version in versions or BROKERS:
             with proxied_cluster(version, _made(Path(directory, version))) as it:
-                for name, run in run_all(it, families, orderly=True).items():
-                    cells.setdefault(name, {})[version] = run
+                size = 1 / it.upstream.needles.by_chance(1)
+                for name, run in run_all(it, families).items():
+                    cells.setdefault(name, {})[version] = cell(run)
+                    faults += len(run.faults)
                     sys.stderr.write(f"{name} with brokers {version}: {'; '.join(run.faults) or 'clean'}\n")
-    runs = [run for row in cells.values() for run in row.values()]
-    PAGE.write_text(page(cells))
-    return 1 if any(run.faults for run in runs) else 0
+            PAGE.write_text(page(cells, size))
+    return 1 if faults else 0
 
 
-def page(cells: Mapping[str, Mapping[str, Run]]) -> str:
-    """The page as Markdown, clients in rows and brokers in columns."""
-    chance = sum(run.scan.by_chance for row in cells.values() for run in row.values())
+def page(cells: Mapping[str, Mapping[str, str]], size: float) -> str:
+    """The page as Markdown, clients in rows and brokers in columns; `size` random bytes have one hit by chance."""
     head = ("client", *(f"brokers {version}" for version in BROKERS))
-    rows = [
-        head,
-        ["---"] * len(head),
-        *((name, *(_cell(row[version]) for version in BROKERS)) for name, row in cells.items()),
-    ]
-    return _HEAD.format(chance=f"{chance:.3f}") + "".join(f"| {' | '.join(row)} |\n" for row in rows) + _FOOT
+    rows = [head, ["---"] * len(head)]
+    rows += [(name, *(row.get(version, "") for version in BROKERS)) for name, row in cells.items()]
+    return _HEAD.format(chance=size / 1e6) + "".join(f"| {' | '.join(row)} |\n" for row in rows) + _FOOT
 
 
-def _cell(run: Run) -> str:
+def columns(text: str) -> dict[str, dict[str, str]]:
+    """The cells of a page by client and version of brokers."""
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("|")][2:]
+    return {name: dict(zip(BROKERS, cells, strict=False)) for name, *cells in rows}
+
+
+def cell(run: Run) -> str:
+    """What became of a client."""
     scan = run.scan
     versions = ", ".join(
         f"{name} {scan.newest(key)}" for key, name in _CARRIERS.items() if scan.newest(key) is not None
@@ -86,4 +93,4 @@ def _made(folder: Path) -> Path:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -52,7 +52,7 @@ def test_any_client_with_any_broker(soak: Soak, programs: Programs, tmp_path: Pa
         folder = tmp_path / str(number)
         folder.mkdir()
         with proxied_cluster(version, folder) as it:
-            for name, run in run_all(it, some, orderly=True).items():
+            for name, run in run_all(it, some).items():
                 _assert_clean(f"{name} with brokers {version}", run)
 
 

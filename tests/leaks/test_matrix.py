@@ -1,6 +1,6 @@
 """The page of the matrix shows a leak and a role that failed."""
 
-from tests.leaks.matrix import BROKERS, page
+from tests.leaks.matrix import BROKERS, cell, columns, page
 from tests.leaks.runs import Run
 from tests.leaks.scan import Hit, Scan
 
@@ -13,12 +13,14 @@ def _scan(*leaks: Hit, settings: tuple[Hit, ...] = ()) -> Scan:
 def test_a_row_for_each_client_and_a_column_for_each_version() -> None:
     hit = Hit("text :43712", 12, (16, 3), b"...")
     clean, leaking = Run({"admin": "ok"}, _scan(settings=(hit,))), Run({"group": "timed out\nat x"}, _scan(hit))
-    text = page({"some client 1.0": dict(zip(BROKERS, (clean, clean, leaking), strict=True))})
+    cells = {"some client 1.0": dict(zip(BROKERS, map(cell, (clean, clean, leaking)), strict=True))}
+    text = page(cells, 286e6)
     *_, row = (line for line in text.splitlines() if line.startswith("|"))
     good = "**0** in 1.2 MB, 7 connections; Produce 9, Metadata 12; DescribeConfigs: 1"
     bad = "**1** in 1.2 MB, 7 connections; Produce 9, Metadata 12; group: timed out"
     assert row == f"| some client 1.0 | {good} | {good} | {bad} |"
-    assert "0.006\nhits by chance" in text
+    assert "once in 286 MB of random bytes" in text
+    assert columns(text) == cells
 
 
 def test_a_run_names_its_faults() -> None:
