@@ -79,7 +79,7 @@ def proxy(config: Path, listen: Endpoint, *options: str) -> Iterator[RunningProx
             stdout=subprocess.PIPE,
             stderr=sink,
             text=True,
-            env=os.environ | {"XDG_STATE_HOME": str(config.parent)},
+            env=_environment(config.parent),
         )
     try:
         assert process.stdout is not None
@@ -93,6 +93,12 @@ def proxy(config: Path, listen: Endpoint, *options: str) -> Iterator[RunningProx
     finally:
         process.kill()
         process.communicate()
+
+
+def _environment(state: Path) -> dict[str, str]:
+    # A user's Python keeps what it has compiled; without that most of a start would be the compiler.
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return kept | {"XDG_STATE_HOME": str(state)}
 
 
 def _descent(pid: int) -> list[int]:
