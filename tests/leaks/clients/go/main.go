@@ -20,6 +20,7 @@ import (
 const (
 	records  = 10 // Of one partition, in one round.
 	patience = 90 * time.Second
+	pause    = 5 * time.Millisecond // Between two rounds: brokers that move are the point, not how much they can take.
 )
 
 type order struct {
@@ -220,6 +221,7 @@ func (now *state) write(used library, it order, over chan struct{}) {
 			now.Leaders = leaders
 		}
 		now.guard.Unlock()
+		time.Sleep(pause)
 	}
 	if err != nil {
 		log.Fatal(err)

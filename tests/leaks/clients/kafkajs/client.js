@@ -117,6 +117,7 @@ class Program {
         } catch (error) {
           failures.push(`${error}`)
         }
+        await pause(5)
       }
       await client.disconnect()
       await admin.disconnect()
