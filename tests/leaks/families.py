@@ -100,14 +100,15 @@ class Java:
     def exercise(self, target: Target) -> Outcome:
         generations = {"classic": {}, "next": _NEXT_GENERATION} if self._has_next(target) else {"classic": {}}
         clients = [
-            Client(self._properties(target) | changes, f"{target.topic}-{name}", expectations.ROLES, name)
+            # Named after the version as well: versions that play at once must not share a file of properties.
+            Client(self._properties(target) | changes, f"{target.topic}-{name}", expectations.ROLES, self._named(name))
             for name, changes in generations.items()
         ]
         outcome = self.programs.exercise(self.version, *clients, loader=Loader.NONE)
         return {
-            f"{role} ({client.name})": _java_fault(role, outcome.of(role, client.name), target.bootstrap)
-            for client in clients
-            for role in client.roles
+            f"{role} ({name})": _java_fault(role, outcome.of(role, self._named(name)), target.bootstrap)
+            for name in generations
+            for role in expectations.ROLES
         }
 
     @contextmanager
@@ -121,6 +122,9 @@ class Java:
 
     def _properties(self, target: Target) -> dict[str, str]:
         return {"bootstrap.servers": str(target.bootstrap), "client.id": f"{self.client_id}client", **IMPATIENT}
+
+    def _named(self, generation: str) -> str:
+        return f"{generation}-{self.version}"
 
     def _has_next(self, target: Target) -> bool:
         return target.next_generation and int(self.version.split(".")[0]) >= 4
