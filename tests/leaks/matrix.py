@@ -40,19 +40,19 @@ also the groups of KIP-848, where the library has them (kafka-clients from 4.0 o
 
 def main(versions: Sequence[str]) -> int:
     """Run all and write the page."""
-    cells = columns(PAGE.read_text()) if PAGE.exists() else {}
-    faults, size = 0, 0.0
+    faults = 0
     with tempfile.TemporaryDirectory(prefix="brokernat-leaks-") as directory:
         programs = Programs.compile(_made(Path(directory, "programs")))
         families = all_families(programs)
         for version in versions or BROKERS:
             with proxied_cluster(version, _made(Path(directory, version))) as it:
-                size = 1 / it.upstream.needles.by_chance(1)
-                for name, run in run_all(it, families).items():
+                runs = run_all(it, families)
+                cells = columns(PAGE.read_text()) if PAGE.exists() else {}
+                for name, run in runs.items():
                     cells.setdefault(name, {})[version] = cell(run)
                     faults += len(run.faults)
                     sys.stderr.write(f"{name} with brokers {version}: {'; '.join(run.faults) or 'clean'}\n")
-            PAGE.write_text(page(cells, size))
+                PAGE.write_text(page(cells, 1 / it.upstream.needles.by_chance(1)))
     return 1 if faults else 0
 
 
