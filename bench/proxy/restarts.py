@@ -22,6 +22,7 @@ GOAL = 0.5
 _PACE = 0.001
 _BEFORE, _AFTER = 2.0, 4.0
 _PATIENCE = 60
+_WORKERS = ("--workers", "2")
 
 
 class Load:
@@ -63,15 +64,16 @@ class Load:
 
 
 def measure(hq: RunningCluster, config: Path, listen: Endpoint) -> Iterator[bool]:
-    """SIGHUP, then SIGTERM and a new start, while records go on."""
+    """SIGHUP, then a proxy that takes over from the one that ends, while records go on. Workers share their ports, so
+    the next proxy starts before SIGTERM ends the old one."""
     hq.create_topic("restarted", partitions=1)
     with ExitStack() as first, ExitStack() as second:
-        running = first.enter_context(proxy(config, listen))
+        running = first.enter_context(proxy(config, listen, *_WORKERS))
         load = Load(running.bootstrap, "restarted")
 
         def restart() -> None:
+            second.enter_context(proxy(config, listen, *_WORKERS))
             first.close()
-            second.enter_context(proxy(config, listen))
 
         yield _shown("reload", load.longest_gap(lambda: running.process.send_signal(signal.SIGHUP)))
         yield _shown("restart", load.longest_gap(restart))

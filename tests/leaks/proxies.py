@@ -73,7 +73,7 @@ def proxy(config: Path, listen: Endpoint, *options: str) -> Iterator[RunningProx
     """
     log = config.with_name("proxy.log")
     words = ["proxy", "--config", str(config), "--listen", str(listen), *options]
-    with log.open("w") as sink:
+    with log.open("a") as sink:
         process = subprocess.Popen(
             [sys.executable, "-m", "brokernat", *words],
             stdout=subprocess.PIPE,
