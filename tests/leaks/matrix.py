@@ -60,7 +60,7 @@ def page(cells: Mapping[str, Mapping[str, str]], size: float) -> str:
     """The page as Markdown, clients in rows and brokers in columns; `size` random bytes have one hit by chance."""
     head = ("client", *(f"brokers {version}" for version in BROKERS))
     rows = [head, ["---"] * len(head)]
-    rows += [(name, *(row.get(version, "") for version in BROKERS)) for name, row in cells.items()]
+    rows += [(name, *(row.get(version, "not run") for version in BROKERS)) for name, row in cells.items()]
     return _HEAD.format(chance=size / 1e6) + "".join(f"| {' | '.join(row)} |\n" for row in rows) + _FOOT
 
 
