@@ -1,9 +1,6 @@
-"""Tunnels that open themselves: one forward per broker through a bastion, a Kubernetes cluster or any command::
+"""Tunnels that open themselves: one forward per broker through a bastion, a Kubernetes cluster or any command.
 
-from brokernat import config, tunnel
-
-with tunnel.open(config.load().cluster("hq")) as opened:
-    consumer = Consumer(confluent.configure({...}, opened.cluster))
+`tunnel.open(cluster)` is a context manager; in its block `opened.cluster` is the cluster as this machine reaches it.
 """
 
 from brokernat.tunnel.tunnel import Tunnel

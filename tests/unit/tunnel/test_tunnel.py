@@ -1,5 +1,6 @@
 """A tunnel through socat to simulated brokers: opened, proven, healed, closed; Linux's loopback is the far end."""
 
+import asyncio
 import json
 import os
 import socket
@@ -80,6 +81,14 @@ def test_every_broker_has_a_proven_forward_and_a_rule(brokers: Served, folder: P
             socket.create_connection((end.host, end.port), timeout=5)
     with tunnel.open(cluster(brokers)) as again:
         assert {each.local for each in again.brokers} == ends, "the ports are the same in every run"
+
+
+def test_a_notebook_has_a_loop_that_runs_already(brokers: Served) -> None:
+    async def cell() -> int:
+        with tunnel.open(cluster(brokers)) as opened:
+            return len(opened.brokers)
+
+    assert asyncio.run(cell()) == 3
 
 
 def test_a_forward_that_leads_to_another_node_is_refused(brokers: Served, folder: Path) -> None:
