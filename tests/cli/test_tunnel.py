@@ -15,6 +15,12 @@ clusters:
     tunnel: {via: "sh -c 'echo no session; exit 1' {host} {port} {local}"}
   local:
     bootstrap_servers: localhost:19092
+pipelines:
+  tags:
+    source: {cluster: local, topics: [orders]}
+    decode: {format: json, schema: id STRING}
+    sink: {cluster: hq, topic: tags, dead_letters: tags.dead}
+    checkpoint: state
 """
 FAILING = "sh -c 'echo the token has expired' {host} {port} {local}"
 
@@ -58,8 +64,28 @@ def test_what_ended_and_the_codes_of_a_command(run: Run) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
+        ["doctor", "--cluster", "hq"],
+        ["discover", "--cluster", "hq"],
+        ["ship", "--cluster", "hq", "--topic", "audit", "--spool", "spool"],
+        ["pipeline", "check", "tags"],
+        ["pipeline", "run", "tags"],
+        ["pipeline", "reconcile", "tags"],
+        ["pipeline", "reconcile", "--cluster", "hq", "--topic", "audit"],
+    ],
+    ids=" ".join,
+)
+def test_commands_that_connect_open_the_tunnel_first(run: Run, arguments: list[str]) -> None:
+    said = run(*arguments)
+    assert said.startswith("exit 3\n")
+    assert "no session" in said
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
         ["exec", "--cluster", "hq", "--dry-run", "--", "true"],
         ["discover", "--cluster", "hq", "--write"],
+        ["proxy", "--cluster", "hq"],
     ],
     ids=" ".join,
 )

@@ -16,6 +16,7 @@ import click
 from brokernat.address import AddressMap, Endpoint
 from brokernat.cli import console
 from brokernat.cli.clusters import ClusterSource, cluster_options
+from brokernat.cli.error_reports import HintedUsageError
 from brokernat.cli.options import PATH
 from brokernat.config import Cluster
 from brokernat.config.units import size_in_bytes
@@ -166,6 +167,9 @@ def proxy(
     if (tls_cert is None) != (tls_key is None):
         raise click.UsageError("`--tls-cert` and `--tls-key` belong together")
     cluster = cluster_source.cluster(rules)
+    if cluster.tunnel is not None:
+        hint = f"`brokernat tunnel --cluster {cluster.name} --proxy {listen}` opens it and serves it"
+        raise HintedUsageError(f"the brokers of `{cluster.name}` are behind a tunnel", hint=hint)
     certificate = None if tls_cert is None or tls_key is None else (tls_cert, tls_key)
     settings = Settings(listen, first_node, advertise, certificate, login, limits)
     counters = Counters(workers)
@@ -178,7 +182,7 @@ def proxy(
             return cluster_source.cluster(rules).address_map
 
     def ready() -> None:
-        console.note(_how_to_connect(cluster, settings))
+        console.note(how_to_connect(cluster, settings))
         console.data(str(Endpoint(advertise, listen.port) if advertise else listen))
 
     with console.log_to_stderr():
@@ -187,7 +191,8 @@ def proxy(
         return 128 + service.run(workers)
 
 
-def _how_to_connect(cluster: Cluster, settings: Settings) -> str:
+def how_to_connect(cluster: Cluster, settings: Settings) -> str:
+    """What clients need to know, and who may act with the cluster's login."""
     sasl = not settings.login and str(cluster.client.get("security.protocol", "")).startswith("SASL_")
     protocol = ("SASL_" if sasl else "") + ("SSL" if settings.certificate else "PLAINTEXT")
     text = f"proxy of {cluster.name}; clients connect to this bootstrap server with security.protocol={protocol}"

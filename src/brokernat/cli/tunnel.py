@@ -105,13 +105,14 @@ def tunnel(
 
 def _serve(opened: Tunnel, listen: Endpoint, *, login: bool) -> None:
     """The proxy in front of the tunnel, until the command ends; brokers that join get a port of it as well."""
+    from brokernat.cli.proxy import how_to_connect
     from brokernat.proxy import Settings, serve
 
-    context = click.get_current_context()
+    context, settings = click.get_current_context(), Settings(listen, login=login)
     context.with_resource(console.log_to_stderr())
-    serving = context.with_resource(serve(opened.cluster, Settings(listen, login=login)))
+    serving = context.with_resource(serve(opened.cluster, settings))
     opened.on_map = serving.use
-    report_event(f"clients that load no map: bootstrap server {serving.bootstrap}")
+    report_event(f"{serving.bootstrap}: {how_to_connect(opened.cluster, settings)}")
 
 
 def _with_tunnel(cluster: Cluster, way: Mapping[str, Any], also: Sequence[str]) -> Cluster:
