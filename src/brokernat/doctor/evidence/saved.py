@@ -17,7 +17,7 @@ from brokernat.errors import ConfigError, Finding
 # The last key of the file, before whatever a later version has added.
 _STATED = re.compile(r'^  "version": (\d{1,9}),?$', re.MULTILINE)
 
-Place = tuple[str | int, ...]
+FieldPath = tuple[str | int, ...]
 """The names of fields and the numbers of entries that lead to a value."""
 
 
@@ -50,9 +50,9 @@ def from_json(text: str, source: str) -> Evidence:
     return evidence
 
 
-def _nonsense(value: object, place: Place = ()) -> Iterator[tuple[Place, str]]:
+def _nonsense(value: object, place: FieldPath = ()) -> Iterator[tuple[FieldPath, str]]:
     """What the probes never write and the checks rely on: its place, and what is wrong with it."""
-    texts: list[tuple[Place, str, Callable[[str], object]]] = []
+    texts: list[tuple[FieldPath, str, Callable[[str], object]]] = []
     match value:
         case tuple():
             for number, each in enumerate(value):
@@ -85,7 +85,7 @@ def _require_version(version: int, source: str) -> None:
         raise ConfigError(Finding("evidence-version", message, hint))
 
 
-def _no_evidence(source: str, place: Place, reason: str) -> ConfigError:
+def _no_evidence(source: str, place: FieldPath, reason: str) -> ConfigError:
     hint = "give a file that `brokernat doctor --save FILE` wrote"
     detail = f"{'.'.join(map(str, place))}: {reason}" if place else reason
     return ConfigError(Finding("not-evidence", f"`{source}` holds no evidence", hint, details=(detail,)))
