@@ -107,11 +107,14 @@ class Program {
       const admin = this.kafka.admin()
       await admin.connect()
       for (let number = 0; writing; number++) {
-        const partitions = [...Array(this.order.partitions).keys()]
-        const messages = partitions.map((partition) => ({ partition, value: `${partition}-${number}` }))
         try {
-          await client.send({ topic: this.order.topic, acks: -1, messages })
-          messages.forEach(({ partition, value }) => acked.set(value, partition))
+          // One partition a send: kafkajs 2.2.4 resolves a send of several although it dropped one whose leader moved
+          // to a broker that had already answered (sendMessages.js, `brokersWithoutResponse`).
+          for (let partition = 0; partition < this.order.partitions; partition++) {
+            const value = `${partition}-${number}`
+            await client.send({ topic: this.order.topic, acks: -1, messages: [{ partition, value }] })
+            acked.set(value, partition)
+          }
           const { topics } = await admin.fetchTopicMetadata({ topics: [this.order.topic] })
           leaders = Object.fromEntries(topics[0].partitions.map((each) => [each.partitionId, each.leader]))
         } catch (error) {
