@@ -23,7 +23,8 @@ class Program {
     await client.connect()
     await client.createTopics({ topics: [{ topic, numPartitions: partitions, replicationFactor: replicas }] })
     await client.describeCluster()
-    await client.fetchTopicOffsets(topic)
+    // All brokers are asked for their groups.
+    await client.listGroups()
     await client.disconnect()
   }
 
