@@ -59,7 +59,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningProxy]:
 def test_a_length_that_cannot_be_right_ends_the_connection(length: int, running: RunningProxy) -> None:
     before = running.processes.resident()
     with connected(running.bootstrap) as connection:
-        assert answered(connection, struct.pack(">i", length) + bytes(12)) == b""
+        assert answered(connection, struct.pack(">i", length)) == b""
     assert running.processes.resident() - before < 2 * _MIB
     assert serves(running)
 
@@ -69,7 +69,7 @@ def test_a_length_that_cannot_be_right_ends_the_connection(length: int, running:
     [
         (b"GET / HTTP/1.1\r\n\r\n", "HTTP"),
         (b"\x16\x03\x01\x02\x00\x01" + bytes(60), "TLS"),
-        (b"SSH-2.0-OpenSSH_9.2p1\r\n", "SSH"),
+        (b"SSH-", "SSH"),
     ],
     ids=["HTTP", "TLS", "SSH"],
 )
