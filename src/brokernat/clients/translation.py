@@ -71,8 +71,10 @@ def translated(cluster: Cluster, table: Table, given: Container[str] = ()) -> di
 
     Raises:
         ConfigError: every property that Kafka does not have (kind `unknown-property`), that the library does not have
-            (`no-counterpart`) or whose value does not fit (`bad-value`, `store-format`, `login-module`).
+            (`no-counterpart`) or whose value does not fit (`bad-value`, `store-format`, `login-module`); a tunnel that
+            is not open (`closed-tunnel`).
     """
+    cluster.require_open()
     problems: list[Finding] = []
     result: dict[str, Any] = {}
     for found in _parts(cluster, table):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from brokernat.address import AddressMap, Endpoint, canonical_text
 from brokernat.config.client_properties import LOGIN_MODULES, security_protocol
 from brokernat.config.secrets import Secret
+from brokernat.errors import ConfigError, Finding
 
 if TYPE_CHECKING:
     from brokernat.config.model import TunnelSection
@@ -55,9 +56,21 @@ class Cluster:
         """The properties of a Java client, in Kafka's own names. They hold revealed secrets: never log them.
 
         Raises:
-            ConfigError: of kind `needs-node-id`: the map holds a rule that a client cannot apply.
+            ConfigError: of kind `needs-node-id`: the map holds a rule that a client cannot apply; of kind
+                `closed-tunnel`: see `require_open`.
         """
+        self.require_open()
         return kafka_properties(self.bootstrap_servers, self.address_map, self.client)
+
+    def require_open(self) -> None:
+        """Raise ConfigError (`closed-tunnel`) where the tunnel is not open: its addresses lead nowhere."""
+        if self.tunnel is not None:
+            message = f"cluster `{self.name}` is reached through a tunnel, and this program has not opened it"
+            hint = (
+                "`with brokernat.tunnel.open(cluster) as opened:` and use `opened.cluster`, or start the program by "
+                f"`brokernat tunnel --cluster {self.name} -- COMMAND`"
+            )
+            raise ConfigError(Finding("closed-tunnel", message, hint))
 
 
 _JAAS_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"})

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from brokernat.address import Endpoint
 from brokernat.config import Cluster
@@ -48,7 +48,7 @@ def probe(
     Raises:
         ConfigError: the client's section cannot be read.
     """
-    client = client_side(cluster)
+    client = client_side(replace(cluster, tunnel=None))
     # The far end of the tunnel dials what the cluster itself names.
     client.login_to.update(broker.local for broker in brokers)
 

@@ -1,5 +1,7 @@
 """Tables at work: every property ends as the library's argument or as a problem, and no problem shows a secret."""
 
+from dataclasses import replace
+
 import pytest
 
 from brokernat.clients.translation import (
@@ -17,6 +19,7 @@ from brokernat.clients.translation import (
     words,
 )
 from brokernat.config import Cluster, Secret
+from brokernat.config.model import TunnelSection
 from brokernat.errors import ConfigError
 
 TABLE = Table(
@@ -126,3 +129,11 @@ def test_a_converter_says_what_it_wants_and_not_what_it_got(convert: object) -> 
     with pytest.raises(ValueError, match=r"^(a whole number|a number|`)") as caught:
         convert("hidden")
     assert "hidden" not in str(caught.value)
+
+
+def test_a_tunnel_that_is_not_open_is_no_way_to_the_brokers() -> None:
+    behind = replace(cluster(client_id="a"), tunnel=TunnelSection(ssh="bastion"))
+    for ask in (behind.kafka_properties, lambda: translated(behind, TABLE)):
+        with pytest.raises(ConfigError, match=r"cluster `hq` is reached through a tunnel") as caught:
+            ask()
+        assert "brokernat tunnel --cluster hq -- COMMAND" in str(caught.value)

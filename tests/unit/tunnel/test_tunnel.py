@@ -1,4 +1,4 @@
-"""A tunnel through socat to simulated brokers: opened, proven, healed, closed; Linux's loopback is the far end."""
+"""A tunnel through a forwarder to simulated brokers: opened, proven, healed, closed; Linux's loopback is the far end."""
 
 import asyncio
 import json
@@ -7,10 +7,11 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.support import forwarder
 from tests.support.simulated_brokers import Served, serving
 
 from brokernat import tunnel
@@ -21,7 +22,8 @@ from brokernat.errors import ConfigError, MissingToolError, NothingReachableErro
 from brokernat.testbed.place import wait_until
 from brokernat.tunnel import Tunnel
 
-SOCAT = TunnelSection(via="socat TCP-LISTEN:{local},bind=127.0.0.1,fork,reuseaddr TCP:{host}:{port}")
+FORWARDER = f"{sys.executable} -IS {Path(forwarder.__file__)}"
+VIA = TunnelSection(via=f"{FORWARDER} {{local}} {{host}} {{port}}")
 NOBODY = Endpoint("127.0.0.1", 1)
 
 
@@ -55,7 +57,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def cluster(served: Served, section: TunnelSection | None = SOCAT, **wrong: str) -> Cluster:
+def cluster(served: Served, section: TunnelSection | None = VIA, **wrong: str) -> Cluster:
     """The far end dials what is reachable for what is advertised; `wrong` exchanges two."""
     advertised, reachable = served.cluster.advertised, served.reachable
     ends = {node_id: reachable[int(wrong.get(f"node_{node_id}", node_id))] for node_id in advertised}
@@ -111,16 +113,12 @@ def test_a_dead_forward_is_opened_again_on_its_port(brokers: Served, folder: Pat
 
 def test_a_program_whose_other_end_is_gone_is_started_again(tmp_path: Path) -> None:
     """As kubectl, which goes on listening for a pod that was replaced; here the far end dials what a file says."""
-    forward, dial, port = (tmp_path / name for name in ("forward", "dial", "port"))
-    forward.write_text(f"#!/bin/sh\nexec socat TCP-LISTEN:$3,bind=127.0.0.1,fork,reuseaddr EXEC:{dial}\n")
-    dial.write_text(f"#!/bin/sh\nexec socat - TCP:127.0.0.1:$(cat {port})\n")
-    for program in (forward, dial):
-        program.chmod(0o755)
+    port = tmp_path / "port"
     events = Events()
     with serving(1, dead="127.0.77") as served:
         (broker,) = served.cluster.advertised.values()
         port.write_text(str(broker.port))
-        section = TunnelSection(via=f"{forward} {{host}} {{port}} {{local}}")
+        section = TunnelSection(via=f"{FORWARDER} {{local}} 127.0.0.1 {port} {{host}} {{port}}")
         with Tunnel(Cluster("hq", (broker,), tunnel=section), report=events, refresh=0.1) as opened:
             before = opened.brokers
             port.write_text("1")
@@ -137,7 +135,7 @@ KUBECTL = """\
 [ "$1 $2 $3 $4 $5 $6 $7" = "--context staging --namespace {namespace} port-forward --address 127.0.0.1" ] || exit 64
 case "$8" in {resources}) ;; *) echo "Error from server (NotFound): $8 not found" >&2; exit 1;; esac
 echo "Forwarding from 127.0.0.1:${{9%:*}} -> ${{9#*:}}"
-exec socat "TCP-LISTEN:${{9%:*}},bind=127.0.0.1,fork,reuseaddr" "TCP:127.0.0.1:${{9#*:}}"
+exec {forwarder} "${{9%:*}}" 127.0.0.1 "${{9#*:}}"
 """
 
 
@@ -157,7 +155,7 @@ def test_kubectl_forwards_a_service_and_every_pod(
     program = tmp_path / "bin" / "kubectl"
     program.parent.mkdir()
     resources = "|".join([f"service/{service}", *(f"pod/{pod}-{number}" for number in (1, 2, 3))])
-    program.write_text(KUBECTL.format(namespace=namespace, resources=resources))
+    program.write_text(KUBECTL.format(namespace=namespace, resources=resources, forwarder=FORWARDER))
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
     with serving(3, dead=advertised) as served:
@@ -171,7 +169,7 @@ def test_kubectl_forwards_a_service_and_every_pod(
 
 def test_a_companion_is_forwarded_and_is_no_rule(brokers: Served) -> None:
     registry = brokers.reachable[2]
-    section = SOCAT.model_copy(update={"also": (registry,)})
+    section = VIA.model_copy(update={"also": (registry,)})
     with Tunnel(cluster(brokers, section)) as opened:
         local = opened.companions[registry]
         socket.create_connection((local.host, local.port), timeout=5).close()
@@ -196,8 +194,10 @@ def test_what_cannot_be_opened_is_named(
 
 
 def test_a_bootstrap_server_that_is_silent_is_named(brokers: Served) -> None:
-    silent = Cluster("hq", (NOBODY,), tunnel=SOCAT)
-    with pytest.raises(NothingReachableError, match=r"no bootstrap server answers through `socat .*127\.0\.0\.1:1"):
+    silent = Cluster("hq", (NOBODY,), tunnel=VIA)
+    with pytest.raises(
+        NothingReachableError, match=r"no bootstrap server answers through `.*forwarder.*127\.0\.0\.1:1"
+    ):
         Tunnel(silent, timeout=10)
     with Tunnel(silent, timeout=10, require_brokers=False) as opened:
         assert NOBODY in opened.rules, "the doctor finds out why"
@@ -209,21 +209,27 @@ def test_nothing_remains_of_a_process_that_is_killed(brokers: Served, folder: Pa
     section = {
         "bootstrap_servers": str(hq.bootstrap_servers[0]),
         "address_map": list(map(str, hq.address_map.rules)),
-        "tunnel": {"via": SOCAT.via},
+        "tunnel": {"via": VIA.via},
     }
     # JSON is YAML.
     (folder / "brokernat.yaml").write_text(json.dumps({"clusters": {"hq": section}}))
     words = [sys.executable, "-m", "brokernat", "tunnel", "--format", "json"]
     with subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        lines = iter(process.stdout.readline, "}\n")
-        said = json.loads("".join(lines) + "}")
+        said = json.loads("".join(until_the_end_of_the_report(process.stdout)))
         assert len(list(folder.glob("brokernat-*"))) == 1
         process.kill()
     wait_until(lambda: not list(folder.glob("brokernat-*")), "the tunnel's folder is gone", timeout=30)
     ends = [Endpoint.parse(node["reachable"]) for node in said["nodes"]]
     assert len(ends) == 3
     wait_until(lambda: all(map(refuses, ends)), "every port is free", timeout=30)
+
+
+def until_the_end_of_the_report(lines: Iterable[str]) -> Iterator[str]:
+    for line in lines:
+        yield line
+        if line == "}\n":
+            return
 
 
 def refuses(end: Endpoint) -> bool:
