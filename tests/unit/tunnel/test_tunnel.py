@@ -1,4 +1,4 @@
-"""A tunnel through a forwarder to simulated brokers: opened, proven, healed, closed; Linux's loopback is the far end."""
+"""A tunnel through a forwarder to simulated brokers: opened, proven, healed, closed; loopback is the far end."""
 
 import asyncio
 import json
