@@ -31,8 +31,8 @@ $(BIN)/pip:
 $(VENV)/.done: requirements/dev.lock requirements/uv.lock pyproject.toml | $(BIN)/pip
 	@echo "setting up $(VENV): the locked packages, PySpark among them (400 MB, once)"
 	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.lock
-	@$(BIN)/uv pip sync --quiet --require-hashes requirements/dev.lock
-	@$(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
+	@$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements/dev.lock
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	@touch $@
 
 agent: $(JARS) ## the jars: the JVM agent, and the functions that Spark loads
@@ -98,7 +98,7 @@ docs: setup $(DOCS)/.done ## the guides, concepts and reference as a site: build
 	@echo "build/site/index.html"
 
 $(DOCS)/.done: requirements/docs.lock | $(VENV)/.done
-	@$(BIN)/uv pip install --quiet --no-deps --require-hashes --target $(DOCS) -r requirements/docs.lock
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --require-hashes --target $(DOCS) -r requirements/docs.lock
 	@touch $@
 
 wheel: setup ## dist/*.whl with the agent and the plug-in in it
