@@ -102,7 +102,7 @@ $(DOCS)/.done: requirements/docs.lock | $(VENV)/.done
 	@touch $@
 
 wheel: setup ## dist/*.whl with the agent and the plug-in in it
-	$(BIN)/uv build --quiet --no-build-isolation --out-dir dist .
+	$(BIN)/uv build --quiet --python $(BIN)/python --no-build-isolation --out-dir dist .
 
 release: setup ## dist/: what is published (source distribution, wheels, SHA-256 sums), its metadata checked
 	@rm -rf dist
