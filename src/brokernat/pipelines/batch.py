@@ -109,10 +109,10 @@ class Batches:
     def _write_in_one_pass(self, records: DataFrame, entering: Observation, outgoing: DataFrame) -> Counts:
         from pyspark.sql import Observation
 
-        leaving, dead_letters = Observation(), self.plan.sink.dead_letters
-        rows = count_outgoing(outgoing, leaving, dead_letters=dead_letters)
+        leaving = Observation()
+        rows = count_outgoing(outgoing, leaving)
         write(rows.where("topic IS NOT NULL") if self.plan.transform else rows, self.sink_options)
-        found = observed(leaving) or recount_outgoing(outgoing, dead_letters=dead_letters)
+        found = observed(leaving) or recount_outgoing(outgoing)
         check_received(observed(entering), found["rows"], records.count, written=True)
         return Counts.of_outgoing(found["rows"], found)
 

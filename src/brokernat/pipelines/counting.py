@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from brokernat.clients.spark.releases import numbers
 from brokernat.errors import IncompleteError
 from brokernat.pipelines.envelope import COORDINATES, FAULT
-from brokernat.pipelines.fault import FaultKind, has_cause
+from brokernat.pipelines.fault import FaultKind
 from brokernat.plurals import counted
 
 if TYPE_CHECKING:
@@ -68,26 +68,25 @@ def count_rows(frame: DataFrame, observation: Observation | str) -> DataFrame:
     return frame.observe(observation, F.count(F.lit(1)).alias("rows"))
 
 
-def count_outgoing(rows: DataFrame, observation: Observation | str, *, dead_letters: str) -> DataFrame:
+def count_outgoing(rows: DataFrame, observation: Observation | str) -> DataFrame:
     """Rows for the sink, with `rows`, `dead_letters` (each kind by its name, too) and `filtered` counted in passing."""
-    return rows.observe(observation, *_totals(dead_letters))
+    return rows.observe(observation, *_totals())
 
 
-def recount_outgoing(rows: DataFrame, *, dead_letters: str) -> dict[str, int]:
+def recount_outgoing(rows: DataFrame) -> dict[str, int]:
     """The same in a pass of its own."""
-    row = rows.agg(*_totals(dead_letters)).first()
+    row = rows.agg(*_totals()).first()
     assert row is not None  # noqa: S101 - an aggregate without groups has one row
     return row.asDict()
 
 
-def _totals(dead_letters: str) -> tuple[Column, ...]:
+def _totals() -> tuple[Column, ...]:
     from pyspark.sql import functions as F  # noqa: N812
 
-    topic = F.col("topic")
-    is_dead = topic == dead_letters
-    rows, dead = F.count(F.lit(1)), F.count(F.when(is_dead, topic))
-    kinds = (F.count_if(is_dead & has_cause(F.col("headers"), kind)).alias(kind) for kind in FaultKind)
-    return rows.alias("rows"), dead.alias("dead_letters"), (rows - F.count(topic)).alias("filtered"), *kinds
+    rows, cause = F.count(F.lit(1)), F.col("cause")
+    kinds = (F.count_if(cause == kind.value).alias(kind) for kind in FaultKind)
+    filtered = rows - F.count("topic")
+    return rows.alias("rows"), F.count(cause).alias("dead_letters"), filtered.alias("filtered"), *kinds
 
 
 def count_faults(records: DataFrame) -> tuple[int, dict[str, int]]:

@@ -34,11 +34,3 @@ def fault(kind: FaultKind, *parts: str | Column) -> Column:
 
     message = F.concat(*(F.lit(part) if isinstance(part, str) else part for part in parts))
     return F.struct(F.lit(str(kind)).alias("kind"), message.alias("message"))
-
-
-def has_cause(headers: Column, kind: FaultKind) -> Column:
-    """Whether the headers of a dead letter made here name this kind of fault."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    # `exception.class.name` stands before the message, which is the last: a place costs less than a search in each row.
-    return F.get(headers, F.size(headers) - 2)["value"] == F.lit(f"brokernat.{kind}").cast("binary")

@@ -67,7 +67,7 @@ def outgoing(plan: Plan, envelope: DataFrame, joins: Sequence[Join]) -> DataFram
         refuse_unsupported(well(records), transformed, transform=plan.transform.name)
     rows = plan.outgoing(records, transformed)
     assert rows is not None  # noqa: S101 - what is not row by row was refused
-    return count_outgoing(rows, _LEAVING, dead_letters=plan.sink.dead_letters).where("topic IS NOT NULL")
+    return count_outgoing(rows, _LEAVING).where("topic IS NOT NULL")
 
 
 def slots(spark: SparkSession) -> int:

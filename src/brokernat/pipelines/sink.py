@@ -80,7 +80,9 @@ def kafka_records(
     tag: Column | None = None,
     faults: bool = True,
 ) -> DataFrame:
-    """Rows for Spark's Kafka sink: topic, key, value, headers (`RecordFunction.java`).
+    """Rows for Spark's Kafka sink: topic, key, value, headers, and the kind of a dead letter's fault as `cause`.
+
+    The sink passes over `cause`. See `RecordFunction.java`.
 
     Args:
         rows: with `brokernat_src`.
@@ -99,7 +101,7 @@ def kafka_records(
     settings = (pipeline, sink.topic, sink.dead_letters, time_zone(rows.sparkSession))
     # A step of its own: an expression that stands in several columns would be computed for each of them.
     made = rows.select(call(rows.sparkSession, "record", settings, *arguments).alias(_RECORD))
-    return made.select(*(F.col(f"{_RECORD}.{column}") for column in ("topic", "key", "value", "headers")))
+    return made.select(*(F.col(f"{_RECORD}.{column}") for column in ("topic", "key", "value", "headers", "cause")))
 
 
 def _is_encoded(declared: DataType) -> bool:

@@ -69,7 +69,7 @@ public final class RecordFunction implements UnboundFunction, ScalarFunction<Int
      * @param tag its columns; null where the row is none.
      * @param fault kind and message; null where the record is well.
      * @param value as the record came.
-     * @return topic, key, value and headers; null for a row that is neither a tag nor has a fault.
+     * @return topic, key, value, headers, and the kind of a dead letter's fault; null for a row that is neither a tag nor has a fault.
      */
     public InternalRow invoke(InternalRow source, byte[] key, InternalRow tag, InternalRow fault, byte[] value) {
         return tag == null ? untagged(source, fault, value) : tagged(source, key, encoder().encode(tag));
@@ -90,7 +90,7 @@ public final class RecordFunction implements UnboundFunction, ScalarFunction<Int
     }
 
     private InternalRow tagged(InternalRow source, byte[] key, byte[] value) {
-        return row(tags, key, value, headers(source, false, 2));
+        return row(tags, key, value, headers(source, false, 2), null);
     }
 
     private InternalRow untagged(InternalRow source, InternalRow fault, byte[] value) {
@@ -109,7 +109,7 @@ public final class RecordFunction implements UnboundFunction, ScalarFunction<Int
         connect(headers, "class.name", bytes(MODULES.get(stage)));
         connect(headers, "exception.class.name", bytes("brokernat." + kind));
         connect(headers, "exception.message", fault.isNullAt(MESSAGE) ? null : fault.getUTF8String(MESSAGE).getBytes());
-        return row(deadLetters, source.isNullAt(KEY) ? null : source.getBinary(KEY), value, headers);
+        return row(deadLetters, source.isNullAt(KEY) ? null : source.getBinary(KEY), value, headers, kind);
     }
 
     /** What the record came with, and its coordinates; {@code more} is how many will be added. */
@@ -138,8 +138,9 @@ public final class RecordFunction implements UnboundFunction, ScalarFunction<Int
         return new GenericInternalRow(new Object[] {key, value});
     }
 
-    private static InternalRow row(UTF8String topic, byte[] key, byte[] value, List<Object> headers) {
-        return new GenericInternalRow(new Object[] {topic, key, value, new GenericArrayData(headers.toArray())});
+    private static InternalRow row(
+            UTF8String topic, byte[] key, byte[] value, List<Object> headers, UTF8String cause) {
+        return new GenericInternalRow(new Object[] {topic, key, value, new GenericArrayData(headers.toArray()), cause});
     }
 
     private static byte[] bytes(String text) {
@@ -175,7 +176,8 @@ public final class RecordFunction implements UnboundFunction, ScalarFunction<Int
                 .add("topic", DataTypes.StringType)
                 .add("key", DataTypes.BinaryType)
                 .add("value", DataTypes.BinaryType)
-                .add("headers", DataTypes.createArrayType(header));
+                .add("headers", DataTypes.createArrayType(header))
+                .add("cause", DataTypes.StringType);
     }
 
     @Override
@@ -190,6 +192,6 @@ public final class RecordFunction implements UnboundFunction, ScalarFunction<Int
 
     @Override
     public String description() {
-        return "record(source, key, tag, fault, value): topic, key, value and headers for Kafka";
+        return "record(source, key, tag, fault, value): topic, key, value, headers and cause for Kafka";
     }
 }
