@@ -23,9 +23,9 @@ from brokernat.clients.spark.connector import connector_jars
 from brokernat.clients.spark.environment import installed_spark
 from brokernat.config import Cluster
 from brokernat.pipelines.batch import BatchReport
+from brokernat.pipelines.checkpoint.state import State
 from brokernat.pipelines.pipeline import start
 from brokernat.pipelines.prepared import Prepared
-from brokernat.pipelines.state import State
 
 SCHEMA = "order_id STRING, customer_id STRING, amount DOUBLE, at TIMESTAMP"
 ORDERS, TAGS, DEAD_LETTERS, PIPELINE = "orders", "tags", "tags.dead", "tags"

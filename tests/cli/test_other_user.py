@@ -268,7 +268,7 @@ def test_no_command_and_no_entry_needs_a_home(folder: Path, home: str | None) ->
 
 def test_the_folder_of_logs_is_elsewhere_without_a_home(folder: Path) -> None:
     code = (
-        "from brokernat.pipelines.state import locked, user_folder\n"
+        "from brokernat.pipelines.checkpoint.state import locked, user_folder\n"
         "with locked(user_folder('tags')): print(user_folder('tags'))"
     )
     (folder / "tmp").mkdir()
@@ -279,7 +279,7 @@ def test_the_folder_of_logs_is_elsewhere_without_a_home(folder: Path) -> None:
 
 PYTHON = {
     "a pipeline's folder": (
-        "from pathlib import Path; from brokernat.pipelines.state import locked\n"
+        "from pathlib import Path; from brokernat.pipelines.checkpoint.state import locked\n"
         "with locked(Path('/proc/brokernat')): pass",
         "/proc/brokernat",
     ),

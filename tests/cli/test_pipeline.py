@@ -83,7 +83,7 @@ def started(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Running]:
         file.write(PIPELINE)
     monkeypatch.setattr(pipeline, "pipeline_session", lambda *_: nullcontext())
     monkeypatch.setattr("brokernat.pipelines.pipeline.start", start)
-    monkeypatch.setattr("brokernat.pipelines.state.State.count_start", lambda *_: 1)
+    monkeypatch.setattr("brokernat.pipelines.checkpoint.state.State.count_start", lambda *_: 1)
     monkeypatch.setattr(spark, "watch", lambda *_, **__: nullcontext())
     return runs
 

@@ -7,9 +7,9 @@ import pytest
 from brokernat.cli import console
 from brokernat.cli.pipeline import WAITING, display, summary
 from brokernat.pipelines.batch import BatchReport
-from brokernat.pipelines.counting import Counts
 from brokernat.pipelines.progress import Progress
-from brokernat.pipelines.reference_copies import ReferenceVersion
+from brokernat.pipelines.references.copies import ReferenceVersion
+from brokernat.pipelines.steps.counting import Counts
 
 REPORT = BatchReport(4, Counts(10, 8, 1, 1, {"NullKey": 1}), 2.0, {"customers": ReferenceVersion("abc", 0.0)})
 SPARK_REPORT = {

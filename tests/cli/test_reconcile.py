@@ -12,10 +12,10 @@ from tests.cli.conftest import PIPELINE
 
 from brokernat.cli import reconcile
 from brokernat.clients.spark.proof import Outcome, Proof, ProofRow
-from brokernat.pipelines import delivered, shipped
-from brokernat.pipelines.delivered import Delivered
-from brokernat.pipelines.reconcile import SourceAccount, Span
-from brokernat.pipelines.shipped import Shipped
+from brokernat.pipelines.reading_back import delivered, shipped
+from brokernat.pipelines.reading_back.delivered import Delivered
+from brokernat.pipelines.reading_back.reconcile import SourceAccount, Span
+from brokernat.pipelines.reading_back.shipped import Shipped
 
 WHOLE = SourceAccount("web-1", 1, 40, 41, 1, 0, ())
 TORN = SourceAccount(

@@ -13,9 +13,9 @@ import pytest
 from tests.cli.conftest import PIPELINE
 
 from brokernat.cli import replay
-from brokernat.pipelines import replay as library
-from brokernat.pipelines.fault import FaultKind
-from brokernat.pipelines.replay import Replayed, Selection, SourceRange, chunks
+from brokernat.pipelines.reading_back import replay as library
+from brokernat.pipelines.reading_back.replay import Replayed, Selection, SourceRange, chunks
+from brokernat.pipelines.steps.fault import FaultKind
 
 FOUND = Replayed(12, 3, 5, 1, {"WrongType": 3})
 

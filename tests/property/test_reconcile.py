@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brokernat.pipelines.reconcile import SequenceRun, SourceAccount, Span, accounts
+from brokernat.pipelines.reading_back.reconcile import SequenceRun, SourceAccount, Span, accounts
 
 pytestmark = pytest.mark.property
 

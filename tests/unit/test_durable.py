@@ -12,7 +12,7 @@ from brokernat.cli.files import write_atomically
 from brokernat.cli.libraries import copy_into
 from brokernat.clients.spark import connector
 from brokernat.jvm.cache import create_directory
-from brokernat.pipelines.files import Files
+from brokernat.pipelines.checkpoint.files import Files
 
 Write = Callable[[Path], None]
 

@@ -30,7 +30,7 @@ from brokernat.cli.spark import SparkOptions, executor_findings, pipeline_sessio
 from brokernat.clients.spark import Proof
 from brokernat.pipelines.batch import BatchReport
 from brokernat.pipelines.check_result import CheckResult, Level, Preflight, as_rows
-from brokernat.pipelines.group_offsets import GroupOffsets, group_offsets
+from brokernat.pipelines.kafka.group_offsets import GroupOffsets, group_offsets
 from brokernat.pipelines.pipeline import Run
 from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.progress import Progress

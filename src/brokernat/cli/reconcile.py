@@ -14,9 +14,9 @@ from brokernat.cli.options import config_option, format_option
 from brokernat.cli.spark import SparkOptions, proved_session, with_spark
 from brokernat.config import Cluster
 from brokernat.errors import IncompleteError
-from brokernat.pipelines.delivered import Delivered
-from brokernat.pipelines.reconcile import SourceAccount
-from brokernat.pipelines.shipped import Shipped
+from brokernat.pipelines.reading_back.delivered import Delivered
+from brokernat.pipelines.reading_back.reconcile import SourceAccount
+from brokernat.pipelines.reading_back.shipped import Shipped
 from brokernat.plurals import counted
 
 _SHIPPED = ("source", "first", "last", "records", "duplicates", "missing", "missing ranges")
@@ -84,7 +84,7 @@ def reconcile(
 def _topic(
     cluster: Cluster, topic: str, wanted: SparkOptions, reached: dict[str, int], output: str, *, from_first: bool
 ) -> int:
-    from brokernat.pipelines.shipped import reconcile_topic
+    from brokernat.pipelines.reading_back.shipped import reconcile_topic
 
     with proved_session(f"reconcile-{cluster.name}-{topic}", [cluster], {cluster.name: (topic,)}, wanted) as spark:
         read = reconcile_topic(spark, cluster, topic, reached=reached, from_first=from_first)
@@ -101,8 +101,8 @@ def _topic(
 
 
 def _pipeline(name: str, config_file: Path, wanted: SparkOptions, output: str) -> int:
-    from brokernat.pipelines.delivered import reconcile_pipeline
     from brokernat.pipelines.prepared import Prepared
+    from brokernat.pipelines.reading_back.delivered import reconcile_pipeline
 
     prepared = Prepared.of(load_config(config_file), name).with_clusters(through_tunnel)
     with proved_session(f"reconcile-{name}", prepared.clusters, prepared.topics, wanted) as spark:

@@ -15,8 +15,8 @@ from brokernat.cli import console
 from brokernat.cli.clusters import load_config, through_tunnel
 from brokernat.cli.options import config_option, format_option
 from brokernat.cli.spark import SparkOptions, proved_session, with_spark
-from brokernat.pipelines.fault import FaultKind
-from brokernat.pipelines.replay import Replayed, Selection, SourceRange
+from brokernat.pipelines.reading_back.replay import Replayed, Selection, SourceRange
+from brokernat.pipelines.steps.fault import FaultKind
 from brokernat.plurals import counted
 
 _RANGE = re.compile(r"(?P<topic>[^/]+)/(?P<partition>\d+)/(?P<first>\d+)(?:-(?P<last>\d+))?", re.ASCII)
@@ -83,9 +83,9 @@ def replay(
     Records that are in order now become tags with the coordinates of the source record. Each comes out once, also when
     a replay is killed and started again; what still has a fault stays a dead letter. The pipeline may run meanwhile.
     """
+    from brokernat.pipelines.checkpoint.state import locked
     from brokernat.pipelines.prepared import Prepared
-    from brokernat.pipelines.replay import replay_pipeline
-    from brokernat.pipelines.state import locked
+    from brokernat.pipelines.reading_back.replay import replay_pipeline
 
     wanted = SparkOptions(**options)
     prepared = Prepared.of(load_config(config_file), name).with_clusters(through_tunnel)

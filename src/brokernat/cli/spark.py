@@ -82,7 +82,7 @@ def user_session(name: str, clusters: Sequence[Cluster], wanted: SparkOptions) -
         MissingToolError: no PySpark, no Java, no agent, no connector.
         ConfigError: see `clients.spark.configure`.
     """
-    from brokernat.pipelines.state import user_folder
+    from brokernat.pipelines.checkpoint.state import user_folder
 
     with _session(name, clusters, user_folder(name), wanted) as spark:
         yield spark
@@ -115,8 +115,8 @@ def pipeline_session(prepared: Prepared, wanted: SparkOptions) -> Iterator[Spark
         ConfigError: another process runs it; or see `clients.spark.configure`.
         MissingToolError: no PySpark, no Java, no agent, no connector.
     """
+    from brokernat.pipelines.checkpoint.state import locked
     from brokernat.pipelines.session import require_spark
-    from brokernat.pipelines.state import locked
 
     require_spark(prepared.pipeline.mode)
     name = prepared.pipeline.name

@@ -16,8 +16,8 @@ from brokernat.demo.events import Event, EventTable, Heading, Quote, Say, Workin
 from brokernat.demo.files import ORDERS
 from brokernat.errors import IncompleteError
 from brokernat.pipelines.batch import BatchReport
-from brokernat.pipelines.counting import Counts
 from brokernat.pipelines.prepared import Prepared
+from brokernat.pipelines.steps.counting import Counts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -1,1 +1,1 @@
-"""Kafka to Kafka on Spark Structured Streaming: one step per module, wired in `pipeline.py` and nowhere else."""
+"""Kafka to Kafka on Spark Structured Streaming: steps on frames, run in `batch.py` or `realtime.py`."""

@@ -19,7 +19,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from brokernat.errors import BrokernatError, ConfigError, Finding
-from brokernat.pipelines.counting import (
+from brokernat.pipelines.references.copies import ReferenceVersion
+from brokernat.pipelines.references.reference import ReferenceTable
+from brokernat.pipelines.steps.counting import (
     Counts,
     check_received,
     count_faults,
@@ -29,12 +31,10 @@ from brokernat.pipelines.counting import (
     observed,
     recount_outgoing,
 )
-from brokernat.pipelines.envelope import envelop
-from brokernat.pipelines.plan import Join, Plan, well
-from brokernat.pipelines.reference import ReferenceTable
-from brokernat.pipelines.reference_copies import ReferenceVersion
-from brokernat.pipelines.row_by_row import is_row_by_row
-from brokernat.pipelines.sink import write
+from brokernat.pipelines.steps.envelope import envelop
+from brokernat.pipelines.steps.plan import Join, Plan, well
+from brokernat.pipelines.steps.row_by_row import is_row_by_row
+from brokernat.pipelines.steps.sink import write
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Observation, SparkSession

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from brokernat.clients.spark import Role, client_properties, kafka_options
 from brokernat.errors import BrokernatError, ConfigError, Finding
 from brokernat.pipelines.batch import Batches, BatchReport, StoppedError
-from brokernat.pipelines.files import Files
-from brokernat.pipelines.kafka_admin import open_admin
+from brokernat.pipelines.checkpoint.files import Files
+from brokernat.pipelines.checkpoint.state import Owner, State, foreign
+from brokernat.pipelines.kafka.admin import open_admin
 from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.query import activity, batch_reports, has_ended, query_failure
 from brokernat.pipelines.realtime import EpochRun
-from brokernat.pipelines.source import read_stream
-from brokernat.pipelines.state import Owner, State, foreign
+from brokernat.pipelines.steps.source import read_stream
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -17,16 +17,16 @@ from brokernat.config.cluster import Profile
 from brokernat.errors import BrokernatError, ConfigError, NothingReachableError
 from brokernat.pipelines.batch import current_joins
 from brokernat.pipelines.check_result import CheckResult, Level, Preflight, from_error
-from brokernat.pipelines.envelope import envelop
-from brokernat.pipelines.files import Files
-from brokernat.pipelines.kafka_admin import TopicFacts, open_admin
-from brokernat.pipelines.kafka_commands import grant
+from brokernat.pipelines.checkpoint.files import Files
+from brokernat.pipelines.checkpoint.state import Owner, foreign
+from brokernat.pipelines.kafka.admin import TopicFacts, open_admin
+from brokernat.pipelines.kafka.commands import grant
+from brokernat.pipelines.kafka.topic_checks import SINK, SOURCE, Facts, sizes, usable
 from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.realtime import AT_ONCE, lack_of_slots, outgoing, slots
 from brokernat.pipelines.root_cause import root_cause
-from brokernat.pipelines.sink import REQUIRED
-from brokernat.pipelines.state import Owner, foreign
-from brokernat.pipelines.topic_checks import SINK, SOURCE, Facts, sizes, usable
+from brokernat.pipelines.steps.envelope import envelop
+from brokernat.pipelines.steps.sink import REQUIRED
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

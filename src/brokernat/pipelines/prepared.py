@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Self
 from brokernat.config import Cluster, Config, Pipeline
 from brokernat.config.cluster import Profile
 from brokernat.errors import ConfigError, Finding
-from brokernat.pipelines.kafka_admin import TopicFacts, Unseen
-from brokernat.pipelines.plan import Plan
-from brokernat.pipelines.reference import ReferenceTable
+from brokernat.pipelines.checkpoint.state import Owner, State
+from brokernat.pipelines.kafka.admin import TopicFacts, Unseen
+from brokernat.pipelines.references.reference import ReferenceTable
 from brokernat.pipelines.root_cause import root_cause
-from brokernat.pipelines.state import Owner, State
-from brokernat.pipelines.transform import load_transform
+from brokernat.pipelines.steps.plan import Plan
+from brokernat.pipelines.steps.transform import load_transform
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from brokernat.pipelines.batch import BatchReport
-from brokernat.pipelines.counting import Counts
-from brokernat.pipelines.reference_copies import ReferenceVersion
+from brokernat.pipelines.references.copies import ReferenceVersion
+from brokernat.pipelines.steps.counting import Counts
 
 
 @dataclass(frozen=True, slots=True)

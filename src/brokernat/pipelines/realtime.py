@@ -22,17 +22,17 @@ from brokernat.clients.spark import Role, kafka_options
 from brokernat.config import Cluster
 from brokernat.errors import ConfigError, Finding, IncompleteError
 from brokernat.pipelines.batch import BatchReport, current_joins
-from brokernat.pipelines.committed import uncommitted
-from brokernat.pipelines.counting import Counts, count_outgoing, count_rows
-from brokernat.pipelines.envelope import envelop
-from brokernat.pipelines.files import Files, FileStamp
-from brokernat.pipelines.plan import Join, Plan, well
+from brokernat.pipelines.checkpoint.committed import uncommitted
+from brokernat.pipelines.checkpoint.files import Files, FileStamp
 from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.query import activity, batch_reports, has_ended, query_failure
-from brokernat.pipelines.realtime_transform import refuse_unsupported
-from brokernat.pipelines.reference_copies import ReferenceVersion
-from brokernat.pipelines.sink import producer_options
-from brokernat.pipelines.source import read_stream
+from brokernat.pipelines.references.copies import ReferenceVersion
+from brokernat.pipelines.steps.counting import Counts, count_outgoing, count_rows
+from brokernat.pipelines.steps.envelope import envelop
+from brokernat.pipelines.steps.plan import Join, Plan, well
+from brokernat.pipelines.steps.realtime_transform import refuse_unsupported
+from brokernat.pipelines.steps.sink import producer_options
+from brokernat.pipelines.steps.source import read_stream
 from brokernat.plurals import counted
 
 if TYPE_CHECKING:

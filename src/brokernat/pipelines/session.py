@@ -23,8 +23,8 @@ from brokernat.clients.spark import Loader, configure, environment
 from brokernat.clients.spark.releases import numbers
 from brokernat.config import Cluster
 from brokernat.errors import ConfigError, Finding, MissingToolError
+from brokernat.pipelines.checkpoint.state import log_folder
 from brokernat.pipelines.root_cause import root_cause
-from brokernat.pipelines.state import log_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

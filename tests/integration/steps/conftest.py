@@ -11,7 +11,7 @@ import pytest
 from tests.integration.spark.standalone import C1
 
 from brokernat.jvm import find_java, spark_functions_jar, spark_java_home
-from brokernat.pipelines.envelope import envelop
+from brokernat.pipelines.steps.envelope import envelop
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

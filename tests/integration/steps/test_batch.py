@@ -13,12 +13,12 @@ import pytest
 from brokernat.config.model import Reference, Sink
 from brokernat.errors import IncompleteError
 from brokernat.pipelines import batch as module
-from brokernat.pipelines import counting
 from brokernat.pipelines.batch import Batches, BatchReport
-from brokernat.pipelines.counting import Counts
-from brokernat.pipelines.plan import Plan
-from brokernat.pipelines.reference import ReferenceTable
-from brokernat.pipelines.transform import Transform
+from brokernat.pipelines.references.reference import ReferenceTable
+from brokernat.pipelines.steps import counting
+from brokernat.pipelines.steps.counting import Counts
+from brokernat.pipelines.steps.plan import Plan
+from brokernat.pipelines.steps.transform import Transform
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from brokernat.pipelines.committed import Committed, as_option, offsets, read_committed
-from brokernat.pipelines.files import Files
+from brokernat.pipelines.checkpoint.committed import Committed, as_option, offsets, read_committed
+from brokernat.pipelines.checkpoint.files import Files
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from brokernat.pipelines.delivered import held_offsets
+from brokernat.pipelines.reading_back.delivered import held_offsets
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,8 +11,8 @@ from tests.integration.steps.test_decode_random import random_record, random_sch
 
 from brokernat.clients.spark import decode
 from brokernat.config.model import Sink
-from brokernat.pipelines.envelope import COORDINATES, FAULT, envelop, quoted
-from brokernat.pipelines.sink import kafka_records, tag
+from brokernat.pipelines.steps.envelope import COORDINATES, FAULT, envelop, quoted
+from brokernat.pipelines.steps.sink import kafka_records, tag
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

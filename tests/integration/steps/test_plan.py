@@ -10,10 +10,10 @@ import pytest
 
 from brokernat.config.model import Sink
 from brokernat.errors import ConfigError, IncompleteError
-from brokernat.pipelines.counting import check_received, count_transformed
-from brokernat.pipelines.plan import Join, Plan, well
-from brokernat.pipelines.row_by_row import is_row_by_row
-from brokernat.pipelines.transform import Transform, TransformError
+from brokernat.pipelines.steps.counting import check_received, count_transformed
+from brokernat.pipelines.steps.plan import Join, Plan, well
+from brokernat.pipelines.steps.row_by_row import is_row_by_row
+from brokernat.pipelines.steps.transform import Transform, TransformError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -12,7 +12,7 @@ from tests.integration.steps.test_plan import customers, leaving, order, plan
 
 from brokernat.errors import ConfigError
 from brokernat.pipelines.realtime import outgoing
-from brokernat.pipelines.transform import Transform, TransformError
+from brokernat.pipelines.steps.transform import Transform, TransformError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brokernat.config.model import Reference
-from brokernat.pipelines.files import Files
-from brokernat.pipelines.reference import ReferenceTable
-from brokernat.pipelines.reference_file import DuplicateKeysError, StaleReferenceError, UnusableReferenceError
+from brokernat.pipelines.checkpoint.files import Files
+from brokernat.pipelines.references.file import DuplicateKeysError, StaleReferenceError, UnusableReferenceError
+from brokernat.pipelines.references.reference import ReferenceTable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

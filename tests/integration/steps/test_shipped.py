@@ -9,9 +9,9 @@ import pytest
 
 from brokernat.config import Cluster
 from brokernat.errors import IncompleteError
-from brokernat.pipelines import shipped
-from brokernat.pipelines.reconcile import SequenceRun, accounts
-from brokernat.pipelines.shipped import numbers, reconcile_topic, runs
+from brokernat.pipelines.reading_back import shipped
+from brokernat.pipelines.reading_back.reconcile import SequenceRun, accounts
+from brokernat.pipelines.reading_back.shipped import numbers, reconcile_topic, runs
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

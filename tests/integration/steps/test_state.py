@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from brokernat.errors import ConfigError
-from brokernat.pipelines.files import Files
+from brokernat.pipelines.checkpoint.files import Files
+from brokernat.pipelines.checkpoint.state import Owner, State, foreign, locked, user_folder
 from brokernat.pipelines.pipeline import claim
-from brokernat.pipelines.state import Owner, State, foreign, locked, user_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

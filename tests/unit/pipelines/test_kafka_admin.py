@@ -1,4 +1,4 @@
-from brokernat.pipelines.kafka_admin import without_secrets
+from brokernat.pipelines.kafka.admin import without_secrets
 
 
 def test_words_of_secrets_are_left_out_and_the_rest_stays() -> None:

@@ -11,10 +11,10 @@ from brokernat.clients.spark.profiles import profile_of
 from brokernat.config import Cluster
 from brokernat.config.cluster import Profile
 from brokernat.pipelines.check_result import CheckResult, Level, Preflight
+from brokernat.pipelines.checkpoint.state import State
 from brokernat.pipelines.preflight import client_settings, not_provable
 from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.realtime import AT_ONCE, sink_options
-from brokernat.pipelines.state import State
 
 
 def test_the_smallest_code_of_an_error_counts_and_warnings_do_not() -> None:

@@ -1,9 +1,9 @@
 from typing import Any
 
 from brokernat.pipelines.batch import BatchReport
-from brokernat.pipelines.counting import Counts
 from brokernat.pipelines.progress import PartitionProgress, Progress, partitions
-from brokernat.pipelines.reference_copies import ReferenceVersion
+from brokernat.pipelines.references.copies import ReferenceVersion
+from brokernat.pipelines.steps.counting import Counts
 
 
 def spark_report(batch: int, end: Any, latest: Any, **milliseconds: int) -> dict[str, Any]:

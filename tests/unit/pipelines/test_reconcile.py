@@ -2,7 +2,7 @@
 
 import pytest
 
-from brokernat.pipelines.reconcile import SHOWN_RANGES, SequenceRun, SourceAccount, Span, accounts
+from brokernat.pipelines.reading_back.reconcile import SHOWN_RANGES, SequenceRun, SourceAccount, Span, accounts
 
 
 def only(*runs: SequenceRun, **more: object) -> SourceAccount:

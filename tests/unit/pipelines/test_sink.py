@@ -5,7 +5,7 @@ import pytest
 from brokernat.address import Endpoint
 from brokernat.config import Cluster
 from brokernat.pipelines.preflight import overruled
-from brokernat.pipelines.sink import producer_options
+from brokernat.pipelines.steps.sink import producer_options
 
 
 def local(**client: str) -> Cluster:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from brokernat.pipelines.transform import TransformError, load_transform
+from brokernat.pipelines.steps.transform import TransformError, load_transform
 
 
 def test_a_function_beside_the_file_is_found(tmp_path: Path) -> None:

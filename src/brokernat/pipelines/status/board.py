@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from brokernat.clients.spark import Proof
 from brokernat.config.model import Pipeline
 from brokernat.errors import BrokernatError
-from brokernat.pipelines.files import Files
+from brokernat.pipelines.checkpoint.files import Files
 from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.progress import Progress
 from brokernat.pipelines.status.dead_letters import DeadLetterTail, DeadLetterView

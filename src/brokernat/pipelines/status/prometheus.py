@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import brokernat
-from brokernat.pipelines.fault import FaultKind
 from brokernat.pipelines.status.model import RunStatus
+from brokernat.pipelines.steps.fault import FaultKind
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 

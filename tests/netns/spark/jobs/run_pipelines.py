@@ -15,9 +15,9 @@ from brokernat.clients.spark import Loader, configure, prove
 from brokernat.config import load
 from brokernat.jvm import agent_jar
 from brokernat.pipelines.batch import BatchReport
-from brokernat.pipelines.counting import Counts
 from brokernat.pipelines.pipeline import start
 from brokernat.pipelines.prepared import Prepared
+from brokernat.pipelines.steps.counting import Counts
 
 
 def main(file: str, loader: str, *names: str) -> None:

@@ -3,10 +3,10 @@
 from brokernat.clients.spark import Outcome, Proof, ProofRow
 from brokernat.config.model import Pipeline
 from brokernat.pipelines.batch import BatchReport
-from brokernat.pipelines.counting import Counts
 from brokernat.pipelines.progress import Progress
-from brokernat.pipelines.reference_copies import ReferenceVersion
+from brokernat.pipelines.references.copies import ReferenceVersion
 from brokernat.pipelines.status.model import RunStatus
+from brokernat.pipelines.steps.counting import Counts
 
 START = 1_760_000_000.0
 MAP = "8f3a" * 16

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from brokernat.config.model import Sink
-from brokernat.pipelines.decode import decode
-from brokernat.pipelines.enrich import check_columns, enrich
-from brokernat.pipelines.envelope import FAULT, KEPT, VALUE
-from brokernat.pipelines.row_by_row import is_row_by_row, over_all
-from brokernat.pipelines.sink import kafka_records, tag
-from brokernat.pipelines.transform import Transform
+from brokernat.pipelines.steps.decode import decode
+from brokernat.pipelines.steps.enrich import check_columns, enrich
+from brokernat.pipelines.steps.envelope import FAULT, KEPT, VALUE
+from brokernat.pipelines.steps.row_by_row import is_row_by_row, over_all
+from brokernat.pipelines.steps.sink import kafka_records, tag
+from brokernat.pipelines.steps.transform import Transform
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from brokernat.errors import ConfigError, Finding
-from brokernat.pipelines.envelope import COORDINATES
+from brokernat.pipelines.steps.envelope import COORDINATES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

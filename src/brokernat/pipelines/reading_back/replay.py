@@ -23,19 +23,19 @@ from typing import TYPE_CHECKING
 from brokernat.clients.spark import Role, client_properties, kafka_options
 from brokernat.errors import IncompleteError
 from brokernat.pipelines.batch import current_joins
-from brokernat.pipelines.committed import as_option
-from brokernat.pipelines.counting import count_faults, count_transformed
-from brokernat.pipelines.envelope import COORDINATES, REPLAY_HEADER, SOURCE_HEADER, TIMESTAMP_HEADER, envelop
-from brokernat.pipelines.fault import CONNECT_PREFIX, FaultKind
-from brokernat.pipelines.files import Files
-from brokernat.pipelines.kafka_admin import KafkaAdmin, open_admin
-from brokernat.pipelines.plan import well
+from brokernat.pipelines.checkpoint.committed import as_option
+from brokernat.pipelines.checkpoint.files import Files
+from brokernat.pipelines.checkpoint.state import State
+from brokernat.pipelines.kafka.admin import KafkaAdmin, open_admin
 from brokernat.pipelines.prepared import Prepared
-from brokernat.pipelines.replay_ledger import BegunChunk, Ledger
+from brokernat.pipelines.reading_back.replay_ledger import BegunChunk, Ledger
+from brokernat.pipelines.reading_back.shipped import last_header
 from brokernat.pipelines.root_cause import root_cause
-from brokernat.pipelines.shipped import last_header
-from brokernat.pipelines.sink import write
-from brokernat.pipelines.state import State
+from brokernat.pipelines.steps.counting import count_faults, count_transformed
+from brokernat.pipelines.steps.envelope import COORDINATES, REPLAY_HEADER, SOURCE_HEADER, TIMESTAMP_HEADER, envelop
+from brokernat.pipelines.steps.fault import CONNECT_PREFIX, FaultKind
+from brokernat.pipelines.steps.plan import well
+from brokernat.pipelines.steps.sink import write
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from brokernat.errors import BrokernatError
-from brokernat.pipelines.envelope import COORDINATES, RESERVED_PREFIX
+from brokernat.pipelines.steps.envelope import COORDINATES, RESERVED_PREFIX
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

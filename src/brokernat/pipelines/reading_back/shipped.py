@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from brokernat.clients.spark import Role, kafka_options
 from brokernat.config import Cluster
 from brokernat.errors import IncompleteError
-from brokernat.pipelines.reconcile import SequenceRun, SourceAccount, accounts
+from brokernat.pipelines.reading_back.reconcile import SequenceRun, SourceAccount, accounts
 from brokernat.pipelines.root_cause import root_cause
 from brokernat.shipping import SEQUENCE_HEADER
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from brokernat.errors import ConfigError, Finding
 from brokernat.paths import STATE_VARIABLE, state_dir, writing
-from brokernat.pipelines.files import Files, is_local, local_path
+from brokernat.pipelines.checkpoint.files import Files, is_local, local_path
 
 FOLDER = "_brokernat"
 _START_ANEW = "give this pipeline a `checkpoint` of its own, or remove the folder to start anew"

@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from brokernat.pipelines.files import Files
+from brokernat.pipelines.checkpoint.files import Files
 
 Offsets = dict[str, dict[int, int]]
 """By topic and partition."""

@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING
 from brokernat.clients.spark import Role, client_properties, kafka_options
 from brokernat.errors import IncompleteError
 from brokernat.pipelines.batch import current_joins
-from brokernat.pipelines.committed import Committed, as_option, read_committed
-from brokernat.pipelines.envelope import COORDINATES, REPLAY_HEADER, SOURCE_HEADER, envelop
-from brokernat.pipelines.files import Files
-from brokernat.pipelines.kafka_admin import open_admin
-from brokernat.pipelines.plan import faulty
+from brokernat.pipelines.checkpoint.committed import Committed, as_option, read_committed
+from brokernat.pipelines.checkpoint.files import Files
+from brokernat.pipelines.kafka.admin import open_admin
 from brokernat.pipelines.prepared import Prepared
-from brokernat.pipelines.reconcile import SHOWN_RANGES, SequenceRun, Span, joined
+from brokernat.pipelines.reading_back.reconcile import SHOWN_RANGES, SequenceRun, Span, joined
+from brokernat.pipelines.reading_back.shipped import last_header, read_topics, runs
 from brokernat.pipelines.root_cause import root_cause
-from brokernat.pipelines.shipped import last_header, read_topics, runs
-from brokernat.pipelines.source import DEFAULTS
+from brokernat.pipelines.steps.envelope import COORDINATES, REPLAY_HEADER, SOURCE_HEADER, envelop
+from brokernat.pipelines.steps.plan import faulty
+from brokernat.pipelines.steps.source import DEFAULTS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Row, SparkSession

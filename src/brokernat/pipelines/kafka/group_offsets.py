@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from brokernat.clients.spark import client_properties
-from brokernat.pipelines.kafka_admin import KafkaAdmin, open_admin
+from brokernat.pipelines.kafka.admin import KafkaAdmin, open_admin
 from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.progress import Progress
 from brokernat.pipelines.root_cause import root_cause

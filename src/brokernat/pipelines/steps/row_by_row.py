@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from brokernat.pipelines.envelope import COORDINATES, FAULT, KEPT, VALUE
+from brokernat.pipelines.steps.envelope import COORDINATES, FAULT, KEPT, VALUE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

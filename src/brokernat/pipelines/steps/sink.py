@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 from brokernat.clients.spark.functions import call, time_zone
 from brokernat.config.model import Sink
 from brokernat.errors import ConfigError, Finding, IncompleteError
-from brokernat.pipelines.envelope import COORDINATES, FAULT, KEPT, SOURCE_HEADER, VALUE, quoted
-from brokernat.pipelines.fault import FAULT_TYPE
 from brokernat.pipelines.root_cause import root_cause
+from brokernat.pipelines.steps.envelope import COORDINATES, FAULT, KEPT, SOURCE_HEADER, VALUE, quoted
+from brokernat.pipelines.steps.fault import FAULT_TYPE
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 
 from brokernat.config import Cluster
 from brokernat.pipelines.check_result import CheckResult, Level
-from brokernat.pipelines.kafka_admin import TopicFacts, Unseen
-from brokernat.pipelines.kafka_commands import create_topic, grant, raise_message_size
+from brokernat.pipelines.kafka.admin import TopicFacts, Unseen
+from brokernat.pipelines.kafka.commands import create_topic, grant, raise_message_size
 from brokernat.pipelines.prepared import Prepared
 from brokernat.plurals import counted
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from brokernat.config.model import Reference
 from brokernat.errors import BrokernatError
-from brokernat.pipelines.envelope import quoted
+from brokernat.pipelines.steps.envelope import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from brokernat.clients.spark.releases import numbers
 from brokernat.errors import IncompleteError
-from brokernat.pipelines.envelope import COORDINATES, FAULT
-from brokernat.pipelines.fault import FaultKind
+from brokernat.pipelines.steps.envelope import COORDINATES, FAULT
+from brokernat.pipelines.steps.fault import FaultKind
 from brokernat.plurals import counted
 
 if TYPE_CHECKING:

@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING
 from brokernat.config.model import Reference
 from brokernat.config.units import in_words, seconds
 from brokernat.errors import BrokernatError
-from brokernat.pipelines.files import Files, FileStamp
-from brokernat.pipelines.reference_copies import Copies, Snapshot
-from brokernat.pipelines.reference_file import (
+from brokernat.pipelines.checkpoint.files import Files, FileStamp
+from brokernat.pipelines.references.copies import Copies, Snapshot
+from brokernat.pipelines.references.file import (
     DuplicateKeysError,
     ReferenceFile,
     StaleReferenceError,

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from brokernat.pipelines.files import Files
+from brokernat.pipelines.checkpoint.files import Files
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

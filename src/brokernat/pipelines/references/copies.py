@@ -12,8 +12,8 @@ import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from brokernat.pipelines.envelope import quoted
-from brokernat.pipelines.files import Files, FileStamp
+from brokernat.pipelines.checkpoint.files import Files, FileStamp
+from brokernat.pipelines.steps.envelope import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from brokernat.clients.spark import decode as decoded
-from brokernat.pipelines.envelope import COORDINATES, FAULT, VALUE, quoted
+from brokernat.pipelines.steps.envelope import COORDINATES, FAULT, VALUE, quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

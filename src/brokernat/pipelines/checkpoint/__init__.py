@@ -1,0 +1,1 @@
+"""What stands beside Spark's checkpoint, and what Spark has committed there."""

@@ -1,0 +1,1 @@
+"""What was written is read back: gaps and duplicates, and dead letters for a replay."""

@@ -1,0 +1,1 @@
+"""The tables that records are joined with: read strictly, copied, versioned."""
