@@ -1,6 +1,6 @@
 """Records joined with a reference: every record comes out once, with the reference's columns or with a fault.
 
-A left join whose right side has one row per key, which `references/reference.py` has made sure of: a duplicate would multiply
+A left join whose right side has one row per key, which `references` has made sure of: a duplicate would multiply
 records. A null key and a key that the reference does not know are faults. The join asks only for records that are well,
 so a record that did not decode keeps its first fault.
 """

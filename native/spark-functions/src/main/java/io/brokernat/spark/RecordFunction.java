@@ -69,7 +69,8 @@ public final class RecordFunction implements UnboundFunction, ScalarFunction<Int
      * @param tag its columns; null where the row is none.
      * @param fault kind and message; null where the record is well.
      * @param value as the record came.
-     * @return topic, key, value, headers, and the kind of a dead letter's fault; null for a row that is neither a tag nor has a fault.
+     * @return topic, key, value, headers, and the kind of a dead letter's fault; null for a row that is neither a tag
+     *     nor has a fault.
      */
     public InternalRow invoke(InternalRow source, byte[] key, InternalRow tag, InternalRow fault, byte[] value) {
         return tag == null ? untagged(source, fault, value) : tagged(source, key, encoder().encode(tag));
