@@ -165,8 +165,12 @@ WITHOUT_HOME = {
     "testbed status": "testbed status",
     "pipeline check": "pipeline check tags",
     "pipeline run": "pipeline run tags",
+    "pipeline replay": "pipeline replay tags",
     "pipeline reconcile": "pipeline reconcile tags",
     "exec": "exec --cluster hq -- /bin/true",
+    "tunnel": "tunnel -b 127.0.0.1:1 --via no-program{host}{port}{local}",
+    # Nothing may listen there, so that it ends.
+    "proxy": "proxy --cluster hq --listen 192.0.2.1:19092",
     "ship": "ship --cluster hq --topic audit --spool spool --once",
     "ship status": "ship status --spool spool",
     "agent": "agent",
