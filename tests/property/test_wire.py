@@ -7,6 +7,7 @@ import struct
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import fields, is_dataclass, replace
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -17,6 +18,7 @@ from kio.index import load_entity_schema, load_payload_module
 from kio.schema.errors import ErrorCode
 from kio.schema.index import api_key_map, schema_name_map
 from kio.serial import entity_reader, entity_writer
+from kio.static._phantom import Phantom
 from kio.static.constants import EntityType
 
 from brokernat.address import Endpoint
@@ -123,9 +125,20 @@ def clamped(entity: Any) -> Any:
     return found
 
 
+@cache
+def schema(key: int, version: int) -> type:
+    """A response's class. Its types are made known to hypothesis: brokernat may have imported kio without it."""
+    found: type = load_entity_schema(api_key_map[key], version, EntityType.response)
+    types: list[Any] = [Phantom]
+    for each in types:
+        types += each.__subclasses__()
+        each.__hypothesis_hook__()
+    return found
+
+
 @st.composite
 def entities(draw: st.DrawFn, key: int, version: int) -> Any:
-    entity: Any = draw(st.from_type(load_entity_schema(api_key_map[key], version, EntityType.response)))
+    entity: Any = draw(st.from_type(schema(key, version)))
     if key == API_VERSIONS:
         # Keys and versions near those that there are, and features that are hidden.
         entity = replace(entity, api_keys=tuple(map(near, entity.api_keys)))

@@ -302,18 +302,25 @@ def run_process(launch: Launch) -> int:
     for file in launch.files:
         _hand_over(file)
     children: list[subprocess.Popen[bytes]] = []
+    early: list[int] = []
 
     def pass_on(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
         # What is typed at the terminal reaches the child by itself.
         if not (number in _OF_THE_TERMINAL and _in_foreground()):
-            for child in children:
-                child.send_signal(number)
+            early.append(number)
+            send()
+
+    def send() -> None:
+        while children and early:
+            children[0].send_signal(early.pop(0))
 
     # What is ignored, as under `nohup`, stays so in the child as well.
     passed_on = [number for number in _PASSED_ON if signal.getsignal(number) is not signal.SIG_IGN]
     before = {number: signal.signal(number, pass_on) for number in passed_on}
     try:
         children.append(_started(launch))
+        # A signal may come while the child runs already and is not known here.
+        send()
         code = children[0].wait()
     finally:
         for number, handler in before.items():

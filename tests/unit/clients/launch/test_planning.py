@@ -6,9 +6,11 @@ Becoming the child is tested with processes, in tests/integration/exec/test_sign
 import os
 import signal
 import stat
+import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.unit.clients.launch.conftest import MakeProgram, cluster, elf
@@ -214,6 +216,18 @@ def test_a_process_that_stays_returns_its_childs_code(program: MakeProgram, scri
     before = signal.getsignal(signal.SIGTERM)
     assert run_process(shell(program, script)) == code
     assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_a_signal_that_comes_while_the_child_is_started_reaches_it(
+    program: MakeProgram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Slow(subprocess.Popen[bytes]):
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **kwargs)
+            signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(subprocess, "Popen", Slow)
+    assert run_process(shell(program, "while :; do sleep 0.05; done")) == 128 + signal.SIGTERM
 
 
 def test_a_child_of_a_process_that_stays_has_the_file_in_memory(program: MakeProgram) -> None:
