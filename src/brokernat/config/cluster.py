@@ -40,6 +40,8 @@ class Cluster:
     client: Mapping[str, str | Secret] = field(default_factory=lambda: MappingProxyType({}))
     profile: Profile = "auto"
     tunnel: TunnelSection | None = None
+    tunnel_is_open: bool = False
+    """The map leads into the tunnel, so clients of this machine reach the brokers, and those of others do not."""
 
     def __post_init__(self) -> None:
         """Every client gets `security.protocol` in upper case, because the Python libraries accept nothing else.
@@ -64,7 +66,7 @@ class Cluster:
 
     def require_open(self) -> None:
         """Raise ConfigError (`closed-tunnel`) where the tunnel is not open: its addresses lead nowhere."""
-        if self.tunnel is not None:
+        if self.tunnel is not None and not self.tunnel_is_open:
             message = f"cluster `{self.name}` is reached through a tunnel, and this program has not opened it"
             hint = (
                 "`with brokernat.tunnel.open(cluster) as opened:` and use `opened.cluster`, or start the program by "

@@ -137,3 +137,4 @@ def test_a_tunnel_that_is_not_open_is_no_way_to_the_brokers() -> None:
         with pytest.raises(ConfigError, match=r"cluster `hq` is reached through a tunnel") as caught:
             ask()
         assert "brokernat tunnel --cluster hq -- COMMAND" in str(caught.value)
+    assert translated(replace(behind, tunnel_is_open=True), TABLE) == {"client.id": "a"}
