@@ -18,21 +18,13 @@ from tests.leaks.proxies import Processes, proxy, somewhere
 from brokernat.address import Endpoint
 from brokernat.render import Forward, nginx_stream
 from brokernat.testbed import Advertise, ClusterOptions, Listener, LoopbackWorld, Protocol, RunningCluster
+from brokernat.testbed.gateways import NGINX_MAIN
 from brokernat.testbed.namespaces import tool
 from brokernat.testbed.place import Here, connects, wait_until
 
 DIRECT, NGINX, HAPROXY = "DIRECT", "NGINX", "HAPROXY"
 _HOSTS = {NGINX: "127.0.90.1", HAPROXY: "127.0.91.1"}
 _START_TIMEOUT = 30
-_NGINX_MAIN = """\
-load_module modules/ngx_stream_module.so;
-daemon off;
-pid {folder}/nginx.pid;
-error_log stderr warn;
-worker_processes 1;
-events {{ worker_connections 4096; }}
-include {folder}/stream.conf;
-"""
 _HAPROXY_FILE = """\
 global
     maxconn 4096
@@ -92,7 +84,7 @@ def written(hq: RunningCluster, folder: Path) -> Path:
 
 def _nginx(forward: Forward, folder: Path) -> list[str]:
     (folder / "stream.conf").write_text(nginx_stream([forward]))
-    (folder / "nginx.conf").write_text(_NGINX_MAIN.format(folder=folder))
+    (folder / "nginx.conf").write_text(NGINX_MAIN.format(folder=folder))
     # Its worker has another user where it is started by root.
     folder.chmod(0o755)
     return [tool("nginx"), "-e", "stderr", "-c", str(folder / "nginx.conf")]

@@ -26,7 +26,7 @@ def map_from_property(value: str, unmapped: Unmapped = Unmapped.FAIL) -> Address
     """The map that a value of `brokernat.map` stands for.
 
     Raises:
-        ConfigError: every wrong rule, why the file cannot be read, or (kind `no-rule`) that there is no rule: what a
+        ConfigError: every wrong rule, why the file cannot be read, or (code `no-rule`) that there is no rule: what a
             file that was cut short leaves.
     """
     text = value.strip()

@@ -72,7 +72,7 @@ class AddressMap:
 
         Raises:
             UnmappedEndpointError: no rule matches and `unmapped` is FAIL.
-            ConfigError: of kind `needs-node-id`: the rule is a template and no node id was given.
+            ConfigError: code `needs-node-id`: the rule is a template and no node id was given.
         """
         rule = self.find(endpoint)
         if rule:
@@ -118,7 +118,7 @@ def canonical_text(address_map: AddressMap) -> str:
     """The rules joined by `,`.
 
     Raises:
-        ConfigError: of kind `needs-node-id`: names the first rule that a client cannot apply.
+        ConfigError: code `needs-node-id`: names the first rule that a client cannot apply.
     """
     for rule in address_map.rules:
         if rule.needs_node_id:

@@ -20,7 +20,7 @@ def parse_host(text: str) -> str:
     """A name, an IPv4 address or an IPv6 address without brackets, normalised.
 
     Raises:
-        ConfigError: kind `empty-host`, `bad-host`, `bad-ipv4` or `bad-ipv6`.
+        ConfigError: code `empty-host`, `bad-host`, `bad-ipv4` or `bad-ipv6`.
     """
     if ":" in text:
         return parse_ipv6(text)

@@ -214,7 +214,7 @@ class NodeIdRule:
         """The endpoint with the port `base + node_id`.
 
         Raises:
-            ConfigError: of kind `needs-node-id` without a node id; of kind `bad-port` if the sum is not a port.
+            ConfigError: code `needs-node-id` without a node id; code `bad-port` if the sum is not a port.
         """
         if node_id is None:
             raise needs_node_id(self)

@@ -88,7 +88,7 @@ def copy_into(folder: Path, file: Path) -> Path:
     """Copy through a temporary name, so that a program that starts meanwhile sees the old file or the new one.
 
     Raises:
-        ConfigError: of kind `file-unwritable`.
+        ConfigError: code `file-unwritable`.
     """
     target = folder / file.name
     partial = target.with_name(f"{file.name}.partial")

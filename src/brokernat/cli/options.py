@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
@@ -22,21 +23,50 @@ class _Seconds(click.FloatRange):
         return self.fail(f"`{value}` is not a number of seconds", param, ctx) if math.isnan(seconds) else seconds
 
 
-class _ListenEndpoint(click.ParamType[Endpoint]):
+class _Endpoint(click.ParamType[Endpoint]):
     name = "endpoint"
 
+    def __init__(self, parse: Callable[[str], Endpoint]) -> None:
+        self._parse = parse
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Endpoint:
+        if isinstance(value, Endpoint):
+            return value
         try:
-            return listen_endpoint(value)
+            return self._parse(value)
         except ConfigError as error:
             return self.fail(error.message, param, ctx)
+
+
+class Size(click.ParamType[int]):
+    """Bytes, with K, M or G; `examples` stand in the message for what is none."""
+
+    name = "size"
+
+    def __init__(self, examples: str, least: str = "0") -> None:
+        self._examples, self._least = examples, least
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        # Not for every command: it brings pydantic.
+        from brokernat.config.units import size_in_bytes
+
+        try:
+            size = size_in_bytes(value)
+        except ValueError:
+            self.fail(f"`{value}` is not a size; write for example {self._examples}", param, ctx)
+        if size < size_in_bytes(self._least):
+            self.fail(f"`{value}` is less than {self._least}", param, ctx)
+        return size
 
 
 PATH: Final = click.Path(path_type=Path, readable=False)
 """Any path: whoever opens it says what is wrong with it."""
 
 DEFAULT_FILE: Final = "brokernat.yaml"
-LISTEN_ENDPOINT: Final = _ListenEndpoint()
+ENDPOINT: Final = _Endpoint(Endpoint.parse)
+LISTEN_ENDPOINT: Final = _Endpoint(listen_endpoint)
 """`HOST:PORT`, or a port of 127.0.0.1."""
 SECONDS: Final = _Seconds(1, 600)
 """For options that bound the time of probes."""

@@ -17,40 +17,14 @@ from brokernat.address import AddressMap, Endpoint
 from brokernat.cli import console
 from brokernat.cli.clusters import ClusterSource, cluster_options
 from brokernat.cli.error_reports import HintedUsageError
-from brokernat.cli.options import PATH
+from brokernat.cli.options import ENDPOINT, PATH, Size
 from brokernat.config import Cluster
-from brokernat.config.units import size_in_bytes
-from brokernat.errors import ConfigError
 from brokernat.proxy.counters import Counters
 from brokernat.proxy.metrics import metrics_socket
 from brokernat.proxy.server import Limits, Proxy, Settings
 from brokernat.proxy.workers import Service
 
 _LOOPBACK = ("127.", "::1", "localhost")
-
-
-class _EndpointType(click.ParamType[Endpoint]):
-    name = "endpoint"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Endpoint:
-        if isinstance(value, Endpoint):
-            return value
-        try:
-            return Endpoint.parse(value)
-        except ConfigError as error:
-            self.fail(error.message, param, ctx)
-
-
-class _FrameSize(click.ParamType[int]):
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        if isinstance(value, int):
-            return value
-        try:
-            return size_in_bytes(value)
-        except ValueError:
-            self.fail(f"`{value}` is not a size; write for example 100M", param, ctx)
 
 
 def _limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -77,7 +51,7 @@ def _limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
         "--max-frame",
         "frame",
         metavar="SIZE",
-        type=_FrameSize(),
+        type=Size("100M"),
         default="100M",
         show_default=True,
         help="The largest request.",
@@ -123,7 +97,7 @@ def _limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--listen",
     metavar="HOST:PORT",
-    type=_EndpointType(),
+    type=ENDPOINT,
     default="127.0.0.1:19092",
     show_default=True,
     help="The bootstrap server of clients; node N is at PORT + 1 + N.",
@@ -141,7 +115,7 @@ def _limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
     show_default=True,
     help="Processes that share the ports.",
 )
-@click.option("--metrics", metavar="HOST:PORT", type=_EndpointType(), help="Serve metrics for Prometheus there.")
+@click.option("--metrics", metavar="HOST:PORT", type=ENDPOINT, help="Serve metrics for Prometheus there.")
 @_limit_options
 def proxy(
     cluster_source: ClusterSource,

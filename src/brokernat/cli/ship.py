@@ -13,27 +13,11 @@ from click.core import ParameterSource
 
 from brokernat.cli import console, exit_codes
 from brokernat.cli.clusters import load_config, through_tunnel
-from brokernat.cli.options import PATH, config_option, format_option
+from brokernat.cli.options import PATH, Size, config_option, format_option
 from brokernat.cli.signals import stop_at_signals
-from brokernat.config.units import size_in_bytes
 from brokernat.shipping.shipment import Shipment
 
-
-class _Size(click.ParamType[int]):
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        if isinstance(value, int):
-            return value
-        try:
-            size = size_in_bytes(value)
-        except ValueError:
-            self.fail(f"`{value}` is not a size; write for example 512M or 2G", param, ctx)
-        if size < 1 << 20:
-            self.fail(f"`{value}` is less than 1M", param, ctx)
-        return size
-
-
+_SPOOL_SIZE = Size("512M or 2G", least="1M")
 _REDIRECT = click.option("--redirect", is_flag=True, help="Send what the spool holds to this topic, although it was "
                          "taken for another.")  # fmt: skip
 
@@ -50,7 +34,13 @@ class _ShipGroup(click.Group):
 @click.option("--cluster", "cluster_name", metavar="NAME", help="The cluster to ship to.")
 @click.option("--topic", help="The topic to ship to.")
 @click.option("--spool", metavar="DIR", type=PATH, help="The folder on a local disk where records wait.")
-@click.option("--max-spool", type=_Size(), default="1G", show_default=True, help="The largest size of the spool.")
+@click.option(
+    "--max-spool",
+    type=Size("512M or 2G", least="1M"),
+    default="1G",
+    show_default=True,
+    help="The largest size of the spool.",
+)
 @click.option("--file", "files", metavar="PATTERN", multiple=True, help="A file, a folder or a pattern; repeatable.")
 @click.option("--stdin", is_flag=True, help="Send the lines of standard input.")
 @click.option("--from-beginning", is_flag=True, help="On the first start, read files from their beginning.")

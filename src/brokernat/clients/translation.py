@@ -70,7 +70,7 @@ def translated(cluster: Cluster, table: Table, given: Container[str] = ()) -> di
             such a name could stand for is no problem.
 
     Raises:
-        ConfigError: every property that Kafka does not have (kind `unknown-property`), that the library does not have
+        ConfigError: every property that Kafka does not have (code `unknown-property`), that the library does not have
             (`no-counterpart`) or whose value does not fit (`bad-value`, `store-format`, `login-module`); a tunnel that
             is not open (`closed-tunnel`).
     """

@@ -58,7 +58,7 @@ class Cluster:
         """The properties of a Java client, in Kafka's own names. They hold revealed secrets: never log them.
 
         Raises:
-            ConfigError: of kind `needs-node-id`: the map holds a rule that a client cannot apply; of kind
+            ConfigError: code `needs-node-id`: the map holds a rule that a client cannot apply; code
                 `closed-tunnel`: see `require_open`.
         """
         self.require_open()

@@ -60,7 +60,7 @@ def kubectl(subject: Subject, section: KubectlSection | None = None) -> str:
 
     Raises:
         NotExpressibleError: a rule names no broker, or a port that nobody knows.
-        ConfigError: of kind `no-pod`, an advertised host is no pod by its name.
+        ConfigError: code `no-pod`, an advertised host is no pod by its name.
     """
     found = forwards(subject.address_map, subject.bootstrap_servers)
     lines = [
@@ -76,7 +76,7 @@ def port_forward_words(target: Endpoint, local: Endpoint, section: KubectlSectio
     `SERVICE`, `SERVICE.NAMESPACE` or `SERVICE.NAMESPACE.svc[.cluster.local]`.
 
     Raises:
-        ConfigError: of kind `no-pod`, the host is neither.
+        ConfigError: code `no-pod`, the host is neither.
     """
     labels = target.host.split(".")
     # What stands behind `svc` is the cluster's own domain.

@@ -17,7 +17,7 @@ from brokernat.testbed.namespaces import TOOLS, Namespace, tool
 from brokernat.testbed.place import Launcher, Place, connects, script, wait_until
 
 # What Debian's nginx.conf says around an included file; the module is loaded by name, as its own snippet does.
-_MAIN = """\
+NGINX_MAIN = """\
 load_module modules/ngx_stream_module.so;
 daemon off;
 pid {folder}/nginx.pid;
@@ -104,7 +104,7 @@ class NginxGateway:
         if self.running():
             return
         (self._folder / "stream.conf").write_text(nginx_stream(self._forwards))
-        (self._folder / "nginx.conf").write_text(_MAIN.format(folder=self._folder))
+        (self._folder / "nginx.conf").write_text(NGINX_MAIN.format(folder=self._folder))
         log = self._folder / "nginx.log"
         words = [tool("nginx"), "-e", "stderr", "-c", str(self._folder / "nginx.conf")]
         self._process = self._launcher.start(words, place=self._place, log=log)

@@ -72,7 +72,7 @@ class LocalPorts:
         """Bind a port for each endpoint that has none, in the order of their names.
 
         Raises:
-            ConfigError: of kind `no-free-port`.
+            ConfigError: code `no-free-port`.
         """
         for endpoint in sorted(set(endpoints) - self._ports.keys()):
             self._ports[endpoint] = self._free(usual_port(self._tunnel, endpoint))

@@ -44,7 +44,7 @@ class SshForwarder:
             workspace: for the control socket and the log.
 
         Raises:
-            ConfigError: of kind `bad-ssh`, the quotes do not match, or there is nothing.
+            ConfigError: code `bad-ssh`, the quotes do not match, or there is nothing.
             MissingToolError: no OpenSSH.
         """
         self._words = ssh_words(destination)
@@ -154,7 +154,7 @@ def ssh_words(destination: str) -> list[str]:
     """The words behind `ssh`.
 
     Raises:
-        ConfigError: of kind `bad-ssh`.
+        ConfigError: code `bad-ssh`.
     """
     try:
         words = shlex.split(destination)

@@ -82,7 +82,7 @@ def with_properties(command: Sequence[str], cluster: Cluster) -> tuple[tuple[str
 
     Raises:
         ConfigError: a program that is not in the table, the user's own file beside ours, or a system without such
-            files; kinds `no-file-option`, `two-files`, `no-memory-file`.
+            files; codes `no-file-option`, `two-files`, `no-memory-file`.
     """
     if not sys.platform.startswith("linux"):
         message = "a file of client properties in memory needs Linux"
@@ -112,7 +112,7 @@ def properties_text(properties: Mapping[str, str], names: Names) -> str:
     """A file of properties as Java (java.util.Properties) or librdkafka's programs read it.
 
     Raises:
-        ConfigError: of kind `value-with-line-end`, kcat reads one value a line.
+        ConfigError: code `value-with-line-end`, kcat reads one value a line.
     """
     if names is Names.KAFKA:
         return "".join(f"{_escaped(name, key=True)}={_escaped(value)}\n" for name, value in properties.items())

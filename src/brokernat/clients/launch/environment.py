@@ -114,7 +114,7 @@ def check_lengths(changes: Iterable[Change]) -> None:
     """Refuses what the kernel would not pass on.
 
     Raises:
-        ConfigError: of kind `map-too-long`.
+        ConfigError: code `map-too-long`.
     """
     for change in changes:
         length = len(f"{change.name}={change.value}".encode()) + 1
@@ -153,7 +153,7 @@ def map_of_process(clusters: Sequence[Cluster], unmapped: Unmapped | None = None
         unmapped: instead of what the maps say.
 
     Raises:
-        ConfigError: kind `shared-addresses`, two maps exclude each other; kind `needs-node-id`, a client cannot
+        ConfigError: code `shared-addresses`, two maps exclude each other; code `needs-node-id`, a client cannot
             decide one of the rules.
     """
     given = ((cluster.name, cluster.address_map) for cluster in clusters)

@@ -208,7 +208,7 @@ def warnings(program: Program, recognised: Recognised, command: Sequence[str]) -
     """What may keep the map out, each as a sentence.
 
     Raises:
-        ConfigError: of kind `java-too-old` or `java-without-agents`, this Java does not start with the agent.
+        ConfigError: code `java-too-old` or `java-without-agents`, this Java does not start with the agent.
     """
     if recognised.kind is Kind.JAVA:
         _refuse_java(program)
@@ -272,7 +272,7 @@ def replace_process(launch: Launch) -> NoReturn:
 
     Raises:
         NotExecutableError: the kernel does not start the program.
-        ConfigError: of kind `descriptor-taken`, the descriptor for a file is in use.
+        ConfigError: code `descriptor-taken`, the descriptor for a file is in use.
     """
     for file in launch.files:
         _hand_over(file)
@@ -297,7 +297,7 @@ def run_process(launch: Launch) -> int:
 
     Raises:
         NotExecutableError: the kernel does not start the program.
-        ConfigError: of kind `descriptor-taken`, the descriptor for a file is in use.
+        ConfigError: code `descriptor-taken`, the descriptor for a file is in use.
     """
     for file in launch.files:
         _hand_over(file)

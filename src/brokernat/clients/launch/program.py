@@ -148,7 +148,7 @@ def recognise(program: Program) -> Recognised:
     """What `program` is.
 
     Raises:
-        ConfigError: of kind `out-of-reach`, nothing can be brought into it.
+        ConfigError: code `out-of-reach`, nothing can be brought into it.
     """
     name = program.path.name
     named = Kind.PYTHON if _PYTHON.fullmatch(name) else _NAMES.get(name)

@@ -109,7 +109,7 @@ def refuse_other_hosts(kind: Kind, program: Path, command: Sequence[str], enviro
     """For a cluster behind a tunnel; a master in the job's code is not seen.
 
     Raises:
-        ConfigError: of kind `executors-elsewhere`.
+        ConfigError: code `executors-elsewhere`.
     """
     _, _, present = _options(kind, program, command, environ)
     if _elsewhere(present):

@@ -46,7 +46,7 @@ def kafka_options(cluster: Cluster, *, role: Role | None = None, loader: Loader 
         Options with the prefix `kafka.`. They hold revealed secrets: never log them.
 
     Raises:
-        ConfigError: of kind `needs-node-id`: the map holds a rule that a client cannot apply.
+        ConfigError: code `needs-node-id`: the map holds a rule that a client cannot apply.
     """
     return {f"kafka.{name}": value for name, value in client_properties(cluster, role=role, loader=loader).items()}
 

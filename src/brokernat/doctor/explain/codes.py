@@ -27,7 +27,7 @@ def entries_of(codes: list[str]) -> list[Entry]:
     """What the catalogue says about each code.
 
     Raises:
-        ConfigError: kind `unknown-code` for every code that there is not, with those that look like it.
+        ConfigError: code `unknown-code` for every code that there is not, with those that look like it.
     """
     known = catalogue()
     unknown = [_unknown(code) for code in codes if code not in known]
