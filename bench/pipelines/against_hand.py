@@ -17,7 +17,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
 
-from bench.pipelines.job import DEAD_LETTERS, ORDERS, PIPELINE, SCHEMA, TAGS, Work
+from bench.pipelines.job import DEAD_LETTERS, ORDERS, TAGS, Work
+from bench.pipelines.sides import servers, write_files
 from bench.ratios import interval_of_forks
 from bench.report import describe_machine, keep_files_in_memory, say, verdict
 
@@ -121,34 +122,14 @@ def prepare(world: LoopbackWorld, folder: Path, wanted: argparse.Namespace) -> W
     piece = [_order(number, wanted.reference) for number in range(_PIECE)]
     for first in range(0, wanted.records, _PIECE):
         world.hq.write(ORDERS, piece[: wanted.records - first])
-    rows = (
-        f"c{n},Name {n},{('retail', 'online')[n % 2]},{('north', 'south')[n // 2 % 2]}" for n in range(wanted.reference)
-    )
-    (folder / "customers.csv").write_text("customer_id,name,segment,region\n" + "\n".join(rows) + "\n")
-    (folder / "my_tags.py").write_text(_TRANSFORM)
     source = world.hq.cluster if wanted.through_gateway else world.hq.direct
-    rules = [str(rule) for rule in source.address_map.rules] if source.address_map else []
-    section = {
-        "source": {"cluster": "hq", "topics": [ORDERS], "starting_offsets": "earliest"}
-        | {"max_offsets_per_trigger": wanted.batch},
-        "decode": {"format": "json", "schema": SCHEMA},
-        "enrich": [{"reference": "customers", "key": "customer_id", "columns": ["segment", "region"]}],
-        "references": {"customers": {"format": "csv", "path": "customers.csv"}},
-        "sink": {"cluster": "local", "topic": TAGS, "key": "customer_id", "dead_letters": DEAD_LETTERS},
-        "checkpoint": "state",
-    }
-    if wanted.transform:
-        section["transform"] = "my_tags:tag"
-    local = ",".join(map(str, world.local.direct.bootstrap_servers))
-    clusters = {
-        "hq": {"bootstrap_servers": ",".join(map(str, source.bootstrap_servers)), "address_map": rules},
-        "local": {"bootstrap_servers": local},
-    }
-    text = json.dumps({"clusters": clusters, "pipelines": {PIPELINE: section}})
-    (folder / "brokernat.yaml").write_text(text)
+    changes = {"transform": "my_tags:tag"} if wanted.transform else {}
+    (folder / "my_tags.py").write_text(_TRANSFORM)
+    write_files(folder, source, world.local.direct, wanted.reference, wanted.batch, changes)
     master = f"local-cluster[{wanted.executors},1,2048]" if wanted.executors else "local[2]"
-    direct = ",".join(map(str, world.hq.direct.bootstrap_servers))
-    return Work(str(folder), master, direct, local, wanted.batch, wanted.transform)
+    return Work(
+        str(folder), master, servers(world.hq.direct), servers(world.local.direct), wanted.batch, wanted.transform
+    )
 
 
 _TRANSFORM = """\

@@ -3,7 +3,7 @@
 SIDE is `hand`, the job as a good engineer writes it without brokernat, or `product`, a pipeline of brokernat.yaml.
 DESCRIPTION is the JSON of a `Work`. Each line of standard input is the name of one drain, which begins at the earliest
 offset with a checkpoint of its own and ends when everything that was there is written; the answer is a line of JSON:
-rows, seconds.
+rows, seconds. `job.py stream DESCRIPTION` is the job by hand that goes on until it is ended.
 """
 
 import json
@@ -15,6 +15,7 @@ from pathlib import Path
 import pyspark
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from brokernat import config
 from brokernat.address import Endpoint
@@ -27,6 +28,7 @@ from brokernat.pipelines.checkpoint.state import State
 from brokernat.pipelines.pipeline import start
 from brokernat.pipelines.prepared import Prepared
 
+CUSTOMERS = "customer_id STRING, name STRING, segment STRING, region STRING"
 SCHEMA = "order_id STRING, customer_id STRING, amount DOUBLE, at TIMESTAMP"
 ORDERS, TAGS, DEAD_LETTERS, PIPELINE = "orders", "tags", "tags.dead", "tags"
 SETTINGS = {
@@ -47,8 +49,8 @@ class Work:
     master: str
     source: str
     sink: str
-    batch: int
-    """Records of one batch."""
+    batch: int | None
+    """Records of one batch at most."""
     transform: bool
 
 
@@ -57,12 +59,14 @@ def by_hand(spark: SparkSession, work: Work) -> DataFrame:
     source = Cluster("source", _endpoints(work.source))
     stream = spark.readStream.format("kafka").options(**kafka_options(source, role=Role.SOURCE))
     stream = stream.option("subscribe", ORDERS).option("startingOffsets", "earliest")
-    records = stream.option("maxOffsetsPerTrigger", work.batch).load()
+    if work.batch:
+        stream = stream.option("maxOffsetsPerTrigger", work.batch)
+    records = stream.load()
     options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "corrupt"}
     text = F.col("value").cast("string")
     orders = records.select("key", "value", F.from_json(text, f"{SCHEMA}, corrupt STRING", options).alias("order"))
     orders = orders.select("key", "value", "order.*")
-    customers = spark.read.parquet(f"{work.folder}/customers.parquet")
+    customers = spark.read.csv(f"{work.folder}/customers.csv", CUSTOMERS, header=True).drop("name").cache()
     joined = orders.join(F.broadcast(customers), "customer_id", "left")
     well = F.col("corrupt").isNull() & F.col("segment").isNotNull()
     columns = ["order_id", "customer_id", "amount", "at", "segment", "region"]
@@ -78,12 +82,16 @@ def by_hand(spark: SparkSession, work: Work) -> DataFrame:
     )
 
 
-def drain_by_hand(spark: SparkSession, work: Work, name: str) -> int:
-    """Read everything; the number of records."""
+def written_by_hand(spark: SparkSession, work: Work, name: str) -> DataStreamWriter:
+    """The query of the job by hand."""
     sink = Cluster("sink", _endpoints(work.sink))
     writer = by_hand(spark, work).writeStream.format("kafka").options(**kafka_options(sink, role=Role.SINK))
-    writer = writer.option("kafka.acks", "all").option("checkpointLocation", f"{work.folder}/hand-{name}")
-    query = writer.trigger(availableNow=True).start()
+    return writer.option("kafka.acks", "all").option("checkpointLocation", f"{work.folder}/hand-{name}")
+
+
+def drain_by_hand(spark: SparkSession, work: Work, name: str) -> int:
+    """Read everything; the number of records."""
+    query = written_by_hand(spark, work, name).trigger(availableNow=True).start()
     query.awaitTermination()
     return sum(int(progress["numInputRows"]) for progress in query.recentProgress)
 
@@ -116,9 +124,8 @@ def main() -> None:
     side, work = sys.argv[1], Work(**json.loads(sys.argv[2]))
     prepared = Prepared.of(config.load(Path(work.folder, "brokernat.yaml")), PIPELINE)
     spark = session(side, work, prepared)
-    if side == "hand":
-        customers = spark.read.csv(f"{work.folder}/customers.csv", header=True).drop("name")
-        customers.write.mode("overwrite").parquet(f"{work.folder}/customers.parquet")
+    if side == "stream":
+        written_by_hand(spark, work, side).start().awaitTermination()
     for line in sys.stdin:
         name = line.strip()
         began = time.monotonic()

@@ -1,8 +1,9 @@
 """How long a record takes through a pipeline: `python -m bench.pipelines.latency`. README.md says how to read it.
 
 A producer writes orders at a fixed rate, `brokernat pipeline run` makes tags of them, and a consumer of its own reads
-the tags. A latency is the time between the timestamp of the source record (CreateTime) and the moment at which the
-consumer has the tag; all three share this machine's clock.
+the tags. A latency is the time between the moment that an order names, just before it is produced, and the moment at
+which the consumer has its tag; all three share this machine's clock. `--side hand` measures the job that is written by
+hand, in Spark's micro-batches.
 """
 
 import argparse
@@ -17,19 +18,21 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import UTC, datetime
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median, quantiles
 
 from bench.agent.jvms import CLIENT
+from bench.pipelines.job import DEAD_LETTERS, ORDERS, PIPELINE, TAGS, Work
+from bench.pipelines.sides import servers, write_files
 from bench.report import describe_machine, keep_files_in_memory, say
 
 from brokernat.config import Cluster
-from brokernat.testbed import LoopbackWorld
+from brokernat.testbed import LoopbackWorld, RunningCluster
 from brokernat.testbed.place import wait_until
 
-ORDERS, TAGS, DEAD = "orders", "tags", "tags-dead"
-TIMESTAMP = "brokernat-src-timestamp"
 _START_SECONDS = 600
 _PAUSE_MS = 50.0
 """A latency from which on a record has met the end of an epoch."""
@@ -38,6 +41,7 @@ _PAUSE_MS = 50.0
 def main() -> int:
     """Measure, print."""
     parser = argparse.ArgumentParser(prog="python -m bench.pipelines.latency", description=__doc__)
+    parser.add_argument("--side", choices=["pipeline", "hand"], default="pipeline", help="default %(default)s")
     parser.add_argument("--mode", choices=["micro-batch", "realtime"], default="realtime", help="default %(default)s")
     parser.add_argument("--epoch", help="of realtime; the product's default unless given, for example '30 seconds'")
     parser.add_argument("--rate", type=int, default=2_000, help="records per second; default %(default)s")
@@ -51,36 +55,32 @@ def main() -> int:
     keep_files_in_memory()
     with LoopbackWorld() as world, tempfile.TemporaryDirectory(prefix="brokernat-bench-") as place:
         world.hq.create_topic(ORDERS, partitions=wanted.partitions)
-        for topic in (TAGS, DEAD):
+        for topic in (TAGS, DEAD_LETTERS):
             world.local.create_topic(topic, partitions=wanted.partitions, replicas=1)
-        with _pipeline(Path(place), world.hq.cluster, world.local.cluster, wanted):
+        _write_first_order(world.hq.direct)
+        with _running(_command(Path(place), world.hq, world.local, wanted)):
             latencies = _measure(world.hq.direct, world.local.cluster, wanted)
-    return 0 if latencies and _report(latencies, wanted.mode) else 1
+    goals = wanted.mode == "realtime" and wanted.side == "pipeline"
+    return 0 if latencies and _report(latencies, goals=goals) else 1
+
+
+def _command(place: Path, hq: RunningCluster, local: RunningCluster, wanted: argparse.Namespace) -> list[str]:
+    """What a user of either side types."""
+    mode = {"mode": wanted.mode} | ({"epoch": wanted.epoch} if wanted.epoch else {})
+    write_files(place, hq.cluster, local.cluster, wanted.customers, None, mode)
+    master = f"local[{wanted.partitions},4]"
+    if wanted.side == "hand":
+        work = Work(str(place), master, servers(hq.direct), servers(local.direct), None, transform=False)
+        return [str(Path(__file__).with_name("job.py")), "stream", json.dumps(asdict(work))]
+    settings = ["spark.ui.enabled=false", "spark.driver.memory=3g", *wanted.conf]
+    run = ["-m", "brokernat", "pipeline", "run", PIPELINE, "--config", str(place / "brokernat.yaml")]
+    return [*run, "--master", master, *(word for setting in settings for word in ("--conf", setting))]
 
 
 @contextlib.contextmanager
-def _pipeline(place: Path, hq: Cluster, local: Cluster, wanted: argparse.Namespace) -> Iterator[None]:
-    """`brokernat pipeline run` for the block; what it prints goes to standard error."""
-    rows = (f"c{number},Name {number},retail\n" for number in range(wanted.customers))
-    (place / "customers.csv").write_text("customer_id,name,segment\n" + "".join(rows))
-    pipeline = {
-        "source": {"cluster": hq.name, "topics": [ORDERS]},
-        "decode": {"format": "json", "schema": "order_id STRING, customer_id STRING, amount DOUBLE, at TIMESTAMP"},
-        "enrich": [{"reference": "customers", "key": "customer_id"}],
-        "references": {"customers": {"format": "csv", "path": "customers.csv"}},
-        "sink": {"cluster": local.name, "topic": TAGS, "key": "customer_id", "dead_letters": DEAD},
-        "checkpoint": "state",
-        "mode": wanted.mode,
-    } | ({"epoch": wanted.epoch} if wanted.epoch else {})
-    clusters = {cluster.name: _section(cluster) for cluster in (hq, local)}
-    file = place / "brokernat.yaml"
-    file.write_text(json.dumps({"clusters": clusters, "pipelines": {"tags": pipeline}}))
-    settings = ["spark.ui.enabled=false", "spark.driver.memory=2g", *wanted.conf]
-    command = ["pipeline", "run", "tags", "--config", str(file), "--master", f"local[{wanted.partitions},4]"]
-    command += [word for setting in settings for word in ("--conf", setting)]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "brokernat.cli.app", *command], stdout=sys.stderr, start_new_session=True
-    )
+def _running(command: list[str]) -> Iterator[None]:
+    """A side for the block; what it prints goes to standard error."""
+    process = subprocess.Popen([sys.executable, *command], stdout=sys.stderr, start_new_session=True)
     try:
         yield
     finally:
@@ -88,20 +88,13 @@ def _pipeline(place: Path, hq: Cluster, local: Cluster, wanted: argparse.Namespa
         process.wait()
 
 
-def _section(cluster: Cluster) -> dict[str, object]:
-    rules = [str(rule) for rule in cluster.address_map.rules] if cluster.address_map else None
-    return {"bootstrap_servers": ",".join(map(str, cluster.bootstrap_servers))} | (
-        {"address_map": rules} if rules else {}
-    )
-
-
 def _measure(hq: Cluster, local: Cluster, wanted: argparse.Namespace) -> list[tuple[float, float]]:
     """Arrival (seconds since 1970) and latency (milliseconds) of each tag after the warm-up."""
-    from confluent_kafka import Consumer, Producer, TopicPartition
+    from confluent_kafka import Consumer, TopicPartition
 
     consumer = Consumer(
         {
-            "bootstrap.servers": _servers(local),
+            "bootstrap.servers": servers(local),
             "group.id": "latency",
             "enable.auto.commit": False,
             "fetch.wait.max.ms": 500,
@@ -109,12 +102,11 @@ def _measure(hq: Cluster, local: Cluster, wanted: argparse.Namespace) -> list[tu
         }
     )
     consumer.assign([TopicPartition(TAGS, number, 0) for number in range(wanted.partitions)])
-    first = Producer({"bootstrap.servers": _servers(hq)})
-    first.produce(ORDERS, _order(0, "c0"))
-    first.flush()
-    wait_until(lambda: consumer.poll(1) is not None, "the first tag", timeout=_START_SECONDS)
+    began = time.monotonic()
+    wait_until(lambda: consumer.poll(0.1) is not None, "the first tag", timeout=_START_SECONDS)
+    say(f"first tag   {time.monotonic() - began:.1f} s after the command")
     fork = get_context("spawn")
-    producing = fork.Process(target=_produce, args=(_servers(hq), wanted.rate, wanted.customers), daemon=True)
+    producing = fork.Process(target=_produce, args=(servers(hq), wanted.rate, wanted.customers), daemon=True)
     producing.start()
     try:
         begin = time.time() + wanted.warm
@@ -124,8 +116,8 @@ def _measure(hq: Cluster, local: Cluster, wanted: argparse.Namespace) -> list[tu
                 if record is None or record.error() or now < begin:
                     continue
                 arrived = time.time()
-                headers = dict(record.headers() or ())
-                found.append((arrived, arrived * 1000 - int(headers[TIMESTAMP] or 0)))
+                written = datetime.fromisoformat(json.loads(record.value() or b"")["at"])
+                found.append((arrived, 1000 * (arrived - written.timestamp())))
         return found
     finally:
         producing.terminate()
@@ -133,11 +125,19 @@ def _measure(hq: Cluster, local: Cluster, wanted: argparse.Namespace) -> list[tu
         consumer.close()
 
 
-def _produce(servers: str, rate: int, customers: int) -> None:
+def _write_first_order(hq: Cluster) -> None:
+    from confluent_kafka import Producer
+
+    producer = Producer({"bootstrap.servers": servers(hq)})
+    producer.produce(ORDERS, _order(0, "c0"))
+    producer.flush()
+
+
+def _produce(bootstrap: str, rate: int, customers: int) -> None:
     """Orders at a fixed rate until the process is ended, in steps of 5 ms."""
     from confluent_kafka import Producer
 
-    producer = Producer({"bootstrap.servers": servers, "linger.ms": 0, "acks": "1"})
+    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0, "acks": "1"})
     began, written = time.monotonic(), 0
     draw = random.Random(1)
     for _ in itertools.count():
@@ -151,21 +151,18 @@ def _produce(servers: str, rate: int, customers: int) -> None:
 def _order(number: int, customer: str) -> bytes:
     """About 200 bytes of JSON."""
     order = {"order_id": f"order-{number:012}", "customer_id": customer, "amount": number % 1000 / 8}
-    return json.dumps(order | {"at": "2026-01-05T08:00:00.123456Z", "note": "x" * 70}).encode()
+    now = datetime.now(UTC).isoformat(timespec="microseconds")
+    return json.dumps(order | {"at": now, "note": "x" * 70}).encode()
 
 
-def _servers(cluster: Cluster) -> str:
-    return ",".join(map(str, cluster.bootstrap_servers))
-
-
-def _report(latencies: list[tuple[float, float]], mode: str) -> bool:
+def _report(latencies: list[tuple[float, float]], *, goals: bool) -> bool:
     values = [latency for _, latency in latencies]
     cuts = quantiles(values, n=100)
     span = latencies[-1][0] - latencies[0][0]
     say(f"records     {len(values)} in {span:.0f} s ({len(values) / span:.0f}/s)")
     figures = {"p50": cuts[49], "p95": cuts[94], "p99": cuts[98], "max": max(values)}
-    say(f"latency ms  {', '.join(f'{name} {value:.0f}' for name, value in figures.items())}")
-    if mode == "realtime":
+    say(f"latency ms  {', '.join(f'{name} {value:.1f}' for name, value in figures.items())}")
+    if goals:
         longest = _pauses(latencies) or [0.0]
         shown = f"median {median(longest):.0f}, max {max(longest):.0f}"
         say(f"pauses      {len(longest)}, longest latency of each in ms: {shown}")

@@ -1,0 +1,49 @@
+"""What both sides of a bench read: the customers, and brokernat.yaml of the pipeline that does the work of the job."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from bench.pipelines.job import DEAD_LETTERS, ORDERS, PIPELINE, SCHEMA, TAGS
+
+from brokernat.config import Cluster
+
+
+def write_files(
+    folder: Path, source: Cluster, sink: Cluster, customers: int, batch: int | None, changes: dict[str, Any]
+) -> None:
+    """customers.csv and brokernat.yaml.
+
+    Args:
+        folder: of both.
+        source: with the map of the pipeline, if it has one.
+        sink: the same.
+        customers: rows of the reference.
+        batch: records of a batch at most, None for no limit.
+        changes: of the pipeline's section.
+    """
+    rows = (f"c{n},Name {n},{('retail', 'online')[n % 2]},{('north', 'south')[n // 2 % 2]}\n" for n in range(customers))
+    (folder / "customers.csv").write_text("customer_id,name,segment,region\n" + "".join(rows))
+    section: dict[str, Any] = {
+        "source": {"cluster": source.name, "topics": [ORDERS], "starting_offsets": "earliest"},
+        "decode": {"format": "json", "schema": SCHEMA},
+        "enrich": [{"reference": "customers", "key": "customer_id", "columns": ["segment", "region"]}],
+        "references": {"customers": {"format": "csv", "path": "customers.csv"}},
+        "sink": {"cluster": sink.name, "topic": TAGS, "key": "customer_id", "dead_letters": DEAD_LETTERS},
+        "checkpoint": "state",
+    }
+    if batch:
+        section["source"]["max_offsets_per_trigger"] = batch
+    clusters = {cluster.name: _section(cluster) for cluster in (source, sink)}
+    text = json.dumps({"clusters": clusters, "pipelines": {PIPELINE: section | changes}})
+    (folder / "brokernat.yaml").write_text(text)
+
+
+def servers(cluster: Cluster) -> str:
+    """Its bootstrap servers as Kafka's clients take them."""
+    return ",".join(map(str, cluster.bootstrap_servers))
+
+
+def _section(cluster: Cluster) -> dict[str, object]:
+    rules = [str(rule) for rule in cluster.address_map.rules] if cluster.address_map else []
+    return {"bootstrap_servers": servers(cluster)} | ({"address_map": rules} if rules else {})
