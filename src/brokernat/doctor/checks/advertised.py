@@ -15,16 +15,17 @@ from brokernat.doctor.host_kinds import address, inside_name, is_loopback, netwo
 
 @check(
     "BN201",
-    "A broker advertises this machine's own address",
-    "A loopback address is advertised, so clients elsewhere dial themselves: {subjects}{reason}.",
+    Need.METADATA,
     explains=(
         *("BN104", "BN105", "BN205", "BN301", "BN302", "BN308", "BN309", "BN310", "BN311", "BN315", "BN401", "BN402"),
         *("BN403", "BN404", "BN405", "BN407", "BN501", "BN601", "BN602", "BN605", "BN611"),
     ),
-    needs=(Need.METADATA,),
 )
 def advertised_loopback(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: `localhost` or a loopback address is advertised, and the bootstrap servers are on other machines.
+    """A broker advertises this machine's own address.
+
+    Cause: A loopback address is advertised, so clients elsewhere dial themselves: {subjects}{reason}.
+    What: `localhost` or a loopback address is advertised, and the bootstrap servers are on other machines.
     Why: `advertised.listeners` was left at its default, or written for clients on the broker's host. On that host it
     works, and is a warning there.
     Remedy: advertise what clients can dial, on a listener of its own where both are needed; or a rule of the address
@@ -49,14 +50,12 @@ def advertised_loopback(evidence: Evidence) -> Iterator[CheckFinding]:
         yield at(at_node, severity, message, remedy=remedy, explains=severity is Severity.ERROR)
 
 
-@check(
-    "BN202",
-    "A broker advertises an address of another private network",
-    "The brokers advertise private addresses ({subjects}) of a network that this machine is not in.",
-    needs=(Need.METADATA,),
-)
+@check("BN202", Need.METADATA)
 def other_private_network(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: a private address is advertised (RFC 1918, RFC 6598, ULA, link-local), the bootstrap server answered at an
+    """A broker advertises an address of another private network.
+
+    Cause: The brokers advertise private addresses ({subjects}) of a network that this machine is not in.
+    What: a private address is advertised (RFC 1918, RFC 6598, ULA, link-local), the bootstrap server answered at an
     address of another network, and the node does not answer here.
     Why: the brokers stand behind a NAT or a gateway and advertise what they are called inside.
     Remedy: a rule of the address map; or a listener that advertises the outer address.
@@ -79,15 +78,13 @@ def other_private_network(evidence: Evidence) -> Iterator[CheckFinding]:
             )
 
 
-@check(
-    "BN203",
-    "A broker advertises a name that only its own place knows",
-    "The brokers advertise names ({subjects}) that only their own network knows.",
-    needs=(Need.METADATA,),
-)
+@check("BN203", Need.METADATA)
 def name_of_inside(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: the advertised name has one label, or ends in `.svc`, `.internal`, `.local`, `.cluster.local` or the like,
-    or is a container's id; and the node does not answer here.
+    """A broker advertises a name that only its own place knows.
+
+    Cause: The brokers advertise names ({subjects}) that only their own network knows.
+    What: the advertised name has one label, or ends in `.svc`, `.internal`, `.local`, `.cluster.local` or the like, or
+    is a container's id; and the node does not answer here.
     Why: Docker, Kubernetes and cloud hosts call themselves so; other machines cannot know the name.
     Remedy: a rule of the address map; or a listener that advertises a name for this side.
     """
@@ -104,15 +101,12 @@ def name_of_inside(evidence: Evidence) -> Iterator[CheckFinding]:
             )
 
 
-@check(
-    "BN204",
-    "A broker advertises no address at all",
-    "The brokers advertise nothing that can be dialled ({subjects}).",
-    needs=(Need.METADATA,),
-    explains=("BN301", "BN302"),
-)
+@check("BN204", Need.METADATA, explains=("BN301", "BN302"))
 def advertised_nothing(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: an empty host, `0.0.0.0`, `::`, or a port that is none is advertised.
+    """A broker advertises no address at all.
+
+    Cause: The brokers advertise nothing that can be dialled ({subjects}).
+    What: an empty host, `0.0.0.0`, `::`, or a port that is none is advertised.
     Why: `advertised.listeners` is missing and `listeners` is a wildcard, or a listener is not up yet.
     Remedy: write `advertised.listeners` with a host and a port.
     """
@@ -126,15 +120,12 @@ def advertised_nothing(evidence: Evidence) -> Iterator[CheckFinding]:
             yield at(place_of(path, evidence), Severity.ERROR, "nothing that a client could dial", remedy=remedy)
 
 
-@check(
-    "BN205",
-    "Two brokers advertise the same endpoint",
-    "Several brokers advertise one endpoint ({subjects}).",
-    needs=(Need.METADATA,),
-    explains=("BN601",),
-)
+@check("BN205", Need.METADATA, explains=("BN601",))
 def same_endpoint(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: two node ids are advertised with one host and port.
+    """Two brokers advertise the same endpoint.
+
+    Cause: Several brokers advertise one endpoint ({subjects}).
+    What: two node ids are advertised with one host and port.
     Why: all brokers were given the address of one balancer or gateway. A client that wants one of them meets any.
     Remedy: one port or one name for each broker.
     """
@@ -158,14 +149,12 @@ def _mixed_up(evidence: Evidence, endpoint: str) -> list[Failure]:
     return [failure for failure in found if failure is not None and failure.stage == "identity"]
 
 
-@check(
-    "BN206",
-    "No node is a bootstrap server",
-    "No node of {subjects} advertises a bootstrap server.",
-    needs=(Need.METADATA,),
-)
+@check("BN206", Need.METADATA)
 def no_bootstrap_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: every node is reached as it is advertised, and none of them is a bootstrap server.
+    """No node is a bootstrap server.
+
+    Cause: No node of {subjects} advertises a bootstrap server.
+    What: every node is reached as it is advertised, and none of them is a bootstrap server.
     Why: the bootstrap servers are a balancer's or a virtual address, which is usual; what clients need is to reach the
     nodes as well, and they do.
     Remedy: none is needed. A firewall rule must allow the nodes' endpoints too, not the bootstrap servers' alone.
@@ -187,15 +176,13 @@ def _places(probe: EndpointProbe) -> set[str]:
 _FEWEST = 3
 
 
-@check(
-    "BN505",
-    "One broker seems to answer for another listener",
-    "{subjects} is advertised unlike its peers.",
-    needs=(Need.METADATA,),
-)
+@check("BN505", Need.METADATA)
 def fallback_listener(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: one broker advertises an endpoint of another kind of address and another port than all its peers, which
-    agree, and it is not reached there.
+    """One broker seems to answer for another listener.
+
+    Cause: {subjects} is advertised unlike its peers.
+    What: one broker advertises an endpoint of another kind of address and another port than all its peers, which agree,
+    and it is not reached there.
     Why: brokers that do not know the listener a client came in on may fall back to another one, as Redpanda does; or
     this broker's `advertised.listeners` was forgotten.
     Remedy: advertise the listener on this broker as on the others.

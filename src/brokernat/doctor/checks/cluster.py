@@ -21,15 +21,12 @@ from brokernat.doctor.evidence import EndpointProbe, Evidence
 from brokernat.doctor.finding import CheckFinding, Failure, Remedy, Severity
 
 
-@check(
-    "BN501",
-    "Endpoints lead to different clusters",
-    "Endpoints lead to different clusters: {messages}.",
-    explains=("BN301", "BN302", "BN502", "BN601", "BN603", "BN605", "BN609", "BN611"),
-    needs=(Need.METADATA,),
-)
+@check("BN501", Need.METADATA, explains=("BN301", "BN302", "BN502", "BN601", "BN603", "BN605", "BN609", "BN611"))
 def clusters_differ(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: not all endpoints report one cluster id.
+    """Endpoints lead to different clusters.
+
+    Cause: Endpoints lead to different clusters: {messages}.
+    What: not all endpoints report one cluster id.
     Why: a bootstrap server or a rule names a broker of another cluster; or what is advertised leads to another one from
     here, as `localhost` does where a Kafka of one's own runs. Clients mix their metadata, or loop.
     Remedy: the endpoints of one cluster.
@@ -70,17 +67,14 @@ def _instead(seen: Mapping[str, Sequence[str]], probed: ProbedEndpoint, evidence
 
 
 @check(
-    "BN502",
-    "Bootstrap servers belong to different listeners",
-    "The bootstrap servers do not belong together ({subjects}): a client's brokers change with the server that "
-    "answers.",
-    needs=(Need.METADATA,),
-    explains=("BN205", "BN301", "BN302", "BN503", "BN504", "BN605", "BN609"),
-    independent=True,
+    "BN502", Need.METADATA, explains=("BN205", "BN301", "BN302", "BN503", "BN504", "BN605", "BN609"), independent=True
 )
 def listeners_mixed(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: bootstrap servers of one cluster advertise different endpoints for the same node, or have no node in
-    common.
+    """Bootstrap servers belong to different listeners.
+
+    Cause: The bootstrap servers do not belong together ({subjects}): a client's brokers change with the server that
+    answers.
+    What: bootstrap servers of one cluster advertise different endpoints for the same node, or have no node in common.
     Why: a broker answers with the endpoints of the listener NAME that the client came in on. With servers of several
     listeners, each metadata update may bring other endpoints: brokers come and go.
     Remedy: bootstrap servers of one listener.
@@ -136,15 +130,12 @@ def _define(names: Mapping[tuple[str, ...], str | None]) -> tuple[str, ...]:
     )
 
 
-@check(
-    "BN503",
-    "Brokers are missing on this listener",
-    "A listener is missing on some brokers, so the bootstrap servers do not name all: {subjects}{reason}.",
-    explains=("BN504", "BN703"),
-    needs=(Need.METADATA,),
-)
+@check("BN503", Need.METADATA, explains=("BN504", "BN703"))
 def brokers_absent(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: partitions, another bootstrap server, or another listener of the same node name node ids that the brokers'
+    """Brokers are missing on this listener.
+
+    Cause: A listener is missing on some brokers, so the bootstrap servers do not name all: {subjects}{reason}.
+    What: partitions, another bootstrap server, or another listener of the same node name node ids that the brokers'
     list does not hold, and these nodes run.
     Why: a broker lacks the listener that the client came in on, so it is filtered out of the answer.
     Remedy: define the listener on every broker, or come in on another one.
@@ -166,15 +157,12 @@ def brokers_absent(evidence: Evidence) -> Iterator[CheckFinding]:
         yield finding(Severity.ERROR, f"node {node_id}", f"not on {here}", (known, *up, *told), remedy=remedy)
 
 
-@check(
-    "BN507",
-    "A broker is down",
-    "A broker is down: {messages}.",
-    explains=("BN103", "BN309", "BN310", "BN504", "BN606", "BN703"),
-    needs=(Need.METADATA, Need.PARTITIONS),
-)
+@check("BN507", Need.METADATA, Need.PARTITIONS, explains=("BN103", "BN309", "BN310", "BN504", "BN606", "BN703"))
 def broker_down(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: partitions name a node that no listener of any broker lists, and that is in sync for none of them.
+    """A broker is down.
+
+    Cause: A broker is down: {messages}.
+    What: partitions name a node that no listener of any broker lists, and that is in sync for none of them.
     Why: the broker is stopped, cannot register, or is fenced because it hangs. While every partition has a leader,
     clients work, so this is a warning then.
     Remedy: start the broker; its log says why it stopped.
@@ -251,16 +239,13 @@ _REMEDIES = {
 }
 
 
-@check(
-    "BN504",
-    "Partitions have no leader on this listener",
-    "Clients of this listener are told no leader for some partitions of {subjects}.",
-    needs=(Need.METADATA, Need.PARTITIONS),
-    explains=("BN703",),
-)
+@check("BN504", Need.METADATA, Need.PARTITIONS, explains=("BN703",))
 def no_leader_here(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: partitions have no leader that clients of this listener may dial: LISTENER_NOT_FOUND or
-    LEADER_NOT_AVAILABLE, still so a second later.
+    """Partitions have no leader on this listener.
+
+    Cause: Clients of this listener are told no leader for some partitions of {subjects}.
+    What: partitions have no leader that clients of this listener may dial: LISTENER_NOT_FOUND or LEADER_NOT_AVAILABLE,
+    still so a second later.
     Why: the leader's broker lacks the listener that the client came in on, or no broker that holds the partition is up.
     Producers say `Topic not present in metadata after 60000 ms`.
     Remedy: define the listener on every broker; start the brokers that hold the partitions.
@@ -274,14 +259,12 @@ def no_leader_here(evidence: Evidence) -> Iterator[CheckFinding]:
         yield finding(Severity.ERROR, f"cluster {evidence.cluster}", message, seen, remedy=remedy)
 
 
-@check(
-    "BN506",
-    "The controller is not among the brokers",
-    "The controller that is named is not among the brokers: {subjects}.",
-    needs=(Need.METADATA,),
-)
+@check("BN506", Need.METADATA)
 def controller_unlisted(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: the controller that an answer names is a node that no answer lists, or there is none.
+    """The controller is not among the brokers.
+
+    Cause: The controller that is named is not among the brokers: {subjects}.
+    What: the controller that an answer names is a node that no answer lists, or there is none.
     Why: with KRaft any live broker is named, by chance, and each time another one
     (KafkaApis.handleTopicMetadataRequest); one that is not listed lacks the listener that the client came in on. A user
     without rights sees of it only this. Old admin clients look for the controller and say `Timed out waiting for a node
@@ -312,14 +295,12 @@ def controller_unlisted(evidence: Evidence) -> Iterator[CheckFinding]:
 _NAMES_LEADERS = 10
 
 
-@check(
-    "BN801",
-    "New leaders are named in the middle of work",
-    "Clients of {subjects} meet endpoints that they cannot dial when leaders move.",
-    needs=(Need.METADATA,),
-)
+@check("BN801", Need.METADATA)
 def part_of_a_map(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: some nodes are reached and some are not, and the brokers are of 3.7 or later.
+    """New leaders are named in the middle of work.
+
+    Cause: Clients of {subjects} meet endpoints that they cannot dial when leaders move.
+    What: some nodes are reached and some are not, and the brokers are of 3.7 or later.
     Why: such brokers name the new leader and its endpoint in the answers to Produce and Fetch (KIP-951), so a client
     meets the endpoint that it cannot dial in the middle of its work, as soon as a leader moves, and not with the next
     metadata.

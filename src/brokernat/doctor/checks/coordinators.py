@@ -16,14 +16,12 @@ _OPTIONS = {
 }
 
 
-@check(
-    "BN003",
-    "A right is missing",
-    "The client's user may not ask about {subjects}.",
-    needs=(Need.METADATA, Need.COORDINATORS),
-)
+@check("BN003", Need.METADATA, Need.COORDINATORS)
 def right_missing(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: the client's user may not ask for the coordinator of a group or a transactional id that was named.
+    """A right is missing.
+
+    Cause: The client's user may not ask about {subjects}.
+    What: the client's user may not ask for the coordinator of a group or a transactional id that was named.
     Why: an authorizer runs, and the user has no DESCRIBE there. Clients with this user fail in the same place.
     Remedy: the right, by the `kafka-acls.sh` line that is shown.
     """
@@ -37,14 +35,12 @@ def right_missing(evidence: Evidence) -> Iterator[CheckFinding]:
             yield finding(Severity.WARNING, each.subject, message, seen, remedy=remedy)
 
 
-@check(
-    "BN701",
-    "The coordinator of a consumer group is not reached",
-    "The coordinators of {subjects} cannot be reached.",
-    needs=(Need.METADATA, Need.GROUPS, Need.OFFSETS_TOPIC),
-)
+@check("BN701", Need.METADATA, Need.GROUPS, Need.OFFSETS_TOPIC)
 def group_coordinator(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: the coordinator of a consumer group is a node that this client does not reach.
+    """The coordinator of a consumer group is not reached.
+
+    Cause: The coordinators of {subjects} cannot be reached.
+    What: the coordinator of a consumer group is a node that this client does not reach.
     Why: the coordinator is one node of the cluster, whichever its id is hashed to, so everything else may work.
     Consumers find their group's coordinator and then cannot join: `Group coordinator … is unavailable or invalid`.
     Remedy: that of the node, which is named with its own finding.
@@ -52,14 +48,12 @@ def group_coordinator(evidence: Evidence) -> Iterator[CheckFinding]:
     yield from _out_of_reach(evidence, "group")
 
 
-@check(
-    "BN702",
-    "The coordinator of a transactional id is not reached",
-    "The coordinators of {subjects} cannot be reached.",
-    needs=(Need.METADATA, Need.TRANSACTIONS, Need.TRANSACTIONS_TOPIC),
-)
+@check("BN702", Need.METADATA, Need.TRANSACTIONS, Need.TRANSACTIONS_TOPIC)
 def transaction_coordinator(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: the coordinator of a transactional id is a node that this client does not reach.
+    """The coordinator of a transactional id is not reached.
+
+    Cause: The coordinators of {subjects} cannot be reached.
+    What: the coordinator of a transactional id is a node that this client does not reach.
     Why: the coordinator is one node of the cluster, whichever its id is hashed to, so everything else may work.
     Producers cannot begin a transaction: `initTransactions` times out.
     Remedy: that of the node, which is named with its own finding.
@@ -67,14 +61,12 @@ def transaction_coordinator(evidence: Evidence) -> Iterator[CheckFinding]:
     yield from _out_of_reach(evidence, "transaction")
 
 
-@check(
-    "BN703",
-    "There is no coordinator",
-    "No node coordinates {subjects}.",
-    needs=(Need.METADATA, Need.COORDINATORS),
-)
+@check("BN703", Need.METADATA, Need.COORDINATORS)
 def no_coordinator(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: there is no coordinator for a group or a transactional id that was named, still so a second later.
+    """There is no coordinator.
+
+    Cause: No node coordinates {subjects}.
+    What: there is no coordinator for a group or a transactional id that was named, still so a second later.
     Why: the partition that keeps its state has no leader, or its leader lacks the listener that the client came in on.
     Remedy: bring the brokers up that hold `__consumer_offsets` or `__transaction_state`; define the listener on them.
     """

@@ -12,14 +12,12 @@ from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
 from brokernat.doctor.host_kinds import inside_name, is_loopback
 
 
-@check(
-    "BN816",
-    "A listener is not advertised",
-    "Clients that come in on a listener that is not advertised are told of no broker: {subjects}.",
-    needs=(Need.FILES,),
-)
+@check("BN816", Need.FILES)
 def not_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: a listener is bound, and `advertised.listeners` leaves it out.
+    """A listener is not advertised.
+
+    Cause: Clients that come in on a listener that is not advertised are told of no broker: {subjects}.
+    What: a listener is bound, and `advertised.listeners` leaves it out.
     Why: who comes in on its port is answered with the brokers that advertise this name, and there is none: the client
     gets an empty list, or waits for metadata.
     Remedy: advertise it, or do not bind it.
@@ -33,14 +31,12 @@ def not_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
                 yield finding(Severity.WARNING, broker.name, message, remedy=remedy)
 
 
-@check(
-    "BN818",
-    "A broker advertises its machine's own name",
-    "Brokers advertise whatever their machines call themselves: {subjects}.",
-    needs=(Need.FILES,),
-)
+@check("BN818", Need.FILES)
 def own_name_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: a listener has no host, and so the broker advertises the name that its machine calls itself.
+    """A broker advertises its machine's own name.
+
+    Cause: Brokers advertise whatever their machines call themselves: {subjects}.
+    What: a listener has no host, and so the broker advertises the name that its machine calls itself.
     Why: Kafka asks the machine for its own name. In a container that is the container's id, on a cloud host an internal
     name; clients elsewhere seldom know either.
     Remedy: `advertised.listeners` with a name that clients know.
@@ -57,14 +53,12 @@ def own_name_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
                 )
 
 
-@check(
-    "BN821",
-    "Two brokers' files advertise the same endpoint",
-    "Several brokers' files advertise one endpoint ({subjects}).",
-    needs=(Need.FILES,),
-)
+@check("BN821", Need.FILES)
 def same_endpoint_in_files(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: two brokers' files advertise one host and port.
+    """Two brokers' files advertise the same endpoint.
+
+    Cause: Several brokers' files advertise one endpoint ({subjects}).
+    What: two brokers' files advertise one host and port.
     Why: a client that wants the one meets either. Brokers behind one balancer, a file that was copied, `localhost` on
     several machines: to a client it is one endpoint.
     Remedy: a port or a name of its own for each broker.
@@ -80,14 +74,13 @@ def same_endpoint_in_files(evidence: Evidence) -> Iterator[CheckFinding]:
             yield finding(Severity.ERROR, endpoint, message, seen, remedy=remedy)
 
 
-@check(
-    "BN822",
-    "Some brokers lack a listener that others have",
-    "Some brokers lack a listener that others have, so a client's brokers change with the port it meets: {subjects}.",
-    needs=(Need.FILES,),
-)
+@check("BN822", Need.FILES)
 def listener_on_some(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: some brokers advertise a listener name that others lack.
+    """Some brokers lack a listener that others have.
+
+    Cause: Some brokers lack a listener that others have, so a client's brokers change with the port it meets:
+    {subjects}.
+    What: some brokers advertise a listener name that others lack.
     Why: a broker answers with the brokers that have the listener NAME whose port was hit. Who comes in on this name
     never hears of the others: partitions led by them have no leader, and with bootstrap servers of several names a
     client's brokers come and go with each update.
@@ -116,14 +109,12 @@ def listener_on_some(evidence: Evidence) -> Iterator[CheckFinding]:
         )
 
 
-@check(
-    "BN824",
-    "A file advertises a name that only its own place knows",
-    "The brokers advertise names that only their own network knows: {subjects}.",
-    needs=(Need.FILES,),
-)
+@check("BN824", Need.FILES)
 def inside_name_in_file(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: a broker's file advertises a name that usually only its own network knows: of one label, or in `.internal`,
+    """A file advertises a name that only its own place knows.
+
+    Cause: The brokers advertise names that only their own network knows: {subjects}.
+    What: a broker's file advertises a name that usually only its own network knows: of one label, or in `.internal`,
     `.svc` or the like.
     Why: Docker, Kubernetes and cloud hosts call themselves so. That is right for a listener that serves that network,
     and wrong where the broker has no other one (then it is a warning).
@@ -146,14 +137,12 @@ def inside_name_in_file(evidence: Evidence) -> Iterator[CheckFinding]:
                 )
 
 
-@check(
-    "BN825",
-    "A file advertises the broker's own machine",
-    "Brokers tell each other to dial themselves: {subjects}.",
-    needs=(Need.FILES,),
-)
+@check("BN825", Need.FILES)
 def loopback_in_file(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: a broker's file advertises localhost, 127.x or ::1.
+    """A file advertises the broker's own machine.
+
+    Cause: Brokers tell each other to dial themselves: {subjects}.
+    What: a broker's file advertises localhost, 127.x or ::1.
     Why: a client dials itself. That serves clients on the broker's machine (or on a Docker host that publishes the
     port), and nobody else: a warning where the broker has no other listener. As the listener of brokers among
     themselves it joins no two machines, and no two containers.
@@ -176,14 +165,12 @@ def loopback_in_file(evidence: Evidence) -> Iterator[CheckFinding]:
             yield finding(severity, broker.name, message, remedy=remedy if severity != "info" else Remedy())
 
 
-@check(
-    "BN826",
-    "One listener name speaks different protocols",
-    "Brokers speak different protocols under one listener name ({subjects}).",
-    needs=(Need.FILES,),
-)
+@check("BN826", Need.FILES)
 def protocols_differ(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: one listener name has different security protocols on different brokers.
+    """One listener name speaks different protocols.
+
+    Cause: Brokers speak different protocols under one listener name ({subjects}).
+    What: one listener name has different security protocols on different brokers.
     Why: a client speaks one protocol to all brokers that it is told of, and these are those of one listener name.
     Remedy: one protocol for a name; another name for another protocol.
     """
@@ -198,14 +185,12 @@ def protocols_differ(evidence: Evidence) -> Iterator[CheckFinding]:
             yield finding(Severity.ERROR, f"listener {name}", message, seen, remedy=remedy)
 
 
-@check(
-    "BN827",
-    "A port is advertised that leads elsewhere",
-    "The ports that are published do not lead to the listeners that advertise them: {subjects}.",
-    needs=(Need.FILES,),
-)
+@check("BN827", Need.FILES)
 def port_not_published(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: a compose file publishes another port than the one that the broker advertises.
+    """A port is advertised that leads elsewhere.
+
+    Cause: The ports that are published do not lead to the listeners that advertise them: {subjects}.
+    What: a compose file publishes another port than the one that the broker advertises.
     Why: who comes from outside dials the host's port. Where that is not published, nobody listens; where it leads to
     another listener, clients are told that one's endpoints.
     Remedy: publish the advertised port as the listener's own: `ADVERTISED:BOUND`.
@@ -237,14 +222,12 @@ def _seen(published: tuple[tuple[int, int], ...]) -> tuple[str, ...]:
     return (f"published: {', '.join(f'{outside}:{inside}' for inside, outside in published) or 'nothing'}",)
 
 
-@check(
-    "BN828",
-    "A broker's file and the running broker differ",
-    "Running brokers say something else than their files: {subjects}.",
-    needs=(Need.FILES, Need.NETWORK, Need.METADATA),
-)
+@check("BN828", Need.FILES, Need.NETWORK, Need.METADATA)
 def file_and_reality(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: a running broker says something else about its listeners than its file.
+    """A broker's file and the running broker differ.
+
+    Cause: Running brokers say something else than their files: {subjects}.
+    What: a running broker says something else about its listeners than its file.
     Why: the file was changed after the broker's start, another file is in force, a variable or a dynamic setting
     (`kafka-configs.sh`) goes above it, or it is the file of another cluster.
     Remedy: find out which one is meant; a broker reads its file at its start only.

@@ -26,15 +26,12 @@ _FORMS = {
 _LISTENER = "`NAME://host:port`"
 
 
-@check(
-    "BN811",
-    "A broker's file has an entry that Kafka cannot read",
-    "Entries about listeners cannot be read, so the broker does not start: {subjects}.",
-    needs=(Need.FILES,),
-    explains=("BN814", "BN815", "BN819", "BN822", "BN823"),
-)
+@check("BN811", Need.FILES, explains=("BN814", "BN815", "BN819", "BN822", "BN823"))
 def listener_unreadable(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: a broker's file holds an entry about listeners that Kafka cannot read, or no listener at all.
+    """A broker's file has an entry that Kafka cannot read.
+
+    Cause: Entries about listeners cannot be read, so the broker does not start: {subjects}.
+    What: a broker's file holds an entry about listeners that Kafka cannot read, or no listener at all.
     Why: a listener is `NAME://host:port` (brackets around IPv6), a mapping is `NAME:PROTOCOL`. The broker does not
     start.
     Remedy: write the entry in that form.
@@ -57,14 +54,12 @@ def listener_unreadable(evidence: Evidence) -> Iterator[CheckFinding]:
             yield finding(Severity.ERROR, broker.name, "`listeners` is set, and holds none", remedy=remedy)
 
 
-@check(
-    "BN812",
-    "A setting or a listener is given twice",
-    "Two listeners have one name, so the broker does not start: {subjects}.",
-    needs=(Need.FILES,),
-)
+@check("BN812", Need.FILES)
 def given_twice(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: a broker's file gives one setting, or one listener's name, twice.
+    """A setting or a listener is given twice.
+
+    Cause: Two listeners have one name, so the broker does not start: {subjects}.
+    What: a broker's file gives one setting, or one listener's name, twice.
     Why: of a setting that is given twice Java keeps the last one, without a word; what stands above it is not in force.
     Two listeners of one name are refused at the broker's start.
     Remedy: keep one of them.
@@ -88,14 +83,12 @@ def given_twice(evidence: Evidence) -> Iterator[CheckFinding]:
                     yield finding(Severity.ERROR, broker.name, message, found, remedy=remedy)
 
 
-@check(
-    "BN813",
-    "Two listeners are bound to one port",
-    "Two listeners are bound to one port, so the broker does not start with this file: {subjects}.",
-    needs=(Need.FILES,),
-)
+@check("BN813", Need.FILES)
 def port_twice(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: two listeners of one broker are bound to one port.
+    """Two listeners are bound to one port.
+
+    Cause: Two listeners are bound to one port, so the broker does not start with this file: {subjects}.
+    What: two listeners of one broker are bound to one port.
     Why: a connection says no name, so the port alone decides which listener a client has met. Kafka refuses to start,
     also where the addresses differ; only one IPv4 and one IPv6 address may share a port, from Kafka 3.6 on (KIP-797).
     Remedy: a port of its own for each listener.
@@ -125,14 +118,12 @@ def _both_families(listeners: Sequence[Listener]) -> bool:
 _PROTOCOL_MAP = "listener.security.protocol.map"
 
 
-@check(
-    "BN814",
-    "A listener has no security protocol",
-    "Listeners have no security protocol, so the broker does not start: {subjects}.",
-    needs=(Need.FILES,),
-)
+@check("BN814", Need.FILES)
 def no_protocol(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: a listener's name has no security protocol.
+    """A listener has no security protocol.
+
+    Cause: Listeners have no security protocol, so the broker does not start: {subjects}.
+    What: a listener's name has no security protocol.
     Why: names that are no protocols themselves need an entry in `listener.security.protocol.map`; once the map is set,
     all names do, PLAINTEXT too. The controllers' listener is PLAINTEXT by default only where no other protocol is in
     use. Without a protocol the broker does not start.
@@ -151,15 +142,12 @@ def no_protocol(evidence: Evidence) -> Iterator[CheckFinding]:
             yield finding(Severity.ERROR, broker.name, message, seen, remedy=remedy)
 
 
-@check(
-    "BN815",
-    "A listener is advertised that does not exist",
-    "Listeners are advertised that are not bound, so the broker does not start: {subjects}.",
-    needs=(Need.FILES,),
-    explains=("BN822",),
-)
+@check("BN815", Need.FILES, explains=("BN822",))
 def advertised_without_listener(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: `advertised.listeners` has a name that `listeners` does not have.
+    """A listener is advertised that does not exist.
+
+    Cause: Listeners are advertised that are not bound, so the broker does not start: {subjects}.
+    What: `advertised.listeners` has a name that `listeners` does not have.
     Why: what is advertised belongs to a port that is bound, and the name joins them. The broker does not start.
     Remedy: a listener of that name, or another name.
     """
@@ -173,14 +161,12 @@ def advertised_without_listener(evidence: Evidence) -> Iterator[CheckFinding]:
                 yield finding(Severity.ERROR, broker.name, message, seen, remedy=remedy)
 
 
-@check(
-    "BN830",
-    "A broker's file advertises port 0",
-    "Brokers advertise a port that their files do not name: {subjects}.",
-    needs=(Need.FILES,),
-)
+@check("BN830", Need.FILES)
 def port_zero_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: `advertised.listeners` has port 0.
+    """A broker's file advertises port 0.
+
+    Cause: Brokers advertise a port that their files do not name: {subjects}.
+    What: `advertised.listeners` has port 0.
     Why: the broker starts and advertises the port that the listener is bound to. Behind a NAT, a balancer or a
     published port that is not the port that clients dial; where the listener is bound to port 0 as well, it is another
     one after each start.
@@ -196,14 +182,12 @@ def port_zero_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
                 yield finding(Severity.WARNING, broker.name, f"{each} is advertised: {told}", remedy=remedy)
 
 
-@check(
-    "BN831",
-    "A listener advertises another listener's port",
-    "Listeners advertise the port of another listener, which clients then meet: {subjects}.",
-    needs=(Need.FILES,),
-)
+@check("BN831", Need.FILES)
 def port_of_another_listener(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: a listener advertises an endpoint at which another listener of the same broker is.
+    """A listener advertises another listener's port.
+
+    Cause: Listeners advertise the port of another listener, which clients then meet: {subjects}.
+    What: a listener advertises an endpoint at which another listener of the same broker is.
     Why: the port alone decides which listener a client meets. With another protocol it cannot connect; with the same
     one it is told the other listener's endpoints from then on. A gateway may exchange ports, so the endpoints count
     where the host is the broker's own: bound by the other listener, or advertised by it.
@@ -235,14 +219,12 @@ def _advertises(broker: BrokerListeners, advertised: Listener, other: Listener) 
     return other.host.lower() == advertised.host.lower() or (same_host and exchanged)
 
 
-@check(
-    "BN817",
-    "A broker advertises every address",
-    "Brokers advertise an address that nobody can dial: {subjects}.",
-    needs=(Need.FILES,),
-)
+@check("BN817", Need.FILES)
 def wildcard_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: a broker advertises 0.0.0.0 or [::], by its own words or because `advertised.listeners` is missing.
+    """A broker advertises every address.
+
+    Cause: Brokers advertise an address that nobody can dial: {subjects}.
+    What: a broker advertises 0.0.0.0 or [::], by its own words or because `advertised.listeners` is missing.
     Why: that means "every address of this machine" to who binds, and nothing to who dials. Kafka refuses to start with
     0.0.0.0; it takes [::], and clients then dial themselves.
     Remedy: advertise a name or an address that clients can dial; what is bound can stay.
@@ -258,14 +240,12 @@ def wildcard_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
 _NAME, _PROTOCOL = "inter.broker.listener.name", "security.inter.broker.protocol"
 
 
-@check(
-    "BN819",
-    "The brokers' own listener is not advertised",
-    "The listener for brokers among themselves does not exist, so the broker does not start: {subjects}.",
-    needs=(Need.FILES,),
-)
+@check("BN819", Need.FILES)
 def inter_broker_listener(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: the listener for brokers among themselves is not advertised, or is chosen twice.
+    """The brokers' own listener is not advertised.
+
+    Cause: The listener for brokers among themselves does not exist, so the broker does not start: {subjects}.
+    What: the listener for brokers among themselves is not advertised, or is chosen twice.
     Why: brokers find each other by what they advertise. Kafka takes the name of `inter.broker.listener.name`, or the
     protocol of `security.inter.broker.protocol` as a name (PLAINTEXT unless set), never both; it must be advertised, or
     the broker does not start.
@@ -285,15 +265,12 @@ def inter_broker_listener(evidence: Evidence) -> Iterator[CheckFinding]:
             yield finding(Severity.ERROR, broker.name, message, remedy=remedy)
 
 
-@check(
-    "BN820",
-    "Two files have one node id",
-    "Files of different nodes have one id: {subjects}.",
-    needs=(Need.FILES,),
-    explains=("BN821",),
-)
+@check("BN820", Need.FILES, explains=("BN821",))
 def same_node_id(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: two files have one node id.
+    """Two files have one node id.
+
+    Cause: Files of different nodes have one id: {subjects}.
+    What: two files have one node id.
     Why: the id is what makes a broker or a controller itself. The second that starts is refused, or takes the first
     one's place.
     Remedy: an id of its own for each node; controllers and brokers share the numbers.
@@ -310,16 +287,12 @@ def same_node_id(evidence: Evidence) -> Iterator[CheckFinding]:
 _NAMES = "controller.listener.names"
 
 
-@check(
-    "BN823",
-    "The controllers' listener is wrong",
-    "The quorum's listener is missing or in the wrong place, so the node does not start: {subjects}.",
-    needs=(Need.FILES,),
-    explains=("BN814", "BN816"),
-)
+@check("BN823", Need.FILES, explains=("BN814", "BN816"))
 def controller_listener(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: the controllers' listener is missing, is bound where it must not be, or is advertised to brokers and
-    clients.
+    """The controllers' listener is wrong.
+
+    Cause: The quorum's listener is missing or in the wrong place, so the node does not start: {subjects}.
+    What: the controllers' listener is missing, is bound where it must not be, or is advertised to brokers and clients.
     Why: in KRaft `controller.listener.names` says which listeners are the quorum's. Nodes with the controller role bind
     them, mere brokers only dial them; a broker that breaks this does not start. The names are compared as written, not
     in upper case.
@@ -363,14 +336,12 @@ def _error(broker: BrokerListeners, message: str, fix: str) -> CheckFinding:
 _FORMER = ("host.name", "port", "advertised.host.name", "advertised.port")
 
 
-@check(
-    "BN829",
-    "A file has settings that Kafka no longer reads",
-    "Files have settings that Kafka no longer reads: {subjects}.",
-    needs=(Need.FILES,),
-)
+@check("BN829", Need.FILES)
 def settings_of_the_past(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: a broker's file has `host.name`, `port`, `advertised.host.name` or `advertised.port`.
+    """A file has settings that Kafka no longer reads.
+
+    Cause: Files have settings that Kafka no longer reads: {subjects}.
+    What: a broker's file has `host.name`, `port`, `advertised.host.name` or `advertised.port`.
     Why: Kafka 3.0 took these out, and no release in KRaft mode reads them. Without `listeners` the defaults hold
     without a word: the broker binds every address on 9092 and advertises its machine's own name.
     Remedy: `listeners` and `advertised.listeners`.

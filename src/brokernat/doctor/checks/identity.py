@@ -11,15 +11,12 @@ from brokernat.doctor.evidence import EndpointProbe, Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
 
 
-@check(
-    "BN601",
-    "Another node answers",
-    "Another node answers than the one that is meant: {messages}.",
-    needs=(Need.METADATA,),
-    explains=("BN603", "BN611"),
-)
+@check("BN601", Need.METADATA, explains=("BN603", "BN611"))
 def another_node(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: the node behind the endpoint that is dialled says that it is another one than metadata means.
+    """Another node answers.
+
+    Cause: Another node answers than the one that is meant: {messages}.
+    What: the node behind the endpoint that is dialled says that it is another one than metadata means.
     Why: two rules are exchanged, a forward leads to the wrong broker, a hosts file gives several names one address.
     Clients loop on NOT_LEADER_OR_FOLLOWER; from 4.4 on they bootstrap again and again.
     Remedy: exchange the targets.
@@ -46,15 +43,12 @@ def another_node(evidence: Evidence) -> Iterator[CheckFinding]:
         yield at(probed, Severity.ERROR, message, seen, remedy=remedy, confidence=sureness(identity))
 
 
-@check(
-    "BN602",
-    "Several nodes answer behind one endpoint",
-    "A balancer or a name with several addresses stands at {subjects}: {messages}.",
-    needs=(Need.METADATA,),
-    explains=("BN611",),
-)
+@check("BN602", Need.METADATA, explains=("BN611",))
 def balancer(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: connections to one endpoint met different nodes.
+    """Several nodes answer behind one endpoint.
+
+    Cause: A balancer or a name with several addresses stands at {subjects}: {messages}.
+    What: connections to one endpoint met different nodes.
     Why: a balancer or a name with several addresses stands where one broker is meant. Fine to bootstrap, wrong for a
     node.
     Remedy: an endpoint for each broker.
@@ -80,14 +74,12 @@ def balancer(evidence: Evidence) -> Iterator[CheckFinding]:
             yield at(probed, Severity.ERROR, message, seen, remedy=remedy, confidence=sureness(identity))
 
 
-@check(
-    "BN603",
-    "The right node, on another listener",
-    "The address map leads to another listener of the brokers: {subjects}.",
-    needs=(Need.METADATA, Need.MAP),
-)
+@check("BN603", Need.METADATA, Need.MAP)
 def another_listener(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: what is dialled for a node advertises other endpoints of the nodes than the bootstrap servers do.
+    """The right node, on another listener.
+
+    Cause: The address map leads to another listener of the brokers: {subjects}.
+    What: what is dialled for a node advertises other endpoints of the nodes than the bootstrap servers do.
     Why: the rule leads to the right broker and the port of another listener. Metadata read there switches endpoints.
     Remedy: the port of the same listener.
     """
@@ -107,14 +99,12 @@ def another_listener(evidence: Evidence) -> Iterator[CheckFinding]:
             )
 
 
-@check(
-    "BN604",
-    "Which node answers cannot be proven",
-    "Which node answers at {subjects} could not be proven.",
-    needs=(Need.METADATA, Need.MAP),
-)
+@check("BN604", Need.METADATA, Need.MAP)
 def not_provable(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: the node is reached through a rule, and nothing told which one it is.
+    """Which node answers cannot be proven.
+
+    Cause: Which node answers at {subjects} could not be proven.
+    What: the node is reached through a rule, and nothing told which one it is.
     Why: brokers before 4.4 tell it only to whom may read their settings; and this user sees no topic that the node
     leads (ListOffsets), nor does a certificate name this node alone.
     Remedy: the right to DESCRIBE_CONFIGS on the cluster, for this check only.
@@ -132,14 +122,12 @@ def not_provable(evidence: Evidence) -> Iterator[CheckFinding]:
 _CHECKS_IDENTITY = 5
 
 
-@check(
-    "BN611",
-    "Clients from 4.4 on are refused",
-    "The brokers behind {subjects} refuse clients from 4.4 on, which name the node they mean.",
-    needs=(Need.METADATA,),
-)
+@check("BN611", Need.METADATA)
 def identity_refused(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: another node answers where a client thinks of this one, and the broker is new enough to tell: 4.4 and later
+    """Clients from 4.4 on are refused.
+
+    Cause: The brokers behind {subjects} refuse clients from 4.4 on, which name the node they mean.
+    What: another node answers where a client thinks of this one, and the broker is new enough to tell: 4.4 and later
     refuse a client that names another node or cluster (KIP-1242).
     Why: clients from 4.4 on send both by default. They log `Rebootstrap requested by server due to cluster metadata
     mismatch` and start over, again and again; older ones only loop on NOT_LEADER_OR_FOLLOWER.
@@ -161,15 +149,13 @@ def _was_asked(probe: EndpointProbe) -> bool:
     return probe.newest("ApiVersions") >= _CHECKS_IDENTITY and bool(probe.cluster_id)
 
 
-@check(
-    "BN612",
-    "A proxy renumbers the nodes",
-    "A proxy in front of {subjects} gives the nodes ids of its own.",
-    needs=(Need.METADATA,),
-)
+@check("BN612", Need.METADATA)
 def nodes_renumbered(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: every node that proved who it is calls itself by an id that nobody advertises, all of them by the same
-    number off.
+    """A proxy renumbers the nodes.
+
+    Cause: A proxy in front of {subjects} gives the nodes ids of its own.
+    What: every node that proved who it is calls itself by an id that nobody advertises, all of them by the same number
+    off.
     Why: a proxy stands in between and gives nodes ids of its own.
     Remedy: none while the proxy does it for every answer; from 4.4 on clients name the advertised id, and a broker
     behind such a proxy refuses them (BN611).

@@ -12,13 +12,12 @@ from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
 from brokernat.doctor.host_kinds import address
 
 
-@check(
-    "BN404",
-    "The login fails",
-    "The login fails at {subjects}{reason}.",
-)
+@check("BN404")
 def login(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: the broker does not offer the client's mechanism, refuses user name and password, or hangs up during the
+    """The login fails.
+
+    Cause: The login fails at {subjects}{reason}.
+    What: the broker does not offer the client's mechanism, refuses user name and password, or hangs up during the
     login.
     Why: another listener, a wrong password, an unknown user. The broker's own words are quoted; ours never hold a
     secret.
@@ -53,13 +52,12 @@ def login(evidence: Evidence) -> Iterator[CheckFinding]:
             yield at(probed, Severity.ERROR, what, (f"the broker says: {sasl.detail}",), remedy=remedy)
 
 
-@check(
-    "BN408",
-    "A password is sent unencrypted",
-    "The password is sent unencrypted to {subjects}.",
-)
+@check("BN408")
 def password_in_the_clear(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: the client logs in with PLAIN and without TLS.
+    """A password is sent unencrypted.
+
+    Cause: The password is sent unencrypted to {subjects}.
+    What: the client logs in with PLAIN and without TLS.
     Why: PLAIN sends the password as it is, so whoever sees the packets on the way can read it.
     Remedy: `SASL_SSL`, or a SCRAM mechanism, which sends no password.
     """
@@ -70,15 +68,12 @@ def password_in_the_clear(evidence: Evidence) -> Iterator[CheckFinding]:
         yield finding(Severity.INFO, f"cluster {evidence.cluster}", message, remedy=remedy)
 
 
-@check(
-    "BN406",
-    "Kerberos is asked for an address",
-    "Kerberos knows brokers by name, and the address map is for addresses: {subjects}.",
-    needs=(Need.MAP,),
-)
+@check("BN406", Need.MAP)
 def kerberos_host(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: the client logs in with Kerberos, and the address map has rules for brokers that are advertised as
-    addresses.
+    """Kerberos is asked for an address.
+
+    Cause: Kerberos knows brokers by name, and the address map is for addresses: {subjects}.
+    What: the client logs in with Kerberos, and the address map has rules for brokers that are advertised as addresses.
     Why: without a map Java looks the address up backwards and asks for a ticket of that name. Behind the map the
     address itself is kept as the name, and there is no ticket for `kafka/192.168.1.23`.
     Remedy: let the brokers advertise names, which the map keeps for Kerberos as they are.

@@ -26,15 +26,12 @@ from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
 from brokernat.doctor.host_kinds import dialable
 
 
-@check(
-    "BN605",
-    "An advertised endpoint has no rule",
-    "The address map has no rule for {subjects}, and refuses what it has no rule for.",
-    explains=("BN202", "BN203"),
-    needs=(Need.METADATA, Need.MAP),
-)
+@check("BN605", Need.METADATA, Need.MAP, explains=("BN202", "BN203"))
 def rule_missing(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: the map says `unmapped: fail`, and no rule names an endpoint that is advertised.
+    """An advertised endpoint has no rule.
+
+    Cause: The address map has no rule for {subjects}, and refuses what it has no rule for.
+    What: the map says `unmapped: fail`, and no rule names an endpoint that is advertised.
     Why: a broker is new, or has another address or port than the map says.
     Remedy: the rule; or `unmapped: pass` where the endpoint can be dialled as it is.
     """
@@ -45,14 +42,12 @@ def rule_missing(evidence: Evidence) -> Iterator[CheckFinding]:
             yield at(place_of(path, evidence), Severity.ERROR, message, remedy=remedy)
 
 
-@check(
-    "BN606",
-    "A rule is never used",
-    "{subjects} is never used.",
-    needs=(Need.METADATA, Need.MAP),
-)
+@check("BN606", Need.METADATA, Need.MAP)
 def rule_unused(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: no endpoint that is advertised now is matched by the rule, and no bootstrap server.
+    """A rule is never used.
+
+    Cause: {subjects} is never used.
+    What: no endpoint that is advertised now is matched by the rule, and no bootstrap server.
     Why: the broker was removed or has another address; or the rule has a typing error.
     Remedy: remove or correct it.
     """
@@ -71,15 +66,13 @@ def rule_unused(evidence: Evidence) -> Iterator[CheckFinding]:
             yield finding(Severity.WARNING, f"rule {rule}", "no advertised endpoint is matched by it", remedy=remedy)
 
 
-@check(
-    "BN607",
-    "Rules of the map do not fit together",
-    "The address map contradicts itself: {subjects}.",
-    needs=(Need.MAP,),
-)
+@check("BN607", Need.MAP)
 def rules_in_conflict(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: rules of the address map cannot all be meant: an earlier one hides another, two of them contradict each
-    other or share a target, or a target is itself advertised.
+    """Rules of the map do not fit together.
+
+    Cause: The address map contradicts itself: {subjects}.
+    What: rules of the address map cannot all be meant: an earlier one hides another, two of them contradict each other
+    or share a target, or a target is itself advertised.
     Why: the map grew by hand. Order decides and the first match wins; a translated endpoint is not translated again.
     Remedy: what is said with each; `brokernat map check` says it without a network.
     """
@@ -92,15 +85,12 @@ def rules_in_conflict(evidence: Evidence) -> Iterator[CheckFinding]:
 _SHOWN = 3
 
 
-@check(
-    "BN609",
-    "The map is for other endpoints",
-    "The address map names none of the endpoints that {subjects} advertises now.",
-    needs=(Need.METADATA, Need.MAP),
-    explains=("BN605",),
-)
+@check("BN609", Need.METADATA, Need.MAP, explains=("BN605",))
 def map_of_another_time(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: no rule of the address map names any endpoint that is advertised now, or a bootstrap server.
+    """The map is for other endpoints.
+
+    Cause: The address map names none of the endpoints that {subjects} advertises now.
+    What: no rule of the address map names any endpoint that is advertised now, or a bootstrap server.
     Why: the map was written for another cluster or another listener, or the brokers have moved since.
     Remedy: write the map anew, from what is advertised now.
     """
@@ -120,13 +110,15 @@ def map_of_another_time(evidence: Evidence) -> Iterator[CheckFinding]:
 
 @check(
     "BN616",
-    "The sides of rules are exchanged",
-    "The sides of rules in the address map are exchanged: {messages}.",
+    Need.NETWORK,
+    Need.MAP,
     explains=("BN102", "BN103", "BN301", "BN302", "BN605", "BN606", "BN607", "BN609", "BN308", "BN309", "BN310"),
-    needs=(Need.NETWORK, Need.MAP),
 )
 def reversed_rules(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: a rule's right side is what a broker advertises, or its left side is a bootstrap server, which by it is
+    """The sides of rules are exchanged.
+
+    Cause: The sides of rules in the address map are exchanged: {messages}.
+    What: a rule's right side is what a broker advertises, or its left side is a bootstrap server, which by it is
     dialled where nobody answers.
     Why: a rule is `advertised = reachable`. Written the other way round it leads clients from an endpoint that works to
     one that does not.
@@ -159,15 +151,12 @@ def _dead_by_its_rule(probed: ProbedEndpoint, evidence: Evidence) -> bool:
     return any(each.endpoint == server_of(probed.probe) and each.connected for each in evidence.as_written)
 
 
-@check(
-    "BN617",
-    "A rule leads to what another rule is for",
-    "The address map is applied once, and rules are chained: {messages}.",
-    explains=("BN305", "BN601", "BN603", "BN606", "BN607", "BN308"),
-    needs=(Need.METADATA, Need.MAP),
-)
+@check("BN617", Need.METADATA, Need.MAP, explains=("BN305", "BN601", "BN603", "BN606", "BN607", "BN308"))
 def chained_rules(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: a rule leads to an endpoint that another rule names, and clients fail there.
+    """A rule leads to what another rule is for.
+
+    Cause: The address map is applied once, and rules are chained: {messages}.
+    What: a rule leads to an endpoint that another rule names, and clients fail there.
     Why: an endpoint is translated once; what a rule leads to is dialled as it is.
     Remedy: one rule from what is advertised to what is reached.
     """

@@ -22,14 +22,12 @@ from brokernat.doctor.finding import CheckFinding, Confidence, Failure, Remedy, 
 from brokernat.doctor.host_kinds import inside_name, is_loopback
 
 
-@check(
-    "BN102",
-    "A bootstrap server's name does not resolve",
-    "The name of {subjects} does not resolve on this machine.",
-    explains=("BN305",),
-)
+@check("BN102", explains=("BN305",))
 def bootstrap_name(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: the resolver of this machine knows no address for the host of a bootstrap server.
+    """A bootstrap server's name does not resolve.
+
+    Cause: The name of {subjects} does not resolve on this machine.
+    What: the resolver of this machine knows no address for the host of a bootstrap server.
     Why: a typing error, a name of another network, or a missing search domain. Clients drop such an entry: where
     another server answers, if only to refuse the login, they go on with that one, so this is a warning.
     Remedy: correct the name, or use an address.
@@ -43,13 +41,12 @@ def bootstrap_name(evidence: Evidence) -> Iterator[CheckFinding]:
             yield at(probed, severity_at(probed, evidence), message, (probed.probe.dns_error,), remedy=remedy)
 
 
-@check(
-    "BN106",
-    "A bootstrap server's canonical name is another",
-    "The name server calls {subjects} something else.",
-)
+@check("BN106")
 def canonical_names(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: `client.dns.lookup` asks for canonical names, and the name server has another name for a bootstrap server's
+    """A bootstrap server's canonical name is another.
+
+    Cause: The name server calls {subjects} something else.
+    What: `client.dns.lookup` asks for canonical names, and the name server has another name for a bootstrap server's
     address. From then on clients call the server so: for TLS, for Kerberos, and for the address map.
     Why: the reverse entry is a gateway's, a cloud provider's, or missing. Where the name does not lead back to the
     address, Java takes the address itself for the name.
@@ -66,15 +63,12 @@ def canonical_names(evidence: Evidence) -> Iterator[CheckFinding]:
             yield finding(Severity.WARNING, f"bootstrap {probe.endpoint}", message, seen, remedy=remedy)
 
 
-@check(
-    "BN301",
-    "An advertised name does not resolve",
-    "The bootstrap servers answer, and tell clients to dial names that do not resolve: {subjects}.",
-    explains=("BN202", "BN203"),
-    needs=(Need.METADATA,),
-)
+@check("BN301", Need.METADATA, explains=("BN202", "BN203"))
 def advertised_name(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: metadata names a host that the resolver of this machine does not know, and no rule leads elsewhere.
+    """An advertised name does not resolve.
+
+    Cause: The bootstrap servers answer, and tell clients to dial names that do not resolve: {subjects}.
+    What: metadata names a host that the resolver of this machine does not know, and no rule leads elsewhere.
     Why: the broker advertises a name of its own network. Clients log `UnknownHostException` or `Host resolution
     failure`.
     Remedy: a rule of the address map; or a listener that advertises a name for this side.
@@ -86,15 +80,13 @@ def advertised_name(evidence: Evidence) -> Iterator[CheckFinding]:
             yield at(probed, Severity.ERROR, message, (error,), remedy=remedy_for(evidence, path))
 
 
-@check(
-    "BN307",
-    "The name server does not answer",
-    "The name server of this machine does not answer for {subjects}.",
-    explains=("BN102", "BN301", "BN305", "BN203"),
-)
+@check("BN307", explains=("BN102", "BN301", "BN305", "BN203"))
 def name_server(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: the resolver of this machine gets no answer for a name, or one that the name server cannot tell. Whether
-    the name exists is not known.
+    """The name server does not answer.
+
+    Cause: The name server of this machine does not answer for {subjects}.
+    What: the resolver of this machine gets no answer for a name, or one that the name server cannot tell. Whether the
+    name exists is not known.
     Why: the name server is down, is not reached (a VPN that is not up, a firewall), or `/etc/resolv.conf` names another
     one.
     Remedy: a name server that answers, in `/etc/resolv.conf`; until then an address map with addresses.
@@ -113,13 +105,12 @@ def _unanswered(probed: ProbedEndpoint) -> bool:
     return resolved is not None and resolved.outcome == "no-answer" and not inside_name(host_of(probed.probe))
 
 
-@check(
-    "BN303",
-    "Some addresses of a name take no connection",
-    "Some addresses of {subjects} take no connection.",
-)
+@check("BN303")
 def some_addresses_fail(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: a name has several addresses (A, AAAA) and not all take a connection.
+    """Some addresses of a name take no connection.
+
+    Cause: Some addresses of {subjects} take no connection.
+    What: a name has several addresses (A, AAAA) and not all take a connection.
     Why: IPv6 without a route, or an old record. Clients try them in the order of the resolver, so it fails now and
     then. `localhost` is left out: it has both kinds of address everywhere, and refuses at once on the wrong one.
     Remedy: correct the records.
@@ -134,14 +125,12 @@ def some_addresses_fail(evidence: Evidence) -> Iterator[CheckFinding]:
             yield at(probed, Severity.WARNING, message, (*failed, *leads), remedy=remedy, explains=False)
 
 
-@check(
-    "BN306",
-    "A hosts file entry decides this name",
-    "A line of this machine's hosts file leads to the wrong place for {subjects}{reason}.",
-    explains=("BN103", "BN302", "BN305", "BN104", "BN501", "BN601", "BN602", "BN603", "BN611"),
-)
+@check("BN306", explains=("BN103", "BN302", "BN305", "BN104", "BN501", "BN601", "BN602", "BN603", "BN611"))
 def hosts_entry(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: a line of this machine's hosts file decides where a name leads. Where the way ends there, it is an error.
+    """A hosts file entry decides this name.
+
+    Cause: A line of this machine's hosts file leads to the wrong place for {subjects}{reason}.
+    What: a line of this machine's hosts file decides where a name leads. Where the way ends there, it is an error.
     Why: it stands above the name server, on this machine only. It is not there in containers and on other hosts, it
     does not follow when the broker moves, two clusters with the same names cannot both be meant, and nobody sees it in
     the client's configuration.

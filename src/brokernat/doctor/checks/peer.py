@@ -31,13 +31,12 @@ _REQUESTS: dict[Stage, str] = {
 _SLOW, _NOTICED = 2.0, 1.0
 
 
-@check(
-    "BN104",
-    "Something else than Kafka answers",
-    "{subjects} is not a Kafka broker{reason}.",
-)
+@check("BN104")
 def not_kafka(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: the port takes connections, and the bytes that it answers are those of another protocol, or none that Kafka
+    """Something else than Kafka answers.
+
+    Cause: {subjects} is not a Kafka broker{reason}.
+    What: the port takes connections, and the bytes that it answers are those of another protocol, or none that Kafka
     would send.
     Why: a wrong port, a proxy's own page, or a forward that leads elsewhere.
     Remedy: at a bootstrap server the port of a Kafka listener; at an advertised endpoint the forward to the broker.
@@ -57,13 +56,12 @@ def not_kafka(evidence: Evidence) -> Iterator[CheckFinding]:
         yield at(probed, severity_at(probed, evidence), said, seen, remedy=_the_right_port(probed))
 
 
-@check(
-    "BN105",
-    "A controller is given for a broker",
-    "{subjects} is a controller's listener, where clients cannot read metadata.",
-)
+@check("BN105")
 def controller_listener(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: what answers is a KRaft controller's own listener: it takes registrations of brokers and knows no metadata.
+    """A controller is given for a broker.
+
+    Cause: {subjects} is a controller's listener, where clients cannot read metadata.
+    What: what answers is a KRaft controller's own listener: it takes registrations of brokers and knows no metadata.
     Why: the port of `controller.listener.names` is given, often 9093. Clients get UNSUPPORTED_VERSION or are hung up
     on; admin tools say MISMATCHED_ENDPOINT_TYPE (KIP-919).
     Remedy: the port of a broker's listener.
@@ -77,13 +75,12 @@ def controller_listener(evidence: Evidence) -> Iterator[CheckFinding]:
             yield at(probed, severity_at(probed, evidence), message, seen, remedy=remedy)
 
 
-@check(
-    "BN309",
-    "A broker takes connections and does not answer",
-    "{subjects} takes connections and does not answer{reason}.",
-)
+@check("BN309")
 def hung(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: TCP connections are accepted, and requests get no answer in all tries.
+    """A broker takes connections and does not answer.
+
+    Cause: {subjects} takes connections and does not answer{reason}.
+    What: TCP connections are accepted, and requests get no answer in all tries.
     Why: the broker's process hangs (a long garbage collection, a full disk, a stopped container), the data of the
     connection is dropped behind the handshake by a firewall, or a gateway accepts for a broker that does not answer.
     Remedy: look at the broker's process and log; then at what stands between.
@@ -107,13 +104,12 @@ def hung(evidence: Evidence) -> Iterator[CheckFinding]:
         yield at(probed, severity_at(probed, evidence), message, _tries(probed, stage, evidence), remedy=remedy)
 
 
-@check(
-    "BN310",
-    "Connections are closed at the first request",
-    "Something on the path closes connections to {subjects}{reason}.",
-)
+@check("BN310")
 def closed(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: TCP connections are accepted, and closed or reset before the first byte of an answer, in all tries.
+    """Connections are closed at the first request.
+
+    Cause: Something on the path closes connections to {subjects}{reason}.
+    What: TCP connections are accepted, and closed or reset before the first byte of an answer, in all tries.
     Why: a gateway or balancer accepts for a broker that is down or that it does not reach; a middlebox that does not
     let Kafka pass; a listener that wants TLS.
     Remedy: see that the broker behind the gateway runs and is reached from the gateway.
@@ -139,13 +135,12 @@ def closed(evidence: Evidence) -> Iterator[CheckFinding]:
         yield at(probed, severity_at(probed, evidence), message, _tries(probed, stage, evidence), remedy=remedy)
 
 
-@check(
-    "BN311",
-    "An answer of Kafka is cut",
-    "Something on the path cuts the answers of {subjects}{reason}.",
-)
+@check("BN311")
 def cut(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: an answer begins as Kafka's and the connection ends before it is whole.
+    """An answer of Kafka is cut.
+
+    Cause: Something on the path cuts the answers of {subjects}{reason}.
+    What: an answer begins as Kafka's and the connection ends before it is whole.
     Why: a middlebox that ends connections after some bytes, a proxy with a limit, or a broker that is killed.
     Remedy: look at what stands between this machine and the broker: proxies, firewalls that inspect, VPNs.
     """
@@ -163,13 +158,12 @@ def cut(evidence: Evidence) -> Iterator[CheckFinding]:
             yield at(probed, severity_at(probed, evidence), message, _tries(probed, stage, evidence), remedy=remedy)
 
 
-@check(
-    "BN312",
-    "Large messages do not get through",
-    "Small messages get through and large ones do not at {subjects}{reason}.",
-)
+@check("BN312")
 def large_messages(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: a request or an answer of more than 1,500 bytes or of more than 8 KiB is lost or cut, where small ones get
+    """Large messages do not get through.
+
+    Cause: Small messages get through and large ones do not at {subjects}{reason}.
+    What: a request or an answer of more than 1,500 bytes or of more than 8 KiB is lost or cut, where small ones get
     through. Clients connect, and then time out when they produce or fetch.
     Why: a packet size (MTU) that the path does not carry: a tunnel, a VPN or an overlay network whose ICMP messages
     `fragmentation needed` are dropped; or a middlebox that stops at a size.
@@ -201,13 +195,12 @@ def large_messages(evidence: Evidence) -> Iterator[CheckFinding]:
         yield at(probed, Severity.ERROR, message, seen, remedy=remedy)
 
 
-@check(
-    "BN313",
-    "Some connections fail",
-    "Some connections to {subjects} fail.",
-)
+@check("BN313")
 def flaky(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: some tries of a stage failed and a later one worked. Clients try again and get through, more slowly.
+    """Some connections fail.
+
+    Cause: Some connections to {subjects} fail.
+    What: some tries of a stage failed and a later one worked. Clients try again and get through, more slowly.
     Why: packets are lost, a balancer has a dead member, a limit of connections (`max.connections.per.ip`), or a
     firewall that forgets connections.
     Remedy: none is needed for a client that tries again; look for the loss where it is often.
@@ -225,13 +218,12 @@ def flaky(evidence: Evidence) -> Iterator[CheckFinding]:
             yield at(probed, Severity.WARNING, message, seen, remedy=remedy, explains=False)
 
 
-@check(
-    "BN314",
-    "Answers are slow",
-    "{subjects} answers slowly.",
-)
+@check("BN314")
 def slow(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: a connection or an answer took a second or more. Clients work, with larger time-outs if need be.
+    """Answers are slow.
+
+    Cause: {subjects} answers slowly.
+    What: a connection or an answer took a second or more. Clients work, with larger time-outs if need be.
     Why: a long path, packets that are lost and sent again (the first repeat of a connection comes after a second), an
     overloaded broker or gateway.
     Remedy: `request.timeout.ms` and `socket.connection.setup.timeout.ms` of the client above these times.
@@ -247,14 +239,12 @@ def slow(evidence: Evidence) -> Iterator[CheckFinding]:
         yield at(probed, severity, message, remedy=remedy, explains=False)
 
 
-@check(
-    "BN315",
-    "One endpoint is unlike its neighbours",
-    "One endpoint is unlike the others: {messages}.",
-    explains=("BN401", "BN404", "BN407"),
-)
+@check("BN315", explains=("BN401", "BN404", "BN407"))
 def unlike_its_neighbours(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: this client, as it is configured, gets further at other nodes of the cluster than at this one.
+    """One endpoint is unlike its neighbours.
+
+    Cause: One endpoint is unlike the others: {messages}.
+    What: this client, as it is configured, gets further at other nodes of the cluster than at this one.
     Why: a proxy stands before this node alone, its forward leads to another listener (one with TLS, with a login,
     without TLS), or this broker's listener is configured unlike the others'.
     Remedy: at that place: the forward, the proxy or the listener of this node. A change to the client would break the

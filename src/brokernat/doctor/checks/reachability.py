@@ -21,13 +21,12 @@ from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
 from brokernat.doctor.host_kinds import neighbours
 
 
-@check(
-    "BN101",
-    "A bootstrap server is given twice",
-    "{subjects} is given more than once.",
-)
+@check("BN101")
 def doubtful_bootstrap(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: the list of bootstrap servers holds one endpoint more than once.
+    """A bootstrap server is given twice.
+
+    Cause: {subjects} is given more than once.
+    What: the list of bootstrap servers holds one endpoint more than once.
     Why: usually one of them was meant to be another broker, and a client has fewer ways in than it seems.
     Remedy: write each once.
     """
@@ -39,15 +38,13 @@ def doubtful_bootstrap(evidence: Evidence) -> Iterator[CheckFinding]:
             yield finding(Severity.WARNING, f"bootstrap {endpoint}", message, remedy=remedy)
 
 
-@check(
-    "BN103",
-    "A bootstrap server takes no connection",
-    "{subjects} cannot be reached from here{reason}.",
-    explains=("BN302", "BN305"),
-)
+@check("BN103", explains=("BN302", "BN305"))
 def bootstrap_unreachable(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: no address of a bootstrap server takes a TCP connection. Refused: the host is there and nothing listens at
-    the port. No answer: a firewall drops the packets, or there is no such host. No route: this machine knows no way.
+    """A bootstrap server takes no connection.
+
+    Cause: {subjects} cannot be reached from here{reason}.
+    What: no address of a bootstrap server takes a TCP connection. Refused: the host is there and nothing listens at the
+    port. No answer: a firewall drops the packets, or there is no such host. No route: this machine knows no way.
     Why: a wrong port, a broker or gateway that is down, a firewall. Where another server answers, if only to refuse the
     login, clients go on with that one, so this is a warning.
     Remedy: correct the endpoint, start what should listen there, or have the port opened.
@@ -62,15 +59,13 @@ def bootstrap_unreachable(evidence: Evidence) -> Iterator[CheckFinding]:
             yield at(probed, severity_at(probed, evidence), reason, remedy=remedy)
 
 
-@check(
-    "BN302",
-    "An advertised endpoint takes no connection",
-    "The bootstrap servers answer, and tell clients to dial endpoints that cannot be reached from here: {subjects}.",
-    explains=("BN202", "BN203"),
-    needs=(Need.METADATA,),
-)
+@check("BN302", Need.METADATA, explains=("BN202", "BN203"))
 def advertised_unreachable(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: metadata names an endpoint that takes no TCP connection from here, and no rule leads elsewhere.
+    """An advertised endpoint takes no connection.
+
+    Cause: The bootstrap servers answer, and tell clients to dial endpoints that cannot be reached from here:
+    {subjects}.
+    What: metadata names an endpoint that takes no TCP connection from here, and no rule leads elsewhere.
     Why: the broker advertises what it is called inside (NAT, gateway, container, `localhost`). Clients bootstrap, then
     log `Connection to node 2 could not be established. Broker may not be available.`
     Remedy: a rule of the address map; or a listener that advertises what this side can dial.
@@ -81,14 +76,12 @@ def advertised_unreachable(evidence: Evidence) -> Iterator[CheckFinding]:
             yield at(probed, Severity.ERROR, reason, remedy=remedy_for(evidence, path))
 
 
-@check(
-    "BN304",
-    "A node is reached only because of the map",
-    "{subjects} are reached only through the address map.",
-    needs=(Need.METADATA, Need.MAP),
-)
+@check("BN304", Need.METADATA, Need.MAP)
 def reached_by_map(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: the advertised endpoint takes no connection from here, and the endpoint of the rule does.
+    """A node is reached only because of the map.
+
+    Cause: {subjects} are reached only through the address map.
+    What: the advertised endpoint takes no connection from here, and the endpoint of the rule does.
     Why: this is what the map is for. A client without it will fail.
     Remedy: none is needed; every client of this cluster needs the map.
     """
@@ -98,14 +91,12 @@ def reached_by_map(evidence: Evidence) -> Iterator[CheckFinding]:
             yield finding(Severity.INFO, node(path), "reached through the address map only", seen)
 
 
-@check(
-    "BN305",
-    "A node is not reached even with the map",
-    "The address map leads to endpoints that cannot be reached: {subjects}.",
-    needs=(Need.METADATA, Need.MAP),
-)
+@check("BN305", Need.METADATA, Need.MAP)
 def unreachable_with_map(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: a rule names the advertised endpoint, and what it leads to does not resolve or takes no connection.
+    """A node is not reached even with the map.
+
+    Cause: The address map leads to endpoints that cannot be reached: {subjects}.
+    What: a rule names the advertised endpoint, and what it leads to does not resolve or takes no connection.
     Why: a wrong host or port in the rule, a forward that is missing at the gateway, a broker that is down.
     Remedy: correct the rule, or the forward.
     """
@@ -119,15 +110,13 @@ def unreachable_with_map(evidence: Evidence) -> Iterator[CheckFinding]:
             yield at(probed, Severity.ERROR, message, (f"rule: {path.rule}",), remedy=remedy)
 
 
-@check(
-    "BN308",
-    "A firewall stands before an endpoint",
-    "A firewall stands before {subjects}{reason}.",
-    explains=("BN103", "BN302", "BN305", "BN202", "BN505"),
-)
+@check("BN308", explains=("BN103", "BN302", "BN305", "BN202", "BN505"))
 def firewall(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: a connection is rejected by an ICMP message and not by the port, or its packets vanish while other
-    endpoints of the same host or network answer.
+    """A firewall stands before an endpoint.
+
+    Cause: A firewall stands before {subjects}{reason}.
+    What: a connection is rejected by an ICMP message and not by the port, or its packets vanish while other endpoints
+    of the same host or network answer.
     Why: a firewall or a security group lets clients reach some brokers or ports and not this one. Where packets vanish,
     the host may also be off.
     Remedy: have this endpoint opened for this machine, as the others are.

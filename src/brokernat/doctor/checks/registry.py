@@ -1,7 +1,7 @@
-"""What a check is: a function from evidence to findings, with the code and the title that it is registered under.
+"""What a check is: a function from evidence to findings, registered under a code.
 
-Its docstring has three paragraphs, `What:`, `Why:` and `Remedy:`. Pages, reports and `brokernat explain CODE` are made
-of them. A check opens nothing, and knows other checks by their codes only.
+Its docstring has its title, then the paragraphs `Cause:`, `What:`, `Why:` and `Remedy:`. Pages, reports and `brokernat
+explain CODE` are made of them. A check opens nothing, and knows other checks by their codes only.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Failure, Remedy, Severity
 from brokernat.errors import Location
 
-_PARAGRAPH = re.compile(r"^\s*(What|Why|Remedy): ", re.MULTILINE)
+_PARAGRAPH = re.compile(r"^\s*(Cause|What|Why|Remedy): ", re.MULTILINE)
 
 
 class Need(StrEnum):
@@ -50,6 +50,9 @@ UNASKED = {
 """Reasons that are nobody's fault, with the options that ask: a report prints them in one line."""
 
 
+Finder = Callable[[Evidence], Iterator[CheckFinding]]
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """One check. `cause` is the sentence of the report when this is a root cause.
@@ -64,7 +67,7 @@ class Check:
     code: str
     title: str
     cause: str
-    find: Callable[[Evidence], Iterator[CheckFinding]]
+    find: Finder
     what: str
     why: str
     remedy: str
@@ -83,32 +86,25 @@ REGISTERED: dict[str, Check] = {}
 
 
 def check(
-    code: str,
-    title: str,
-    cause: str,
-    *,
-    explains: Sequence[str] = (),
-    needs: Sequence[Need] = (),
-    residual: bool = False,
-    independent: bool = False,
-) -> Callable[[Callable[[Evidence], Iterator[CheckFinding]]], Callable[[Evidence], Iterator[CheckFinding]]]:
+    code: str, *needs: Need, explains: Sequence[str] = (), residual: bool = False, independent: bool = False
+) -> Callable[[Finder], Finder]:
     """Registers the function below as the check of a code."""
 
-    def register(find: Callable[[Evidence], Iterator[CheckFinding]]) -> Callable[[Evidence], Iterator[CheckFinding]]:
-        _, *parts = _PARAGRAPH.split(find.__doc__ or "")
+    def register(find: Finder) -> Finder:
+        title, *parts = _PARAGRAPH.split(find.__doc__ or "")
         text = {name: " ".join(paragraph.split()) for name, paragraph in zip(parts[::2], parts[1::2], strict=True)}
         if code in REGISTERED:
             raise ValueError(f"two checks have the code {code}")
         REGISTERED[code] = Check(
             code,
-            title,
-            cause,
+            title.strip().removesuffix("."),
+            text["Cause"],
             find,
             text["What"],
             text["Why"],
             text["Remedy"],
             frozenset(explains),
-            tuple(needs),
+            needs,
             residual,
             independent,
         )

@@ -11,13 +11,12 @@ from brokernat.doctor.finding import CheckFinding, Remedy, Severity
 from brokernat.plurals import counted
 
 
-@check(
-    "BN004",
-    "Not everything was probed",
-    "Not everything was probed: {messages}.",
-)
+@check("BN004")
 def not_all_probed(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: probes that `--timeout` cut short, or brokers beyond the 1,000 that are probed; what is missing is unknown,
+    """Not everything was probed.
+
+    Cause: Not everything was probed: {messages}.
+    What: probes that `--timeout` cut short, or brokers beyond the 1,000 that are probed; what is missing is unknown,
     not wrong.
     Why: addresses that swallow packets cost time, and there were many of them; or what answers makes brokers up.
     Remedy: more time.
@@ -32,14 +31,12 @@ def not_all_probed(evidence: Evidence) -> Iterator[CheckFinding]:
             yield finding(Severity.WARNING, probed.subject, message, remedy=remedy, explains=(probed.doubt,))
 
 
-@check(
-    "BN005",
-    "A failure that no check explains",
-    "Clients fail at {subjects}, and nothing that was seen explains it{reason}.",
-    residual=True,
-)
+@check("BN005", residual=True)
 def unexplained(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: a stage of a client's way fails or is in doubt, and no other check has a reason for it.
+    """A failure that no check explains.
+
+    Cause: Clients fail at {subjects}, and nothing that was seen explains it{reason}.
+    What: a stage of a client's way fails or is in doubt, and no other check has a reason for it.
     Why: nobody has described this fault yet.
     Remedy: read the evidence beside it; `--save FILE` keeps all of it for a report of a missing check.
     """

@@ -10,14 +10,12 @@ from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import CheckFinding, Remedy, Severity
 
 
-@check(
-    "BN613",
-    "An executor does not reach what the driver reaches",
-    "The driver reaches nodes that executors cannot reach: {subjects}.",
-    needs=(Need.EXECUTORS,),
-)
+@check("BN613", Need.EXECUTORS)
 def executor_way(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: an executor of Spark does not reach a node that the driver reaches.
+    """An executor does not reach what the driver reaches.
+
+    Cause: The driver reaches nodes that executors cannot reach: {subjects}.
+    What: an executor of Spark does not reach a node that the driver reaches.
     Why: the way from its host is another one: a route or a firewall rule that only the driver's host has, a name that
     resolves there to something else.
     Remedy: open the way from that host to the endpoint that is dialled; every executor needs every node.
@@ -56,14 +54,12 @@ _WITHOUT_MAP = {
 }
 
 
-@check(
-    "BN614",
-    "An executor is without the map",
-    "The address map is not in force everywhere in the Spark application: {subjects}.",
-    needs=(Need.EXECUTORS,),
-)
+@check("BN614", Need.EXECUTORS)
 def executor_map(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: a JVM of the Spark application has no agent, or another map than this one.
+    """An executor is without the map.
+
+    Cause: The address map is not in force everywhere in the Spark application: {subjects}.
+    What: a JVM of the Spark application has no agent, or another map than this one.
     Why: the session was not started with the map, the JVM lets no agent in, or the map has changed since the start.
     Remedy: start the application anew with this map; give `--agent-path` where a JVM lets no agent attach.
     """
@@ -82,14 +78,12 @@ _SILENT = {
 }
 
 
-@check(
-    "BN615",
-    "An executor did not answer",
-    "Nothing is known of the way from {subjects}: no answer.",
-    needs=(Need.EXECUTORS,),
-)
+@check("BN615", Need.EXECUTORS)
 def executor_silent(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: an executor of Spark did not answer in time, or one that was expected never registered.
+    """An executor did not answer.
+
+    Cause: Nothing is known of the way from {subjects}: no answer.
+    What: an executor of Spark did not answer in time, or one that was expected never registered.
     Why: it is busy or stuck in its start, or the cluster has no free cores or memory for it. Silence is no proof.
     Remedy: read its log and the application's page at the master; give the cluster room, or the proof more time.
     """

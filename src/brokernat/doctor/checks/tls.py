@@ -18,13 +18,12 @@ _OTHER = {
 }
 
 
-@check(
-    "BN401",
-    "One side speaks TLS, the other does not",
-    "The client and {subjects} do not agree about TLS{reason}.",
-)
+@check("BN401")
 def tls_mismatch(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: the client is configured without TLS and the port speaks it, or the reverse.
+    """One side speaks TLS, the other does not.
+
+    Cause: The client and {subjects} do not agree about TLS{reason}.
+    What: the client is configured without TLS and the port speaks it, or the reverse.
     Why: `security.protocol` is that of another listener, or the port is. A plain client may take the alert for a length
     and run out of memory; a broker logs `Invalid receive (size = 369295616)`.
     Remedy: the `security.protocol` of the listener, or the port of the other listener.
@@ -49,15 +48,14 @@ def tls_mismatch(evidence: Evidence) -> Iterator[CheckFinding]:
 _CALLED = {"java": "Java", "librdkafka": "librdkafka", "python": "Python"}
 
 
-@check(
-    "BN402",
-    "The certificate does not hold the broker's name",
-    "The certificate of {subjects} is made for other names.",
-)
+@check("BN402")
 def certificate_name(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: none of the names in the certificate is the one that the client verifies: the advertised one, or that of
-    the bootstrap server. An address map does not change the name. Or not all clients take it for that: Java wants no
-    `_` in a name, librdkafka and Python want a `*` alone in its label and two dots behind it.
+    """The certificate does not hold the broker's name.
+
+    Cause: The certificate of {subjects} is made for other names.
+    What: none of the names in the certificate is the one that the client verifies: the advertised one, or that of the
+    bootstrap server. An address map does not change the name. Or not all clients take it for that: Java wants no `_` in
+    a name, librdkafka and Python want a `*` alone in its label and two dots behind it.
     Why: the certificate was made for other names; a bootstrap server that is a gateway is not in the brokers'
     certificates; an address stands there as a name (`dns:10.0.0.5`), and counts for no client.
     Remedy: a certificate with this name among its alternative names, or the name of the certificate.
@@ -127,13 +125,12 @@ _SOME_MIND = {
 }
 
 
-@check(
-    "BN403",
-    "The certificate is not trusted, or is not valid now",
-    "The client does not accept the certificate of {subjects}{reason}.",
-)
+@check("BN403")
 def certificate_chain(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: the certificate is expired or not valid yet, no authority of the client's trust store signed it, or it was
+    """The certificate is not trusted, or is not valid now.
+
+    Cause: The client does not accept the certificate of {subjects}{reason}.
+    What: the certificate is expired or not valid yet, no authority of the client's trust store signed it, or it was
     made for something else. Which clients mind: a certificate that is in the trust store itself, a broker's own or an
     authority's, goes on working in Java after its time is over, and librdkafka and Python refuse it then. They also
     want the root there, where Java is content with an authority below it.
@@ -214,13 +211,12 @@ _ABOUT_THE_CLIENT = {
 }
 
 
-@check(
-    "BN405",
-    "A client certificate is demanded",
-    "{subjects} lets nobody in without a certificate that it accepts{reason}.",
-)
+@check("BN405")
 def client_certificate(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: the broker ends the handshake because the client shows no certificate, or one that it does not accept.
+    """A client certificate is demanded.
+
+    Cause: {subjects} lets nobody in without a certificate that it accepts{reason}.
+    What: the broker ends the handshake because the client shows no certificate, or one that it does not accept.
     Why: the listener has `ssl.client.auth=required`, and the client has no key store, or an authority signed its
     certificate that the broker's trust store does not hold.
     Remedy: a key store for the client, or its authority in the broker's trust store.
@@ -261,14 +257,13 @@ _ELSE = (
 )
 
 
-@check(
-    "BN407",
-    "The TLS handshake fails",
-    "The client and {subjects} do not come to terms about TLS{reason}.",
-)
+@check("BN407")
 def handshake(evidence: Evidence) -> Iterator[CheckFinding]:
-    """What: both sides speak TLS and do not come to terms: no version or cipher suite in common, a name that is not
-    known there, or no answer.
+    """The TLS handshake fails.
+
+    Cause: The client and {subjects} do not come to terms about TLS{reason}.
+    What: both sides speak TLS and do not come to terms: no version or cipher suite in common, a name that is not known
+    there, or no answer.
     Why: `ssl.enabled.protocols` or `ssl.cipher.suites` of one side leave the other no choice; a gateway chooses by the
     name that TLS is told and knows another one; a gateway that is no Kafka wants a certificate of the client.
     Remedy: what both sides have, `TLSv1.2,TLSv1.3` and no list of suites unless one is demanded.
