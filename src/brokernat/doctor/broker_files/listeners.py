@@ -114,6 +114,10 @@ class BrokerListeners:
         named = self.settings.get("inter.broker.listener.name")
         return (named or self.settings.get("security.inter.broker.protocol") or _PLAIN).upper()
 
+    def bound_port(self, name: str) -> int | None:
+        """The port that a listener is bound to, None where it is not bound."""
+        return next((each.port for each in self.listeners if each.name == name), None)
+
     def of_clients(self) -> tuple[Listener, ...]:
         """What it binds for others than controllers."""
         return tuple(each for each in self.listeners if each.name not in self.controllers)
@@ -169,6 +173,11 @@ def all_listeners(evidence: Evidence) -> tuple[BrokerListeners, ...]:
 def serving(evidence: Evidence) -> tuple[BrokerListeners, ...]:
     """Those that serve clients."""
     return tuple(each for each in all_listeners(evidence) if each.serves_clients)
+
+
+def advertised_listeners(evidence: Evidence) -> tuple[tuple[BrokerListeners, Listener], ...]:
+    """What they advertise, each with its broker."""
+    return tuple((broker, each) for broker in serving(evidence) for each in broker.advertised)
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from brokernat.doctor.checks.failures import path_failure
-from brokernat.doctor.checks.queries import at, lets_in, place_of, proven_line, reached_listeners, remedy_for
-from brokernat.doctor.checks.registry import Need, check, finding
+from brokernat.doctor.checks.queries import lets_in, node, place_of, proven_line, reached_listeners, remedy_for
+from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.evidence import EndpointProbe, Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Failure, Remedy, Severity
 from brokernat.doctor.host_kinds import address, inside_name, is_loopback, network
@@ -47,7 +47,7 @@ def advertised_loopback(evidence: Evidence) -> Iterator[CheckFinding]:
         advertise = "advertise an endpoint that clients can dial in `advertised.listeners`, its own for each broker"
         remedy = Remedy(instead, (advertise,), () if instead else proven_line(evidence, path))
         at_node = place_of(path, evidence)
-        yield at(at_node, severity, message, remedy=remedy, explains=severity is Severity.ERROR)
+        yield finding(severity, at_node, message, remedy=remedy, explains=severity is Severity.ERROR)
 
 
 @check("BN202", Need.METADATA)
@@ -66,16 +66,9 @@ def other_private_network(evidence: Evidence) -> Iterator[CheckFinding]:
         if place is None or place.is_loopback or place.is_global or place.is_unspecified or path.rule or lets_in(path):
             continue
         if str(network(path.broker.host)) not in outside:
-            remedy = remedy_for(evidence, path)
             message = f"a private address of another network than the bootstrap servers ({', '.join(sorted(outside))})"
-            yield at(
-                place_of(path, evidence),
-                Severity.WARNING,
-                message,
-                remedy=remedy,
-                explains=False,
-                confidence=Confidence.LIKELY,
-            )
+            remedy = remedy_for(evidence, path)
+            yield warning(node(path), message, remedy=remedy, confidence=Confidence.LIKELY)
 
 
 @check("BN203", Need.METADATA)
@@ -90,15 +83,9 @@ def name_of_inside(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     for path in evidence.paths:
         if not path.rule and inside_name(path.broker.host) and not lets_in(path):
+            message = "a name that usually only the brokers' own network knows"
             remedy = remedy_for(evidence, path)
-            yield at(
-                place_of(path, evidence),
-                Severity.WARNING,
-                "a name that usually only the brokers' own network knows",
-                remedy=remedy,
-                explains=False,
-                confidence=Confidence.LIKELY,
-            )
+            yield warning(node(path), message, remedy=remedy, confidence=Confidence.LIKELY)
 
 
 @check("BN204", Need.METADATA, explains=("BN301", "BN302"))
@@ -116,8 +103,8 @@ def advertised_nothing(evidence: Evidence) -> Iterator[CheckFinding]:
             # A rule makes something of it that can be dialled.
             continue
         if not path.broker.host or not 1 <= path.broker.port <= 65535 or (place is not None and place.is_unspecified):
-            remedy = Remedy(broker=("write `advertised.listeners` with a host and a port that clients can dial",))
-            yield at(place_of(path, evidence), Severity.ERROR, "nothing that a client could dial", remedy=remedy)
+            fix = "write `advertised.listeners` with a host and a port that clients can dial"
+            yield error(place_of(path, evidence), "nothing that a client could dial", broker=fix)
 
 
 @check("BN205", Need.METADATA, explains=("BN601",))
@@ -137,10 +124,10 @@ def same_endpoint(evidence: Evidence) -> Iterator[CheckFinding]:
             if len(ids) > 1:
                 found.setdefault((endpoint, ", ".join(ids)), probe.endpoint)
     for (endpoint, nodes), server in found.items():
-        remedy = Remedy(broker=("advertise a port or a name of its own for each broker",))
+        fix = "advertise a port or a name of its own for each broker"
         message = f"the nodes {nodes} all advertise it"
         told = (f"told by bootstrap {server}",)
-        yield finding(Severity.ERROR, endpoint, message, told, remedy=remedy, explains=_mixed_up(evidence, endpoint))
+        yield error(endpoint, message, told, broker=fix, explains=_mixed_up(evidence, endpoint))
 
 
 def _mixed_up(evidence: Evidence, endpoint: str) -> list[Failure]:
@@ -164,7 +151,7 @@ def no_bootstrap_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
     places = {place for probe in evidence.bootstraps for place in _places(probe)}
     if not any(path.probe and places & _places(path.probe) for path in evidence.paths):
         message = "no node advertises one of the bootstrap servers, as behind a virtual address"
-        yield finding(Severity.INFO, f"cluster {evidence.cluster}", message)
+        yield info(f"cluster {evidence.cluster}", message)
 
 
 def _places(probe: EndpointProbe) -> set[str]:
@@ -197,10 +184,10 @@ def fallback_listener(evidence: Evidence) -> Iterator[CheckFinding]:
             continue
         kind, port = peers[0]
         if kind != own[0] and port != broker.port:
-            remedy = Remedy(broker=("advertise the same listener on this node as on its peers",))
+            fix = "advertise the same listener on this node as on its peers"
             message = f"its peers all advertise {kind} and port {port}"
             subject = f"node {broker.node_id} at {broker.endpoint}"
-            yield finding(Severity.WARNING, subject, message, remedy=remedy, confidence=Confidence.LIKELY)
+            yield warning(subject, message, broker=fix, confidence=Confidence.LIKELY)
 
 
 def _kind(host: str) -> str:

@@ -16,7 +16,7 @@ from brokernat.doctor.checks.queries import (
     probed_endpoints,
     proven_line,
 )
-from brokernat.doctor.checks.registry import Need, check, finding
+from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.evidence import EndpointProbe, Evidence
 from brokernat.doctor.finding import CheckFinding, Failure, Remedy, Severity
 
@@ -41,8 +41,7 @@ def clusters_differ(evidence: Evidence) -> Iterator[CheckFinding]:
             continue
         strange = [probed.failure, *(_told_by(probed.probe, evidence) if probed.path is None else ())]
         message = f"{probed.subject} leads to cluster {probed.probe.cluster_id}, not to {home_cluster(evidence)}"
-        remedy = _instead(seen, probed, evidence)
-        yield finding(Severity.ERROR, probed.subject, message, told, remedy=remedy, explains=strange)
+        yield error(probed.subject, message, told, remedy=_instead(seen, probed, evidence), explains=strange)
 
 
 def _told_by(probe: EndpointProbe, evidence: Evidence) -> list[Failure]:
@@ -93,7 +92,7 @@ def listeners_mixed(evidence: Evidence) -> Iterator[CheckFinding]:
     remedy = Remedy((f"keep the bootstrap servers of one listener only, as {servers}{of_one}",), _define(names))
     seen = tuple(_side(told, probes, names[told]) for told, probes in sets.items())
     message = f"the bootstrap servers advertise {len(sets)} different sets of brokers"
-    yield finding(Severity.ERROR, subject, message, seen, remedy=remedy, explains=_elsewhere(evidence, best))
+    yield error(subject, message, seen, remedy=remedy, explains=_elsewhere(evidence, best))
 
 
 def _elsewhere(evidence: Evidence, best: Sequence[str]) -> list[Failure]:
@@ -142,8 +141,8 @@ def brokers_absent(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     first = next(probe for probe in evidence.bootstraps if probe.brokers is not None)
     if not any(probe.brokers for probe in evidence.bootstraps):
-        remedy = Remedy(broker=("define this listener on every broker, or start those that are down",))
-        yield finding(Severity.ERROR, f"bootstrap {first.endpoint}", "it names no broker at all", remedy=remedy)
+        fix = "define this listener on every broker, or start those that are down"
+        yield error(f"bootstrap {first.endpoint}", "it names no broker at all", broker=fix)
     down = _down(evidence, first)
     for node_id, known in sorted(_expected(evidence, first).items()):
         lacking = [probe for probe in evidence.bootstraps if _lacks(probe, node_id, first)]
@@ -154,7 +153,7 @@ def brokers_absent(evidence: Evidence) -> Iterator[CheckFinding]:
         remedy = Remedy(_way_in(evidence, first), (f"define {here} on node {node_id} as on the others",))
         told = tuple(f"not told by bootstrap {probe.endpoint}" for probe in lacking)
         up = (f"node {node_id} is in sync for partitions, so it runs",) if node_id in evidence.in_sync else ()
-        yield finding(Severity.ERROR, f"node {node_id}", f"not on {here}", (known, *up, *told), remedy=remedy)
+        yield error(f"node {node_id}", f"not on {here}", (known, *up, *told), remedy=remedy)
 
 
 @check("BN507", Need.METADATA, Need.PARTITIONS, explains=("BN103", "BN309", "BN310", "BN504", "BN606", "BN703"))
@@ -255,8 +254,7 @@ def no_leader_here(evidence: Evidence) -> Iterator[CheckFinding]:
         count = f"{each.count} partitions have" if each.count > 1 else "1 partition has"
         message = f"{count} no leader that this listener tells ({each.error})"
         seen = (f"one of them: {each.sample}", f"replicas on nodes: {nodes}")
-        remedy = Remedy(broker=_REMEDIES.get(each.error, ()))
-        yield finding(Severity.ERROR, f"cluster {evidence.cluster}", message, seen, remedy=remedy)
+        yield error(f"cluster {evidence.cluster}", message, seen, broker=_REMEDIES.get(each.error, ()))
 
 
 @check("BN506", Need.METADATA)
@@ -285,11 +283,10 @@ def controller_unlisted(evidence: Evidence) -> Iterator[CheckFinding]:
         seen = (f"told by {', '.join(dict.fromkeys(ends))}",)
         if node_id < 0:
             subject, remedy = f"cluster {evidence.cluster}", Remedy(broker=("see that the quorum has a leader",))
-            yield finding(Severity.INFO, subject, "no controller is named", seen, remedy=remedy)
+            yield info(subject, "no controller is named", seen, remedy=remedy)
         else:
-            remedy = Remedy(broker=("define the listener on every broker",))
             message = "it is named as the controller, and is not among the brokers"
-            yield finding(Severity.WARNING, f"node {node_id}", message, seen, remedy=remedy)
+            yield warning(f"node {node_id}", message, seen, broker="define the listener on every broker")
 
 
 _NAMES_LEADERS = 10
@@ -310,4 +307,4 @@ def part_of_a_map(evidence: Evidence) -> Iterator[CheckFinding]:
     reached = [path for path in evidence.paths if path.probe is not None and path.probe.answers]
     if newest >= _NAMES_LEADERS and 0 < len(reached) < len(evidence.paths):
         message = "clients may work for a while, and fail in the middle when a leader moves to a node they cannot reach"
-        yield finding(Severity.INFO, f"cluster {evidence.cluster}", message)
+        yield info(f"cluster {evidence.cluster}", message)

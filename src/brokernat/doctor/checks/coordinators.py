@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from brokernat.doctor.checks.failures import path_failure
 from brokernat.doctor.checks.queries import acl_line, unreachable
-from brokernat.doctor.checks.registry import Need, check, finding
+from brokernat.doctor.checks.registry import Need, check, error, warning
 from brokernat.doctor.evidence import BrokerPath, Evidence
-from brokernat.doctor.finding import CheckFinding, Failure, Remedy, Severity
+from brokernat.doctor.finding import CheckFinding, Failure
 
 _OPTIONS = {
     "GROUP_AUTHORIZATION_FAILED": "--group",
@@ -30,9 +30,7 @@ def right_missing(evidence: Evidence) -> Iterator[CheckFinding]:
         if option is not None:
             right = acl_line(evidence, f"--operation Describe {option} {each.key}")
             message = "its coordinator is told only to users with the right to DESCRIBE it"
-            seen = (f"the broker says: {each.error}",)
-            remedy = Remedy(broker=(right,))
-            yield finding(Severity.WARNING, each.subject, message, seen, remedy=remedy)
+            yield warning(each.subject, message, (f"the broker says: {each.error}",), broker=right)
 
 
 @check("BN701", Need.METADATA, Need.GROUPS, Need.OFFSETS_TOPIC)
@@ -73,13 +71,11 @@ def no_coordinator(evidence: Evidence) -> Iterator[CheckFinding]:
     for each in evidence.coordinators:
         if each.error == "not-answered":
             message = "nobody said who coordinates it: the connection ended, or the time, before the question"
-            remedy = Remedy(("ask again, with more time: `--timeout SECONDS`",))
-            yield finding(Severity.WARNING, each.subject, message, remedy=remedy)
+            yield warning(each.subject, message, client="ask again, with more time: `--timeout SECONDS`")
         elif each.error and each.error != "not-asked" and not each.error.endswith("_AUTHORIZATION_FAILED"):
-            remedy = Remedy(broker=(f"see that every partition of `{each.topic}` has a leader with this listener",))
-            seen = (f"the broker says: {each.error}",)
+            fix = f"see that every partition of `{each.topic}` has a leader with this listener"
             message = f"no node coordinates it; its state is in `{each.topic}`"
-            yield finding(Severity.ERROR, each.subject, message, seen, remedy=remedy)
+            yield error(each.subject, message, (f"the broker says: {each.error}",), broker=fix)
 
 
 def _out_of_reach(evidence: Evidence, kind: str) -> Iterator[CheckFinding]:
@@ -93,8 +89,8 @@ def _out_of_reach(evidence: Evidence, kind: str) -> Iterator[CheckFinding]:
             continue
         reason = "it is not among the brokers that are advertised" if path is None else _barred(evidence, path, failure)
         message = f"its coordinator is node {each.broker.node_id} at {each.broker.endpoint}: {reason}"
-        remedy = Remedy(broker=(f"let clients reach node {each.broker.node_id} as they reach the others",))
-        yield finding(Severity.ERROR, each.subject, message, remedy=remedy, follows=(failure,))
+        fix = f"let clients reach node {each.broker.node_id} as they reach the others"
+        yield error(each.subject, message, broker=fix, follows=(failure,))
 
 
 def _barred(evidence: Evidence, path: BrokerPath, failure: Failure | None) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from brokernat.doctor.broker_files.listener_table import where
-from brokernat.doctor.broker_files.listeners import BrokerListeners, Listener, serving
-from brokernat.doctor.checks.registry import Need, check, finding
+from brokernat.doctor.broker_files.listeners import BrokerListeners, Listener, advertised_listeners, serving
+from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.evidence import EndpointProbe, Evidence
-from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
+from brokernat.doctor.finding import CheckFinding, Confidence, Severity
 from brokernat.doctor.host_kinds import inside_name, is_loopback
 
 
@@ -23,12 +23,11 @@ def not_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
     Remedy: advertise it, or do not bind it.
     """
     for broker in serving(evidence):
-        told = {each.name for each in broker.advertised}
         for each in broker.of_clients():
-            if each.name not in told:
-                remedy = Remedy(broker=(f"add {each.name}://HOST:{each.port} to `advertised.listeners`",))
+            if each.name not in {told.name for told in broker.advertised}:
+                fix = f"add {each.name}://HOST:{each.port} to `advertised.listeners`"
                 message = f"{each} is bound and not advertised: who comes in there is told of no broker here"
-                yield finding(Severity.WARNING, broker.name, message, remedy=remedy)
+                yield warning(broker.name, message, broker=fix)
 
 
 @check("BN818", Need.FILES)
@@ -41,16 +40,11 @@ def own_name_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
     name; clients elsewhere seldom know either.
     Remedy: `advertised.listeners` with a name that clients know.
     """
-    for broker in serving(evidence):
-        for each in broker.advertised:
-            if not each.host:
-                yield finding(
-                    Severity.WARNING,
-                    broker.name,
-                    f"{each} has no host: what is advertised is the machine's own name for itself",
-                    remedy=Remedy(broker=(f"advertise {each.name}://HOST:{each.port} with a host that clients know",)),
-                    confidence=Confidence.LIKELY,
-                )
+    for broker, each in advertised_listeners(evidence):
+        if not each.host:
+            message = f"{each} has no host: what is advertised is the machine's own name for itself"
+            fix = f"advertise {each.name}://HOST:{each.port} with a host that clients know"
+            yield warning(broker.name, message, broker=fix, confidence=Confidence.LIKELY)
 
 
 @check("BN821", Need.FILES)
@@ -63,15 +57,14 @@ def same_endpoint_in_files(evidence: Evidence) -> Iterator[CheckFinding]:
     several machines: to a client it is one endpoint.
     Remedy: a port or a name of its own for each broker.
     """
-    brokers = serving(evidence)
-    told = [(broker, each) for broker in brokers for each in broker.advertised if each.host]
+    told = [(broker, each) for broker, each in advertised_listeners(evidence) if each.host]
     for endpoint in dict.fromkeys(each.endpoint.lower() for _, each in told):
         found = [(broker, each) for broker, each in told if each.endpoint.lower() == endpoint]
-        if len({id(broker) for broker, _ in found}) > 1:
-            remedy = Remedy(broker=("advertise a port or a name of its own for each broker",))
-            seen = tuple(f"{broker.name} advertises {each}" for broker, each in found)
-            message = f"{len({id(broker) for broker, _ in found})} brokers advertise it"
-            yield finding(Severity.ERROR, endpoint, message, seen, remedy=remedy)
+        number = len({id(broker) for broker, _ in found})
+        if number > 1:
+            seen = [f"{broker.name} advertises {each}" for broker, each in found]
+            fix = "advertise a port or a name of its own for each broker"
+            yield error(endpoint, f"{number} brokers advertise it", seen, broker=fix)
 
 
 @check("BN822", Need.FILES)
@@ -87,26 +80,25 @@ def listener_on_some(evidence: Evidence) -> Iterator[CheckFinding]:
     Remedy: the same names on every broker; and bootstrap servers of one name.
     """
     brokers = serving(evidence)
-    for name in dict.fromkeys(each.name for broker in brokers for each in broker.advertised):
-        having = [broker for broker in brokers if any(each.name == name for each in broker.advertised)]
-        lacking = [broker for broker in brokers if broker not in having]
-        if not lacking:
-            continue
-        told = [each.endpoint for broker in having for each in broker.advertised if each.name == name]
-        remedy = Remedy(
-            ("give bootstrap servers of one listener, that all brokers have",),
-            (f"define and advertise {name} on {', '.join(broker.name for broker in lacking)} too",),
-        )
-        yield finding(
-            Severity.ERROR,
-            f"listener {name}",
-            f"{len(lacking)} of {len(brokers)} brokers lack it",
-            (
-                f"who comes in on it is told: {', '.join(told)}",
-                f"and never hears of: {', '.join(broker.name for broker in lacking)}",
-            ),
-            remedy=remedy,
-        )
+    for name, advertised in _by_name(evidence).items():
+        having = [broker for broker, _ in advertised]
+        if lacking := ", ".join(broker.name for broker in brokers if broker not in having):
+            told = ", ".join(each.endpoint for _, each in advertised)
+            yield error(
+                f"listener {name}",
+                f"{sum(broker not in having for broker in brokers)} of {len(brokers)} brokers lack it",
+                (f"who comes in on it is told: {told}", f"and never hears of: {lacking}"),
+                client="give bootstrap servers of one listener, that all brokers have",
+                broker=f"define and advertise {name} on {lacking} too",
+            )
+
+
+def _by_name(evidence: Evidence) -> dict[str, list[tuple[BrokerListeners, Listener]]]:
+    """The brokers that advertise each listener's name, with what they advertise."""
+    found: dict[str, list[tuple[BrokerListeners, Listener]]] = {}
+    for broker, each in advertised_listeners(evidence):
+        found.setdefault(each.name, []).append((broker, each))
+    return found
 
 
 @check("BN824", Need.FILES)
@@ -120,21 +112,16 @@ def inside_name_in_file(evidence: Evidence) -> Iterator[CheckFinding]:
     and wrong where the broker has no other one (then it is a warning).
     Remedy: a second listener that advertises a name for clients elsewhere; or an address map at the client.
     """
-    for broker in serving(evidence):
-        others = any(where(each.host) in ("anywhere", "same-machine") for each in broker.advertised)
-        for each in broker.advertised:
-            if inside_name(each.host):
-                remedy = Remedy(
-                    rules=(f"{each.endpoint} = HOST:PORT that can be dialled from there",),
-                    broker=("add a listener that advertises a name which resolves for clients elsewhere",),
-                )
-                yield finding(
-                    Severity.INFO if others else Severity.WARNING,
-                    broker.name,
-                    f"{each} is for clients that know this name: those in the broker's own network",
-                    remedy=Remedy() if others else remedy,
-                    confidence=Confidence.LIKELY,
-                )
+    for broker, each in advertised_listeners(evidence):
+        if not inside_name(each.host):
+            continue
+        message = f"{each} is for clients that know this name: those in the broker's own network"
+        if any(where(other.host) in ("anywhere", "same-machine") for other in broker.advertised):
+            yield info(broker.name, message, confidence=Confidence.LIKELY)
+        else:
+            rule = f"{each.endpoint} = HOST:PORT that can be dialled from there"
+            fix = "add a listener that advertises a name which resolves for clients elsewhere"
+            yield warning(broker.name, message, rules=rule, broker=fix, confidence=Confidence.LIKELY)
 
 
 @check("BN825", Need.FILES)
@@ -148,21 +135,21 @@ def loopback_in_file(evidence: Evidence) -> Iterator[CheckFinding]:
     themselves it joins no two machines, and no two containers.
     Remedy: a second listener that advertises a name for clients elsewhere.
     """
-    brokers = serving(evidence)
-    for broker in brokers:
-        alone = all(is_loopback(each.host) for each in broker.advertised)
-        for each in broker.advertised:
-            if not is_loopback(each.host):
-                continue
-            remedy = Remedy(broker=("add a listener that advertises a name which clients elsewhere can dial",))
-            if each.name == broker.inter_broker and len(brokers) > 1:
-                severity = Severity.WARNING if broker.file.published is None else Severity.ERROR
-                message = f"{each} is how other brokers should find this one: each of them would dial itself"
-                remedy = Remedy(broker=(f"advertise {each.name} with a name that the other brokers know",))
-            else:
-                severity = Severity.WARNING if alone else Severity.INFO
-                message = f"{each} is for clients on the broker's own machine alone"
-            yield finding(severity, broker.name, message, remedy=remedy if severity != "info" else Remedy())
+    several = len(serving(evidence)) > 1
+    for broker, each in advertised_listeners(evidence):
+        alone = f"{each} is for clients on the broker's own machine alone"
+        if not is_loopback(each.host):
+            continue
+        if each.name == broker.inter_broker and several:
+            severity = Severity.WARNING if broker.file.published is None else Severity.ERROR
+            message = f"{each} is how other brokers should find this one: each of them would dial itself"
+            fix = f"advertise {each.name} with a name that the other brokers know"
+            yield finding(severity, broker.name, message, broker=fix)
+        elif all(is_loopback(other.host) for other in broker.advertised):
+            fix = "add a listener that advertises a name which clients elsewhere can dial"
+            yield warning(broker.name, alone, broker=fix)
+        else:
+            yield info(broker.name, alone)
 
 
 @check("BN826", Need.FILES)
@@ -174,15 +161,12 @@ def protocols_differ(evidence: Evidence) -> Iterator[CheckFinding]:
     Why: a client speaks one protocol to all brokers that it is told of, and these are those of one listener name.
     Remedy: one protocol for a name; another name for another protocol.
     """
-    brokers = serving(evidence)
-    for name in dict.fromkeys(each.name for broker in brokers for each in broker.advertised):
-        having = [broker for broker in brokers if any(each.name == name for each in broker.advertised)]
-        spoken = {broker.name: broker.protocols[name] for broker in having if name in broker.protocols}
+    for name, advertised in _by_name(evidence).items():
+        spoken = {broker.name: broker.protocols[name] for broker, _ in advertised if name in broker.protocols}
         if len(set(spoken.values())) > 1:
             seen = tuple(f"{broker}: {protocol}" for broker, protocol in spoken.items())
-            remedy = Remedy(broker=("give one protocol to one name, on every broker",))
             message = f"it speaks {' and '.join(dict.fromkeys(spoken.values()))}"
-            yield finding(Severity.ERROR, f"listener {name}", message, seen, remedy=remedy)
+            yield error(f"listener {name}", message, seen, broker="give one protocol to one name, on every broker")
 
 
 @check("BN827", Need.FILES)
@@ -195,31 +179,21 @@ def port_not_published(evidence: Evidence) -> Iterator[CheckFinding]:
     another listener, clients are told that one's endpoints.
     Remedy: publish the advertised port as the listener's own: `ADVERTISED:BOUND`.
     """
-    for broker in serving(evidence):
-        for each in broker.advertised:
-            if each.host and not inside_name(each.host):
-                yield from _one(broker, each)
-
-
-def _one(broker: BrokerListeners, told: Listener) -> Iterator[CheckFinding]:
-    published = broker.file.published
-    bound = next((each.port for each in broker.listeners if each.name == told.name), None)
-    if published is None or bound is None:
-        return
-    leads_to = [inside for inside, outside in published if outside == told.port]
-    remedy = Remedy(broker=(f'publish it: `ports: ["{told.port}:{bound}"]`',))
-    if leads_to and bound not in leads_to:
-        other = next((each.name for each in broker.listeners if each.port == leads_to[0]), "no listener")
-        message = f"{told} is advertised, and the host's port {told.port} leads to {leads_to[0]}, {other}"
-        yield finding(Severity.ERROR, broker.name, message, _seen(published), remedy=remedy)
-    elif not leads_to and is_loopback(told.host):
-        # Another machine's name may be that of a gateway, whose ports are its own.
-        message = f"{told} is advertised, and the host's port {told.port} is not published"
-        yield finding(Severity.WARNING, broker.name, message, _seen(published), remedy=remedy)
-
-
-def _seen(published: tuple[tuple[int, int], ...]) -> tuple[str, ...]:
-    return (f"published: {', '.join(f'{outside}:{inside}' for inside, outside in published) or 'nothing'}",)
+    for broker, told in advertised_listeners(evidence):
+        published, bound = broker.file.published, broker.bound_port(told.name)
+        if not told.host or inside_name(told.host) or published is None or bound is None:
+            continue
+        leads_to = [inside for inside, outside in published if outside == told.port]
+        seen = (f"published: {', '.join(f'{outside}:{inside}' for inside, outside in published) or 'nothing'}",)
+        fix = f'publish it: `ports: ["{told.port}:{bound}"]`'
+        if leads_to and bound not in leads_to:
+            other = next((each.name for each in broker.listeners if each.port == leads_to[0]), "no listener")
+            message = f"{told} is advertised, and the host's port {told.port} leads to {leads_to[0]}, {other}"
+            yield error(broker.name, message, seen, broker=fix)
+        elif not leads_to and is_loopback(told.host):
+            # Another machine's name may be that of a gateway, whose ports are its own.
+            message = f"{told} is advertised, and the host's port {told.port} is not published"
+            yield warning(broker.name, message, seen, broker=fix)
 
 
 @check("BN828", Need.FILES, Need.NETWORK, Need.METADATA)
@@ -240,13 +214,12 @@ def file_and_reality(evidence: Evidence) -> Iterator[CheckFinding]:
             continue
         differences = tuple(dict.fromkeys(_differences(broker, probes, seen)))
         if differences:
-            remedy = Remedy(broker=("a broker reads its file at its start: restart it, or correct the file",))
-            message = "the file and the running cluster differ"
-            yield finding(Severity.WARNING, broker.name, message, differences, remedy=remedy)
+            fix = "a broker reads its file at its start: restart it, or correct the file"
+            yield warning(broker.name, "the file and the running cluster differ", differences, broker=fix)
     without = sorted(seen - {broker.node_id for broker in brokers})
     if without:
         message = f"no file was given for {', '.join(f'node {node}' for node in without)}"
-        yield finding(Severity.INFO, f"cluster {evidence.cluster}", message)
+        yield info(f"cluster {evidence.cluster}", message)
 
 
 def _differences(broker: BrokerListeners, probes: list[EndpointProbe], seen: set[int]) -> Iterator[str]:

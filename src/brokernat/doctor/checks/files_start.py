@@ -10,13 +10,14 @@ from brokernat.doctor.broker_files.listeners import (
     DEFAULT_LISTENERS,
     BrokerListeners,
     Listener,
+    advertised_listeners,
     all_listeners,
     former_settings,
     serving,
 )
-from brokernat.doctor.checks.registry import Need, check, finding
+from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.evidence import Evidence
-from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
+from brokernat.doctor.finding import CheckFinding, Confidence, Severity
 from brokernat.doctor.host_kinds import address
 
 _FORMS = {
@@ -38,20 +39,17 @@ def listener_unreadable(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     for broker in all_listeners(evidence):
         for each in broker.unreadable:
-            remedy = Remedy(broker=(f"in `{each.setting}` write {_FORMS.get(each.setting, _LISTENER)}",))
             message = f"Kafka cannot read `{each.entry}` in `{each.setting}`"
-            yield finding(Severity.ERROR, broker.name, message, remedy=remedy)
+            yield error(broker.name, message, broker=f"in `{each.setting}` write {_FORMS.get(each.setting, _LISTENER)}")
         for setting in ("listeners", "advertised.listeners"):
             value = broker.settings.get(setting, "")
             if value and not all(entry.strip() for entry in value.split(",")):
-                remedy = Remedy(broker=(f"take the comma out of `{setting}`",))
                 message = f"`{setting}` has a comma too many: Kafka 4.3 refuses to start, older releases ignore it"
                 # No release that refuses it runs with ZooKeeper.
                 severity = Severity.ERROR if broker.is_kraft else Severity.WARNING
-                yield finding(severity, broker.name, message, (value,), remedy=remedy)
+                yield finding(severity, broker.name, message, (value,), broker=f"take the comma out of `{setting}`")
         if not broker.listeners and not broker.unreadable:
-            remedy = Remedy(broker=(f"in `listeners` write {_LISTENER}",))
-            yield finding(Severity.ERROR, broker.name, "`listeners` is set, and holds none", remedy=remedy)
+            yield error(broker.name, "`listeners` is set, and holds none", broker=f"in `listeners` write {_LISTENER}")
 
 
 @check("BN812", Need.FILES)
@@ -69,8 +67,7 @@ def given_twice(evidence: Evidence) -> Iterator[CheckFinding]:
             values = [value for name, value in broker.file.settings if name == setting]
             if len(values) > 1:
                 message = f"`{setting}` is given {len(values)} times, and the last one counts"
-                remedy = Remedy(broker=(f"keep one line of `{setting}`",))
-                yield finding(Severity.WARNING, broker.name, message, tuple(values), remedy=remedy)
+                yield warning(broker.name, message, tuple(values), broker=f"keep one line of `{setting}`")
         for setting, listeners in (
             ("listeners", broker.listeners),
             ("advertised.listeners", broker.advertised_setting or ()),
@@ -79,8 +76,7 @@ def given_twice(evidence: Evidence) -> Iterator[CheckFinding]:
                 found = tuple(str(each) for each in listeners if each.name == name)
                 if len(found) > 1:
                     message = f"`{setting}` has {len(found)} listeners of the name {name}, which Kafka refuses"
-                    remedy = Remedy(broker=("give each listener a name of its own",))
-                    yield finding(Severity.ERROR, broker.name, message, found, remedy=remedy)
+                    yield error(broker.name, message, found, broker="give each listener a name of its own")
 
 
 @check("BN813", Need.FILES)
@@ -106,7 +102,7 @@ def port_twice(evidence: Evidence) -> Iterator[CheckFinding]:
                     broker.name,
                     message,
                     tuple(map(str, found)),
-                    remedy=Remedy(broker=(f"bind {' and '.join(each.name for each in found[1:])} to another port",)),
+                    broker=f"bind {' and '.join(each.name for each in found[1:])} to another port",
                 )
 
 
@@ -137,9 +133,8 @@ def no_protocol(evidence: Evidence) -> Iterator[CheckFinding]:
         if missing:
             given = broker.settings.get(_PROTOCOL_MAP)
             seen = (f"{_PROTOCOL_MAP}={given}",) if given is not None else (f"{_PROTOCOL_MAP} is not set",)
-            remedy = Remedy(broker=(f"add {', '.join(f'{name}:PROTOCOL' for name in missing)} to `{_PROTOCOL_MAP}`",))
-            message = f"no security protocol is given for {', '.join(missing)}"
-            yield finding(Severity.ERROR, broker.name, message, seen, remedy=remedy)
+            fix = f"add {', '.join(f'{name}:PROTOCOL' for name in missing)} to `{_PROTOCOL_MAP}`"
+            yield error(broker.name, f"no security protocol is given for {', '.join(missing)}", seen, broker=fix)
 
 
 @check("BN815", Need.FILES, explains=("BN822",))
@@ -151,14 +146,11 @@ def advertised_without_listener(evidence: Evidence) -> Iterator[CheckFinding]:
     Why: what is advertised belongs to a port that is bound, and the name joins them. The broker does not start.
     Remedy: a listener of that name, or another name.
     """
-    for broker in serving(evidence):
-        bound = {each.name for each in broker.listeners}
-        for each in broker.advertised:
-            if each.name not in bound:
-                remedy = Remedy(broker=(f"add {each.name}://:{each.port} to `listeners`, or take it out here",))
-                message = f"{each} is advertised, and no listener {each.name} is bound"
-                seen = (f"listeners: {', '.join(map(str, broker.listeners))}",)
-                yield finding(Severity.ERROR, broker.name, message, seen, remedy=remedy)
+    for broker, each in advertised_listeners(evidence):
+        if broker.bound_port(each.name) is None:
+            message = f"{each} is advertised, and no listener {each.name} is bound"
+            fix = f"add {each.name}://:{each.port} to `listeners`, or take it out here"
+            yield error(broker.name, message, (f"listeners: {', '.join(map(str, broker.listeners))}",), broker=fix)
 
 
 @check("BN830", Need.FILES)
@@ -173,13 +165,12 @@ def port_zero_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
     Remedy: the port that clients dial.
     """
     for broker in serving(evidence):
-        bound = {each.name: each.port for each in broker.listeners}
         for each in broker.advertised_setting or ():
-            if each.port == 0 and each.name in bound:
-                port = bound[each.name]
+            port = broker.bound_port(each.name)
+            if each.port == 0 and port is not None:
                 told = f"clients are told {port}, which {each.name} is bound to" if port else "any free port is told"
-                remedy = Remedy(broker=(f"advertise {each.name}://{each.host}:PORT with the port that clients dial",))
-                yield finding(Severity.WARNING, broker.name, f"{each} is advertised: {told}", remedy=remedy)
+                fix = f"advertise {each.name}://{each.host}:PORT with the port that clients dial"
+                yield warning(broker.name, f"{each} is advertised: {told}", broker=fix)
 
 
 @check("BN831", Need.FILES)
@@ -193,24 +184,22 @@ def port_of_another_listener(evidence: Evidence) -> Iterator[CheckFinding]:
     where the host is the broker's own: bound by the other listener, or advertised by it.
     Remedy: the port that the listener is bound to, or that a gateway forwards to it.
     """
-    for broker in serving(evidence):
-        ports = {each.name: each.port for each in broker.listeners}
-        for each in broker.advertised:
-            other = next((there for there in broker.listeners if _advertises(broker, each, there)), None)
-            if other is not None and each.name in ports:
-                differ = broker.protocols.get(each.name) != broker.protocols.get(other.name)
-                message = f"{each} is advertised, and {other.name} is bound to that port"
-                remedy = Remedy(broker=(f"advertise {each.name}://{each.host}:{ports[each.name]}",))
-                seen = (f"listeners: {', '.join(map(str, broker.listeners))}",)
-                severity = Severity.ERROR if differ else Severity.WARNING
-                yield finding(severity, broker.name, message, seen, remedy=remedy)
+    for broker, each in advertised_listeners(evidence):
+        own = broker.bound_port(each.name)
+        other = next((there for there in broker.listeners if _advertises(broker, each, there)), None)
+        if other is not None and own is not None:
+            differ = broker.protocols.get(each.name) != broker.protocols.get(other.name)
+            message = f"{each} is advertised, and {other.name} is bound to that port"
+            seen = (f"listeners: {', '.join(map(str, broker.listeners))}",)
+            fix = f"advertise {each.name}://{each.host}:{own}"
+            yield finding(Severity.ERROR if differ else Severity.WARNING, broker.name, message, seen, broker=fix)
 
 
 def _advertises(broker: BrokerListeners, advertised: Listener, other: Listener) -> bool:
     """Whether what one listener advertises is where another one is."""
     if other.name == advertised.name or other.port != advertised.port or not advertised.host:
         return False
-    own = next((each.port for each in broker.listeners if each.name == advertised.name), None)
+    own = broker.bound_port(advertised.name)
     if own == advertised.port:
         return False
     there = next((each for each in broker.advertised if each.name == other.name), None)
@@ -229,12 +218,11 @@ def wildcard_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
     0.0.0.0; it takes [::], and clients then dial themselves.
     Remedy: advertise a name or an address that clients can dial; what is bound can stay.
     """
-    for broker in serving(evidence):
-        for each in broker.advertised:
-            if where(each.host) == "nowhere":
-                default = "" if broker.advertised_setting else ", because `advertised.listeners` is not set"
-                remedy = Remedy(broker=(f"advertise {each.name}://HOST:{each.port} with a host that clients can dial",))
-                yield finding(Severity.ERROR, broker.name, f"advertises {each}{default}", remedy=remedy)
+    for broker, each in advertised_listeners(evidence):
+        if where(each.host) == "nowhere":
+            default = "" if broker.advertised_setting else ", because `advertised.listeners` is not set"
+            fix = f"advertise {each.name}://HOST:{each.port} with a host that clients can dial"
+            yield error(broker.name, f"advertises {each}{default}", broker=fix)
 
 
 _NAME, _PROTOCOL = "inter.broker.listener.name", "security.inter.broker.protocol"
@@ -255,14 +243,12 @@ def inter_broker_listener(evidence: Evidence) -> Iterator[CheckFinding]:
         told = list(dict.fromkeys(each.name for each in broker.advertised))
         chosen = [name for name in (_NAME, _PROTOCOL) if name in broker.settings]
         if len(chosen) == 2:
-            remedy = Remedy(broker=(f"keep `{_NAME}`, take `{_PROTOCOL}` out",))
             message = f"`{_NAME}` and `{_PROTOCOL}` are both set, which Kafka refuses"
-            yield finding(Severity.ERROR, broker.name, message, remedy=remedy)
+            yield error(broker.name, message, broker=f"keep `{_NAME}`, take `{_PROTOCOL}` out")
         elif broker.inter_broker not in told:
             because = f"`{chosen[0]}`" if chosen else f"`{_NAME}` is not set, which means PLAINTEXT"
             message = f"the brokers' own listener {broker.inter_broker} is not advertised ({because})"
-            remedy = Remedy(broker=(f"set `{_NAME}` to one of: {', '.join(told)}",) if told else ())
-            yield finding(Severity.ERROR, broker.name, message, remedy=remedy)
+            yield error(broker.name, message, broker=(f"set `{_NAME}` to one of: {', '.join(told)}",) if told else ())
 
 
 @check("BN820", Need.FILES, explains=("BN821",))
@@ -279,9 +265,8 @@ def same_node_id(evidence: Evidence) -> Iterator[CheckFinding]:
     for node_id in dict.fromkeys(each.node_id for each in brokers if each.node_id is not None):
         files = [each.file.name for each in brokers if each.node_id == node_id]
         if len(files) > 1:
-            remedy = Remedy(broker=("give each node a `node.id` (before KRaft: `broker.id`) of its own",))
-            message = f"{len(files)} files have this id"
-            yield finding(Severity.ERROR, f"node {node_id}", message, tuple(files), remedy=remedy)
+            fix = "give each node a `node.id` (before KRaft: `broker.id`) of its own"
+            yield error(f"node {node_id}", f"{len(files)} files have this id", tuple(files), broker=fix)
 
 
 _NAMES = "controller.listener.names"
@@ -303,8 +288,8 @@ def controller_listener(evidence: Evidence) -> Iterator[CheckFinding]:
             yield from _kraft(broker)
         elif broker.controllers:
             message = f"`{_NAMES}` without `process.roles`: a broker of ZooKeeper's refuses it"
-            remedy = Remedy(broker=("set `process.roles`, or take it out (a migration to KRaft needs it)",))
-            yield finding(Severity.ERROR, broker.name, message, remedy=remedy, confidence=Confidence.LIKELY)
+            fix = "set `process.roles`, or take it out (a migration to KRaft needs it)"
+            yield error(broker.name, message, broker=fix, confidence=Confidence.LIKELY)
 
 
 def _kraft(broker: BrokerListeners) -> Iterator[CheckFinding]:
@@ -314,23 +299,20 @@ def _kraft(broker: BrokerListeners) -> Iterator[CheckFinding]:
     others = [each.name for each in broker.of_clients()]
     told = [str(each) for each in broker.advertised_setting or () if each.name in broker.controllers]
     if not broker.controllers:
-        yield _error(broker, f"`{_NAMES}` is not set", f"set `{_NAMES}` to the name of the quorum's listener")
+        fix = f"set `{_NAMES}` to the name of the quorum's listener"
+        yield error(broker.name, f"`{_NAMES}` is not set", broker=fix)
     elif "controller" in broker.roles and absent:
         fix = f"add {absent[0]}://:9093 to `listeners`; names stand in upper case there"
-        yield _error(broker, f"`{_NAMES}` has {', '.join(absent)}, which `listeners` does not bind", fix)
+        yield error(broker.name, f"`{_NAMES}` has {', '.join(absent)}, which `listeners` does not bind", broker=fix)
     elif "controller" not in broker.roles and present:
         fix = f"take {', '.join(present)} out of `listeners`: a mere broker dials controllers, and is none"
-        yield _error(broker, f"a node without the controller role binds {', '.join(present)}", fix)
+        yield error(broker.name, f"a node without the controller role binds {', '.join(present)}", broker=fix)
     elif not broker.serves_clients and others:
         fix = f"take {', '.join(others)} out of `listeners`, or add the role `broker`"
-        yield _error(broker, f"a mere controller binds {', '.join(others)}", fix)
+        yield error(broker.name, f"a mere controller binds {', '.join(others)}", broker=fix)
     if told and broker.serves_clients:
         message = f"{', '.join(told)} is advertised: Kafka 3.1 to 3.8 refuses that, later ones tell controllers only"
-        yield finding(Severity.INFO, broker.name, message)
-
-
-def _error(broker: BrokerListeners, message: str, fix: str) -> CheckFinding:
-    return finding(Severity.ERROR, broker.name, message, remedy=Remedy(broker=(fix,)))
+        yield info(broker.name, message)
 
 
 _FORMER = ("host.name", "port", "advertised.host.name", "advertised.port")
@@ -354,5 +336,4 @@ def settings_of_the_past(evidence: Evidence) -> Iterator[CheckFinding]:
             told = broker.settings.get("advertised.listeners") or advertised
             lines = [f"listeners={bound}", *([f"advertised.listeners={told}"] if told else [])]
             since = "a broker in KRaft mode does not read it" if broker.is_kraft else "not read from Kafka 3.0 on"
-            message = f"{', '.join(found)}: {since}"
-            yield finding(Severity.WARNING, broker.name, message, remedy=Remedy(broker=tuple(lines)))
+            yield warning(broker.name, f"{', '.join(found)}: {since}", broker=tuple(lines))

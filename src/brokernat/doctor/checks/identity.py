@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from brokernat.doctor.checks.failures import renumbered, same_listener
-from brokernat.doctor.checks.queries import acl_line, at, dialled_nodes, host_of, proven_line, sureness
-from brokernat.doctor.checks.registry import Need, check, finding
+from brokernat.doctor.checks.queries import acl_line, dialled_nodes, host_of, proven_line, sureness
+from brokernat.doctor.checks.registry import Need, check, error, warning
 from brokernat.doctor.evidence import EndpointProbe, Evidence
-from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
+from brokernat.doctor.finding import CheckFinding, Confidence, Remedy
 
 
 @check("BN601", Need.METADATA, explains=("BN603", "BN611"))
@@ -40,7 +40,7 @@ def another_node(evidence: Evidence) -> Iterator[CheckFinding]:
         message = f"node {identity.node_id} answers at {probed.probe.endpoint}, node {path.broker.node_id} is expected"
         seen = (f"method: {identity.method}", *((f"rule: {path.rule}",) if path.rule else ()))
         remedy = Remedy(rules=lines, broker=("correct the forward to this node",))
-        yield at(probed, Severity.ERROR, message, seen, remedy=remedy, confidence=sureness(identity))
+        yield error(probed, message, seen, remedy=remedy, confidence=sureness(identity))
 
 
 @check("BN602", Need.METADATA, explains=("BN611",))
@@ -70,8 +70,7 @@ def balancer(evidence: Evidence) -> Iterator[CheckFinding]:
                 )
             message = f"different nodes answer at {probed.probe.endpoint}: {met}"
             seen = tuple(dict.fromkeys(leads)) or (f"its addresses: {', '.join(probed.probe.addresses)}",) * several
-            remedy = Remedy((client,), (broker,))
-            yield at(probed, Severity.ERROR, message, seen, remedy=remedy, confidence=sureness(identity))
+            yield error(probed, message, seen, client=client, broker=broker, confidence=sureness(identity))
 
 
 @check("BN603", Need.METADATA, Need.MAP)
@@ -88,15 +87,9 @@ def another_listener(evidence: Evidence) -> Iterator[CheckFinding]:
         told = tuple(f"{each.node_id} {each.endpoint}" for each in probed.probe.brokers or ())
         known = any(same_listener(probed.probe, probe) for probe in answering)
         if told and probed.path is not None and probed.path.rule and not known:
-            remedy = Remedy((f"let the rule `{probed.path.rule}` lead to the listener of the bootstrap servers",))
+            fix = f"let the rule `{probed.path.rule}` lead to the listener of the bootstrap servers"
             message = f"{probed.probe.endpoint} advertises another set of brokers"
-            yield at(
-                probed,
-                Severity.ERROR,
-                message,
-                (f"it says: {', '.join(told)}",),
-                remedy=remedy,
-            )
+            yield error(probed, message, (f"it says: {', '.join(told)}",), client=fix)
 
 
 @check("BN604", Need.METADATA, Need.MAP)
@@ -113,10 +106,9 @@ def not_provable(evidence: Evidence) -> Iterator[CheckFinding]:
         identity = probed.probe.identity
         if probed.path is not None and probed.path.rule and identity is not None and identity.node_id is None:
             right = acl_line(evidence, "--operation DescribeConfigs --cluster")
-            remedy = Remedy(broker=(f"let this user ask a broker for its settings: {right}",))
             message = "it answers, and which node it is cannot be proven"
             seen = (f"asked for its settings, it says: {identity.detail.upper()}",) if identity.detail else ()
-            yield at(probed, Severity.WARNING, message, seen, remedy=remedy)
+            yield warning(probed, message, seen, broker=f"let this user ask a broker for its settings: {right}")
 
 
 _CHECKS_IDENTITY = 5
@@ -139,10 +131,9 @@ def identity_refused(evidence: Evidence) -> Iterator[CheckFinding]:
             continue
         # Asked for every id that is advertised, it said no to all where another method had to tell.
         if identity.node_id != path.broker.node_id or identity.method != "apiversions":
-            remedy = Remedy(("correct what leads there; every client from 4.4 on is turned away",))
             own = "" if identity.node_id == path.broker.node_id else f" as node {identity.node_id}"
             message = f"what answers at {probed.probe.endpoint}{own} refuses clients of 4.4 and later"
-            yield at(probed, Severity.ERROR, message, remedy=remedy)
+            yield error(probed, message, client="correct what leads there; every client from 4.4 on is turned away")
 
 
 def _was_asked(probe: EndpointProbe) -> bool:
@@ -163,6 +154,5 @@ def nodes_renumbered(evidence: Evidence) -> Iterator[CheckFinding]:
     offset = renumbered(evidence)
     if offset is not None:
         message = f"the nodes' own ids are their advertised ones {'+' if offset > 0 else '-'} {abs(offset)}"
-        subject = f"cluster {evidence.cluster}"
         doubts = [probed.doubt for probed in dialled_nodes(evidence)]
-        yield finding(Severity.WARNING, subject, message, explains=doubts, confidence=Confidence.LIKELY)
+        yield warning(f"cluster {evidence.cluster}", message, explains=doubts, confidence=Confidence.LIKELY)

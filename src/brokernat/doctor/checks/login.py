@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from brokernat.address import parse_rule
-from brokernat.doctor.checks.queries import at, others_past, place_to_mend, probed_endpoints
-from brokernat.doctor.checks.registry import Need, check, finding
+from brokernat.doctor.checks.queries import others_past, place_to_mend, probed_endpoints
+from brokernat.doctor.checks.registry import Need, check, error, info, warning
 from brokernat.doctor.evidence import Evidence
-from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
+from brokernat.doctor.finding import CheckFinding, Confidence, Remedy
 from brokernat.doctor.host_kinds import address
 
 
@@ -31,16 +31,16 @@ def login(evidence: Evidence) -> Iterator[CheckFinding]:
             message = "it is Kafka and hangs up on a client that does not log in"
             if others_past(evidence, probed, "metadata"):
                 remedy = place_to_mend(probed)
-            yield at(probed, Severity.ERROR, message, remedy=remedy, confidence=Confidence.LIKELY)
+            yield error(probed, message, remedy=remedy, confidence=Confidence.LIKELY)
         if sasl is None or sasl.outcome in ("ok", "silent", "stalled", "cut"):
             continue
         if sasl.outcome == "not-tried":
-            yield at(probed, Severity.WARNING, sasl.detail)
+            yield warning(probed, sasl.detail)
         elif sasl.outcome == "mechanism-not-offered":
             offered = ", ".join(sasl.offered) or "none"
-            remedy = Remedy((f"set `sasl.mechanism` to one that is offered: {offered}",))
+            fix = f"set `sasl.mechanism` to one that is offered: {offered}"
             message = f"the mechanism {evidence.mechanism} is not offered"
-            yield at(probed, Severity.ERROR, message, (f"offered: {offered}",), remedy=remedy)
+            yield error(probed, message, (f"offered: {offered}",), client=fix)
         else:
             given = "the token" if evidence.mechanism == "OAUTHBEARER" else "user name or password"
             refused = f"{given} {'is' if given == 'the token' else 'are'} refused"
@@ -49,7 +49,7 @@ def login(evidence: Evidence) -> Iterator[CheckFinding]:
                 (f"check {given.replace(' or ', ' and ')} for {evidence.mechanism}",),
                 ("see that the user exists for this mechanism",),
             )
-            yield at(probed, Severity.ERROR, what, (f"the broker says: {sasl.detail}",), remedy=remedy)
+            yield error(probed, what, (f"the broker says: {sasl.detail}",), remedy=remedy)
 
 
 @check("BN408")
@@ -63,9 +63,9 @@ def password_in_the_clear(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     sent = any(probed.probe.sasl is not None for probed in probed_endpoints(evidence))
     if sent and evidence.mechanism == "PLAIN" and evidence.security_protocol == "SASL_PLAINTEXT":
-        remedy = Remedy(("use `security.protocol: SASL_SSL`, or SCRAM-SHA-512 for the login",))
+        fix = "use `security.protocol: SASL_SSL`, or SCRAM-SHA-512 for the login"
         message = "the password is sent unencrypted (PLAIN without TLS): whoever sees the packets can read it"
-        yield finding(Severity.INFO, f"cluster {evidence.cluster}", message, remedy=remedy)
+        yield info(f"cluster {evidence.cluster}", message, client=fix)
 
 
 @check("BN406", Need.MAP)
@@ -84,6 +84,6 @@ def kerberos_host(evidence: Evidence) -> Iterator[CheckFinding]:
     for rule in evidence.rules or ():
         host = str(parse_rule(rule).pattern.hosts).strip("[]").partition("/")[0]
         if address(host) is not None:
-            remedy = Remedy(broker=("advertise the nodes by their names, those in their Kerberos principals",))
+            fix = "advertise the nodes by their names, those in their Kerberos principals"
             message = f"clients will ask Kerberos for a ticket of an address, as `kafka/{host}`"
-            yield finding(Severity.WARNING, f"rule {rule}", message, remedy=remedy, confidence=Confidence.LIKELY)
+            yield warning(f"rule {rule}", message, broker=fix, confidence=Confidence.LIKELY)

@@ -8,7 +8,6 @@ from brokernat.address import AddressMap, Endpoint, parse_rule
 from brokernat.doctor.checks.failures import path_failure
 from brokernat.doctor.checks.queries import (
     ProbedEndpoint,
-    at,
     bootstrap_servers,
     dialled_nodes,
     hidden_rules,
@@ -20,7 +19,7 @@ from brokernat.doctor.checks.queries import (
     proven_lines,
     server_of,
 )
-from brokernat.doctor.checks.registry import Need, check, finding
+from brokernat.doctor.checks.registry import Need, check, error, finding, warning
 from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
 from brokernat.doctor.host_kinds import dialable
@@ -37,9 +36,8 @@ def rule_missing(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     for path in evidence.paths:
         if path.probe is None and dialable(path.broker.host, path.broker.port):
-            remedy = Remedy(rules=proven_line(evidence, path))
             message = "no rule of the address map names it, so clients refuse to dial it"
-            yield at(place_of(path, evidence), Severity.ERROR, message, remedy=remedy)
+            yield error(place_of(path, evidence), message, rules=proven_line(evidence, path))
 
 
 @check("BN606", Need.METADATA, Need.MAP)
@@ -62,8 +60,8 @@ def rule_unused(evidence: Evidence) -> Iterator[CheckFinding]:
     unless = f", unless it is for node {', '.join(map(str, sorted(missing)))}, which is missing" if missing else ""
     for rule in evidence.rules or ():
         if rule not in used and rule not in hidden:
-            remedy = Remedy((f"remove or correct `{rule}`{unless}",))
-            yield finding(Severity.WARNING, f"rule {rule}", "no advertised endpoint is matched by it", remedy=remedy)
+            fix = f"remove or correct `{rule}`{unless}"
+            yield warning(f"rule {rule}", "no advertised endpoint is matched by it", client=fix)
 
 
 @check("BN607", Need.MAP)
@@ -78,8 +76,7 @@ def rules_in_conflict(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     for rule, each in map_doubts(evidence):
         # The first match wins, and may be right: where it is not, what it leads to is an error of its own.
-        remedy = Remedy((each.hint or "",))
-        yield finding(Severity.WARNING, f"rule {rule}", each.message, (each.code,), remedy=remedy)
+        yield warning(f"rule {rule}", each.message, (each.code,), client=each.hint or "")
 
 
 _SHOWN = 3
@@ -103,9 +100,8 @@ def map_of_another_time(evidence: Evidence) -> Iterator[CheckFinding]:
     message = "no rule names an endpoint that is advertised"
     seen = (f"advertised: {advertised}{more}", f"first rule: {evidence.rules[0]}")
     remedy = Remedy(("write the map anew: `brokernat discover` finds it",), rules=proven_lines(evidence))
-    subject = f"cluster {evidence.cluster}"
     unmapped = [each.failure for each in places(evidence) if each.failure is not None and each.failure.stage == "rule"]
-    yield finding(severity, subject, message, seen, remedy=remedy, explains=unmapped)
+    yield finding(severity, f"cluster {evidence.cluster}", message, seen, remedy=remedy, explains=unmapped)
 
 
 @check(
@@ -134,11 +130,11 @@ def reversed_rules(evidence: Evidence) -> Iterator[CheckFinding]:
             continue
         why = f"{right} is what a broker advertises" if proven else f"nobody answers at {right}, and {left} does"
         unmapped = (path_failure(path, evidence) for path in evidence.paths if path.broker.endpoint == right)
-        yield finding(
-            Severity.ERROR,
+        yield error(
             f"rule {text}",
             f"`{text}` ({why})",
-            remedy=Remedy(("a rule is `advertised = reachable`: exchange its sides",), rules=(f"{right} = {left}",)),
+            client="a rule is `advertised = reachable`: exchange its sides",
+            rules=f"{right} = {left}",
             explains=[*unmapped, *([dead[text].failure] if text in dead else [])],
             confidence=Confidence.PROVEN if proven else Confidence.LIKELY,
         )
@@ -169,6 +165,5 @@ def chained_rules(evidence: Evidence) -> Iterator[CheckFinding]:
         if following is None or following.needs_node_id or str(following) == path.rule:
             continue
         end = following.translate(Endpoint.parse(probed.probe.endpoint))
-        message = f"`{path.rule}` leads to what `{following}` is for"
         remedy = Remedy(("write one rule for both steps",), rules=(f"{path.broker.endpoint} = {end}",))
-        yield at(probed, Severity.ERROR, message, (f"rule: {following}",), remedy=remedy)
+        yield error(probed, f"`{path.rule}` leads to what `{following}` is for", (f"rule: {following}",), remedy=remedy)

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from brokernat.doctor.checks.queries import (
     ProbedEndpoint,
-    at,
     bootstrap_servers,
     dialled_nodes,
     host_of,
@@ -16,7 +15,7 @@ from brokernat.doctor.checks.queries import (
     remedy_for,
     severity_at,
 )
-from brokernat.doctor.checks.registry import Need, check, finding
+from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.evidence import BrokerPath, Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Failure, Remedy, Severity
 from brokernat.doctor.host_kinds import inside_name, is_loopback
@@ -34,11 +33,9 @@ def bootstrap_name(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     for probed in bootstrap_servers(evidence):
         if probed.probe.dns_error and not _unanswered(probed):
-            remedy = Remedy(
-                client=("correct the name in `bootstrap_servers`, or write an address that is reached from here",)
-            )
+            fix = "correct the name in `bootstrap_servers`, or write an address that is reached from here"
             message = "the name does not resolve on this machine"
-            yield at(probed, severity_at(probed, evidence), message, (probed.probe.dns_error,), remedy=remedy)
+            yield finding(severity_at(probed, evidence), probed, message, (probed.probe.dns_error,), client=fix)
 
 
 @check("BN106")
@@ -60,7 +57,7 @@ def canonical_names(evidence: Evidence) -> Iterator[CheckFinding]:
             )
             message = f"clients take it for {', '.join(dict.fromkeys(others))}"
             seen = (f"client.dns.lookup: {evidence.dns_lookup}", f"addresses: {', '.join(probe.addresses)}")
-            yield finding(Severity.WARNING, f"bootstrap {probe.endpoint}", message, seen, remedy=remedy)
+            yield warning(f"bootstrap {probe.endpoint}", message, seen, remedy=remedy)
 
 
 @check("BN301", Need.METADATA, explains=("BN202", "BN203"))
@@ -74,10 +71,10 @@ def advertised_name(evidence: Evidence) -> Iterator[CheckFinding]:
     Remedy: a rule of the address map; or a listener that advertises a name for this side.
     """
     for probed in dialled_nodes(evidence):
-        path, error = probed.path, probed.probe.dns_error
-        if path is not None and path.rule is None and error and not _unanswered(probed):
+        path, reason = probed.path, probed.probe.dns_error
+        if path is not None and path.rule is None and reason and not _unanswered(probed):
             message = "the advertised name does not resolve on this machine"
-            yield at(probed, Severity.ERROR, message, (error,), remedy=remedy_for(evidence, path))
+            yield error(probed, message, (reason,), remedy=remedy_for(evidence, path))
 
 
 @check("BN307", explains=("BN102", "BN301", "BN305", "BN203"))
@@ -94,9 +91,9 @@ def name_server(evidence: Evidence) -> Iterator[CheckFinding]:
     for probed in probed_endpoints(evidence):
         if _unanswered(probed):
             seen = (f"resolver: {probed.probe.dns_error}",) if probed.probe.dns_error else ()
-            remedy = Remedy(("see that the name servers of /etc/resolv.conf answer from here: `getent hosts NAME`",))
+            fix = "see that the name servers of /etc/resolv.conf answer from here: `getent hosts NAME`"
             message = f"the resolver gets no answer for `{host_of(probed.probe)}`"
-            yield at(probed, severity_at(probed, evidence), message, seen, remedy=remedy)
+            yield finding(severity_at(probed, evidence), probed, message, seen, client=fix)
 
 
 def _unanswered(probed: ProbedEndpoint) -> bool:
@@ -120,9 +117,9 @@ def some_addresses_fail(evidence: Evidence) -> Iterator[CheckFinding]:
         node_ids = dict(probed.probe.identity.met) if probed.probe.identity is not None else {}
         leads = [f"{address}: node {node_id} answers" for address, node_id in node_ids.items()]
         if probed.probe.connected and failed and not all(is_loopback(each) for each in probed.probe.addresses):
-            remedy = Remedy(client=("remove the addresses that do not work from DNS or from the hosts file",))
+            fix = "remove the addresses that do not work from DNS or from the hosts file"
             message = "some addresses of the name take no connection"
-            yield at(probed, Severity.WARNING, message, (*failed, *leads), remedy=remedy, explains=False)
+            yield warning(probed, message, (*failed, *leads), client=fix, explains=False)
 
 
 @check("BN306", explains=("BN103", "BN302", "BN305", "BN104", "BN501", "BN601", "BN602", "BN603", "BN611"))
@@ -145,13 +142,13 @@ def hosts_entry(evidence: Evidence) -> Iterator[CheckFinding]:
         remedy = _instead_of_a_line(evidence, probed.path, line)
         if failure is None or not _leads_astray(failure, probed, evidence):
             message = "a line of this machine's hosts file decides where the name leads"
-            yield at(probed, Severity.INFO, message, seen, remedy=remedy, explains=False)
+            yield info(probed, message, seen, remedy=remedy, explains=False)
             continue
         sure = failure.stage in _ANOTHER
         severity = Severity.WARNING if probed.path is None and nearly_in(evidence) else Severity.ERROR
         message = f"the line `{line}` leads there: {failure.words}"
         confidence = Confidence.PROVEN if sure else Confidence.LIKELY
-        yield at(probed, severity, message, seen, remedy=remedy, confidence=confidence)
+        yield finding(severity, probed, message, seen, remedy=remedy, confidence=confidence)
 
 
 _ANOTHER = ("identity", "cluster")

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 from brokernat.doctor.checks.queries import (
     ProbedEndpoint,
-    at,
     host_of,
     nodes_of,
     others_past,
@@ -18,7 +17,7 @@ from brokernat.doctor.checks.queries import (
     probed_endpoints,
     severity_at,
 )
-from brokernat.doctor.checks.registry import check
+from brokernat.doctor.checks.registry import check, error, finding, warning
 from brokernat.doctor.evidence import Attempt, EndpointProbe, Evidence, Stage
 from brokernat.doctor.finding import CheckFinding, Remedy, Severity
 
@@ -53,7 +52,7 @@ def not_kafka(evidence: Evidence) -> Iterator[CheckFinding]:
         else:
             continue
         seen = (f"first bytes: {_legible(probed.probe.first_bytes)}",) if probed.probe.first_bytes else ()
-        yield at(probed, severity_at(probed, evidence), said, seen, remedy=_the_right_port(probed))
+        yield finding(severity_at(probed, evidence), probed, said, seen, remedy=_the_right_port(probed))
 
 
 @check("BN105")
@@ -72,7 +71,7 @@ def controller_listener(evidence: Evidence) -> Iterator[CheckFinding]:
             message = "a KRaft controller answers, which serves brokers and no clients"
             seen = ("the requests that it knows: BrokerRegistration is among them, Metadata is not",)
             remedy = remedy if probed.path is None else place_to_mend(probed)
-            yield at(probed, severity_at(probed, evidence), message, seen, remedy=remedy)
+            yield finding(severity_at(probed, evidence), probed, message, seen, remedy=remedy)
 
 
 @check("BN309")
@@ -95,13 +94,11 @@ def hung(evidence: Evidence) -> Iterator[CheckFinding]:
         received = getattr(result, "received", 0)
         message = f"{_REQUESTS[stage]} gets no answer" if not received else f"its answer ends after {received} bytes"
         node = "the broker" if probed.path is None else f"node {probed.path.broker.node_id}"
-        remedy = Remedy(
-            broker=(
-                f"see whether {node} hangs: its log, a thread dump (`jcmd PID Thread.print`), its disk",
-                f"see whether a firewall or a gateway before {probed.probe.endpoint} drops data after the handshake",
-            )
+        fix = (
+            f"see whether {node} hangs: its log, a thread dump (`jcmd PID Thread.print`), its disk",
+            f"see whether a firewall or a gateway before {probed.probe.endpoint} drops data after the handshake",
         )
-        yield at(probed, severity_at(probed, evidence), message, _tries(probed, stage, evidence), remedy=remedy)
+        yield finding(severity_at(probed, evidence), probed, message, _tries(probed, stage, evidence), broker=fix)
 
 
 @check("BN310")
@@ -124,15 +121,13 @@ def closed(evidence: Evidence) -> Iterator[CheckFinding]:
             continue
         how = "reset" if outcome == "reset" else "closed"
         behind = "the broker" if probed.path is None else f"node {probed.path.broker.node_id}"
-        remedy = Remedy(
-            broker=(
-                f"if a gateway or balancer listens at {probed.probe.endpoint}: see that {behind} runs, and that the "
-                "gateway reaches it",
-                "if it is the broker itself: see its log for the reason why it ends the connection",
-            )
+        fix = (
+            f"if a gateway or balancer listens at {probed.probe.endpoint}: see that {behind} runs, and that the "
+            "gateway reaches it",
+            "if it is the broker itself: see its log for the reason why it ends the connection",
         )
         message = f"the connection is {how} at {_REQUESTS[stage]}"
-        yield at(probed, severity_at(probed, evidence), message, _tries(probed, stage, evidence), remedy=remedy)
+        yield finding(severity_at(probed, evidence), probed, message, _tries(probed, stage, evidence), broker=fix)
 
 
 @check("BN311")
@@ -149,13 +144,9 @@ def cut(evidence: Evidence) -> Iterator[CheckFinding]:
         if stage is not None:
             received = getattr(getattr(probed.probe, stage), "received", 0)
             message = f"the connection ends after {received} bytes of the answer" if received else "the answer is cut"
-            remedy = Remedy(
-                broker=(
-                    f"see which proxy, firewall or VPN stands before {probed.probe.endpoint}, and let it pass the "
-                    "connection unchanged",
-                )
-            )
-            yield at(probed, severity_at(probed, evidence), message, _tries(probed, stage, evidence), remedy=remedy)
+            end = probed.probe.endpoint
+            fix = f"see which proxy, firewall or VPN stands before {end}, and let it pass the connection unchanged"
+            yield finding(severity_at(probed, evidence), probed, message, _tries(probed, stage, evidence), broker=fix)
 
 
 @check("BN312")
@@ -184,15 +175,14 @@ def large_messages(evidence: Evidence) -> Iterator[CheckFinding]:
         ]:
             seen.append(f"large messages get through at {nodes_of(others)}")
         what = " and ".join(f"{direction}s" for direction in dict.fromkeys(each.direction for each in failed))
-        message = f"{what} from {smallest.size} bytes on are {'cut' if smallest.outcome in _CUT else 'lost'}"
-        remedy = Remedy(
-            (
-                f"compare the MTU of the path: `ping -M do -s 1472 {host_of(probed.probe)}`; lower the "
-                "interface's MTU if a tunnel or a VPN is on it",
-            ),
-            ("clamp the MSS at the gateway of the tunnel or VPN, or let ICMP `fragmentation needed` pass",),
+        yield error(
+            probed,
+            f"{what} from {smallest.size} bytes on are {'cut' if smallest.outcome in _CUT else 'lost'}",
+            seen,
+            client=f"compare the MTU of the path: `ping -M do -s 1472 {host_of(probed.probe)}`; lower the "
+            "interface's MTU if a tunnel or a VPN is on it",
+            broker="clamp the MSS at the gateway of the tunnel or VPN, or let ICMP `fragmentation needed` pass",
         )
-        yield at(probed, Severity.ERROR, message, seen, remedy=remedy)
 
 
 @check("BN313")
@@ -214,8 +204,8 @@ def flaky(evidence: Evidence) -> Iterator[CheckFinding]:
         seen += [f"{each.address}: {each.failed} of {each.made} connections failed" for each in _lost(probed.probe)]
         if seen and (probed.failure is None or probed.failure.doubt):
             message = f"some tries failed, a later one worked ({seen[0]})"
-            remedy = Remedy(broker=("see whether packets are lost, or connections are limited, on the way",))
-            yield at(probed, Severity.WARNING, message, seen, remedy=remedy, explains=False)
+            fix = "see whether packets are lost, or connections are limited, on the way"
+            yield warning(probed, message, seen, broker=fix, explains=False)
 
 
 @check("BN314")
@@ -235,8 +225,7 @@ def slow(evidence: Evidence) -> Iterator[CheckFinding]:
             continue
         severity = Severity.WARNING if longest[1] >= _SLOW else Severity.INFO
         message = f"slow: {longest[2]} takes {longest[0]:.1f} s"
-        remedy = Remedy(("keep the time-outs of clients above this",))
-        yield at(probed, severity, message, remedy=remedy, explains=False)
+        yield finding(severity, probed, message, client="keep the time-outs of clients above this", explains=False)
 
 
 @check("BN315", explains=("BN401", "BN404", "BN407"))
@@ -261,7 +250,7 @@ def unlike_its_neighbours(evidence: Evidence) -> Iterator[CheckFinding]:
                 f"this client gets further at {nodes_of(others)}",
                 *((probed.failure.detail,) if probed.failure.detail else ()),
             )
-            yield at(probed, Severity.ERROR, message, seen, remedy=place_to_mend(probed))
+            yield error(probed, message, seen, remedy=place_to_mend(probed))
 
 
 def _unlike(probe: EndpointProbe) -> tuple[Stage, str] | None:

@@ -8,24 +8,11 @@ from dataclasses import dataclass
 
 from brokernat.address import AddressMap, lint
 from brokernat.doctor.checks.failures import bootstrap_failure, once, path_failure
-from brokernat.doctor.checks.registry import finding
+from brokernat.doctor.checks.registry import Place
 from brokernat.doctor.evidence import BrokerPath, EndpointProbe, Evidence, Identity, Stage
-from brokernat.doctor.finding import CheckFinding, Confidence, Failure, Remedy, Severity
+from brokernat.doctor.finding import Confidence, Failure, Remedy, Severity
 from brokernat.doctor.host_kinds import dialable, known_kind
 from brokernat.errors import Finding
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A bootstrap server or a node as a report names it, with the failure that ends the way there."""
-
-    subject: str
-    failure: Failure | None
-
-    @property
-    def doubt(self) -> Failure | None:
-        """The failure where nothing bad is known about it."""
-        return self.failure if self.failure is not None and self.failure.doubt else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,21 +21,6 @@ class ProbedEndpoint(Place):
 
     probe: EndpointProbe
     path: BrokerPath | None = None
-
-
-def at(
-    place: Place,
-    severity: Severity,
-    message: str,
-    seen: Sequence[str] = (),
-    *,
-    remedy: Remedy = Remedy(),  # noqa: B008 - frozen
-    explains: bool = True,
-    confidence: Confidence = Confidence.PROVEN,
-) -> CheckFinding:
-    """A finding about one place; unless `explains` is False it is the reason of the failure there."""
-    reason_of = (place.failure,) if explains else ()
-    return finding(severity, place.subject, message, seen, remedy=remedy, explains=reason_of, confidence=confidence)
 
 
 def place_of(path: BrokerPath, evidence: Evidence) -> Place:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from brokernat.doctor.checks.queries import (
     ProbedEndpoint,
-    at,
     bootstrap_servers,
     dialled_nodes,
     node,
@@ -15,9 +14,9 @@ from brokernat.doctor.checks.queries import (
     severity_at,
     unreachable,
 )
-from brokernat.doctor.checks.registry import Need, check, finding
+from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.evidence import Evidence
-from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
+from brokernat.doctor.finding import CheckFinding, Confidence, Remedy
 from brokernat.doctor.host_kinds import neighbours
 
 
@@ -33,9 +32,8 @@ def doubtful_bootstrap(evidence: Evidence) -> Iterator[CheckFinding]:
     endpoints = [probe.endpoint for probe in evidence.bootstraps]
     for endpoint in dict.fromkeys(endpoints):
         if endpoints.count(endpoint) > 1:
-            remedy = Remedy(client=("write each bootstrap server once",))
             message = f"the endpoint is given {endpoints.count(endpoint)} times"
-            yield finding(Severity.WARNING, f"bootstrap {endpoint}", message, remedy=remedy)
+            yield warning(f"bootstrap {endpoint}", message, client="write each bootstrap server once")
 
 
 @check("BN103", explains=("BN302", "BN305"))
@@ -56,7 +54,7 @@ def bootstrap_unreachable(evidence: Evidence) -> Iterator[CheckFinding]:
                 client=("correct the endpoint in `bootstrap_servers`, or have the port opened from here",),
                 broker=("see that the broker or the gateway runs and listens at this port",),
             )
-            yield at(probed, severity_at(probed, evidence), reason, remedy=remedy)
+            yield finding(severity_at(probed, evidence), probed, reason, remedy=remedy)
 
 
 @check("BN302", Need.METADATA, explains=("BN202", "BN203"))
@@ -73,7 +71,7 @@ def advertised_unreachable(evidence: Evidence) -> Iterator[CheckFinding]:
     for probed in dialled_nodes(evidence):
         path, reason = probed.path, unreachable(probed.probe)
         if path is not None and path.rule is None and reason and not probed.probe.dns_error:
-            yield at(probed, Severity.ERROR, reason, remedy=remedy_for(evidence, path))
+            yield error(probed, reason, remedy=remedy_for(evidence, path))
 
 
 @check("BN304", Need.METADATA, Need.MAP)
@@ -88,7 +86,7 @@ def reached_by_map(evidence: Evidence) -> Iterator[CheckFinding]:
     for path in evidence.paths:
         if path.rule and path.direct and path.probe and path.probe.answers and unreachable(path.direct):
             seen = (f"advertised: {unreachable(path.direct)}", f"rule: {path.rule}")
-            yield finding(Severity.INFO, node(path), "reached through the address map only", seen)
+            yield info(node(path), "reached through the address map only", seen)
 
 
 @check("BN305", Need.METADATA, Need.MAP)
@@ -107,7 +105,7 @@ def unreachable_with_map(evidence: Evidence) -> Iterator[CheckFinding]:
                 (f"correct the rule `{path.rule}`",), ("see that the forward to this node is there and the node runs",)
             )
             message = f"by the rule it is dialled at {probed.probe.endpoint}: {reason}"
-            yield at(probed, Severity.ERROR, message, (f"rule: {path.rule}",), remedy=remedy)
+            yield error(probed, message, (f"rule: {path.rule}",), remedy=remedy)
 
 
 @check("BN308", explains=("BN103", "BN302", "BN305", "BN202", "BN505"))
@@ -132,14 +130,14 @@ def firewall(evidence: Evidence) -> Iterator[CheckFinding]:
         rejected = [each for each in attempts if each.rejected]
         if rejected and len(rejected) == len(attempts):
             seen = [f"{each.address}: ICMP {each.icmp}, sent by {each.reported_by or 'a router'}" for each in rejected]
-            yield at(probed, severity, "it rejects the connection", seen, remedy=remedy)
+            yield finding(severity, probed, "it rejects the connection", seen, remedy=remedy)
             continue
         beside = _answering_beside(probed, evidence)
         if beside and all(each.outcome == "timeout" for each in attempts):
             seen = [f"{each.address}: no answer" for each in attempts]
             seen.append(f"answers in the same network: {', '.join(beside)}")
             message = "packets are dropped there, and others of its network answer"
-            yield at(probed, severity, message, seen, remedy=remedy, confidence=Confidence.LIKELY)
+            yield finding(severity, probed, message, seen, remedy=remedy, confidence=Confidence.LIKELY)
 
 
 def _answering_beside(probed: ProbedEndpoint, evidence: Evidence) -> list[str]:

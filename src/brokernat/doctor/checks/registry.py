@@ -10,12 +10,26 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 
 from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Failure, Remedy, Severity
 from brokernat.errors import Location
 
 _PARAGRAPH = re.compile(r"^\s*(Cause|What|Why|Remedy): ", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A bootstrap server or a node as a report names it, with the failure that ends the way there."""
+
+    subject: str
+    failure: Failure | None
+
+    @property
+    def doubt(self) -> Failure | None:
+        """The failure where nothing bad is known about it."""
+        return self.failure if self.failure is not None and self.failure.doubt else None
 
 
 class Need(StrEnum):
@@ -115,26 +129,50 @@ def check(
 
 def finding(
     severity: Severity,
-    subject: str,
+    subject: str | Place,
     message: str,
-    evidence: Sequence[str] = (),
+    seen: Sequence[str] = (),
     *,
-    remedy: Remedy = Remedy(),  # noqa: B008 - frozen
-    explains: Sequence[Failure | None] = (),
+    client: str | Sequence[str] = (),
+    broker: str | Sequence[str] = (),
+    rules: str | Sequence[str] = (),
+    remedy: Remedy | None = None,
+    explains: bool | Sequence[Failure | None] = True,
     follows: Sequence[Failure | None] = (),
     confidence: Confidence = Confidence.PROVEN,
     code: str = "",
 ) -> CheckFinding:
-    """A finding of the check that yields it, which adds its code."""
+    """A finding of the check that yields it, which adds its code.
+
+    Args:
+        subject: what it is about; that of a place is the reason of the failure there, unless `explains` is False.
+        client: what to change on the client's side: one line or several.
+        broker: the same on the brokers' side.
+        rules: lines for the client's address map.
+        remedy: all three at once.
+        explains: other failures that it is the reason of.
+    """
+    if isinstance(explains, bool):
+        explains = (subject.failure,) if explains and isinstance(subject, Place) else ()
+    remedy = remedy or Remedy(*map(_lines, (client, broker, rules)))
     return CheckFinding(
         code,
         message,
         "; ".join(remedy.client) or None,
-        Location(subject),
-        tuple(evidence),
+        Location(subject if isinstance(subject, str) else subject.subject),
+        tuple(seen),
         severity,
         remedy=remedy,
         confidence=confidence,
         explains=tuple(each for each in explains if each is not None),
         follows=tuple(each for each in follows if each is not None),
     )
+
+
+def _lines(text: str | Sequence[str]) -> tuple[str, ...]:
+    return (text,) if isinstance(text, str) else tuple(text)
+
+
+error = partial(finding, Severity.ERROR)
+warning = partial(finding, Severity.WARNING)
+info = partial(finding, Severity.INFO)

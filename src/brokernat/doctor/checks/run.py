@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from brokernat.doctor.checks.queries import at, places, probed_endpoints
-from brokernat.doctor.checks.registry import check, finding
+from brokernat.doctor.checks.queries import places, probed_endpoints
+from brokernat.doctor.checks.registry import check, finding, warning
 from brokernat.doctor.evidence import Evidence
-from brokernat.doctor.finding import CheckFinding, Remedy, Severity
+from brokernat.doctor.finding import CheckFinding, Severity
 from brokernat.plurals import counted
 
 
@@ -23,12 +23,11 @@ def not_all_probed(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     if evidence.unprobed:
         message = f"{counted(evidence.unprobed, 'more broker is', 'more brokers are')} advertised than are probed"
-        yield finding(Severity.WARNING, f"cluster {evidence.cluster}", message)
+        yield warning(f"cluster {evidence.cluster}", message)
     for probed in probed_endpoints(evidence):
         if not probed.probe.complete:
-            remedy = Remedy(client=("give the doctor more time: `--timeout SECONDS`",))
-            message = "the time ran out before all was seen"
-            yield finding(Severity.WARNING, probed.subject, message, remedy=remedy, explains=(probed.doubt,))
+            fix = "give the doctor more time: `--timeout SECONDS`"
+            yield warning(probed.subject, "the time ran out before all was seen", client=fix, explains=(probed.doubt,))
 
 
 @check("BN005", residual=True)
@@ -47,5 +46,4 @@ def unexplained(evidence: Evidence) -> Iterator[CheckFinding]:
         severity = Severity.WARNING if failure.doubt else Severity.ERROR
         message = f"{failure.stage} at {failure.endpoint}: {failure.words}"
         seen = (failure.detail,) if failure.detail else ()
-        remedy = Remedy(("keep the evidence with `--save FILE`, and report it",))
-        yield at(place, severity, message, seen, remedy=remedy)
+        yield finding(severity, place, message, seen, client="keep the evidence with `--save FILE`, and report it")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from brokernat.doctor.checks.queries import reached_from_here
-from brokernat.doctor.checks.registry import Need, check, finding
+from brokernat.doctor.checks.registry import Need, check, error
 from brokernat.doctor.evidence import Evidence
-from brokernat.doctor.finding import CheckFinding, Remedy, Severity
+from brokernat.doctor.finding import CheckFinding
 
 
 @check("BN613", Need.EXECUTORS)
@@ -28,17 +28,16 @@ def executor_way(evidence: Evidence) -> Iterator[CheckFinding]:
         if barred:
             ends = [node.dialled or node.advertised for node in barred]
             names = ", ".join(f"node {node.node_id}" for node in barred)
-            seen = tuple(
+            seen = [
                 f"node {node.node_id} at {end}: {node.outcome}" + (f": {node.detail}" if node.detail else "")
                 for node, end in zip(barred, ends, strict=True)
-            )
-            remedy = Remedy((f"let {executor.host} dial {', '.join(dict.fromkeys(ends))}",))
-            message = f"does not reach {names}, which the driver reaches"
-            yield finding(Severity.ERROR, executor.name, message, seen, remedy=remedy)
+            ]
+            fix = f"let {executor.host} dial {', '.join(dict.fromkeys(ends))}"
+            yield error(executor.name, f"does not reach {names}, which the driver reaches", seen, client=fix)
         elif executor.outcome == "failed":
-            remedy = Remedy((f"look at what Kafka's client needs on {executor.host}: files, names, a Java",))
+            fix = f"look at what Kafka's client needs on {executor.host}: files, names, a Java"
             message = "its Kafka client failed before it reached any node"
-            yield finding(Severity.ERROR, executor.name, message, (executor.detail,), remedy=remedy)
+            yield error(executor.name, message, (executor.detail,), client=fix)
 
 
 _WITHOUT_MAP = {
@@ -66,7 +65,7 @@ def executor_map(evidence: Evidence) -> Iterator[CheckFinding]:
     for executor in evidence.executors:
         if executor.outcome in _WITHOUT_MAP:
             message, advice = _WITHOUT_MAP[executor.outcome]
-            yield finding(Severity.ERROR, executor.name, message, (executor.detail,), remedy=Remedy((advice,)))
+            yield error(executor.name, message, (executor.detail,), client=advice)
 
 
 _SILENT = {
@@ -90,4 +89,4 @@ def executor_silent(evidence: Evidence) -> Iterator[CheckFinding]:
     for executor in dict.fromkeys(evidence.executors):
         if executor.outcome in _SILENT:
             message, advice = _SILENT[executor.outcome]
-            yield finding(Severity.ERROR, executor.name, message, remedy=Remedy((advice,)))
+            yield error(executor.name, message, client=advice)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from brokernat.doctor.checks.queries import ProbedEndpoint, at, others_past, place_to_mend, probed_endpoints
-from brokernat.doctor.checks.registry import check
+from brokernat.doctor.checks.queries import ProbedEndpoint, others_past, place_to_mend, probed_endpoints
+from brokernat.doctor.checks.registry import check, error, warning
 from brokernat.doctor.evidence import Client, Evidence, Presented, TlsHandshake
-from brokernat.doctor.finding import CheckFinding, Remedy, Severity
+from brokernat.doctor.finding import CheckFinding, Remedy
 from brokernat.doctor.host_kinds import address, dialable
 
 _OTHER = {
@@ -42,7 +42,7 @@ def tls_mismatch(evidence: Evidence) -> Iterator[CheckFinding]:
             remedy = Remedy((f"set `security.protocol: {other}`, or give the port of the other listener",))
             if others_past(evidence, probed, "versions" if plain else "tls"):
                 remedy = place_to_mend(probed)
-            yield at(probed, Severity.ERROR, message, remedy=remedy)
+            yield error(probed, message, remedy=remedy)
 
 
 _CALLED = {"java": "Java", "librdkafka": "librdkafka", "python": "Python"}
@@ -69,9 +69,8 @@ def certificate_name(evidence: Evidence) -> Iterator[CheckFinding]:
             f"add `{probed.probe.name}` to the certificate's alternative names{_as_an_address(probed.probe.name)}",
         )
         if tls.outcome == "name-mismatch":
-            remedy = Remedy((_by_its_name(probed),), broker, _rules(probed))
             message = f"the certificate does not hold `{probed.probe.name}`"
-            yield at(probed, Severity.ERROR, message, seen, remedy=remedy)
+            yield error(probed, message, seen, client=_by_its_name(probed), broker=broker, rules=_rules(probed))
         for objection in tls.objections:
             if objection.outcome == "name-mismatch":
                 yield _some_clients(probed, objection.clients, seen, broker)
@@ -86,9 +85,9 @@ def _some_clients(
         f"not all clients take the certificate for `{probed.probe.name}`: {who} do{'es' * (len(clients) == 1)} not"
     )
     if "java" in clients:
-        remedy = Remedy(broker=("advertise a name of letters, digits and hyphens; Java takes no other for one",))
-        return at(probed, Severity.ERROR, message, seen, remedy=remedy, explains=False)
-    return at(probed, Severity.WARNING, message, seen, remedy=Remedy(broker=broker), explains=False)
+        fix = "advertise a name of letters, digits and hyphens; Java takes no other for one"
+        return error(probed, message, seen, broker=fix, explains=False)
+    return warning(probed, message, seen, broker=broker, explains=False)
 
 
 def _as_an_address(name: str) -> str:
@@ -145,10 +144,10 @@ def certificate_chain(evidence: Evidence) -> Iterator[CheckFinding]:
         for objection in tls.objections:
             if objection.outcome in _SOME_MIND:
                 message, remedy = _SOME_MIND[objection.outcome]
-                yield at(probed, Severity.WARNING, message, (objection.detail,), remedy=remedy, explains=False)
+                yield warning(probed, message, (objection.detail,), remedy=remedy, explains=False)
         if tls.outcome in _REFUSALS:
             message, remedy = _REFUSALS[tls.outcome](tls, evidence.taken_at)
-            yield at(probed, Severity.ERROR, message, _seen(tls), remedy=remedy)
+            yield error(probed, message, _seen(tls), remedy=remedy)
 
 
 def _seen(tls: TlsHandshake) -> tuple[str, ...]:
@@ -225,7 +224,7 @@ def client_certificate(evidence: Evidence) -> Iterator[CheckFinding]:
         tls = probed.probe.tls
         if tls is not None and tls.outcome == "client-certificate":
             message, remedy = _ABOUT_THE_CLIENT[tls.showed]
-            yield at(probed, Severity.ERROR, message, (tls.detail,), remedy=remedy)
+            yield error(probed, message, (tls.detail,), remedy=remedy)
 
 
 _HANDSHAKE = {
@@ -272,4 +271,4 @@ def handshake(evidence: Evidence) -> Iterator[CheckFinding]:
         tls = probed.probe.tls
         if tls is not None and tls.outcome == "failed":
             message, remedy = next((said for word, said in _HANDSHAKE.items() if word in tls.detail), _ELSE)
-            yield at(probed, Severity.ERROR, message, (tls.detail,), remedy=remedy)
+            yield error(probed, message, (tls.detail,), remedy=remedy)
