@@ -12,6 +12,7 @@ from textwrap import dedent
 
 from brokernat.doctor.catalogue import Entry, catalogue
 from brokernat.doctor.checks import CHECKS, Check
+from brokernat.doctor.checks.queries import severity_at
 from brokernat.doctor.finding import Severity
 
 WORLDS = Path(__file__).parents[2] / "tests" / "integration" / "doctor" / "__snapshots__" / "test_worlds.ambr"
@@ -92,9 +93,10 @@ def _severities(check: Check) -> str:
     while names:
         made = getsource(family[names.pop()])
         nodes = list(ast.walk(ast.parse(made)))
-        seen |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+        seen |= {node.attr.lower() for node in nodes if isinstance(node, ast.Attribute) and node.attr.isupper()}
         called = {node.id for node in nodes if isinstance(node, ast.Name)} - seen
-        own = {name for name in called if isfunction(family.get(name)) and name.startswith("_")}
-        names |= own
-        seen |= own
-    return ", ".join(severity.value for severity in Severity if severity.name in seen)
+        names |= {name for name in called if isfunction(family.get(name)) and name.startswith("_")}
+        seen |= called
+    if severity_at.__name__ in seen:
+        seen |= {Severity.ERROR, Severity.WARNING}
+    return ", ".join(severity for severity in Severity if severity in seen)
