@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import chain
 
 from brokernat.errors import Finding
 from brokernat.errors import Severity as Severity
@@ -40,6 +42,21 @@ class Remedy:
     client: tuple[str, ...] = ()
     broker: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
+
+    def and_also(self, others: Iterable[Remedy]) -> Remedy:
+        """Both sides of all of them, each line once."""
+        sides = zip(*(each.sides for each in (self, *others)), strict=True)
+        return Remedy(*(tuple(dict.fromkeys(chain(*side))) for side in sides))
+
+    def without(self, other: Remedy) -> Remedy:
+        """The lines that the other one does not have."""
+        sides = zip(self.sides, other.sides, strict=True)
+        return Remedy(*(tuple(line for line in side if line not in known) for side, known in sides))
+
+    @property
+    def sides(self) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+        """Client, broker and rules."""
+        return self.client, self.broker, self.rules
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,19 +49,14 @@ def by_code(findings: Sequence[CheckFinding], causes: Sequence[Cause] = ()) -> t
     groups = []
     for members in found.values():
         group = _group(members, said)
-        said = _both(said, group.remedy)
+        said = said.and_also([group.remedy])
         groups.append(group)
     return tuple(groups)
 
 
 def remedy_of(findings: Iterable[CheckFinding]) -> Remedy:
     """What helps against all of them, each line once."""
-    remedies = [finding.remedy for finding in findings]
-    return Remedy(
-        tuple(dict.fromkeys(line for each in remedies for line in each.client)),
-        tuple(dict.fromkeys(line for each in remedies for line in each.broker)),
-        tuple(dict.fromkeys(line for each in remedies for line in each.rules)),
-    )
+    return Remedy().and_also(finding.remedy for finding in findings)
 
 
 def _group(findings: list[CheckFinding], said: Remedy) -> CodeGroup:
@@ -78,18 +73,6 @@ def _group(findings: list[CheckFinding], said: Remedy) -> CodeGroup:
         findings[0].severity,
         Confidence.PROVEN if sure else Confidence.LIKELY,
         tuple(Statement(tuple(subjects), message, seen) for (message, seen), subjects in statements.items()),
-        Remedy() if follows else _without(remedy_of(findings), said),
+        Remedy() if follows else remedy_of(findings).without(said),
         follows,
-    )
-
-
-def _both(one: Remedy, other: Remedy) -> Remedy:
-    return Remedy(one.client + other.client, one.broker + other.broker, one.rules + other.rules)
-
-
-def _without(remedy: Remedy, said: Remedy) -> Remedy:
-    return Remedy(
-        tuple(line for line in remedy.client if line not in said.client),
-        tuple(line for line in remedy.broker if line not in said.broker),
-        tuple(line for line in remedy.rules if line not in said.rules),
     )

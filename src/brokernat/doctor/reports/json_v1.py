@@ -7,7 +7,6 @@ from typing import Any
 from brokernat.doctor.broker_files.listener_table import listener_table
 from brokernat.doctor.catalogue import catalogue, page
 from brokernat.doctor.diagnosis import Cause, Diagnosis
-from brokernat.doctor.diagnosis.model import Entrance, ListenerWay, Route
 from brokernat.doctor.finding import CheckFinding
 from brokernat.doctor.reports.shape_v1 import (
     BootstrapServerV1,
@@ -39,9 +38,9 @@ def json_v1(diagnosis: Diagnosis) -> dict[str, Any]:
         suppressed=tuple(map(_shaped, diagnosis.suppressed)),
         passed=diagnosis.passed,
         skipped=tuple(map(SkippedV1.model_validate, diagnosis.skipped)),
-        bootstrap_servers=tuple(map(_entrance, diagnosis.entrances)),
-        nodes=tuple(map(_route, diagnosis.routes)),
-        listeners=tuple(map(_listener, diagnosis.listeners)),
+        bootstrap_servers=tuple(map(BootstrapServerV1.model_validate, diagnosis.entrances)),
+        nodes=tuple(map(NodeV1.model_validate, diagnosis.routes)),
+        listeners=tuple(map(ListenerV1.model_validate, diagnosis.listeners)),
         listeners_in_files=tuple(map(ListenerInFilesV1.model_validate, listener_table(diagnosis.evidence))),
         executors=tuple(map(ExecutorV1.model_validate, diagnosis.evidence.executors)),
     )
@@ -69,41 +68,4 @@ def _shaped(finding: CheckFinding) -> FindingV1:
         because=finding.because,
         remedy=RemedyV1.model_validate(finding.remedy),
         doc=page(finding.code),
-    )
-
-
-def _entrance(entrance: Entrance) -> BootstrapServerV1:
-    return BootstrapServerV1(
-        endpoint=entrance.endpoint,
-        dialled=entrance.dialled,
-        state=entrance.reach.state.value,
-        words=entrance.reach.words,
-        answering=entrance.answering,
-        brokers=entrance.told,
-        codes=entrance.codes,
-    )
-
-
-def _route(route: Route) -> NodeV1:
-    return NodeV1(
-        node_id=route.node_id,
-        advertised=route.advertised,
-        rule=route.rule,
-        dialled=route.dialled,
-        state=route.state.value,
-        words=route.end.words,
-        answering=route.answering,
-        codes=route.codes,
-    )
-
-
-def _listener(listener: ListenerWay) -> ListenerV1:
-    seen, hop = listener.seen, listener.reach
-    return ListenerV1(
-        node_id=seen.node_id,
-        name=seen.name,
-        endpoint=seen.endpoint,
-        entered=seen.entered,
-        state=hop.state.value,
-        words=hop.words,
     )

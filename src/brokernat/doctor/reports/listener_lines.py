@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from brokernat.doctor.broker_files.listener_table import (
-    AdvertisedEndpoint,
-    ListenerPort,
-    ListenerRow,
-    listener_table,
-)
+from brokernat.doctor.broker_files.listener_table import AdvertisedEndpoint, ListenerPort, listener_table
 from brokernat.doctor.diagnosis import Diagnosis
 
 _WORKS = {
@@ -23,19 +18,14 @@ _WORKS = {
 def told_lines(diagnosis: Diagnosis) -> Iterator[tuple[int, str]]:
     """Lines with their depth; none where no file was given."""
     for row in listener_table(diagnosis.evidence):
-        yield 0, f"who comes in on {row.listener} ({_about(row)}), that is {_ports(row)}, is told"
+        protocol = row.protocol or "no one protocol"
+        others = ", the brokers among themselves too" if row.inter_broker else ""
+        ports = ", ".join(map(_port, row.ports)) or "no port"
+        yield 0, f"who comes in on {row.listener} ({protocol}{others}), that is {ports}, is told"
         for endpoint in row.endpoints:
             yield 1, _endpoint(endpoint)
         if not row.endpoints:
             yield 1, "of no broker at all"
-
-
-def _about(row: ListenerRow) -> str:
-    return f"{row.protocol or 'no one protocol'}{', the brokers among themselves too' if row.inter_broker else ''}"
-
-
-def _ports(row: ListenerRow) -> str:
-    return ", ".join(map(_port, row.ports)) or "no port"
 
 
 def _port(port: ListenerPort) -> str:

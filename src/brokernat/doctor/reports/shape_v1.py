@@ -8,15 +8,20 @@ their attributes where the names are the same.
 from __future__ import annotations
 
 import json
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AliasPath, BaseModel, ConfigDict, Field
 
 State = Literal["ok", "doubtful", "broken"]
 
 
 class _Shape(BaseModel):
     model_config = ConfigDict(frozen=True, from_attributes=True, populate_by_name=True)
+
+
+def _from(attribute: str, description: str | None = None) -> Any:
+    """A field with another name than the attribute that it is filled from."""
+    return Field(description=description, validation_alias=AliasPath(*attribute.split(".")))
 
 
 class RootCause(_Shape):
@@ -65,10 +70,10 @@ class BootstrapServerV1(_Shape):
 
     endpoint: str = Field(description="As it is configured.")
     dialled: str = Field(description="What a client dials: the same, unless a rule of the address map decides.")
-    state: State
-    words: str = Field(description="`ok`, or what is wrong in two or three words.")
+    state: State = _from("reach.state")
+    words: str = _from("reach.words", "`ok`, or what is wrong in two or three words.")
     answering: str = Field(description="Who is there: `node 2`, `a broker`, `something else`, `nobody`.")
-    brokers: int | None = Field(description="How many brokers it names; null where it answers no client.")
+    brokers: int | None = _from("told", "How many brokers it names; null where it answers no client.")
     codes: tuple[str, ...] = Field(description="Codes of errors and warnings about it.")
 
 
@@ -80,7 +85,7 @@ class NodeV1(_Shape):
     rule: str | None = Field(description="The rule of the address map that decides; null where none does.")
     dialled: str | None = Field(description="What a client dials; null where it dials nothing.")
     state: State
-    words: str = Field(description="`ok`, or where the way ends in two or three words.")
+    words: str = _from("end.words", "`ok`, or where the way ends in two or three words.")
     answering: str = Field(description="Who is there: `node 2`, `a broker`, `something else`, `nobody`.")
     codes: tuple[str, ...] = Field(description="Codes of errors and warnings about it.")
 
@@ -88,12 +93,12 @@ class NodeV1(_Shape):
 class ListenerV1(_Shape):
     """A listener of a bootstrap server's node, by that node's settings, and what this client meets there."""
 
-    node_id: int
-    name: str
-    endpoint: str = Field(description="Where clients that come in on it are sent.")
-    entered: tuple[str, ...] = Field(description="The bootstrap servers that came in on it.")
-    state: State
-    words: str = Field(description="`ok`, or what is wrong in two or three words.")
+    node_id: int = _from("seen.node_id")
+    name: str = _from("seen.name")
+    endpoint: str = _from("seen.endpoint", "Where clients that come in on it are sent.")
+    entered: tuple[str, ...] = _from("seen.entered", "The bootstrap servers that came in on it.")
+    state: State = _from("reach.state")
+    words: str = _from("reach.words", "`ok`, or what is wrong in two or three words.")
 
 
 class DoorV1(_Shape):
@@ -124,8 +129,8 @@ class ListenerInFilesV1(_Shape):
     listener: str
     protocol: str | None = Field(description="Null where brokers differ or say none.")
     inter_broker: bool = Field(description="Whether brokers use it among themselves.")
-    comes_in_on: tuple[DoorV1, ...] = Field(validation_alias="ports")
-    is_told: tuple[ToldEndpointV1, ...] = Field(validation_alias="endpoints")
+    comes_in_on: tuple[DoorV1, ...] = _from("ports")
+    is_told: tuple[ToldEndpointV1, ...] = _from("endpoints")
 
 
 class ExecutorNodeV1(_Shape):

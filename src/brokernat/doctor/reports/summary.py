@@ -58,7 +58,7 @@ _FEW = 12
 def seen(diagnosis: Diagnosis, *, every: bool = False) -> Iterator[Line]:
     """Bootstrap servers, brokers, then what else was asked; `every` names every broker."""
     for entrance in diagnosis.entrances:
-        yield entrance.reach.state, f"bootstrap {entrance.endpoint}{_dialled(entrance)}: {_entrance(entrance)}"
+        yield entrance.reach.state, _entrance(entrance)
     alike: dict[tuple[State, str], list[Route]] = {}
     for route in diagnosis.routes:
         alike.setdefault((route.state, route.end.words), []).append(route)
@@ -81,19 +81,18 @@ def seen(diagnosis: Diagnosis, *, every: bool = False) -> Iterator[Line]:
         yield State.OK if well else State.BROKEN, executor_line(executor)
 
 
-def _dialled(entrance: Entrance) -> str:
-    return "" if entrance.dialled == entrance.endpoint else f", dialled at {entrance.dialled}"
-
-
 def _entrance(entrance: Entrance) -> str:
+    dialled = "" if entrance.dialled == entrance.endpoint else f", dialled at {entrance.dialled}"
+    well = entrance.told is None or entrance.reach.state is State.OK
+    words = names(entrance) if well else f"{entrance.reach.words}; {names(entrance)}"
+    return f"bootstrap {entrance.endpoint}{dialled}: {words}"
+
+
+def names(entrance: Entrance) -> str:
+    """`node 1, names 3 brokers`; what is wrong where it names none to this client."""
     if entrance.told is None:
         return entrance.reach.words
-    names = _names(entrance.answering, entrance.told)
-    return names if entrance.reach.state is State.OK else f"{entrance.reach.words}; {names}"
-
-
-def _names(who: str, brokers: int) -> str:
-    return f"{who}, names {count(brokers, 'broker')}"
+    return f"{entrance.answering}, names {count(entrance.told, 'broker')}"
 
 
 def _listeners(listeners: Iterable[ListenerWay]) -> Iterator[Line]:

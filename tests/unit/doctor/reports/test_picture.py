@@ -12,7 +12,7 @@ from brokernat.doctor.diagnosis.model import State
 from brokernat.doctor.evidence import Advertised, BrokerPath, Evidence
 from brokernat.doctor.reports.drawing import Arrow, Box, Picture, folded
 from brokernat.doctor.reports.picture import tall, wide
-from brokernat.doctor.reports.rows import doors, rows
+from brokernat.doctor.reports.rows import rows, servers
 
 LOOK = replace(reached(1, MANY[1].endpoint), brokers=MANY)
 WELL = tuple(BrokerPath(each, replace(reached(each.node_id, each.endpoint), brokers=MANY)) for each in MANY)
@@ -91,22 +91,22 @@ def test_between_sets_that_differ_is_a_broken_line() -> None:
 
 def test_many_brokers_are_a_few_rows_the_broken_ones_first() -> None:
     shown = rows(diagnose(MANY_BROKEN).routes)
-    assert [each.head for each in shown] == [
+    assert [head for head, _ in shown] == [
         *(f"node {n}" for n in range(150, 155)),
         "45 more nodes",
         "node 0",
         "node 1",
         "148 more nodes",
     ]
-    assert shown[5].advertised == "155 to 199"
-    assert shown[-1].answering == "each itself"
+    assert shown[5][1].advertised == "155 to 199"
+    assert shown[-1][1].answering == "each itself"
 
 
 def test_many_bootstrap_servers_are_a_few() -> None:
     (group,) = diagnose(WORLDS["many-bootstraps"]).groups
-    shown = doors(group)
-    assert [each.head for each in shown[-2:]] == ["10.0.0.4:1", "25 more"]
-    assert shown[-1].state is State.BROKEN
+    shown = servers(group.entrances)
+    assert [head for head, *_ in shown[-2:]] == ["10.0.0.4:1", "25 more"]
+    assert shown[-1][2] is State.BROKEN
 
 
 @pytest.mark.parametrize(
