@@ -48,6 +48,9 @@ class Recorder:
                 await _closed(far_writer)
         except OSError:
             pass
+        except asyncio.CancelledError:
+            # By `end`. Python 3.11 logs a cancelled task of a server as a fault.
+            pass
         finally:
             await _closed(writer)
             self._relays.discard(asyncio.current_task())

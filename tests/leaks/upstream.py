@@ -6,7 +6,7 @@ Names, addresses and ports of the CLIENT, PEER and CONTROLLER listeners are all 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 
 from kio.schema.elect_leaders.v1.request import ElectLeadersRequest
@@ -27,7 +27,7 @@ PROXY_PORT = 21000
 _HOST = "kafka-{node}.upstream-7c1f9d42.invalid"
 _ADVERTISED, _BOUND, _PEER, _CONTROLLER = 43711, 45817, 47903, 49033
 _GROUP, _PREFERRED = i8(0), i8(0)
-_ELECTION_TIMEOUT = 120
+_PATIENCE = 300
 
 
 class Upstream(LoopbackWorld):
@@ -84,10 +84,18 @@ def ports(cluster: RunningCluster) -> list[int]:
 def coordinator(cluster: RunningCluster, group: str) -> int:
     """The node that coordinates a group."""
     request = FindCoordinatorRequest(key=group, key_type=_GROUP)
-    with closing(cluster.operations.connect(cluster.nodes[0])) as connection:
-        found = connection.ask(request, FindCoordinatorResponse)
-    assert found.error_code is ErrorCode.none, found
-    return int(found.node_id)
+    found: list[int] = []
+
+    def known() -> bool:
+        # A broker that has missed its heartbeats answers COORDINATOR_NOT_AVAILABLE for a while.
+        with closing(cluster.operations.connect(cluster.nodes[0])) as connection:
+            answer = connection.ask(request, FindCoordinatorResponse)
+        if answer.error_code is ErrorCode.none:
+            found.append(int(answer.node_id))
+        return bool(found)
+
+    wait_until(known, f"the coordinator of {group}", timeout=_PATIENCE)
+    return found[0]
 
 
 def give_back_leaders(cluster: RunningCluster, preferred: Mapping[str, Mapping[int, int]]) -> None:
@@ -101,9 +109,11 @@ def give_back_leaders(cluster: RunningCluster, preferred: Mapping[str, Mapping[i
     request = ElectLeadersRequest(election_type=_PREFERRED, topic_partitions=None, timeout=milliseconds(10_000))
 
     def elected() -> bool:
-        cluster.operations.ask_controller(
-            "elect preferred leaders", request, ElectLeadersResponse, lambda answer: [(answer.error_code, None)]
-        )
+        # Asking once more does no harm, whatever became of the last answer.
+        with suppress(OSError):
+            cluster.operations.ask_controller(
+                "elect preferred leaders", request, ElectLeadersResponse, lambda answer: [(answer.error_code, None)]
+            )
         return all(cluster.leaders(topic) == leaders for topic, leaders in preferred.items())
 
-    wait_until(elected, "the preferred leaders", timeout=_ELECTION_TIMEOUT)
+    wait_until(elected, "the preferred leaders", timeout=_PATIENCE)

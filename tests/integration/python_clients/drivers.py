@@ -17,6 +17,10 @@ Records = Iterable[tuple[int, str]]
 
 _PATIENCE = 120
 _LATE = 10
+_METADATA_AGE = 5_000
+"""Milliseconds. kafka-python 3.0.12 forgets the topics that a consumer subscribes to while a response without them is
+on its way (`ClusterMetadata.update_metadata`), and asks again at this age only, which is five minutes by default. A
+group that is joined meanwhile has no partition."""
 
 
 class Admin(Protocol):
@@ -81,6 +85,7 @@ class KafkaPython:
 
         from brokernat.clients.kafka_python import configure
 
+        conf = {"metadata_max_age_ms": _METADATA_AGE} | conf
         return _KafkaPythonConsumer(KafkaConsumer(topic, **configure(conf, cluster, KafkaConsumer)))
 
 
