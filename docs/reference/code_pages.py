@@ -12,7 +12,6 @@ from textwrap import dedent
 
 from brokernat.doctor.catalogue import Entry, catalogue
 from brokernat.doctor.checks import CHECKS, Check
-from brokernat.doctor.checks.queries import severity_at
 from brokernat.doctor.finding import Severity
 
 WORLDS = Path(__file__).parents[2] / "tests" / "integration" / "doctor" / "__snapshots__" / "test_worlds.ambr"
@@ -93,10 +92,11 @@ def _severities(check: Check) -> str:
     while names:
         made = getsource(family[names.pop()])
         nodes = list(ast.walk(ast.parse(made)))
-        seen |= {node.attr.lower() for node in nodes if isinstance(node, ast.Attribute) and node.attr.isupper()}
+        attributes = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+        seen |= {name.lower() for name in attributes if name.isupper()}
+        # Of a bootstrap server (`ProbedEndpoint.severity`) it is either.
+        seen |= {Severity.ERROR, Severity.WARNING} if "severity" in attributes else set()
         called = {node.id for node in nodes if isinstance(node, ast.Name)} - seen
         names |= {name for name in called if isfunction(family.get(name)) and name.startswith("_")}
         seen |= called
-    if severity_at.__name__ in seen:
-        seen |= {Severity.ERROR, Severity.WARNING}
     return ", ".join(severity for severity in Severity if severity in seen)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from brokernat.doctor.checks.failures import path_failure
-from brokernat.doctor.checks.queries import lets_in, node, place_of, proven_line, reached_listeners, remedy_for
+from brokernat.doctor.checks.queries import node, place_of, proven_line, reached_listeners, remedy_for
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.evidence import EndpointProbe, Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Failure, Remedy, Severity
@@ -41,7 +41,7 @@ def advertised_loopback(evidence: Evidence) -> Iterator[CheckFinding]:
         message, severity = f"{who} clients to dial their own machine", Severity.ERROR
         if path.rule:
             severity = Severity.INFO
-        elif path.probe is not None and path.probe.answers and path.probe.cluster_id in home:
+        elif path.probe is not None and path.answers and path.probe.cluster_id in home:
             severity, message = Severity.WARNING, f"{message}, which works on this one and on no other"
         instead = reached_listeners(evidence)
         advertise = "advertise an endpoint that clients can dial in `advertised.listeners`, its own for each broker"
@@ -63,7 +63,7 @@ def other_private_network(evidence: Evidence) -> Iterator[CheckFinding]:
     outside = {str(network(each)) for probe in evidence.bootstraps if probe.answers for each in probe.addresses}
     for path in evidence.paths:
         place = address(path.broker.host)
-        if place is None or place.is_loopback or place.is_global or place.is_unspecified or path.rule or lets_in(path):
+        if place is None or place.is_loopback or place.is_global or place.is_unspecified or path.rule or path.answers:
             continue
         if str(network(path.broker.host)) not in outside:
             message = f"a private address of another network than the bootstrap servers ({', '.join(sorted(outside))})"
@@ -82,7 +82,7 @@ def name_of_inside(evidence: Evidence) -> Iterator[CheckFinding]:
     Remedy: a rule of the address map; or a listener that advertises a name for this side.
     """
     for path in evidence.paths:
-        if not path.rule and inside_name(path.broker.host) and not lets_in(path):
+        if not path.rule and inside_name(path.broker.host) and not path.answers:
             message = "a name that usually only the brokers' own network knows"
             remedy = remedy_for(evidence, path)
             yield warning(node(path), message, remedy=remedy, confidence=Confidence.LIKELY)
@@ -146,7 +146,7 @@ def no_bootstrap_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
     nodes as well, and they do.
     Remedy: none is needed. A firewall rule must allow the nodes' endpoints too, not the bootstrap servers' alone.
     """
-    if evidence.rules or not evidence.paths or not all(path.probe and path.probe.answers for path in evidence.paths):
+    if evidence.rules or not evidence.paths or not all(path.answers for path in evidence.paths):
         return
     places = {place for probe in evidence.bootstraps for place in _places(probe)}
     if not any(path.probe and places & _places(path.probe) for path in evidence.paths):
@@ -177,7 +177,7 @@ def fallback_listener(evidence: Evidence) -> Iterator[CheckFinding]:
     brokers = next(probe.brokers for probe in evidence.bootstraps if probe.brokers is not None)
     kinds = [(_kind(each.host), each.port) for each in brokers]
     met = Counter(kinds)
-    reached = {path.broker for path in evidence.paths if lets_in(path)}
+    reached = {path.broker for path in evidence.paths if path.answers}
     for broker, own in zip(brokers, kinds, strict=True):
         peers = [kind for kind, times in met.items() if times > (kind == own)]
         if len(brokers) < _FEWEST or len(peers) > 1 or broker in reached:

@@ -8,17 +8,16 @@ from itertools import combinations, starmap
 from brokernat.doctor.checks.failures import home_cluster, path_failure, same_listener
 from brokernat.doctor.checks.queries import (
     ProbedEndpoint,
-    advertised_sets,
     bootstrap_servers,
     dialled_nodes,
     listener_of,
-    place_to_mend,
     probed_endpoints,
     proven_line,
 )
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
-from brokernat.doctor.evidence import EndpointProbe, Evidence
-from brokernat.doctor.finding import CheckFinding, Failure, Remedy, Severity
+from brokernat.doctor.evidence import Advertised, EndpointProbe, Evidence
+from brokernat.doctor.finding import CheckFinding, Remedy, Severity
+from brokernat.plurals import counted
 
 
 @check("BN501", Need.METADATA, explains=("BN301", "BN302", "BN502", "BN601", "BN603", "BN605", "BN609", "BN611"))
@@ -36,28 +35,25 @@ def clusters_differ(evidence: Evidence) -> Iterator[CheckFinding]:
         if probed.probe.cluster_id:
             seen.setdefault(probed.probe.cluster_id, []).append(probed.probe.endpoint)
     told = tuple(f"{cluster}: {', '.join(dict.fromkeys(ends))}" for cluster, ends in seen.items())
+    home = home_cluster(evidence)
+    mine = {each for probe in evidence.bootstraps if probe.cluster_id == home for each in probe.brokers or ()}
     for probed in probed_endpoints(evidence):
         if probed.failure is None or probed.failure.stage != "cluster":
             continue
-        strange = [probed.failure, *(_told_by(probed.probe, evidence) if probed.path is None else ())]
-        message = f"{probed.subject} leads to cluster {probed.probe.cluster_id}, not to {home_cluster(evidence)}"
-        yield error(probed.subject, message, told, remedy=_instead(seen, probed, evidence), explains=strange)
+        # Behind a bootstrap server: what its answer alone names.
+        others = set(probed.probe.brokers or ()) - mine if probed.path is None else ()
+        strange = [path_failure(path, evidence) for path in evidence.paths if path.broker in others]
+        message = f"{probed.subject} leads to cluster {probed.probe.cluster_id}, not to {home}"
+        remedy = _instead(seen, probed)
+        yield error(probed.subject, message, told, remedy=remedy, explains=[probed.failure, *strange])
 
 
-def _told_by(probe: EndpointProbe, evidence: Evidence) -> list[Failure]:
-    """The failures of nodes that only the other cluster's answer names."""
-    home = home_cluster(evidence)
-    mine = {each for other in evidence.bootstraps if other.cluster_id == home for each in other.brokers or ()}
-    strange = [path for path in evidence.paths if path.broker in (probe.brokers or ()) and path.broker not in mine]
-    return [failure for path in strange if (failure := path_failure(path, evidence)) is not None]
-
-
-def _instead(seen: Mapping[str, Sequence[str]], probed: ProbedEndpoint, evidence: Evidence) -> Remedy:
+def _instead(seen: Mapping[str, Sequence[str]], probed: ProbedEndpoint) -> Remedy:
     """Which endpoints to take out, where most are of one cluster."""
     if probed.path is not None:
         if probed.path.rule:
             return Remedy((f"correct the rule `{probed.path.rule}`",), ("see where the forward to this node leads",))
-        return Remedy(rules=proven_line(evidence, probed.path), broker=place_to_mend(probed).broker)
+        return Remedy(rules=proven_line(probed.evidence, probed.path), broker=probed.mended_here().broker)
     sizes = [len(set(ends)) for ends in seen.values()]
     if sizes.count(max(sizes)) > 1:
         return Remedy(("give bootstrap servers and rules of one cluster",))
@@ -78,55 +74,39 @@ def listeners_mixed(evidence: Evidence) -> Iterator[CheckFinding]:
     listeners, each metadata update may bring other endpoints: brokers come and go.
     Remedy: bootstrap servers of one listener.
     """
-    sets = advertised_sets(evidence)
+    sets: dict[tuple[Advertised, ...], list[EndpointProbe]] = {}
+    for probe in evidence.bootstraps:
+        if probe.brokers is not None:
+            sets.setdefault(probe.brokers, []).append(probe)
     probes = [probe for of_set in sets.values() for probe in of_set]
     if len({probe.cluster_id for probe in probes}) > 1 or all(starmap(same_listener, combinations(probes, 2))):
         return
-    names = {told: _name(evidence, probes) for told, probes in sets.items()}
+    names = {told: listener_of(evidence, probes) for told, probes in sets.items()}
     known = [name for name in names.values() if name]
     subject = f"listeners {', '.join(known)}" if len(set(known)) == len(sets) else f"{len(sets)} sets of brokers"
-    best = max(sets, key=lambda told: (_reached(evidence, told), len(told)))
-    servers = ", ".join(probe.endpoint for probe in sets[best])
-    brokers = f"{len(best)} broker{'s' if len(best) > 1 else ''}"
-    of_one = f" ({names[best]}: {brokers})" if names[best] else ""
-    remedy = Remedy((f"keep the bootstrap servers of one listener only, as {servers}{of_one}",), _define(names))
-    seen = tuple(_side(told, probes, names[told]) for told, probes in sets.items())
-    message = f"the bootstrap servers advertise {len(sets)} different sets of brokers"
-    yield error(subject, message, seen, remedy=remedy, explains=_elsewhere(evidence, best))
-
-
-def _elsewhere(evidence: Evidence, best: Sequence[str]) -> list[Failure]:
-    """The failures of nodes that only the other sets name."""
-    mine = set(best)
-    others = [path for path in evidence.paths if f"{path.broker.node_id} {path.broker.endpoint}" not in mine]
-    return [failure for path in others if (failure := path_failure(path, evidence)) is not None]
-
-
-def _name(evidence: Evidence, probes: Sequence[EndpointProbe]) -> str | None:
-    found = {listener_of(evidence, probe) for probe in probes}
-    return found.pop() if len(found) == 1 else None
-
-
-def _reached(evidence: Evidence, told: Sequence[str]) -> int:
-    """How many of these brokers can be worked with from here."""
-    answering = {path.broker.endpoint for path in evidence.paths if path.probe is not None and path.probe.answers}
-    return sum(each.split()[1] in answering for each in told)
-
-
-def _side(told: Sequence[str], probes: Sequence[EndpointProbe], name: str | None) -> str:
-    servers = ", ".join(probe.endpoint for probe in probes)
-    return f"{f'listener {name}, ' if name else ''}bootstrap {servers}: {', '.join(told)}"
-
-
-def _define(names: Mapping[tuple[str, ...], str | None]) -> tuple[str, ...]:
-    """Which brokers lack which listener."""
-    of_set = {told: {each.split()[0] for each in told} for told in names}
-    every = set().union(*of_set.values())
-    return tuple(
-        f"define the listener{f' {names[told]}' if names[told] else ''} on node {', '.join(sorted(every - nodes))} too"
-        for told, nodes in of_set.items()
-        if every - nodes
+    reached = {path.broker.endpoint for path in evidence.paths if path.answers}
+    best = max(sets, key=lambda told: (sum(each.endpoint in reached for each in told), len(told)))
+    servers = {told: ", ".join(probe.endpoint for probe in probes) for told, probes in sets.items()}
+    ways = {
+        told: f"{f'listener {names[told]}, ' if names[told] else ''}bootstrap {servers[told]}" for told in sets
+    }
+    of_one = f" ({names[best]}: {counted(len(best), 'broker')})" if names[best] else ""
+    yield error(
+        subject,
+        f"the bootstrap servers advertise {len(sets)} different sets of brokers",
+        [f"{way}: {', '.join(map(str, told))}" for told, way in ways.items()],
+        client=f"keep the bootstrap servers of one listener only, as {servers[best]}{of_one}",
+        broker=tuple(_define(names)),
+        explains=[path_failure(path, evidence) for path in evidence.paths if path.broker not in best],
     )
+
+
+def _define(names: Mapping[tuple[Advertised, ...], str | None]) -> Iterator[str]:
+    """Which brokers lack which listener."""
+    every = {str(each.node_id) for told in names for each in told}
+    for told, name in names.items():
+        if lacking := sorted(every - {str(each.node_id) for each in told}):
+            yield f"define the listener{f' {name}' if name else ''} on node {', '.join(lacking)} too"
 
 
 @check("BN503", Need.METADATA, explains=("BN504", "BN703"))
@@ -145,10 +125,13 @@ def brokers_absent(evidence: Evidence) -> Iterator[CheckFinding]:
         yield error(f"bootstrap {first.endpoint}", "it names no broker at all", broker=fix)
     down = _down(evidence, first)
     for node_id, known in sorted(_expected(evidence, first).items()):
-        lacking = [probe for probe in evidence.bootstraps if _lacks(probe, node_id, first)]
+        asked = [
+            each for each in evidence.bootstraps if each.brokers is not None and each.cluster_id == first.cluster_id
+        ]
+        lacking = [probe for probe in asked if node_id not in probe.node_ids]
         if not lacking or node_id in down:
             continue
-        names = {name for probe in lacking if (name := listener_of(evidence, probe))}
+        names = {name for probe in lacking if (name := listener_of(evidence, [probe]))}
         here = f"listener {', '.join(sorted(names))}" if names else "this listener"
         remedy = Remedy(_way_in(evidence, first), (f"define {here} on node {node_id} as on the others",))
         told = tuple(f"not told by bootstrap {probe.endpoint}" for probe in lacking)
@@ -178,25 +161,25 @@ def broker_down(evidence: Evidence) -> Iterator[CheckFinding]:
             f"node {node_id} is on no listener and in sync for no partition: it is down, or fenced because it hangs"
         )
         held = [each for each in evidence.leaderless if not each.nodes or node_id in each.nodes]
-        seen = ["partitions name it as a replica"]
-        seen.append("partitions have no leader without it" if held else "every partition has a leader without it")
-        severity = Severity.ERROR if held else Severity.WARNING
-        remedy = Remedy(broker=(f"start node {node_id}; its log says why it stopped",))
-        # One server is dead and one broker is down: that is likely this one.
-        of_it = dead if len(dead) == len(down) == 1 and not held else []
-        yield finding(severity, f"node {node_id}", message, seen, remedy=remedy, explains=of_it)
+        yield finding(
+            Severity.ERROR if held else Severity.WARNING,
+            f"node {node_id}",
+            f"node {node_id} {words}",
+            (
+                "partitions name it as a replica",
+                f"{'partitions have no' if held else 'every partition has a'} leader without it",
+            ),
+            broker=f"start node {node_id}; its log says why it stopped",
+            # One server is dead and one broker is down: that is likely this one.
+            explains=dead if len(dead) == len(down) == 1 and not held else (),
+        )
 
 
 def _down(evidence: Evidence, first: EndpointProbe) -> set[int]:
     """Replicas that no answer of this cluster lists as a broker and that are in sync nowhere."""
     probes = [*(probed.probe for probed in probed_endpoints(evidence)), *(each.probe for each in evidence.listeners)]
-    listed = {
-        broker.node_id
-        for probe in probes
-        if probe is not None and probe.cluster_id == first.cluster_id
-        for broker in probe.brokers or ()
-    }
-    return set(evidence.replicas or ()) - listed - set(evidence.in_sync) if evidence.in_sync else set()
+    listed = [probe.node_ids for probe in probes if probe is not None and probe.cluster_id == first.cluster_id]
+    return set(evidence.replicas or ()).difference(evidence.in_sync, *listed) if evidence.in_sync else set()
 
 
 def _expected(evidence: Evidence, first: EndpointProbe) -> dict[int, str]:
@@ -217,19 +200,9 @@ def _way_in(evidence: Evidence, first: EndpointProbe) -> tuple[str, ...]:
     """A listener that works from here and names every node that is known; the brokers' own only where no other does."""
     every = set(_expected(evidence, first)) - _down(evidence, first)
     inner = dict(first.settings).get("inter.broker.listener.name")
-    ways = [
-        each
-        for each in evidence.listeners
-        if each.probe is not None and not each.entered and every <= {one.node_id for one in each.probe.brokers or ()}
-    ]
+    ways = [each for each in evidence.listeners if each.probe and not each.entered and every <= each.probe.node_ids]
     best = max(ways, key=lambda each: each.name != inner, default=None)
     return () if best is None else (f"bootstrap at {best.endpoint}: listener {best.name} has all brokers",)
-
-
-def _lacks(probe: EndpointProbe, node_id: int, first: EndpointProbe) -> bool:
-    if probe.brokers is None or probe.cluster_id != first.cluster_id:
-        return False
-    return node_id not in {broker.node_id for broker in probe.brokers}
 
 
 _REMEDIES = {
@@ -271,9 +244,8 @@ def controller_unlisted(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     first = next(probe for probe in evidence.bootstraps if probe.brokers is not None)
     # A node that is known from elsewhere is BN503's or BN502's to name.
-    known = {broker.node_id for probed in probed_endpoints(evidence) for broker in probed.probe.brokers or ()}
-    known |= set(evidence.replicas or ())
-    known |= {each.node_id for seen in evidence.listeners if seen.probe for each in seen.probe.brokers or ()}
+    known = set(evidence.replicas or ()).union(*(probed.probe.node_ids for probed in probed_endpoints(evidence)))
+    known = known.union(*(each.probe.node_ids for each in evidence.listeners if each.probe))
     named: dict[int, list[str]] = {}
     for probed in probed_endpoints(evidence):
         controller = probed.probe.controller_id
@@ -282,8 +254,8 @@ def controller_unlisted(evidence: Evidence) -> Iterator[CheckFinding]:
     for node_id, ends in sorted(named.items()):
         seen = (f"told by {', '.join(dict.fromkeys(ends))}",)
         if node_id < 0:
-            subject, remedy = f"cluster {evidence.cluster}", Remedy(broker=("see that the quorum has a leader",))
-            yield info(subject, "no controller is named", seen, remedy=remedy)
+            fix = "see that the quorum has a leader"
+            yield info(f"cluster {evidence.cluster}", "no controller is named", seen, broker=fix)
         else:
             message = "it is named as the controller, and is not among the brokers"
             yield warning(f"node {node_id}", message, seen, broker="define the listener on every broker")
@@ -304,7 +276,7 @@ def part_of_a_map(evidence: Evidence) -> Iterator[CheckFinding]:
     Remedy: a rule for every node, also for those that lead nothing today.
     """
     newest = max(probe.newest("Produce") for probe in evidence.bootstraps)
-    reached = [path for path in evidence.paths if path.probe is not None and path.probe.answers]
+    reached = [path for path in evidence.paths if path.answers]
     if newest >= _NAMES_LEADERS and 0 < len(reached) < len(evidence.paths):
         message = "clients may work for a while, and fail in the middle when a leader moves to a node they cannot reach"
         yield info(f"cluster {evidence.cluster}", message)

@@ -87,7 +87,7 @@ def renumbered(evidence: Evidence) -> int | None:
         for path in evidence.paths
         if path.probe is not None and path.probe.identity is not None and path.probe.identity.confidence == "proven"
     }
-    known = {broker.node_id for probe in probes for broker in probe.brokers or ()} | set(evidence.replicas or ())
+    known = set(evidence.replicas or ()).union(*(probe.node_ids for probe in probes))
     clusters = {probe.cluster_id for probe in probes if probe.cluster_id}
     offsets = {node_id - told for told, node_id in own.items() if node_id is not None}
     if len(own) < _FEWEST or len(offsets) != 1 or len(clusters) > 1 or known & set(own.values()):

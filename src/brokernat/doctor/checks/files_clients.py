@@ -207,7 +207,7 @@ def file_and_reality(evidence: Evidence) -> Iterator[CheckFinding]:
     Remedy: find out which one is meant; a broker reads its file at its start only.
     """
     probes = [*evidence.bootstraps, *(path.probe for path in evidence.paths if path.probe is not None)]
-    seen = {each.node_id for probe in probes for each in probe.brokers or ()}
+    seen = set[int]().union(*(probe.node_ids for probe in probes))
     brokers = serving(evidence)
     for broker in brokers:
         if broker.node_id is None:

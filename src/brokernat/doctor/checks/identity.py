@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from brokernat.doctor.checks.failures import renumbered, same_listener
-from brokernat.doctor.checks.queries import acl_line, dialled_nodes, host_of, proven_line, sureness
+from brokernat.doctor.checks.queries import acl_line, dialled_nodes, proven_line, sureness
 from brokernat.doctor.checks.registry import Need, check, error, warning
-from brokernat.doctor.evidence import EndpointProbe, Evidence
+from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy
 
 
@@ -62,7 +62,7 @@ def balancer(evidence: Evidence) -> Iterator[CheckFinding]:
             client = "give each node an endpoint of its own in the map"
             broker = "forward one port to one broker"
             if several:
-                host = host_of(probed.probe)
+                host = probed.host
                 broker = (
                     f"let `{host}` have one address in DNS: that of node {probed.path.broker.node_id}"
                     if probed.path
@@ -84,12 +84,12 @@ def another_listener(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     answering = [probe for probe in evidence.bootstraps if probe.answers]
     for probed in dialled_nodes(evidence):
-        told = tuple(f"{each.node_id} {each.endpoint}" for each in probed.probe.brokers or ())
+        told = ", ".join(map(str, probed.probe.brokers or ()))
         known = any(same_listener(probed.probe, probe) for probe in answering)
         if told and probed.path is not None and probed.path.rule and not known:
             fix = f"let the rule `{probed.path.rule}` lead to the listener of the bootstrap servers"
             message = f"{probed.probe.endpoint} advertises another set of brokers"
-            yield error(probed, message, (f"it says: {', '.join(told)}",), client=fix)
+            yield error(probed, message, (f"it says: {told}",), client=fix)
 
 
 @check("BN604", Need.METADATA, Need.MAP)
@@ -127,17 +127,14 @@ def identity_refused(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     for probed in dialled_nodes(evidence):
         path, identity = probed.path, probed.probe.identity
-        if path is None or identity is None or identity.node_id is None or not _was_asked(probed.probe):
+        asked = probed.probe.cluster_id and probed.probe.newest("ApiVersions") >= _CHECKS_IDENTITY
+        if path is None or identity is None or identity.node_id is None or not asked:
             continue
         # Asked for every id that is advertised, it said no to all where another method had to tell.
         if identity.node_id != path.broker.node_id or identity.method != "apiversions":
             own = "" if identity.node_id == path.broker.node_id else f" as node {identity.node_id}"
             message = f"what answers at {probed.probe.endpoint}{own} refuses clients of 4.4 and later"
             yield error(probed, message, client="correct what leads there; every client from 4.4 on is turned away")
-
-
-def _was_asked(probe: EndpointProbe) -> bool:
-    return probe.newest("ApiVersions") >= _CHECKS_IDENTITY and bool(probe.cluster_id)
 
 
 @check("BN612", Need.METADATA)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from brokernat.address import parse_rule
-from brokernat.doctor.checks.queries import others_past, place_to_mend, probed_endpoints
+from brokernat.doctor.checks.queries import probed_endpoints
 from brokernat.doctor.checks.registry import Need, check, error, info, warning
 from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy
@@ -29,8 +29,8 @@ def login(evidence: Evidence) -> Iterator[CheckFinding]:
         if hung_up and probe.speaks == "kafka" and sasl is None and probe.tls_done and probe.complete:
             remedy = Remedy(("give the client a login: `security.protocol`, `sasl.mechanism`, user name and password",))
             message = "it is Kafka and hangs up on a client that does not log in"
-            if others_past(evidence, probed, "metadata"):
-                remedy = place_to_mend(probed)
+            if probed.others_past("metadata"):
+                remedy = probed.mended_here()
             yield error(probed, message, remedy=remedy, confidence=Confidence.LIKELY)
         if sasl is None or sasl.outcome in ("ok", "silent", "stalled", "cut"):
             continue

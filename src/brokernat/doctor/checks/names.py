@@ -8,12 +8,10 @@ from brokernat.doctor.checks.queries import (
     ProbedEndpoint,
     bootstrap_servers,
     dialled_nodes,
-    host_of,
     nearly_in,
     probed_endpoints,
     proven_line,
     remedy_for,
-    severity_at,
 )
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.evidence import BrokerPath, Evidence
@@ -35,7 +33,7 @@ def bootstrap_name(evidence: Evidence) -> Iterator[CheckFinding]:
         if probed.probe.dns_error and not _unanswered(probed):
             fix = "correct the name in `bootstrap_servers`, or write an address that is reached from here"
             message = "the name does not resolve on this machine"
-            yield finding(severity_at(probed, evidence), probed, message, (probed.probe.dns_error,), client=fix)
+            yield finding(probed.severity, probed, message, (probed.probe.dns_error,), client=fix)
 
 
 @check("BN106")
@@ -92,14 +90,14 @@ def name_server(evidence: Evidence) -> Iterator[CheckFinding]:
         if _unanswered(probed):
             seen = (f"resolver: {probed.probe.dns_error}",) if probed.probe.dns_error else ()
             fix = "see that the name servers of /etc/resolv.conf answer from here: `getent hosts NAME`"
-            message = f"the resolver gets no answer for `{host_of(probed.probe)}`"
-            yield finding(severity_at(probed, evidence), probed, message, seen, client=fix)
+            message = f"the resolver gets no answer for `{probed.host}`"
+            yield finding(probed.severity, probed, message, seen, client=fix)
 
 
 def _unanswered(probed: ProbedEndpoint) -> bool:
     """Names of one label or of a container are no name server's to know."""
     resolved = probed.probe.resolve
-    return resolved is not None and resolved.outcome == "no-answer" and not inside_name(host_of(probed.probe))
+    return resolved is not None and resolved.outcome == "no-answer" and not inside_name(probed.host)
 
 
 @check("BN303")

@@ -8,17 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from brokernat.doctor.checks.queries import (
-    ProbedEndpoint,
-    host_of,
-    nodes_of,
-    others_past,
-    place_to_mend,
-    probed_endpoints,
-    severity_at,
-)
+from brokernat.doctor.checks.queries import ProbedEndpoint, nodes_of, probed_endpoints
 from brokernat.doctor.checks.registry import check, error, finding, warning
-from brokernat.doctor.evidence import Attempt, EndpointProbe, Evidence, Stage
+from brokernat.doctor.evidence import EndpointProbe, Evidence, Stage
 from brokernat.doctor.finding import CheckFinding, Remedy, Severity
 
 _REQUESTS: dict[Stage, str] = {
@@ -52,7 +44,14 @@ def not_kafka(evidence: Evidence) -> Iterator[CheckFinding]:
         else:
             continue
         seen = (f"first bytes: {_legible(probed.probe.first_bytes)}",) if probed.probe.first_bytes else ()
-        yield finding(severity_at(probed, evidence), probed, said, seen, remedy=_the_right_port(probed))
+        remedy = probed.mended_here()
+        if probed.path is None:
+            port, forward = (
+                "give the port of a Kafka listener",
+                "if a gateway listens here: see where its forward leads",
+            )
+            remedy = Remedy((port,), (forward,))
+        yield finding(probed.severity, probed, said, seen, remedy=remedy)
 
 
 @check("BN105")
@@ -70,8 +69,8 @@ def controller_listener(evidence: Evidence) -> Iterator[CheckFinding]:
             remedy = Remedy(("give the port of a listener that is not in `controller.listener.names`",))
             message = "a KRaft controller answers, which serves brokers and no clients"
             seen = ("the requests that it knows: BrokerRegistration is among them, Metadata is not",)
-            remedy = remedy if probed.path is None else place_to_mend(probed)
-            yield finding(severity_at(probed, evidence), probed, message, seen, remedy=remedy)
+            remedy = remedy if probed.path is None else probed.mended_here()
+            yield finding(probed.severity, probed, message, seen, remedy=remedy)
 
 
 @check("BN309")
@@ -90,15 +89,13 @@ def hung(evidence: Evidence) -> Iterator[CheckFinding]:
         # What was silent once, when the time ran out, may be slow; not where others certainly are silent.
         if stage is None or (probed.doubt is not None and stage not in certain):
             continue
-        result = getattr(probed.probe, stage)
-        received = getattr(result, "received", 0)
+        received = getattr(getattr(probed.probe, stage), "received", 0)
         message = f"{_REQUESTS[stage]} gets no answer" if not received else f"its answer ends after {received} bytes"
-        node = "the broker" if probed.path is None else f"node {probed.path.broker.node_id}"
         fix = (
-            f"see whether {node} hangs: its log, a thread dump (`jcmd PID Thread.print`), its disk",
+            f"see whether {probed.node} hangs: its log, a thread dump (`jcmd PID Thread.print`), its disk",
             f"see whether a firewall or a gateway before {probed.probe.endpoint} drops data after the handshake",
         )
-        yield finding(severity_at(probed, evidence), probed, message, _tries(probed, stage, evidence), broker=fix)
+        yield finding(probed.severity, probed, message, _tries(probed, stage), broker=fix)
 
 
 @check("BN310")
@@ -116,18 +113,15 @@ def closed(evidence: Evidence) -> Iterator[CheckFinding]:
         if stage is None or stage == "sasl" or (stage == "metadata" and probed.probe.sasl is None):
             # Kafka closes the connection of a user that it does not let in: BN404.
             continue
-        outcome = getattr(probed.probe, stage).outcome
         if stage == "tls" and probed.probe.tls is not None and probed.probe.tls.plain:
             continue
-        how = "reset" if outcome == "reset" else "closed"
-        behind = "the broker" if probed.path is None else f"node {probed.path.broker.node_id}"
         fix = (
-            f"if a gateway or balancer listens at {probed.probe.endpoint}: see that {behind} runs, and that the "
+            f"if a gateway or balancer listens at {probed.probe.endpoint}: see that {probed.node} runs, and that the "
             "gateway reaches it",
             "if it is the broker itself: see its log for the reason why it ends the connection",
         )
-        message = f"the connection is {how} at {_REQUESTS[stage]}"
-        yield finding(severity_at(probed, evidence), probed, message, _tries(probed, stage, evidence), broker=fix)
+        message = f"the connection is {getattr(probed.probe, stage).outcome} at {_REQUESTS[stage]}"
+        yield finding(probed.severity, probed, message, _tries(probed, stage), broker=fix)
 
 
 @check("BN311")
@@ -146,7 +140,7 @@ def cut(evidence: Evidence) -> Iterator[CheckFinding]:
             message = f"the connection ends after {received} bytes of the answer" if received else "the answer is cut"
             end = probed.probe.endpoint
             fix = f"see which proxy, firewall or VPN stands before {end}, and let it pass the connection unchanged"
-            yield finding(severity_at(probed, evidence), probed, message, _tries(probed, stage, evidence), broker=fix)
+            yield finding(probed.severity, probed, message, _tries(probed, stage), broker=fix)
 
 
 @check("BN312")
@@ -170,16 +164,15 @@ def large_messages(evidence: Evidence) -> Iterator[CheckFinding]:
             + (f", {each.received} bytes received" if each.received else "")
             for each in failed
         ]
-        if others := [
-            each for each in others_past(evidence, probed, "size") if each.probe.size and each.probe.size.transfers
-        ]:
+        others = [each for each in probed.others_past("size") if each.probe.size and each.probe.size.transfers]
+        if others:
             seen.append(f"large messages get through at {nodes_of(others)}")
         what = " and ".join(f"{direction}s" for direction in dict.fromkeys(each.direction for each in failed))
         yield error(
             probed,
             f"{what} from {smallest.size} bytes on are {'cut' if smallest.outcome in _CUT else 'lost'}",
             seen,
-            client=f"compare the MTU of the path: `ping -M do -s 1472 {host_of(probed.probe)}`; lower the "
+            client=f"compare the MTU of the path: `ping -M do -s 1472 {probed.host}`; lower the "
             "interface's MTU if a tunnel or a VPN is on it",
             broker="clamp the MSS at the gateway of the tunnel or VPN, or let ICMP `fragmentation needed` pass",
         )
@@ -201,7 +194,11 @@ def flaky(evidence: Evidence) -> Iterator[CheckFinding]:
             for each in probed.probe.tries
             if 0 < each.failed < each.made
         ]
-        seen += [f"{each.address}: {each.failed} of {each.made} connections failed" for each in _lost(probed.probe)]
+        seen += [
+            f"{each.address}: {each.failed} of {each.made} connections failed"
+            for each in probed.probe.attempts
+            if 0 < each.failed < each.made
+        ]
         if seen and (probed.failure is None or probed.failure.doubt):
             message = f"some tries failed, a later one worked ({seen[0]})"
             fix = "see whether packets are lost, or connections are limited, on the way"
@@ -244,13 +241,10 @@ def unlike_its_neighbours(evidence: Evidence) -> Iterator[CheckFinding]:
         if probed.path is None or probed.failure is None or unlike is None:
             continue
         stage, what = unlike
-        if others := others_past(evidence, probed, stage):
+        if others := probed.others_past(stage):
             message = f"{what} at {probed.subject}, unlike at {nodes_of(others)}"
-            seen = (
-                f"this client gets further at {nodes_of(others)}",
-                *((probed.failure.detail,) if probed.failure.detail else ()),
-            )
-            yield error(probed, message, seen, remedy=place_to_mend(probed))
+            seen = filter(None, (f"this client gets further at {nodes_of(others)}", probed.failure.detail))
+            yield error(probed, message, tuple(seen), remedy=probed.mended_here())
 
 
 def _unlike(probe: EndpointProbe) -> tuple[Stage, str] | None:
@@ -280,23 +274,13 @@ def _ended(probe: EndpointProbe, *faults: str) -> Stage | None:
     return None
 
 
-def _tries(probed: ProbedEndpoint, stage: Stage, evidence: Evidence) -> list[str]:
+def _tries(probed: ProbedEndpoint, stage: Stage) -> list[str]:
     """How often it was tried, and where the same works."""
     tried = probed.probe.tried(stage)
     seen = [f"{_REQUESTS[stage]}: {tried.failed} of {tried.made} tries failed"] if tried is not None else []
-    if others := others_past(evidence, probed, stage):
+    if others := probed.others_past(stage):
         seen.append(f"it works at {nodes_of(others)}")
     return seen
-
-
-def _lost(probe: EndpointProbe) -> list[Attempt]:
-    return [each for each in probe.attempts if 0 < each.failed < each.made]
-
-
-def _the_right_port(probed: ProbedEndpoint) -> Remedy:
-    if probed.path is not None:
-        return place_to_mend(probed)
-    return Remedy(("give the port of a Kafka listener",), ("if a gateway listens here: see where its forward leads",))
 
 
 def _legible(first_bytes: str) -> str:

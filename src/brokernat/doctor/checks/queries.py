@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from brokernat.address import AddressMap, lint
 from brokernat.doctor.checks.failures import bootstrap_failure, once, path_failure
@@ -19,8 +19,49 @@ from brokernat.errors import Finding
 class ProbedEndpoint(Place):
     """A place that was probed; `path` is None for a bootstrap server."""
 
+    evidence: Evidence = field(repr=False)
     probe: EndpointProbe
     path: BrokerPath | None = None
+
+    @property
+    def host(self) -> str:
+        """The host that is dialled."""
+        return self.probe.endpoint.rpartition(":")[0].strip("[]")
+
+    @property
+    def node(self) -> str:
+        """`node 1`, the one that is meant here; `the broker` behind a bootstrap server."""
+        return "the broker" if self.path is None else f"node {self.path.broker.node_id}"
+
+    @property
+    def severity(self) -> Severity:
+        """A warning for a bootstrap server beside which another one lets clients in, or nearly; else an error."""
+        others = [probe for probe in self.evidence.bootstraps if probe is not self.probe]
+        return Severity.WARNING if self.path is None and _some_way_in(others) else Severity.ERROR
+
+    def others_past(self, stage: Stage) -> tuple[ProbedEndpoint, ...]:
+        """The other nodes that this client gets past a stage with: what it is configured with works there."""
+        return tuple(
+            each
+            for each in dialled_nodes(self.evidence)
+            if each.probe.endpoint != self.probe.endpoint
+            and each.node != self.node
+            and (done := getattr(each.probe, stage)) is not None
+            and done.ok
+        )
+
+    def mended_here(self) -> Remedy:
+        """Where something is wrong with one endpoint among others that are well: no change that would break those."""
+        if self.path is None:
+            return Remedy((f"take {server_of(self.probe)} out of the bootstrap servers, or correct its host and port",))
+        listener = f"the listener of {self.node} that the other nodes have too"
+        mend = f"correct the forward, proxy or listener at {self.probe.endpoint}: it has to be {listener}"
+        return Remedy((f"correct the rule `{self.path.rule}`",) if self.path.rule else (), (mend,))
+
+
+def nodes_of(places: Sequence[ProbedEndpoint]) -> str:
+    """`node 1, node 3`, as evidence of a comparison."""
+    return ", ".join(dict.fromkeys(each.node for each in places if each.path is not None))
 
 
 def place_of(path: BrokerPath, evidence: Evidence) -> Place:
@@ -49,14 +90,14 @@ def _same(each: ProbedEndpoint) -> tuple[str, str, Failure | None]:
 def bootstrap_servers(evidence: Evidence) -> Iterator[ProbedEndpoint]:
     """All bootstrap servers, in the order of the configuration."""
     for probe in evidence.bootstraps:
-        yield ProbedEndpoint(bootstrap(probe), bootstrap_failure(probe, evidence), probe)
+        yield ProbedEndpoint(bootstrap(probe), bootstrap_failure(probe, evidence), evidence, probe)
 
 
 @once
 def dialled_nodes(evidence: Evidence) -> tuple[ProbedEndpoint, ...]:
     """The looks at nodes, also where a bootstrap server was probed at the same endpoint."""
     return tuple(
-        ProbedEndpoint(node(path), path_failure(path, evidence), path.probe, path)
+        ProbedEndpoint(node(path), path_failure(path, evidence), evidence, path.probe, path)
         for path in evidence.paths
         if path.probe is not None
     )
@@ -84,20 +125,10 @@ def unreachable(probe: EndpointProbe) -> str | None:
     return ", ".join(f"{each.address} {_TRIED[each.outcome]}" for each in probe.attempts)
 
 
-def advertised_sets(evidence: Evidence) -> dict[tuple[str, ...], list[EndpointProbe]]:
-    """What is advertised, as `id host:port`, to the bootstrap servers that were told so."""
-    found: dict[tuple[str, ...], list[EndpointProbe]] = {}
-    for probe in evidence.bootstraps:
-        if probe.brokers is not None:
-            told = tuple(f"{each.node_id} {each.endpoint}" for each in probe.brokers)
-            found.setdefault(told, []).append(probe)
-    return found
-
-
-def listener_of(evidence: Evidence, probe: EndpointProbe) -> str | None:
-    """The name of the listener that a bootstrap server leads to, None where no settings tell it."""
-    names = {each.name for each in evidence.listeners if probe.endpoint in each.entered}
-    return names.pop() if len(names) == 1 else None
+def listener_of(evidence: Evidence, servers: Sequence[EndpointProbe]) -> str | None:
+    """The name of the listener that bootstrap servers lead to, None where no settings tell it of each."""
+    names = [{each.name for each in evidence.listeners if probe.endpoint in each.entered} for probe in servers]
+    return next(iter(names[0])) if len(names[0]) == 1 and all(each == names[0] for each in names) else None
 
 
 def map_doubts(evidence: Evidence) -> list[tuple[str, Finding]]:
@@ -168,7 +199,7 @@ def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
     instead = reached_listeners(evidence)
     line = proven_line(evidence, path)
     rules = line if not instead or set(line) <= set(proven_lines(evidence)) else ()
-    if any(lets_in(each) and each.rule is None for each in evidence.paths):
+    if any(each.answers and each.rule is None for each in evidence.paths):
         failing = sum(each.failure is not None for each in dialled_nodes(evidence))
         what = f"node {node_id} runs, and that a listener or a forward is at {endpoint}"
         if failing > _FEW:
@@ -189,44 +220,10 @@ def reached_listeners(evidence: Evidence) -> tuple[str, ...]:
     for name in dict.fromkeys(each.name for each in evidence.listeners if each.name not in names):
         ends = [each for each in evidence.listeners if each.name == name]
         probes = [each.probe for each in ends if each.probe is not None and each.probe.answers]
-        if len(probes) == len(ends) and all(every <= {one.node_id for one in probe.brokers or ()} for probe in probes):
+        if len(probes) == len(ends) and all(every <= probe.node_ids for probe in probes):
             servers = ",".join(each.endpoint for each in ends)
             lines.append(f"bootstrap at {servers}: listener {name} works from here, and no map is needed")
     return tuple(lines)
-
-
-def others_past(evidence: Evidence, probed: ProbedEndpoint, stage: Stage) -> tuple[ProbedEndpoint, ...]:
-    """The other nodes that this client gets past a stage with: what it is configured with works there."""
-    own = None if probed.path is None else probed.path.broker.node_id
-    return tuple(
-        each
-        for each in dialled_nodes(evidence)
-        if each.probe.endpoint != probed.probe.endpoint
-        and (each.path is None or each.path.broker.node_id != own)
-        and (done := getattr(each.probe, stage)) is not None
-        and done.ok
-    )
-
-
-def nodes_of(places: Sequence[ProbedEndpoint]) -> str:
-    """`node 1, node 3`, as evidence of a comparison."""
-    return ", ".join(dict.fromkeys(f"node {each.path.broker.node_id}" for each in places if each.path is not None))
-
-
-def place_to_mend(probed: ProbedEndpoint) -> Remedy:
-    """Where something is wrong with one endpoint among others that are well: never a change that would break those."""
-    probe, path = probed.probe, probed.path
-    if path is None:
-        return Remedy((f"take {server_of(probe)} out of the bootstrap servers, or correct its host and port",))
-    listener = f"the listener of node {path.broker.node_id} that the other nodes have too"
-    mend = f"correct the forward, proxy or listener at {probe.endpoint}: it has to be {listener}"
-    return Remedy((f"correct the rule `{path.rule}`",) if path.rule else (), (mend,))
-
-
-def severity_at(probed: ProbedEndpoint, evidence: Evidence) -> Severity:
-    """A warning for a bootstrap server beside which another one lets clients in, or nearly; else an error."""
-    others = [probe for probe in evidence.bootstraps if probe is not probed.probe]
-    return Severity.WARNING if probed.path is None and _some_way_in(others) else Severity.ERROR
 
 
 def server_of(probe: EndpointProbe) -> str:
@@ -239,20 +236,10 @@ def server_of(probe: EndpointProbe) -> str:
     return f"[{probe.name}]:{port}" if ":" in probe.name else f"{probe.name}:{port}"
 
 
-def host_of(probe: EndpointProbe) -> str:
-    """The host that is dialled."""
-    return probe.endpoint.rpartition(":")[0].strip("[]")
-
-
 def bootstrap(probe: EndpointProbe) -> str:
     """How a report names a bootstrap server."""
     server = server_of(probe)
     return f"bootstrap {server}" if server == probe.endpoint else f"bootstrap {server}, dialled at {probe.endpoint}"
-
-
-def lets_in(path: BrokerPath) -> bool:
-    """Whether a client gets through to Kafka at what it dials for a node."""
-    return path.probe is not None and path.probe.answers
 
 
 def nearly_in(evidence: Evidence) -> bool:
@@ -271,7 +258,7 @@ def _some_way_in(probes: Iterable[EndpointProbe]) -> bool:
 
 def reached_from_here(evidence: Evidence) -> set[int]:
     """The nodes that answered the doctor or Kafka's own client in the driver's JVM."""
-    seen = {path.broker.node_id for path in evidence.paths if lets_in(path)}
+    seen = {path.broker.node_id for path in evidence.paths if path.answers}
     jvms = [node for each in evidence.executors if each.is_driver for node in each.nodes]
     return seen | {node.node_id for node in jvms if node.reached}
 

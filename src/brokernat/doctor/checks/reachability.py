@@ -11,7 +11,6 @@ from brokernat.doctor.checks.queries import (
     node,
     probed_endpoints,
     remedy_for,
-    severity_at,
     unreachable,
 )
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
@@ -54,7 +53,7 @@ def bootstrap_unreachable(evidence: Evidence) -> Iterator[CheckFinding]:
                 client=("correct the endpoint in `bootstrap_servers`, or have the port opened from here",),
                 broker=("see that the broker or the gateway runs and listens at this port",),
             )
-            yield finding(severity_at(probed, evidence), probed, reason, remedy=remedy)
+            yield finding(probed.severity, probed, reason, remedy=remedy)
 
 
 @check("BN302", Need.METADATA, explains=("BN202", "BN203"))
@@ -126,7 +125,7 @@ def firewall(evidence: Evidence) -> Iterator[CheckFinding]:
         remedy = Remedy(
             (f"have {end} opened from here, as the endpoints that answer are",), (f"let the firewall pass {end}",)
         )
-        severity = severity_at(probed, evidence)
+        severity = probed.severity
         rejected = [each for each in attempts if each.rejected]
         if rejected and len(rejected) == len(attempts):
             seen = [f"{each.address}: ICMP {each.icmp}, sent by {each.reported_by or 'a router'}" for each in rejected]

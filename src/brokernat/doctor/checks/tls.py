@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from brokernat.doctor.checks.queries import ProbedEndpoint, others_past, place_to_mend, probed_endpoints
+from brokernat.doctor.checks.queries import ProbedEndpoint, probed_endpoints
 from brokernat.doctor.checks.registry import check, error, warning
 from brokernat.doctor.evidence import Client, Evidence, Presented, TlsHandshake
 from brokernat.doctor.finding import CheckFinding, Remedy
@@ -40,8 +40,8 @@ def tls_mismatch(evidence: Evidence) -> Iterator[CheckFinding]:
             message += f" (`security.protocol: {evidence.security_protocol}`)"
             other = _OTHER.get(evidence.security_protocol, "PLAINTEXT")
             remedy = Remedy((f"set `security.protocol: {other}`, or give the port of the other listener",))
-            if others_past(evidence, probed, "versions" if plain else "tls"):
-                remedy = place_to_mend(probed)
+            if probed.others_past("versions" if plain else "tls"):
+                remedy = probed.mended_here()
             yield error(probed, message, remedy=remedy)
 
 

@@ -307,7 +307,7 @@ def _missing(node: Advertised, message: str, remedy: Remedy = Remedy()) -> Check
 
 
 def _set(probe: EndpointProbe) -> str:
-    return ", ".join(f"{each.node_id} {each.endpoint}" for each in probe.brokers or ())
+    return ", ".join(map(str, probe.brokers or ()))
 
 
 def _silence(probe: EndpointProbe) -> str:

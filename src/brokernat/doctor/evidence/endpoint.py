@@ -144,6 +144,11 @@ class EndpointProbe:
         return self.metadata.brokers if self.metadata is not None and self.metadata.ok else None
 
     @property
+    def node_ids(self) -> frozenset[int]:
+        """The nodes that are advertised here; empty where that was not read."""
+        return frozenset(each.node_id for each in self.brokers or ())
+
+    @property
     def settings(self) -> tuple[tuple[str, str], ...]:
         """The node's own about its listeners."""
         return self.identity.settings if self.identity is not None else ()

@@ -59,6 +59,11 @@ class BrokerPath:
     rule: str | None = None
     direct: EndpointProbe | None = None
 
+    @property
+    def answers(self) -> bool:
+        """Whether a client gets through to Kafka at what it dials for the node."""
+        return self.probe is not None and self.probe.answers
+
 
 @dataclass(frozen=True, slots=True)
 class ListenerSeen:

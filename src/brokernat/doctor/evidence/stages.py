@@ -50,6 +50,9 @@ class Advertised:
         """As a client would log it."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
+    def __str__(self) -> str:
+        return f"{self.node_id} {self.endpoint}"
+
 
 @dataclass(frozen=True, slots=True)
 class NameLookup:
