@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from brokernat.config.java_properties import parse_properties
 from brokernat.config.kafka_names import PROTOCOLS
 from brokernat.doctor.broker_files.compose import parse_compose
-from brokernat.doctor.broker_files.files import without_network
 from brokernat.doctor.broker_files.listeners import broker_listeners, parse_server_properties
 from brokernat.doctor.diagnosis import diagnose
-from brokernat.doctor.evidence import BrokerFile
+from brokernat.doctor.evidence import BrokerFile, Evidence
 from brokernat.doctor.finding import Severity
 from brokernat.errors import ConfigError
 from brokernat.render.compose import compose
@@ -55,7 +54,8 @@ def right(files: tuple[BrokerFile, ...], plan: ListenersPlan) -> None:
             each.name: each.bound_port for each in broker.listeners
         }
         assert all(read.protocols[each.name] == each.protocol for each in broker.listeners)
-    found = {each.code for each in diagnose(without_network(files)).findings if each.severity is not Severity.INFO}
+    findings = diagnose(Evidence.without_network("files", files=files)).findings
+    found = {each.code for each in findings if each.severity is not Severity.INFO}
     inter_broker = [each.advertised.host for each in plan.brokers[0].listeners if each.name == plan.inter_broker]
     assert found <= ({"BN825"} if inter_broker == ["localhost"] else set())
 

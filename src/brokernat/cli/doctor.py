@@ -182,7 +182,7 @@ def doctor(
 
     HOST:PORT are bootstrap servers, separated by blanks or `,`. Without any, a cluster of the file is probed.
     """
-    from brokernat.doctor.broker_files.files import read_broker_files, without_network
+    from brokernat.doctor.broker_files.files import read_broker_files
 
     if list_checks:
         return _list_checks(output)
@@ -200,7 +200,7 @@ def doctor(
     if source:
         evidence = read_evidence(source)
     elif files and not (cluster_source.chosen or rules or on_executors):
-        evidence = without_network(files)
+        evidence = Evidence.without_network("files", files=files)
     else:
         looked_at = through_tunnel(cluster_source.cluster(rules), require_brokers=False)
         coordinators = {"groups": groups, "transactional_ids": transactional_ids}

@@ -7,7 +7,6 @@ Whoever runs no doctor but has a proof (`pipeline check`) gets the findings of t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Literal
 
 from brokernat.clients.spark.proof import Outcome, Proof, ProofRow
@@ -44,16 +43,7 @@ def executors_seen(proof: Proof, cluster: str) -> tuple[ExecutorSeen, ...]:
 
 def findings(proof: Proof, cluster: Cluster) -> tuple[CheckFinding, ...]:
     """What the proof alone says about the executors and one cluster."""
-    evidence = Evidence(
-        taken_at=datetime.now(UTC).isoformat(timespec="seconds"),
-        cluster=cluster.name,
-        security_protocol="",
-        mechanism=None,
-        rules=None,
-        unmapped="",
-        bootstraps=(),
-        executors=executors_seen(proof, cluster.name),
-    )
+    evidence = Evidence.without_network(cluster.name, executors=executors_seen(proof, cluster.name))
     return diagnose(evidence, [check for check in CHECKS if Need.EXECUTORS in check.needs]).findings
 
 

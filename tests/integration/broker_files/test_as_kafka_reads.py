@@ -17,10 +17,9 @@ import pytest
 
 from brokernat.address import Endpoint
 from brokernat.config.java_properties import parse_properties
-from brokernat.doctor.broker_files.files import without_network
 from brokernat.doctor.broker_files.listeners import broker_listeners, parse_server_properties
 from brokernat.doctor.diagnosis import diagnose
-from brokernat.doctor.evidence import BrokerFile
+from brokernat.doctor.evidence import BrokerFile, Evidence
 from brokernat.doctor.finding import Severity
 from brokernat.errors import ConfigError
 from brokernat.jvm import find_java
@@ -173,7 +172,8 @@ def test_kafka_reads_the_same_listeners(version: str, tmp_path: Path) -> None:
     wrong = []
     for text, answer in zip(texts, ask("kafka", [each.encode() for each in texts], tmp_path / "x", jars), strict=True):
         file = BrokerFile("f", parse_server_properties(text, "f"))
-        errors = [each for each in diagnose(without_network((file,))).findings if each.severity is Severity.ERROR]
+        findings = diagnose(Evidence.without_network("files", files=(file,))).findings
+        errors = [each for each in findings if each.severity is Severity.ERROR]
         stops = sorted({each.code for each in errors} & STOPS)
         told = [f"{each.name} {each.host or 'null'} {each.port}" for each in broker_listeners(file).advertised]
         if bool(stops) != answer.refused or (not stops and file_advertises(text) and list(answer.words[1:]) != told):

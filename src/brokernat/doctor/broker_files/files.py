@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from pathlib import Path
 
 from brokernat.doctor.broker_files.compose import RESOLVE, parse_compose
 from brokernat.doctor.broker_files.listeners import parse_server_properties
-from brokernat.doctor.evidence import BrokerFile, Evidence
+from brokernat.doctor.evidence import BrokerFile
 from brokernat.errors import ConfigError, Finding
 from brokernat.paths import reading
 
@@ -33,20 +32,6 @@ def read_broker_files(files: Iterable[Path]) -> tuple[BrokerFile, ...]:
     if problems:
         raise ConfigError(*problems)
     return tuple(found)
-
-
-def without_network(files: tuple[BrokerFile, ...]) -> Evidence:
-    """Evidence of files alone."""
-    return Evidence(
-        taken_at=datetime.now(UTC).isoformat(timespec="seconds"),
-        cluster="files",
-        security_protocol="",
-        mechanism=None,
-        rules=None,
-        unmapped="",
-        bootstraps=(),
-        files=files,
-    )
 
 
 def _read(file: Path) -> tuple[BrokerFile, ...]:

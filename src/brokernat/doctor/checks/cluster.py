@@ -87,9 +87,7 @@ def listeners_mixed(evidence: Evidence) -> Iterator[CheckFinding]:
     reached = {path.broker.endpoint for path in evidence.paths if path.answers}
     best = max(sets, key=lambda told: (sum(each.endpoint in reached for each in told), len(told)))
     servers = {told: ", ".join(probe.endpoint for probe in probes) for told, probes in sets.items()}
-    ways = {
-        told: f"{f'listener {names[told]}, ' if names[told] else ''}bootstrap {servers[told]}" for told in sets
-    }
+    ways = {told: f"{f'listener {names[told]}, ' if names[told] else ''}bootstrap {servers[told]}" for told in sets}
     of_one = f" ({names[best]}: {counted(len(best), 'broker')})" if names[best] else ""
     yield error(
         subject,
@@ -157,9 +155,7 @@ def broker_down(evidence: Evidence) -> Iterator[CheckFinding]:
     ]
     down = _down(evidence, first)
     for node_id in sorted(down):
-        message = (
-            f"node {node_id} is on no listener and in sync for no partition: it is down, or fenced because it hangs"
-        )
+        words = "is on no listener and in sync for no partition: it is down, or fenced because it hangs"
         held = [each for each in evidence.leaderless if not each.nodes or node_id in each.nodes]
         yield finding(
             Severity.ERROR if held else Severity.WARNING,

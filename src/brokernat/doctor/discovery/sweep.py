@@ -16,13 +16,12 @@ import asyncio
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from brokernat.address import Endpoint
 from brokernat.config import Cluster
 from brokernat.doctor.client.credentials import ClientSide, client_side, dialled
 from brokernat.doctor.discovery.matching import Swept
-from brokernat.doctor.evidence import Advertised, EndpointProbe, Evidence
+from brokernat.doctor.evidence import Advertised, EndpointProbe, Evidence, now
 from brokernat.doctor.probes.certificates import covers
 from brokernat.doctor.probes.collecting import as_bootstrap
 from brokernat.doctor.probes.identity import samples
@@ -134,7 +133,7 @@ async def _begin(
     bootstraps = await asyncio.gather(*map(candidates.by_its_name, bootstraps))
     asked = Survey() if first is None else await survey(late, first, ())
     evidence = Evidence(
-        taken_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        taken_at=now(),
         cluster=cluster.name,
         security_protocol=client.protocol,
         mechanism=client.mechanism,

@@ -18,6 +18,7 @@ from brokernat.doctor.evidence.run import (
     Leaderless,
     ListenerSeen,
     NodeTried,
+    now,
 )
 from brokernat.doctor.evidence.saved import from_json, to_json
 from brokernat.doctor.evidence.stages import (
@@ -33,6 +34,7 @@ from brokernat.doctor.evidence.stages import (
     NameLookup,
     Objection,
     Presented,
+    Result,
     SizeTest,
     Stage,
     TlsHandshake,
@@ -63,11 +65,13 @@ __all__ = [
     "NodeTried",
     "Objection",
     "Presented",
+    "Result",
     "SizeTest",
     "Stage",
     "TlsHandshake",
     "Transfer",
     "Tries",
     "from_json",
+    "now",
     "to_json",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Literal
 
 # Read at run time as well: pydantic looks the types of fields up.
@@ -10,6 +11,11 @@ from brokernat.doctor.evidence.endpoint import EndpointProbe
 from brokernat.doctor.evidence.stages import Advertised
 
 VERSION = 2
+
+
+def now() -> str:
+    """When evidence is taken: ISO 8601, in UTC."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,3 +174,10 @@ class Evidence:
     unprobed: int = 0
     as_written: tuple[EndpointProbe, ...] = ()
     version: int = VERSION
+
+    @classmethod
+    def without_network(
+        cls, cluster: str, *, files: tuple[BrokerFile, ...] = (), executors: tuple[ExecutorSeen, ...] = ()
+    ) -> Evidence:
+        """Of files, or of Spark's JVMs, alone."""
+        return cls(now(), cluster, "", None, None, "", (), files=files, executors=executors)

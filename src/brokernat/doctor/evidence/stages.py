@@ -22,6 +22,18 @@ Client = Literal["java", "librdkafka", "python"]
 """Families of clients that verify certificates in their own ways."""
 
 
+class Result:
+    """What a stage came to; `outcome` is `ok` where a client goes on from it."""
+
+    __slots__ = ()
+    outcome: str
+
+    @property
+    def ok(self) -> bool:
+        """Whether a client goes on."""
+        return self.outcome == "ok"
+
+
 @dataclass(frozen=True, slots=True)
 class Tries:
     """How often a stage was tried and how often that failed, over all connections to an endpoint, with each fault.
@@ -55,7 +67,7 @@ class Advertised:
 
 
 @dataclass(frozen=True, slots=True)
-class NameLookup:
+class NameLookup(Result):
     """The addresses of a name. `no-answer` is a name server that does not answer, or answers that it cannot.
 
     `canonical` is what a client dials that asks for canonical names; `hosts_entry` the line of the hosts file that
@@ -67,11 +79,6 @@ class NameLookup:
     detail: str = ""
     hosts_entry: str | None = None
     canonical: tuple[str, ...] = ()
-
-    @property
-    def ok(self) -> bool:
-        """Whether there is an address to dial."""
-        return self.outcome == "ok"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +143,7 @@ class Objection:
 
 
 @dataclass(frozen=True, slots=True)
-class TlsHandshake:
+class TlsHandshake(Result):
     """A TLS handshake as the client is configured to make it. `names` are those of the certificate.
 
     `ok` is what some clients accept, and `objections` are what the others have against it. `closed`, `reset` and
@@ -164,14 +171,9 @@ class TlsHandshake:
     showed: bool = False
     plain: bool = False
 
-    @property
-    def ok(self) -> bool:
-        """Whether some client goes on."""
-        return self.outcome == "ok"
-
 
 @dataclass(frozen=True, slots=True)
-class ApiVersions:
+class ApiVersions(Result):
     """The greeting: which requests a peer offers, as (api key, oldest version, newest version).
 
     `controller` is a KRaft controller's own listener. `protocol` is what speaks there where the bytes explain it:
@@ -185,14 +187,9 @@ class ApiVersions:
     received: int = 0
     detail: str = ""
 
-    @property
-    def ok(self) -> bool:
-        """Whether it is a broker."""
-        return self.outcome == "ok"
-
 
 @dataclass(frozen=True, slots=True)
-class Login:
+class Login(Result):
     """A login. `offered` are the mechanisms of the broker, where it refused ours.
 
     `not-tried` is a login that the doctor cannot do, or one that nobody agreed to send there.
@@ -202,14 +199,9 @@ class Login:
     offered: tuple[str, ...] = ()
     detail: str = ""
 
-    @property
-    def ok(self) -> bool:
-        """Whether the user is in."""
-        return self.outcome == "ok"
-
 
 @dataclass(frozen=True, slots=True)
-class ClusterMetadata:
+class ClusterMetadata(Result):
     """A cluster as one listener tells it. `brokers` are by node id; `controller_id` is None where there is none."""
 
     outcome: Literal["ok"] | Fault
@@ -218,11 +210,6 @@ class ClusterMetadata:
     brokers: tuple[Advertised, ...] = ()
     received: int = 0
     detail: str = ""
-
-    @property
-    def ok(self) -> bool:
-        """Whether the cluster's brokers were read."""
-        return self.outcome == "ok"
 
 
 @dataclass(frozen=True, slots=True)

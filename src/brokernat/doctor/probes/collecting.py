@@ -16,7 +16,6 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 from brokernat.address import AddressMap, Endpoint, Unmapped
 from brokernat.config import Cluster
@@ -30,6 +29,7 @@ from brokernat.doctor.evidence import (
     EndpointProbe,
     Evidence,
     ListenerSeen,
+    now,
 )
 from brokernat.doctor.probes.network import TRIES
 from brokernat.doctor.probes.survey import Survey, survey, told_by_nodes
@@ -115,7 +115,7 @@ async def _collect(
         probe for probe in (*bootstraps, *(path.probe for path in paths)) if probe is not None and probe.answers
     ]
     return Evidence(
-        taken_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        taken_at=now(),
         cluster=cluster.name,
         security_protocol=client.protocol,
         mechanism=client.mechanism,

@@ -1,6 +1,5 @@
 """Evidence of files, from the lines that matter."""
 
-from brokernat.doctor.broker_files.files import without_network
 from brokernat.doctor.broker_files.listeners import parse_server_properties
 from brokernat.doctor.evidence import BrokerFile, Evidence
 
@@ -12,7 +11,7 @@ def file(text: str, name: str = "f", published: tuple[tuple[int, int], ...] | No
 
 def files(*texts: str) -> Evidence:
     """Evidence of a file for each text."""
-    return without_network(tuple(file(text, f"f{number}") for number, text in enumerate(texts)))
+    return Evidence.without_network("files", files=tuple(file(text, f"f{number}") for number, text in enumerate(texts)))
 
 
 SITUATION_1 = """

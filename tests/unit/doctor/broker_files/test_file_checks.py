@@ -5,7 +5,6 @@ from tests.support.endpoint_probes import replace
 from tests.unit.doctor.broker_files.conftest import BOB_AND_FRED, KRAFT, SITUATION_1, file, files
 from tests.unit.doctor.conftest import GATEWAY, reached
 
-from brokernat.doctor.broker_files.files import without_network
 from brokernat.doctor.checks import CHECKS, Need
 from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.evidence import Advertised, Evidence
@@ -32,7 +31,7 @@ def brokers(*numbers: int, **changes: str) -> list[str]:
 
 
 def composed(text: str, *published: tuple[int, int]) -> Evidence:
-    return without_network((file(text, "c.yml kafka", published),))
+    return Evidence.without_network("files", files=(file(text, "c.yml kafka", published),))
 
 
 THREE = {

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from tests.unit.doctor.broker_files.conftest import KRAFT, SITUATION_1
 
-from brokernat.doctor.broker_files.files import read_broker_files, without_network
-from brokernat.doctor.evidence import to_json
+from brokernat.doctor.broker_files.files import read_broker_files
+from brokernat.doctor.evidence import Evidence, to_json
 from brokernat.errors import ConfigError
 
 
@@ -17,7 +17,7 @@ def test_both_kinds_and_no_secret(tmp_path: Path) -> None:
     compose.write_text("services: {a: {environment: [KAFKA_NODE_ID=1]}, b: {environment: [KAFKA_NODE_ID=2]}}")
     found = read_broker_files([properties, compose, properties])
     assert [each.name for each in found] == [str(properties), f"{compose} a", f"{compose} b"]
-    assert "canary" not in to_json(without_network(found))
+    assert "canary" not in to_json(Evidence.without_network("files", files=found))
 
 
 @pytest.mark.parametrize(
@@ -52,4 +52,4 @@ def test_a_name_that_is_no_text_is_text_in_the_evidence(tmp_path: Path) -> None:
     (tmp_path / "\udcff.properties").write_text("node.id=1\n")
     (found,) = read_broker_files([tmp_path / "\udcff.properties"])
     assert found.name == f"{tmp_path}/\ufffd.properties"
-    assert "\ufffd.properties" in to_json(without_network((found,)))
+    assert "\ufffd.properties" in to_json(Evidence.without_network("files", files=(found,)))

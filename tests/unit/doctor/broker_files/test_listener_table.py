@@ -2,8 +2,8 @@
 
 from tests.unit.doctor.broker_files.conftest import BOB_AND_FRED, KRAFT, file, files
 
-from brokernat.doctor.broker_files.files import without_network
 from brokernat.doctor.broker_files.listener_table import AdvertisedEndpoint, ListenerPort, listener_table, where
+from brokernat.doctor.evidence import Evidence
 
 
 def test_the_port_decides() -> None:
@@ -27,7 +27,7 @@ def test_a_controllers_listener_is_nobodys_business() -> None:
 
 
 def test_published_ports() -> None:
-    (row,) = listener_table(without_network((file(KRAFT, published=((9092, 29092),)),)))
+    (row,) = listener_table(Evidence.without_network("files", files=(file(KRAFT, published=((9092, 29092),)),)))
     assert row.ports[0].published == 29092
 
 
