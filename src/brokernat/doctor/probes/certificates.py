@@ -28,6 +28,7 @@ from ipaddress import ip_address
 from typing import Any
 
 from brokernat.doctor.evidence import Client, Presented
+from brokernat.doctor.host_kinds import address
 from brokernat.doctor.probes.network import Streams
 
 Info = Mapping[str, Any]
@@ -60,7 +61,7 @@ def taken_by(names: Iterable[str], host: str) -> frozenset[Client]:
     """The clients that do."""
     wanted = canonical(host)
     patterns = [canonical(name) for name in names]
-    if _is_address(wanted):
+    if address(wanted) is not None:
         return frozenset(_MATCHING) if wanted in patterns else frozenset()
     return frozenset(
         client for client, matches in _MATCHING.items() if any(matches(pattern, wanted) for pattern in patterns)
@@ -104,15 +105,7 @@ def _labels_match(pattern: str, host: str) -> bool:
 
 
 def _told_apart(kind: str, value: str) -> str:
-    return f"{kind}:{value}" if kind != "IP Address" and _is_address(value) else value
-
-
-def _is_address(text: str) -> bool:
-    try:
-        ip_address(text)
-    except ValueError:
-        return False
-    return True
+    return f"{kind}:{value}" if kind != "IP Address" and address(value) is not None else value
 
 
 def _pairs(part: object) -> Sequence[tuple[str, str]]:
@@ -142,12 +135,9 @@ def ends_in_a_root(anchor: Info, trusted: Sequence[Info]) -> bool:
 def presented(certificate: Info) -> Presented:
     """What evidence keeps of a certificate."""
     subject, issuer = (_said(certificate.get(part)) for part in ("subject", "issuer"))
-    since, until = (_moment(certificate[part]) for part in ("notBefore", "notAfter"))
+    seconds = (ssl.cert_time_to_seconds(certificate[part]) for part in ("notBefore", "notAfter"))
+    since, until = (datetime.fromtimestamp(each, UTC).isoformat(timespec="seconds") for each in seconds)
     return Presented(subject, issuer, since, until)
-
-
-def _moment(text: str) -> str:
-    return datetime.fromtimestamp(ssl.cert_time_to_seconds(text), UTC).isoformat(timespec="seconds")
 
 
 def _said(subject: object) -> str:

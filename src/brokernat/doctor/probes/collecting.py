@@ -96,7 +96,8 @@ async def _collect(
     )
     first = next((probe for probe in bootstraps if probe.answers), None)
     surveyed = asyncio.create_task(survey(late, first, wanted)) if first is not None else None
-    brokers = _all_brokers(bootstraps)
+    told = {broker for probe in bootstraps for broker in probe.brokers or ()}
+    brokers = sorted(told, key=lambda broker: (broker.node_id, broker.host, broker.port))
     dialling = _Dialling(address_map, late, quick)
     for probe in bootstraps:
         if probe.complete:
@@ -145,12 +146,6 @@ async def as_bootstrap(server: Endpoint, address_map: AddressMap | None, prober:
     prober.client.login_to.add(target)
     canonical = prober.client.dns_lookup == CANONICAL
     return await prober.probe(target, server.host, rule=rule, canonical=canonical)
-
-
-def _all_brokers(bootstraps: Iterable[EndpointProbe]) -> list[Advertised]:
-    """Everything that any bootstrap server advertises, once."""
-    found = {broker for probe in bootstraps for broker in probe.brokers or ()}
-    return sorted(found, key=lambda broker: (broker.node_id, broker.host, broker.port))
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,9 @@ import ssl
 import struct
 import sys
 import threading
-from collections.abc import Callable, Container
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Container
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Literal, TypeVar, cast
@@ -75,12 +76,10 @@ async def resolve(host: str, port: int, patience: float, *, canonical: bool = Fa
         outcome: Literal["unknown", "no-answer"] = "unknown" if error.errno in _UNKNOWN else "no-answer"
         return NameLookup(outcome, detail=error.strerror or type(error).__name__)
     line = deciding_line(host, addresses)
-    if line is None:
-        with suppress(OSError):
-            for _ in range(_AGAIN):
-                addresses = tuple(dict.fromkeys((*addresses, *await _addresses(host, port, until))))
-    names = await _canonical(addresses, patience) if canonical else ()
-    return NameLookup("ok", addresses, "", line, names)
+    with suppress(OSError):
+        for _ in range(_AGAIN if line is None else 0):
+            addresses = tuple(dict.fromkeys((*addresses, *await _addresses(host, port, until))))
+    return NameLookup("ok", addresses, "", line, await _canonical(addresses, patience) if canonical else ())
 
 
 async def _addresses(host: str, port: int, until: float) -> tuple[str, ...]:
@@ -160,7 +159,7 @@ async def connect(
             for each in done:
                 attempt, streams = each.result()
                 if streams is not None:
-                    return _counted(attempt, made, made - 1), streams
+                    return replace(attempt, made=made, failed=made - 1), streams
                 last, failed = attempt, failed + 1
             if done and made < tries:
                 await asyncio.sleep(min(_PAUSE * failed, max(0.0, end - clock.time())))
@@ -168,13 +167,7 @@ async def connect(
         for each in waiting:
             each.cancel()
             each.add_done_callback(_drop)
-    return _counted(last, made, made), None
-
-
-def _counted(attempt: Attempt, made: int, failed: int) -> Attempt:
-    return Attempt(
-        attempt.address, attempt.outcome, attempt.detail, attempt.icmp, attempt.reported_by, made=made, failed=failed
-    )
+    return replace(last, made=made, failed=made), None
 
 
 def _drop(task: asyncio.Task[tuple[Attempt, Streams | None]]) -> None:
@@ -237,6 +230,17 @@ def _icmp_of(own: socket.socket) -> tuple[str, str]:
             sender = socket.inet_ntop(socket.AF_INET if four else socket.AF_INET6, raw) if raw else ""
             return _ICMP.get((origin, kind, code), ""), sender
     return "", ""
+
+
+@asynccontextmanager
+async def connected(address: str, port: int, patience: float) -> AsyncIterator[Streams | None]:
+    """A TCP connection for one question, None where there is none."""
+    _, streams = await connect(address, port, patience)
+    try:
+        yield streams
+    finally:
+        if streams is not None:
+            streams[1].transport.abort()
 
 
 async def start_tls(streams: Streams, context: ssl.SSLContext, name: str, patience: float) -> None:

@@ -79,7 +79,10 @@ async def _alone(direction: Direction, size: int, another: Open, patience: float
     while ended.fault in _CHANCE and made < _MOST:
         await asyncio.sleep(_PAUSE * made)
         made += 1
-        ended = await _anew(another, _REQUESTS[direction](size), patience)
+        async with another() as channel:
+            # Where small messages fail too, nothing is known about large ones.
+            nothing = _Ended("unsupported")
+            ended = nothing if channel is None else await _exchange(channel, _REQUESTS[direction](size), patience)
     return _transfer(direction, size, ended, made, made - (ended.fault is None))
 
 
@@ -87,12 +90,6 @@ def _transfer(direction: Direction, size: int, ended: _Ended, made: int, failed:
     if ended.fault == "unsupported":
         return Transfer(direction, size, "not-possible")
     return Transfer(direction, size, ended.fault or "ok", ended.received, made, failed)
-
-
-async def _anew(another: Open, request: Request, patience: float) -> _Ended:
-    async with another() as channel:
-        # Where small messages fail too, nothing is known about large ones.
-        return _Ended("unsupported") if channel is None else await _exchange(channel, request, patience)
 
 
 async def _exchange(channel: Channel, request: Request, patience: float) -> _Ended:

@@ -15,7 +15,8 @@ from __future__ import annotations
 import asyncio
 import io
 import struct
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from kio.schema.describe_groups.v1.request import DescribeGroupsRequest
@@ -68,8 +69,28 @@ async def survey(prober: Prober, probe: EndpointProbe, wanted: Sequence[Coordina
         wanted: whose coordinators are asked for.
     """
     found = Survey()
-    node_id = probe.identity.node_id if probe.identity is not None else None
-    try:
+
+    async def ask(channel: Channel) -> None:
+        seen = await partitions(channel)
+        found.replicas, found.in_sync = seen.replicas, seen.in_sync
+        if seen.leaderless:
+            await asyncio.sleep(PAUSE)
+            still = (await partitions(channel)).leaderless
+            found.leaderless = _summed({place: still[place] for place in seen.leaderless if place in still})
+        for each in wanted:
+            found.coordinators.append(await coordinator(channel, each, seen.topics))
+
+    await _in_time(prober, probe, probe.identity.node_id if probe.identity is not None else None, ask)
+    left = wanted[len(found.coordinators) :]
+    found.coordinators += [Coordinator(each.kind, each.key, error=NOT_ANSWERED) for each in left]
+    return found
+
+
+async def _in_time(
+    prober: Prober, probe: EndpointProbe, node_id: int | None, ask: Callable[[Channel], Awaitable[None]]
+) -> None:
+    """Asks on one more connection to where a probe was, until it ends or the time runs out."""
+    with suppress(TimeoutError, ChannelError):
         async with (
             prober.parallel,
             prober.turn(Endpoint.parse(probe.endpoint), node_id),
@@ -77,20 +98,7 @@ async def survey(prober: Prober, probe: EndpointProbe, wanted: Sequence[Coordina
             prober.channel(probe) as (channel, _),
         ):
             if channel is not None:
-                seen = await partitions(channel)
-                found.replicas, found.in_sync = seen.replicas, seen.in_sync
-                if seen.leaderless:
-                    await asyncio.sleep(PAUSE)
-                    still = (await partitions(channel)).leaderless
-                    both = {place: still[place] for place in seen.leaderless if place in still}
-                    found.leaderless = _summed(both)
-                for each in wanted:
-                    found.coordinators.append(await coordinator(channel, each, seen.topics))
-    except (TimeoutError, ChannelError):
-        pass
-    left = wanted[len(found.coordinators) :]
-    found.coordinators += [Coordinator(each.kind, each.key, error=NOT_ANSWERED) for each in left]
-    return found
+                await ask(channel)
 
 
 def _summed(places: Mapping[tuple[str, int], tuple[str, tuple[int, ...]]]) -> tuple[Leaderless, ...]:
@@ -142,27 +150,22 @@ async def told_by_nodes(
     places = {probe.endpoint: probe for probe in probes}
     answers = await asyncio.gather(*(_at_node(prober, probe, unasked) for probe in places.values()))
     told = [each for answer in answers for each in answer]
-    # Nodes that say who it is come before nodes that may not say.
-    told.sort(key=lambda each: each.broker is None)
-    return tuple(next((new for new in told if _same(new, each)), each) for each in wanted)
+    # The last one counts: nodes that say who it is come after nodes that may not say.
+    told.sort(key=lambda each: each.broker is not None)
+    found = {(each.kind, each.key): each for each in told}
+    return tuple(found.get((each.kind, each.key), each) if each.error == NOT_ASKED else each for each in wanted)
 
 
 async def _at_node(prober: Prober, probe: EndpointProbe, wanted: Sequence[Coordinator]) -> list[Coordinator]:
     """What this node tells until the time runs out."""
     found: list[Coordinator] = []
-    try:
-        async with (
-            prober.parallel,
-            prober.turn(Endpoint.parse(probe.endpoint), None),
-            asyncio.timeout_at(prober.deadline),
-            prober.channel(probe) as (channel, _),
-        ):
-            if channel is not None:
-                for each in wanted:
-                    told = await _told(channel, each)
-                    found += [] if told is None else [told]
-    except (TimeoutError, ChannelError):
-        pass
+
+    async def ask(channel: Channel) -> None:
+        for each in wanted:
+            told = await _told(channel, each)
+            found.extend([] if told is None else [told])
+
+    await _in_time(prober, probe, None, ask)
     return found
 
 
@@ -173,7 +176,10 @@ async def _told(channel: Channel, wanted: Coordinator) -> Coordinator | None:
     code = await _own_part(channel, wanted)
     if code in _FORBIDDEN:
         return Coordinator(wanted.kind, wanted.key, error=code.name.upper())
-    if code in _COORDINATES or (wanted.kind == "group" and await _coordinates_any_group(channel)):
+    # Only groups that this user may DESCRIBE are listed.
+    if code in _COORDINATES or (
+        wanted.kind == "group" and (await channel.ask(ListGroupsRequest(), ListGroupsResponse)).groups
+    ):
         return await coordinator(channel, wanted, {wanted.topic})
     return None
 
@@ -196,12 +202,3 @@ async def _of_transaction(channel: Channel, transactional_id: str) -> ErrorCode:
         return ErrorCode(struct.unpack_from(">xiBh", answer)[2])
     except (struct.error, ValueError):
         raise ChannelError("an answer that is no Kafka", answer[:16]) from None
-
-
-async def _coordinates_any_group(channel: Channel) -> bool:
-    """Only groups that this user may DESCRIBE are listed; raises ChannelError."""
-    return bool((await channel.ask(ListGroupsRequest(), ListGroupsResponse)).groups)
-
-
-def _same(one: Coordinator, other: Coordinator) -> bool:
-    return (one.kind, one.key) == (other.kind, other.key) and other.error == NOT_ASKED

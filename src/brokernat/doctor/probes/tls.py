@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import ssl
 import time
+from contextlib import suppress
 from typing import Literal, get_args
 
 from brokernat.doctor.client.credentials import ClientSide
 from brokernat.doctor.evidence import Client, Objection, Presented, TlsHandshake
 from brokernat.doctor.probes.certificates import Info, certificate_names, chain, ends_in_a_root, presented, taken_by
-from brokernat.doctor.probes.network import Streams, connect, start_tls
+from brokernat.doctor.probes.network import Streams, connect, connected, start_tls
 
 _EXPIRED = (9, 10)  # X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED
 _UNTRUSTED = (2, 18, 19, 20, 21, 27)  # X509_V_ERR_: no issuer of it is found, or none is trusted
@@ -39,7 +40,7 @@ async def shake_hands(
     """
     seen = await first_handshake(streams, client, name, patience)
     if seen.outcome == "expired":
-        as_java = await _as_java(client, name, address, port, patience)
+        as_java = await _undated(client, name, address, port, patience)
         if as_java is not None:
             streams[1].transport.abort()
             return as_java
@@ -99,61 +100,45 @@ def _refused(code: int) -> Literal["expired", "untrusted", "unfit"]:
     return "untrusted" if code in _UNTRUSTED else "unfit"
 
 
-async def _as_java(
+async def _undated(
     client: ClientSide, name: str, address: str, port: int, patience: float
 ) -> tuple[TlsHandshake, Streams] | None:
+    """A handshake that asks for times as Java does, and its connection; None where Java refuses the chain too."""
+    assert client.tls is not None  # noqa: S101
     _, streams = await connect(address, port, patience)
     if streams is None:
         return None
-    seen = await shake_hands_undated(streams, client, name, patience)
-    if seen is None:
-        streams[1].transport.abort()
-        return None
-    return seen, streams
-
-
-async def shake_hands_undated(streams: Streams, client: ClientSide, name: str, patience: float) -> TlsHandshake | None:
-    """A handshake that asks for times as Java does; None where Java refuses the chain too."""
-    assert client.tls is not None  # noqa: S101
-    try:
+    with suppress(OSError):
         await start_tls(streams, client.tls.undated, name, patience)
-    except OSError:
-        return None
-    *path, anchor = chain(streams, verified=True)
-    if not all(map(_valid_now, path)):
-        return None
-    about = presented(anchor)
-    expired = Objection(("librdkafka", "python"), "expired", f"`{about.subject}`: {about.since} to {about.until}")
-    return accepted(streams, client, name, expired)
+        *path, anchor = chain(streams, verified=True)
+        if all(map(_valid_now, path)):
+            about = presented(anchor)
+            dates = f"`{about.subject}`: {about.since} to {about.until}"
+            return accepted(streams, client, name, Objection(("librdkafka", "python"), "expired", dates)), streams
+    streams[1].transport.abort()
+    return None
 
 
 async def presented_chain(address: str, port: int, name: str, patience: float) -> tuple[Presented, ...]:
     """What a broker shows to a client that refuses nothing; empty where that fails too."""
-    _, streams = await connect(address, port, patience)
-    if streams is None:
-        return ()
-    try:
-        await start_tls(streams, _trusting_all(), name, patience)
-        return tuple(map(presented, chain(streams, verified=False)))
-    except OSError:
-        return ()
-    finally:
-        streams[1].transport.abort()
+    async with connected(address, port, patience) as streams:
+        if streams is not None:
+            with suppress(OSError):
+                await start_tls(streams, _trusting_all(), name, patience)
+                return tuple(map(presented, chain(streams, verified=False)))
+    return ()
 
 
 async def speaks_tls(address: str, port: int, patience: float) -> bool:
     """Whether a peer answers a TLS hello as TLS, be it with an alert."""
-    _, streams = await connect(address, port, patience)
-    if streams is None:
-        return False
-    try:
-        await start_tls(streams, _trusting_all(), address, patience)
-    except OSError as error:
-        return isinstance(error, ssl.SSLError) and "ALERT" in (error.reason or "")
-    else:
+    async with connected(address, port, patience) as streams:
+        if streams is None:
+            return False
+        try:
+            await start_tls(streams, _trusting_all(), address, patience)
+        except OSError as error:
+            return isinstance(error, ssl.SSLError) and "ALERT" in (error.reason or "")
         return True
-    finally:
-        streams[1].transport.abort()
 
 
 def _trusting_all() -> ssl.SSLContext:

@@ -8,13 +8,14 @@ program's port.
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 from kio.schema.api_versions.v0.request import ApiVersionsRequest
 from kio.schema.api_versions.v0.response import ApiVersionsResponse
 
 from brokernat.doctor.evidence import ApiVersions
 from brokernat.doctor.probes.channel import Channel, ChannelError
-from brokernat.doctor.probes.network import connect
+from brokernat.doctor.probes.network import connected
 from brokernat.doctor.probes.protocols import protocol_of
 from brokernat.doctor.probes.tls import speaks_tls
 
@@ -58,25 +59,14 @@ async def explained(seen: ApiVersions, address: str, port: int, patience: float)
 
 async def speaks_kafka(address: str, port: int, patience: float) -> bool:
     """Whether a plain connection is understood there."""
-    _, streams = await connect(address, port, patience)
-    if streams is None:
-        return False
-    channel = Channel(*streams, patience)
-    try:
-        return (await greet(channel)).outcome in ("ok", "controller")
-    finally:
-        await channel.close()
+    async with connected(address, port, patience) as streams:
+        return streams is not None and (await greet(Channel(*streams, patience))).outcome in ("ok", "controller")
 
 
 async def _answer_to_http(address: str, port: int, patience: float) -> bytes:
-    _, streams = await connect(address, port, patience)
-    if streams is None:
-        return b""
-    reader, writer = streams
-    try:
-        writer.write(b"GET / HTTP/1.0\r\n\r\n")
-        return await asyncio.wait_for(reader.read(_HEAD), patience)
-    except OSError:
-        return b""
-    finally:
-        writer.transport.abort()
+    async with connected(address, port, patience) as streams:
+        if streams is not None:
+            with suppress(OSError):
+                streams[1].write(b"GET / HTTP/1.0\r\n\r\n")
+                return await asyncio.wait_for(streams[0].read(_HEAD), patience)
+    return b""

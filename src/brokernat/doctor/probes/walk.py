@@ -15,7 +15,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from statistics import median
 from typing import Any, get_args
 
@@ -160,32 +160,30 @@ class Prober:
                     log[stage] += tries
 
 
+@dataclass
 class Walk:
     """One endpoint, until its last stage. `found` has the results so far, `log` the seconds and outcome of each try."""
 
-    def __init__(
-        self,
-        prober: Prober,
-        endpoint: Endpoint,
-        name: str,
-        expected: int | None = None,
-        *,
-        canonical: bool = False,
-        address: str | None = None,
-        source: str | None = None,
-        tries: int = TRIES,
-    ) -> None:
-        self.prober, self.client, self.shared = prober, prober.client, prober.shared
-        self.endpoint, self.name, self.expected, self.canonical = endpoint, name, expected, canonical
-        self.address, self.source, self.tries = address, source, tries
-        self.found: dict[Stage, Any] = {}
-        self.log: Log = defaultdict(list)
-        self._spent: dict[Stage, float] = {}
-        self._taking: list[str] = []
-        self._streams: Streams | None = None
-        self._channel: Channel | None = None
-        self._greeting: ApiVersions | None = None
-        self._first: Identity | None = None
+    prober: Prober
+    endpoint: Endpoint
+    name: str
+    expected: int | None = None
+    _: KW_ONLY
+    canonical: bool = False
+    address: str | None = None
+    source: str | None = None
+    tries: int = TRIES
+    found: dict[Stage, Any] = field(default_factory=dict)
+    log: Log = field(default_factory=lambda: defaultdict(list))
+    _spent: dict[Stage, float] = field(default_factory=dict)
+    _taking: list[str] = field(default_factory=list)
+    _streams: Streams | None = None
+    _channel: Channel | None = None
+    _greeting: ApiVersions | None = None
+    _first: Identity | None = None
+
+    def __post_init__(self) -> None:
+        self.client, self.shared = self.prober.client, self.prober.shared
 
     async def in_time(self, until: Stage, rule: str | None = None) -> EndpointProbe:
         """All that is found until the time runs out."""
@@ -240,13 +238,8 @@ class Walk:
         """Over one connection; the stage that failed, None where all worked."""
         for stage in stages:
             settled = stage in ("resolve", "metadata", "identity") and stage in self.found and self.found[stage].ok
-            if (
-                settled
-                or (stage == "tls" and self.client.context is None)
-                or (stage == "sasl" and not self.client.sasl)
-            ):
-                continue
-            if not await self._stage(stage):
+            wanted = {"tls": self.client.context is not None, "sasl": self.client.sasl}.get(stage, not settled)
+            if wanted and not await self._stage(stage):
                 return stage
         return None
 
