@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from brokernat.doctor.broker_files.listeners import BrokerListeners, Listener, serving
+from brokernat.doctor.broker_files.listeners import BrokerListeners, Listener, advertised_listeners, serving
 from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.host_kinds import inside_name, is_loopback
 
@@ -52,23 +52,22 @@ class ListenerRow:
 def listener_table(evidence: Evidence) -> tuple[ListenerRow, ...]:
     """The rows, in the order of the files."""
     brokers = serving(evidence)
+    bound = [(broker, each) for broker in brokers for each in broker.of_clients()]
+    advertised = advertised_listeners(evidence)
     names = dict.fromkeys(each.name for broker in brokers for each in (*broker.of_clients(), *broker.advertised))
-    return tuple(_row(name, brokers) for name in names)
-
-
-def _row(name: str, brokers: tuple[BrokerListeners, ...]) -> ListenerRow:
-    protocols = {broker.protocols.get(name) for broker in brokers if _has(broker, name)}
-    return ListenerRow(
-        name,
-        protocols.pop() if len(protocols) == 1 else None,
-        tuple(_port(broker, each) for broker in brokers for each in broker.of_clients() if each.name == name),
-        tuple(_endpoint(broker, each) for broker in brokers for each in broker.advertised if each.name == name),
-        any(broker.inter_broker == name for broker in brokers),
-    )
-
-
-def _has(broker: BrokerListeners, name: str) -> bool:
-    return any(each.name == name for each in (*broker.of_clients(), *broker.advertised))
+    rows = []
+    for name in names:
+        protocols = {broker.protocols.get(name) for broker, each in (*bound, *advertised) if each.name == name}
+        rows.append(
+            ListenerRow(
+                name,
+                protocols.pop() if len(protocols) == 1 else None,
+                tuple(_port(broker, each) for broker, each in bound if each.name == name),
+                tuple(_endpoint(broker, each) for broker, each in advertised if each.name == name),
+                any(broker.inter_broker == name for broker in brokers),
+            )
+        )
+    return tuple(rows)
 
 
 def _port(broker: BrokerListeners, listener: Listener) -> ListenerPort:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 from brokernat.doctor.checks.queries import ProbedEndpoint, probed_endpoints
 from brokernat.doctor.checks.registry import check, error, warning
-from brokernat.doctor.evidence import Client, Evidence, Presented, TlsHandshake
+from brokernat.doctor.evidence import Evidence, Presented, TlsHandshake
 from brokernat.doctor.finding import CheckFinding, Remedy
 from brokernat.doctor.host_kinds import address, dialable
 
@@ -32,14 +32,12 @@ def tls_mismatch(evidence: Evidence) -> Iterator[CheckFinding]:
         tls = probed.probe.tls
         plain = tls is None and probed.probe.speaks == "tls"
         if plain or (tls is not None and (tls.outcome == "not-tls" or tls.plain)):
+            one, other = ("port", "client") if plain else ("client", "port")
             message = (
-                "the port speaks TLS and the client does not"
-                if plain
-                else "the client speaks TLS and the port does not"
+                f"the {one} speaks TLS and the {other} does not (`security.protocol: {evidence.security_protocol}`)"
             )
-            message += f" (`security.protocol: {evidence.security_protocol}`)"
-            other = _OTHER.get(evidence.security_protocol, "PLAINTEXT")
-            remedy = Remedy((f"set `security.protocol: {other}`, or give the port of the other listener",))
+            protocol = _OTHER.get(evidence.security_protocol, "PLAINTEXT")
+            remedy = Remedy((f"set `security.protocol: {protocol}`, or give the port of the other listener",))
             if probed.others_past("versions" if plain else "tls"):
                 remedy = probed.mended_here()
             yield error(probed, message, remedy=remedy)
@@ -60,50 +58,35 @@ def certificate_name(evidence: Evidence) -> Iterator[CheckFinding]:
     certificates; an address stands there as a name (`dns:10.0.0.5`), and counts for no client.
     Remedy: a certificate with this name among its alternative names, or the name of the certificate.
     """
-    for probed in probed_endpoints(evidence):
-        tls = probed.probe.tls
-        if tls is None:
-            continue
+    for probed, tls in _handshakes(evidence):
+        name, rules = probed.probe.name, _rules(probed, tls)
         seen = (f"names of the certificate: {', '.join(tls.names) or 'none'}",)
-        broker = (
-            f"add `{probed.probe.name}` to the certificate's alternative names{_as_an_address(probed.probe.name)}",
-        )
+        form = "" if address(name) is None else ", as an address (`ip:`) and not as a name"
+        fix = f"add `{name}` to the certificate's alternative names{form}"
         if tls.outcome == "name-mismatch":
-            message = f"the certificate does not hold `{probed.probe.name}`"
-            yield error(probed, message, seen, client=_by_its_name(probed), broker=broker, rules=_rules(probed))
-        for objection in tls.objections:
-            if objection.outcome == "name-mismatch":
-                yield _some_clients(probed, objection.clients, seen, broker)
+            own = "use a name that the certificate holds"
+            if rules:
+                held = rules[0].partition(" = ")[0]
+                own = f"with this rule, bootstrap by the name that the certificate holds: {held}"
+            yield error(probed, f"the certificate does not hold `{name}`", seen, client=own, broker=fix, rules=rules)
+        for clients in (each.clients for each in tls.objections if each.outcome == "name-mismatch"):
+            who = " and ".join(_CALLED[each] for each in clients)
+            message = f"not all clients take the certificate for `{name}`: {who} do{'es' * (len(clients) == 1)} not"
+            # Java's clients are those that this is for first; what they refuse does not work.
+            if "java" in clients:
+                fix = "advertise a name of letters, digits and hyphens; Java takes no other for one"
+                yield error(probed, message, seen, broker=fix, explains=False)
+            else:
+                yield warning(probed, message, seen, broker=fix, explains=False)
 
 
-def _some_clients(
-    probed: ProbedEndpoint, clients: Sequence[Client], seen: tuple[str, ...], broker: tuple[str, ...]
-) -> CheckFinding:
-    """Java's clients are those that this is for first; what they refuse does not work."""
-    who = " and ".join(_CALLED[each] for each in clients)
-    message = (
-        f"not all clients take the certificate for `{probed.probe.name}`: {who} do{'es' * (len(clients) == 1)} not"
-    )
-    if "java" in clients:
-        fix = "advertise a name of letters, digits and hyphens; Java takes no other for one"
-        return error(probed, message, seen, broker=fix, explains=False)
-    return warning(probed, message, seen, broker=broker, explains=False)
+def _handshakes(evidence: Evidence) -> list[tuple[ProbedEndpoint, TlsHandshake]]:
+    return [(probed, probed.probe.tls) for probed in probed_endpoints(evidence) if probed.probe.tls is not None]
 
 
-def _as_an_address(name: str) -> str:
-    return "" if address(name) is None else ", as an address (`ip:`) and not as a name"
-
-
-def _by_its_name(probed: ProbedEndpoint) -> str:
-    named = _rules(probed)
-    if not named:
-        return "use a name that the certificate holds"
-    return f"with this rule, bootstrap by the name that the certificate holds: {named[0].partition(' = ')[0]}"
-
-
-def _rules(probed: ProbedEndpoint) -> tuple[str, ...]:
+def _rules(probed: ProbedEndpoint, tls: TlsHandshake) -> tuple[str, ...]:
     """A client that comes in by the name needs a rule for it, and need not switch verification off."""
-    whole = [name for name in probed.probe.tls.names if dialable(name, 1)] if probed.probe.tls else []
+    whole = [name for name in tls.names if dialable(name, 1)]
     if probed.path is not None or not whole:
         return ()
     return (f"{whole[0]}:{probed.probe.endpoint.rpartition(':')[2]} = {probed.probe.endpoint}",)
@@ -137,10 +120,7 @@ def certificate_chain(evidence: Evidence) -> Iterator[CheckFinding]:
     authority's, or something in between ends TLS with a certificate of its own.
     Remedy: renew it, add its authority to the trust store, or let the broker present the whole chain.
     """
-    for probed in probed_endpoints(evidence):
-        tls = probed.probe.tls
-        if tls is None:
-            continue
+    for probed, tls in _handshakes(evidence):
         for objection in tls.objections:
             if objection.outcome in _SOME_MIND:
                 message, remedy = _SOME_MIND[objection.outcome]
@@ -220,9 +200,8 @@ def client_certificate(evidence: Evidence) -> Iterator[CheckFinding]:
     certificate that the broker's trust store does not hold.
     Remedy: a key store for the client, or its authority in the broker's trust store.
     """
-    for probed in probed_endpoints(evidence):
-        tls = probed.probe.tls
-        if tls is not None and tls.outcome == "client-certificate":
+    for probed, tls in _handshakes(evidence):
+        if tls.outcome == "client-certificate":
             message, remedy = _ABOUT_THE_CLIENT[tls.showed]
             yield error(probed, message, (tls.detail,), remedy=remedy)
 
@@ -267,8 +246,7 @@ def handshake(evidence: Evidence) -> Iterator[CheckFinding]:
     name that TLS is told and knows another one; a gateway that is no Kafka wants a certificate of the client.
     Remedy: what both sides have, `TLSv1.2,TLSv1.3` and no list of suites unless one is demanded.
     """
-    for probed in probed_endpoints(evidence):
-        tls = probed.probe.tls
-        if tls is not None and tls.outcome == "failed":
+    for probed, tls in _handshakes(evidence):
+        if tls.outcome == "failed":
             message, remedy = next((said for word, said in _HANDSHAKE.items() if word in tls.detail), _ELSE)
             yield error(probed, message, (tls.detail,), remedy=remedy)

@@ -6,7 +6,7 @@ A check that breaks is a bug and not a finding: it is not caught here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from brokernat.doctor.checks import CHECKS, Check, Need
 from brokernat.doctor.diagnosis.causes import cause, roots, settled, with_reasons
@@ -34,7 +34,9 @@ def diagnose(
     results: dict[str, list[CheckFinding]] = {}
     skipped: list[Skipped] = []
     for check in wanted.values():
-        missing = next((need for need in _needs(check) if not _met(need, evidence)), None)
+        # What judges neither files nor executors judges what the network showed.
+        needs = check.needs if _ELSEWHERE & set(check.needs) else (Need.NETWORK, *check.needs)
+        missing = next((need for need in needs if not _MET[need](evidence)), None)
         if missing is None:
             results[check.code] = list(check.findings(evidence))
         else:
@@ -79,37 +81,21 @@ def _without_explained(results: dict[str, list[CheckFinding]], checks: dict[str,
             results[code] = [each for each in of_code if not explained.issuperset(each.explains)]
 
 
-def _needs(check: Check) -> Iterable[Need]:
-    """What judges neither files nor executors judges what the network showed."""
-    return check.needs if _ELSEWHERE & set(check.needs) else (Need.NETWORK, *check.needs)
+_MET: Mapping[Need, Callable[[Evidence], bool]] = {
+    Need.NETWORK: lambda evidence: bool(evidence.bootstraps),
+    Need.FILES: lambda evidence: bool(evidence.files),
+    Need.METADATA: lambda evidence: any(probe.answers for probe in evidence.bootstraps),
+    Need.MAP: lambda evidence: evidence.rules is not None,
+    Need.PARTITIONS: lambda evidence: evidence.replicas is not None,
+    Need.COORDINATORS: lambda evidence: bool(evidence.coordinators),
+    Need.GROUPS: lambda evidence: _wanted(evidence, "group"),
+    Need.OFFSETS_TOPIC: lambda evidence: _wanted(evidence, "group", asked=True),
+    Need.TRANSACTIONS: lambda evidence: _wanted(evidence, "transaction"),
+    Need.TRANSACTIONS_TOPIC: lambda evidence: _wanted(evidence, "transaction", asked=True),
+    Need.EXECUTORS: lambda evidence: bool(evidence.executors),
+}
 
 
-def _met(need: Need, evidence: Evidence) -> bool:
-    match need:
-        case Need.NETWORK:
-            return bool(evidence.bootstraps)
-        case Need.FILES:
-            return bool(evidence.files)
-        case Need.METADATA:
-            return any(probe.answers for probe in evidence.bootstraps)
-        case Need.MAP:
-            return evidence.rules is not None
-        case Need.PARTITIONS:
-            return evidence.replicas is not None
-        case Need.COORDINATORS:
-            return bool(evidence.coordinators)
-        case Need.GROUPS:
-            return _asked(evidence, "group")
-        case Need.OFFSETS_TOPIC:
-            return _asked(evidence, "group", really=True)
-        case Need.TRANSACTIONS:
-            return _asked(evidence, "transaction")
-        case Need.TRANSACTIONS_TOPIC:
-            return _asked(evidence, "transaction", really=True)
-        case Need.EXECUTORS:
-            return bool(evidence.executors)
-
-
-def _asked(evidence: Evidence, kind: str, *, really: bool = False) -> bool:
-    """Whether a coordinator of this kind was wanted; and `really`, whether the request was sent."""
-    return any(each.kind == kind and not (really and each.error == "not-asked") for each in evidence.coordinators)
+def _wanted(evidence: Evidence, kind: str, *, asked: bool = False) -> bool:
+    """Whether a coordinator of this kind was wanted, and with `asked`, whether the request was sent."""
+    return any(each.kind == kind and not (asked and each.error == "not-asked") for each in evidence.coordinators)

@@ -148,7 +148,11 @@ def _of_listener(servers: Sequence[EndpointProbe], swept: Swept, about_servers: 
     """The discovery for the listener that these bootstrap servers belong to."""
     evidence, home = swept.evidence, servers[0]
     addresses = tuple(probe.endpoint for probe in servers)
-    findings = [_keep(addresses, each) if each.code == _MIXED_LISTENERS else each for each in about_servers]
+    keep = f"keep the bootstrap servers of one listener only: {','.join(addresses)}"
+    findings = [
+        replace(each, remedy=Remedy((keep,), each.remedy.broker)) if each.code == _MIXED_LISTENERS else each
+        for each in about_servers
+    ]
     leads: dict[int, list[EndpointProbe]] = {}
     silent: Counter[str] = Counter()
     doubts: list[CheckFinding] = []
@@ -186,12 +190,6 @@ def _of_listener(servers: Sequence[EndpointProbe], swept: Swept, about_servers: 
     )
 
 
-def _keep(servers: Sequence[str], finding: CheckFinding) -> CheckFinding:
-    """The finding about mixed listeners, with the bootstrap servers that this map fits."""
-    remedy = Remedy((f"keep the bootstrap servers of one listener only: {','.join(servers)}",), finding.remedy.broker)
-    return replace(finding, remedy=remedy)
-
-
 def _about_servers(evidence: Evidence) -> list[CheckFinding]:
     found = diagnose(evidence).findings
     return [each for each in found if each.code.startswith(_ABOUT_SERVERS) and each.severity is not Severity.INFO]
@@ -202,9 +200,8 @@ def _reasons(probe: EndpointProbe, home: EndpointProbe, evidence: Evidence) -> I
     if not probe.connected:
         return
     if not probe.complete:
-        yield _doubt(
-            probe, _NOT_KNOWN, "not known: the time ran out before it was seen what answers", remedy=_MORE_TIME
-        )
+        words = "not known: the time ran out before it was seen what answers"
+        yield _doubt(probe, _NOT_KNOWN, words, remedy=_MORE_TIME)
     elif (fault := _fault(probe)) is not None:
         yield _doubt(probe, _NOT_KNOWN, f"not known: {fault}", remedy=_MORE_TIME)
     elif not probe.answers:

@@ -50,10 +50,7 @@ def network_rule(matched: Sequence[MatchedNode]) -> CidrRule | None:
         return None
     found: set[CidrRule] = set()
     for each in matched:
-        advertised, reachable = (
-            as_ip(Endpoint.parse(each.advertised).host),
-            as_ip(Endpoint.parse(each.candidate).host),
-        )
+        advertised, reachable = (as_ip(Endpoint.parse(text).host) for text in (each.advertised, each.candidate))
         if advertised is None or reachable is None or not advertised.version == reachable.version == 4:
             return None
         networks = [ip_network(f"{address}/{_USUAL_NETWORK}", strict=False) for address in (advertised, reachable)]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from functools import cache, cached_property
@@ -100,10 +100,9 @@ class HostHint:
 @cache
 def known_lines() -> tuple[KnownLine, ...]:
     """All kinds of lines; those of one client stand together, and no line belongs to two kinds."""
-    names = (file.name for file in (files(__package__) / "lines").iterdir())
-    return tuple(
-        known for name in sorted(names) if name.endswith(".toml") and name != _SHARED for known in _of_client(name)
-    )
+    names = sorted(file.name for file in (files(__package__) / "lines").iterdir())
+    clients = [_parsed(name) for name in names if name.endswith(".toml") and name != _SHARED]
+    return tuple(_known_line(client["client"], fields) for client in clients for fields in client["line"])
 
 
 @cache
@@ -119,12 +118,6 @@ def _shared() -> dict[str, Any]:
 
 def _parsed(name: str) -> dict[str, Any]:
     return tomllib.loads((files(__package__) / "lines" / name).read_text("utf-8"))
-
-
-def _of_client(name: str) -> Iterator[KnownLine]:
-    file = _parsed(name)
-    for fields in file.pop("line"):
-        yield _known_line(file["client"], fields)
 
 
 def _known_line(client: str, fields: dict[str, Any]) -> KnownLine:

@@ -81,16 +81,12 @@ def _words(text: str) -> frozenset[str]:
 
 @cache
 def _words_of_kinds() -> tuple[tuple[KnownLine, frozenset[str]], ...]:
-    return tuple((known, _words(_matched(known))) for known in known_lines())
+    # Of the example what the pattern matches: what loggers put in front is in every line.
+    matched = ((known, known.compiled.search(known.example)) for known in known_lines())
+    return tuple((known, _words(match[0] if match else "")) for known, match in matched)
 
 
 @cache
 def _weights() -> dict[str, float]:
     kinds = Counter(word for _, words in _words_of_kinds() for word in words)
     return {word: math.log(1 + len(known_lines()) / count) for word, count in kinds.items()}
-
-
-def _matched(known: KnownLine) -> str:
-    """The part of the example that the pattern matches: what loggers put in front is in every line."""
-    match = known.compiled.search(known.example)
-    return match[0] if match else ""
