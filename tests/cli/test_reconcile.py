@@ -12,8 +12,9 @@ from tests.cli.conftest import PIPELINE
 
 from brokernat.cli import reconcile
 from brokernat.clients.spark.proof import Outcome, Proof, ProofRow
-from brokernat.pipelines.reading_back import delivered, shipped
+from brokernat.pipelines.reading_back import delivered, proposal, shipped
 from brokernat.pipelines.reading_back.delivered import Delivered
+from brokernat.pipelines.reading_back.proposal import Proposal
 from brokernat.pipelines.reading_back.reconcile import SourceAccount, Span
 from brokernat.pipelines.reading_back.shipped import Shipped
 
@@ -75,6 +76,30 @@ def test_a_pipeline(
     monkeypatch.setattr(reconcile, "proved_session", lambda *_: nullcontext())
     monkeypatch.setattr(delivered, "reconcile_pipeline", lambda *_: found)
     assert run("pipeline", "reconcile", "tags", "--format", output) == snapshot
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "tags --propose-offsets",
+        "tags --propose-offsets --from-first --write",
+        "tags --propose-offsets --format json",
+        "tags --write",
+        f"{TOPIC} --propose-offsets",
+    ],
+)
+def test_the_offsets_of_a_lost_checkpoint(
+    run: Callable[..., str], folder: Path, snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    with (folder / "brokernat.yaml").open("a") as file:
+        file.write(PIPELINE)
+    whole = Proposal("orders", 0, 0, 9, 9)
+    torn = Proposal("orders", 1, 0, 9, 4, missing=2, missing_ranges=(Span(4, 4), Span(7, 7)), repeated=3)
+    empty, late = Proposal("orders", 2, 5, None, 5), Proposal("orders", 3, 12, 9, 12, removed=3)
+    monkeypatch.setattr(reconcile, "proved_session", lambda *_: nullcontext())
+    found = (whole, torn, empty, *([late] if "--write" in line else []))
+    monkeypatch.setattr(proposal, "propose_offsets", lambda *_, **__: found)
+    assert run("pipeline", "reconcile", *line.split()) == snapshot
 
 
 @pytest.mark.parametrize("line", [TOPIC, "tags"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from brokernat.cli.spark import SparkOptions, proved_session, with_spark
 from brokernat.config import Cluster
 from brokernat.errors import IncompleteError
 from brokernat.pipelines.reading_back.delivered import Delivered
+from brokernat.pipelines.reading_back.proposal import Proposal
 from brokernat.pipelines.reading_back.reconcile import SourceAccount
 from brokernat.pipelines.reading_back.shipped import Shipped
 from brokernat.plurals import counted
@@ -31,6 +33,7 @@ _DELIVERED = (
     "missing",
     "missing ranges",
 )
+_PROPOSED = ("partition", "first", "held until", "start at", "repeated", "missing", "missing ranges")
 _RANGES_IN_TEXT = 5
 
 
@@ -39,6 +42,10 @@ _RANGES_IN_TEXT = 5
 @click.option("--cluster", metavar="NAME", help="The cluster that holds a shipped topic.")
 @click.option("--topic", help="A topic that brokernat has shipped to.")
 @click.option("--from-first", is_flag=True, help="Start at each source's first record that is left after retention.")
+@click.option(
+    "--propose-offsets", is_flag=True, help="Find the offsets at which a pipeline without its checkpoint has to start."
+)
+@click.option("--write", is_flag=True, help="With --propose-offsets: let the next run start there.")
 @click.option(
     "--reached",
     multiple=True,
@@ -53,6 +60,8 @@ def reconcile(
     cluster: str | None,
     topic: str | None,
     from_first: bool,
+    propose_offsets: bool,
+    write: bool,
     reached: tuple[str, ...],
     config_file: Path,
     output: str,
@@ -62,9 +71,16 @@ def reconcile(
 
     With PIPELINE, the records of the source up to the last commit are compared with tags and dead letters. With
     --cluster and --topic, the sequence numbers of each source that has shipped to the topic are verified. The exit
-    code is 6 when records are missing.
+    code is 6 when records are missing. With PIPELINE and --propose-offsets, the records in the sink show where a run
+    has to start that has lost its checkpoint.
     """
     wanted = SparkOptions(**options)
+    if write and not propose_offsets:
+        raise click.UsageError("--write needs --propose-offsets")
+    if propose_offsets:
+        if name is None or cluster or topic or reached:
+            raise click.UsageError("--propose-offsets needs a PIPELINE, and no --cluster, --topic and --reached")
+        return _propose(name, config_file, wanted, output, from_first=from_first, write=write)
     if name is not None:
         if cluster or topic or from_first or reached:
             raise click.UsageError("PIPELINE cannot be combined with --cluster, --topic, --from-first and --reached")
@@ -117,6 +133,37 @@ def _pipeline(name: str, config_file: Path, wanted: SparkOptions, output: str) -
     return _end(sum(one.missing for one in found), None)
 
 
+def _propose(name: str, config_file: Path, wanted: SparkOptions, output: str, *, from_first: bool, write: bool) -> int:
+    from brokernat.pipelines.checkpoint.state import locked
+    from brokernat.pipelines.prepared import Prepared
+    from brokernat.pipelines.reading_back.proposal import as_offsets, propose_offsets
+
+    prepared = Prepared.of(load_config(config_file), name).with_clusters(through_tunnel)
+    with ExitStack() as stack:
+        stack.enter_context(locked(prepared.state.local_folder(name)))
+        spark = stack.enter_context(proved_session(f"reconcile-{name}", prepared.clusters, prepared.topics, wanted))
+        found = propose_offsets(spark, prepared, from_first=from_first, write=write)
+    if output == "json":
+        rows = [asdict(one) | {"missing_ranges": _pairs(one)} for one in found]
+        starting = {"partitions": rows, "starting_offsets": as_offsets(found), "written": write}
+        console.json_data({"version": 1, "pipeline": name, **starting})
+    else:
+        console.data(console.table(_PROPOSED, map(_proposal_line, found)))
+    repeated, missing = sum(one.repeated for one in found), sum(one.missing for one in found)
+    made_up = f"makes up for {counted(missing, 'missing record')} and repeats {counted(repeated, 'record')}"
+    console.note(f"{name}: a run that starts at these offsets {made_up}")
+    console.note(
+        f"{name}: the next run starts there" if write else "nothing is written: `--write` lets the next run start there"
+    )
+    removed = sum(one.removed for one in found)
+    if not removed:
+        return 0
+    message = f"the source has removed up to {counted(removed, 'record')} that the sink does not hold"
+    error = IncompleteError(message, hint="they cannot be made up for: no offset to start at would bring them back")
+    console.report(error.report())
+    return error.exit_code
+
+
 def _end(missing: int, hint: str | None) -> int:
     if not missing:
         return 0
@@ -143,17 +190,22 @@ def _delivered_line(one: Delivered) -> tuple[object, ...]:
     return (f"{one.topic}/{one.partition}", _known(one.first), one.end, *counts, _ranges(one))
 
 
+def _proposal_line(one: Proposal) -> tuple[object, ...]:
+    counts = (one.first, _known(one.held_until), one.next, one.repeated, one.missing)
+    return (f"{one.topic}/{one.partition}", *counts, _ranges(one))
+
+
 def _known(number: int | None) -> object:
     return "-" if number is None else number
 
 
-def _ranges(one: SourceAccount | Delivered) -> str:
+def _ranges(one: SourceAccount | Delivered | Proposal) -> str:
     shown = one.missing_ranges[:_RANGES_IN_TEXT]
     more = ["…"] if sum(map(len, shown)) < one.missing else []
     return " ".join([*map(str, shown), *more])
 
 
-def _pairs(one: SourceAccount | Delivered) -> list[list[int]]:
+def _pairs(one: SourceAccount | Delivered | Proposal) -> list[list[int]]:
     return [[span.first, span.last] for span in one.missing_ranges]
 
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from brokernat.clients.spark import Role, client_properties, kafka_options
 from brokernat.errors import BrokernatError, ConfigError, Finding
 from brokernat.pipelines.batch import Batches, BatchReport, StoppedError
+from brokernat.pipelines.checkpoint.committed import as_option, every_partition
 from brokernat.pipelines.checkpoint.files import Files
 from brokernat.pipelines.checkpoint.state import Owner, State, foreign
-from brokernat.pipelines.kafka.admin import open_admin
+from brokernat.pipelines.kafka.admin import TopicFacts, Unseen, open_admin
 from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.query import activity, batch_reports, has_ended, query_failure
 from brokernat.pipelines.realtime import EpochRun
@@ -96,10 +97,12 @@ def start(
     check_once(prepared, once=once)
     with open_admin(spark, client_properties(prepared.source), prepared.source.name) as admin:
         cluster_id = admin.cluster_id()
-        owner = prepared.owner(cluster_id, admin.topics(pipeline.source.topics))
-    claim(Files(spark), prepared.state, owner)
+        topics = admin.topics(pipeline.source.topics)
+    files = Files(spark)
+    claim(files, prepared.state, prepared.owner(cluster_id, topics))
+    starting = starting_offsets(files, prepared.state, topics)
     if pipeline.mode == "realtime":
-        return EpochRun(spark, prepared, cluster_id, on_batch)
+        return EpochRun(spark, prepared, cluster_id, on_batch, starting=starting)
     stopping = threading.Event()
     batches = Batches(
         plan=prepared.plan(),
@@ -109,7 +112,8 @@ def start(
         stopping=stopping,
         on_batch=on_batch,
     )
-    stream = read_stream(spark, pipeline.source, kafka_options(prepared.source, role=Role.SOURCE))
+    options = kafka_options(prepared.source, role=Role.SOURCE)
+    stream = read_stream(spark, pipeline.source, options, starting=starting)
     writer = stream.writeStream.queryName(pipeline.name).option("checkpointLocation", pipeline.checkpoint)
     if once:
         writer = writer.trigger(availableNow=True)
@@ -124,6 +128,19 @@ def check_once(prepared: Prepared, *, once: bool) -> None:
         message = f"pipeline `{prepared.pipeline.name}` has `mode: realtime`, which reads until it is stopped"
         hint = "set `mode: micro-batch` to read what is there and end; both modes share the checkpoint"
         raise ConfigError(Finding("once-in-realtime", message, hint))
+
+
+def starting_offsets(files: Files, state: State, topics: Mapping[str, TopicFacts | Unseen]) -> str | None:
+    """Where a lost checkpoint is gone on, for Spark; None where the file says where to begin.
+
+    Raises:
+        ConfigError: the note is damaged.
+    """
+    noted = state.starting_offsets(files)
+    if noted is None:
+        return None
+    partitions = {name: fact.partitions for name, fact in topics.items() if isinstance(fact, TopicFacts)}
+    return as_option(every_partition(noted, partitions))
 
 
 def claim(files: Files, state: State, owner: Owner) -> None:

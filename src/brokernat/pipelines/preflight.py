@@ -122,9 +122,10 @@ def client_settings(
 
 
 def _checkpoint(files: Files, prepared: Prepared, owner: Owner) -> Iterator[CheckResult]:
-    subject, state = "checkpoint", prepared.state
+    subject, state, noted = "checkpoint", prepared.state, None
     try:
         problems = foreign(state.owner(files), owner)
+        noted = None if state.has_begun(files) else state.starting_offsets(files)
     except ConfigError as error:
         problems = error.problems
     for problem in problems:
@@ -137,7 +138,8 @@ def _checkpoint(files: Files, prepared: Prepared, owner: Owner) -> Iterator[Chec
         yield CheckResult(subject, Level.ERROR, f"{state.checkpoint} cannot be written: {root_cause(error)}", code=2)
     else:
         if not problems:
-            yield CheckResult(subject, Level.OK, state.checkpoint)
+            begins = "" if noted is None else "; the first batch begins at the offsets of `reconcile --propose-offsets`"
+            yield CheckResult(subject, Level.OK, state.checkpoint + begins)
 
 
 def task_slots(spark: SparkSession, prepared: Prepared, partitions: int) -> Iterator[CheckResult]:

@@ -101,9 +101,15 @@ class EpochRun:
     """A running pipeline. Call `poll` until it returns False. `stop` may be called from a signal handler."""
 
     def __init__(
-        self, spark: SparkSession, prepared: Prepared, cluster_id: str, on_batch: Callable[[BatchReport], None]
+        self,
+        spark: SparkSession,
+        prepared: Prepared,
+        cluster_id: str,
+        on_batch: Callable[[BatchReport], None],
+        *,
+        starting: str | None = None,
     ) -> None:
-        """Starts the query.
+        """Starts the query; see `read_stream` for `starting`.
 
         Raises:
             ConfigError: the source has more partitions than there are task slots, or a step does not fit.
@@ -112,6 +118,7 @@ class EpochRun:
         self._prepared = prepared
         self._cluster_id = cluster_id
         self._on_batch = on_batch
+        self._starting = starting
         self._plan = prepared.plan()
         self._references = prepared.references()
         self._stopping = threading.Event()
@@ -167,7 +174,7 @@ class EpochRun:
         stamps = self._stamps()
         joins, versions = current_joins(self._plan, self._references, self._spark)
         options = kafka_options(self._prepared.source, role=Role.SOURCE)
-        stream = read_stream(self._spark, pipeline.source, options, whole=True)
+        stream = read_stream(self._spark, pipeline.source, options, starting=self._starting, whole=True)
         rows = outgoing(self._plan, envelop(stream, self._cluster_id), joins)
         writer = rows.writeStream.format("kafka").options(**producer_options(sink_options(sink)))
         writer = writer.queryName(pipeline.name).option("checkpointLocation", pipeline.checkpoint)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.integration.pipelines.conftest import Workplace, order
+from tests.integration.pipelines.conftest import Workplace, order, sources
 from tests.support.cluster_admin import delete_topics
 from tests.support.warm_cli import WarmCli
 
@@ -76,3 +77,23 @@ def test_tags_dead_letters_and_filtered_are_all_and_what_the_sink_loses_is_named
     }
     assert missing == faulty
     assert "error: 2 records are missing" in torn.stderr
+
+    # Without its checkpoint: the first gap of each partition is where to go on.
+    shutil.rmtree(workplace.checkpoint)
+    proposed = json.loads(workplace.run("reconcile", "--propose-offsets", "--write", "--format", "json").stdout)
+    assert {(p["partition"], first) for p in proposed["partitions"] for first, _ in p["missing_ranges"]} == faulty
+    held = {tuple(map(int, source.split("/")[2:])) for source in sources(workplace.read_tags())}
+    for partition in proposed["partitions"]:
+        number, start = partition["partition"], partition["next"]
+        gaps = [offset for at, offset in faulty if at == number]
+        assert start == min(gaps, default=1 + max(offset for at, offset in held if at == number))
+        assert partition["repeated"] == len([offset for at, offset in held if at == number and offset >= start])
+        assert proposed["starting_offsets"][workplace.topic][str(number)] == start
+    batches = workplace.drain()
+    assert sum(batch["dead_letters"] for batch in batches) == 2
+    # With the record that no run had read yet.
+    everything = set(sources([*workplace.read_tags(), *workplace.read_dead()]))
+    assert len(everything) == 21 + 1
+    assert totals(workplace.run("reconcile", "--format", "json").stdout)["missing"] == 0
+    refused = workplace.run("reconcile", "--propose-offsets", "--write", code=2)
+    assert "holds a checkpoint, and a run goes on from it" in refused.stderr

@@ -15,6 +15,8 @@ from brokernat.pipelines.checkpoint.files import Files
 
 Offsets = dict[str, dict[int, int]]
 """By topic and partition."""
+_EARLIEST = -2
+"""What Spark takes for the first offset that is there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,18 @@ def offsets(text: str) -> Offsets:
     # The file of the beginning starts with a NUL, for Spark 2.1's sake.
     found = json.loads(text.lstrip("\0").splitlines()[-1])
     return {topic: {int(number): end for number, end in partitions.items()} for topic, partitions in found.items()}
+
+
+def every_partition(starting: Offsets, partitions: Mapping[str, int]) -> Offsets:
+    """The offsets with an entry for each partition that its topic has, as Spark demands; new ones begin at the first.
+
+    >>> every_partition({"orders": {0: 7}}, {"orders": 2})
+    {'orders': {0: 7, 1: -2}}
+    """
+    return {
+        topic: {number: starting.get(topic, {}).get(number, _EARLIEST) for number in range(count)}
+        for topic, count in partitions.items()
+    }
 
 
 def as_option(places: Mapping[str, Mapping[int, int]]) -> str:

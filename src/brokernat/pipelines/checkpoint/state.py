@@ -17,6 +17,7 @@ from pathlib import Path
 
 from brokernat.errors import ConfigError, Finding
 from brokernat.paths import STATE_VARIABLE, state_dir, writing
+from brokernat.pipelines.checkpoint.committed import Offsets, as_option, offsets
 from brokernat.pipelines.checkpoint.files import Files, is_local, local_path
 
 FOLDER = "_brokernat"
@@ -46,6 +47,11 @@ class State:
     @property
     def starts_file(self) -> str:
         return f"{self.checkpoint}/{FOLDER}/starts"
+
+    @property
+    def starting_file(self) -> str:
+        """Where a run begins that finds no offsets of Spark's, instead of at `starting_offsets` of the file."""
+        return f"{self.checkpoint}/{FOLDER}/starting-offsets.json"
 
     @property
     def replay_folder(self) -> str:
@@ -81,6 +87,39 @@ class State:
         except (ValueError, TypeError, KeyError, AttributeError):
             message = f"{self.owner_file} is damaged: it does not say whose the checkpoint is"
             raise ConfigError(Finding("damaged-checkpoint", message, _START_ANEW)) from None
+
+    def has_begun(self, files: Files) -> bool:
+        """Whether Spark has written there: it goes on from what it finds."""
+        return any(files.exists(f"{self.checkpoint}/{name}") for name in ("metadata", "sources", "offsets", "commits"))
+
+    def require_unused(self, files: Files) -> None:
+        """Does nothing where no query has begun with this checkpoint.
+
+        Raises:
+            ConfigError: one has.
+        """
+        if self.has_begun(files):
+            message = f"{self.checkpoint} holds a checkpoint, and a run goes on from it"
+            hint = "where it is damaged, move the whole folder away first"
+            raise ConfigError(Finding("checkpoint-exists", message, hint))
+
+    def starting_offsets(self, files: Files) -> Offsets | None:
+        """The offsets that `start_from` has noted, None without.
+
+        Raises:
+            ConfigError: the note is damaged.
+        """
+        text = files.read_text(self.starting_file)
+        try:
+            return None if text is None else offsets(text)
+        except (ValueError, TypeError, LookupError, AttributeError):
+            message = f"{self.starting_file} is damaged: it does not say where to begin"
+            hint = "`brokernat pipeline reconcile NAME --propose-offsets --write` writes it again"
+            raise ConfigError(Finding("damaged-checkpoint", message, hint)) from None
+
+    def start_from(self, files: Files, starting: Offsets) -> None:
+        """Notes where the first run with this checkpoint begins."""
+        files.write_text(self.starting_file, as_option(starting))
 
     def claim(self, files: Files, owner: Owner) -> None:
         """Notes whose it is from now on."""

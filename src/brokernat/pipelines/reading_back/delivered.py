@@ -24,7 +24,7 @@ from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.reading_back.reconcile import SHOWN_RANGES, SequenceRun, Span, joined
 from brokernat.pipelines.reading_back.shipped import last_header, read_topics, runs
 from brokernat.pipelines.root_cause import root_cause
-from brokernat.pipelines.steps.envelope import COORDINATES, REPLAY_HEADER, SOURCE_HEADER, envelop
+from brokernat.pipelines.steps.envelope import COORDINATES, REPLAY_HEADER, SOURCE_HEADER, TIMESTAMP_HEADER, envelop
 from brokernat.pipelines.steps.plan import faulty
 from brokernat.pipelines.steps.source import DEFAULTS
 
@@ -71,19 +71,20 @@ def reconcile_pipeline(spark: SparkSession, prepared: Prepared) -> tuple[Deliver
     with open_admin(spark, client_properties(prepared.source), prepared.source.name) as admin:
         cluster_id = admin.cluster_id()
     try:
-        return _compare(spark, prepared, committed, cluster_id)
+        return compare(spark, prepared, committed, cluster_id, sink_coordinates(spark, prepared, cluster_id))
     except (PySparkException, Py4JJavaError) as error:
         raise IncompleteError(f"pipeline `{prepared.pipeline.name}` cannot be compared: {root_cause(error)}") from None
 
 
-def _compare(spark: SparkSession, prepared: Prepared, committed: Committed, cluster_id: str) -> tuple[Delivered, ...]:
+def compare(
+    spark: SparkSession, prepared: Prepared, offsets: Committed, cluster_id: str, coordinates: DataFrame
+) -> tuple[Delivered, ...]:
+    """Compares the source with the `coordinates` that its sink holds, see `sink_coordinates`."""
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.storagelevel import StorageLevel
 
-    records = _read_source(spark, prepared, committed).withColumn("place", _place(F.col("topic"), F.col("partition")))
-    sink = prepared.pipeline.sink
-    held = held_offsets(read_topics(spark, prepared.sink, sink.topic, sink.dead_letters), cluster_id)
-    compared = records.select("place", "offset").join(held, ["place", "offset"], "left")
+    records = read_source(spark, prepared, offsets)
+    compared = records.select("place", "offset").join(held_offsets(coordinates), ["place", "offset"], "left")
     compared = compared.persist(StorageLevel.MEMORY_AND_DISK)
     try:
         counts = compared.groupBy("place").agg(
@@ -102,8 +103,8 @@ def _compare(spark: SparkSession, prepared: Prepared, committed: Committed, clus
     finally:
         compared.unpersist()
     return tuple(
-        _account(topic, partition, committed, counted.get(f"{topic}/{partition}"), missing)
-        for topic, ends in sorted(committed.end.items())
+        _account(topic, partition, offsets, counted.get(f"{topic}/{partition}"), missing)
+        for topic, ends in sorted(offsets.end.items())
         for partition in sorted(ends)
     )
 
@@ -111,11 +112,11 @@ def _compare(spark: SparkSession, prepared: Prepared, committed: Committed, clus
 def _account(
     topic: str,
     partition: int,
-    committed: Committed,
+    offsets: Committed,
     counted: Row | None,
     missing: Mapping[str, tuple[int, tuple[Span, ...]]],
 ) -> Delivered:
-    account = Delivered(topic, partition, committed.begin[topic][partition], committed.end[topic][partition])
+    account = Delivered(topic, partition, offsets.begin[topic][partition], offsets.end[topic][partition])
     if counted is None:
         return account
     number, spans = missing.get(f"{topic}/{partition}", (0, ()))
@@ -131,35 +132,59 @@ def _account(
     )
 
 
-def held_offsets(records: DataFrame, cluster_id: str) -> DataFrame:
-    """`place` (topic/partition), `offset`, `copies` of the source records that stand behind tags and dead letters.
+def sink_coordinates(spark: SparkSession, prepared: Prepared, cluster_id: str) -> DataFrame:
+    """The `coordinates` of all tags and dead letters that the sink holds."""
+    sink = prepared.pipeline.sink
+    return source_coordinates(read_topics(spark, prepared.sink, sink.topic, sink.dead_letters), cluster_id)
+
+
+def source_coordinates(records: DataFrame, cluster_id: str) -> DataFrame:
+    """What tags and dead letters say of the source records that stand behind them, a row each.
+
+    Returns:
+        `place` (topic/partition), `offset`, `timestamp` (milliseconds since 1970), `replayed` (null unless a replay
+        has made the tag) of the records whose source is the cluster.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    known = records.select(
+        F.split(last_header(SOURCE_HEADER), "/").alias("parts"),
+        last_header(TIMESTAMP_HEADER).try_cast("bigint").alias("timestamp"),
+        last_header(REPLAY_HEADER).alias("replayed"),
+    )
+    ours = known.where((F.size("parts") == 4) & (F.get("parts", 0) == cluster_id))
+    place, offset = _place(F.get("parts", 1), F.get("parts", 2)), F.get("parts", 3).try_cast("bigint")
+    return ours.select(place.alias("place"), offset.alias("offset"), "timestamp", "replayed")
+
+
+def held_offsets(coordinates: DataFrame) -> DataFrame:
+    """`place`, `offset`, `copies` of the source records that stand behind tags and dead letters.
 
     A dead letter and the tag that a replay has made of it are one delivery; two such tags are a copy too many.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    parts, replay = F.split(last_header(SOURCE_HEADER), "/"), last_header(REPLAY_HEADER)
-    known = records.select(parts.alias("parts"), replay.alias("replay"))
-    ours = known.where((F.size("parts") == 4) & (F.get("parts", 0) == cluster_id))
-    place = _place(F.get("parts", 1), F.get("parts", 2))
-    coordinates = ours.select(place.alias("place"), F.get("parts", 3).try_cast("bigint").alias("offset"), "replay")
-    first, again = F.count_if(F.col("replay").isNull()), F.count("replay")
+    first, again = F.count_if(F.col("replayed").isNull()), F.count("replayed")
     zero, one = F.lit(0), F.lit(1)
     copies = F.greatest(first, one) + F.greatest(again - 1, zero)
     return coordinates.groupBy("place", "offset").agg(copies.alias("copies"))
 
 
-def _read_source(spark: SparkSession, prepared: Prepared, committed: Committed) -> DataFrame:
+def read_source(spark: SparkSession, prepared: Prepared, offsets: Committed) -> DataFrame:
+    """The records of the source between these offsets that are still there, with their `place`."""
+    from pyspark.sql import functions as F  # noqa: N812
+
     own = {
-        "assign": json.dumps({topic: sorted(ends) for topic, ends in committed.end.items()}),
-        "startingOffsets": as_option(committed.begin),
-        "endingOffsets": as_option(committed.end),
+        "assign": json.dumps({topic: sorted(ends) for topic, ends in offsets.end.items()}),
+        "startingOffsets": as_option(offsets.begin),
+        "endingOffsets": as_option(offsets.end),
         "includeHeaders": "true",
         # Retention may have removed what was committed long ago: it is not there to be compared.
         "failOnDataLoss": "false",
     }
     options = kafka_options(prepared.source, role=Role.SOURCE)
-    return spark.read.format("kafka").options(**{**DEFAULTS, **options, **own}).load()
+    records = spark.read.format("kafka").options(**{**DEFAULTS, **options, **own}).load()
+    return records.withColumn("place", _place(F.col("topic"), F.col("partition")))
 
 
 def _not_filtered(spark: SparkSession, prepared: Prepared, records: DataFrame, cluster_id: str) -> DataFrame:

@@ -26,16 +26,24 @@ BATCH_RECORDS = 500_000
 is what a crash may repeat."""
 
 
-def read_stream(spark: SparkSession, source: Source, options: Mapping[str, str], *, whole: bool = False) -> DataFrame:
+def read_stream(
+    spark: SparkSession,
+    source: Source,
+    options: Mapping[str, str],
+    *,
+    starting: str | None = None,
+    whole: bool = False,
+) -> DataFrame:
     """key, value, topic, partition, offset, timestamp, headers.
 
     Args:
         options: from `clients.spark.kafka_options`, with the credentials.
+        starting: offsets of each partition, where a query without a checkpoint begins at others than the file says.
         whole: without a limit of records, which Real-Time Mode refuses.
     """
     own = {
         "subscribe": ",".join(source.topics),
-        "startingOffsets": source.starting_offsets,
+        "startingOffsets": starting or source.starting_offsets,
         "includeHeaders": "true",
         "failOnDataLoss": "true",
     }
