@@ -19,6 +19,7 @@ from brokernat.address.faults import HINTS
 from brokernat.cli.exit_codes import TABLE
 from brokernat.config.model import json_schema
 from brokernat.doctor.reports.shape_v1 import schema_v1
+from brokernat.pipelines.policies import POLICIES
 from brokernat.proxy.counters import described
 from brokernat.wire.api import APIS
 
@@ -33,6 +34,7 @@ def pages() -> dict[str, str]:
         "configuration.md": _configuration(),
         "address-map.md": _address_map(),
         "exit-codes.md": _exit_codes(),
+        "policies.md": _policies(),
         "proxy.md": _proxy(),
         "doctor-v1.schema.json": schema_v1(),
         "log-lines.md": MADE + log_lines.page(),
@@ -44,6 +46,22 @@ def pages() -> dict[str, str]:
 def _exit_codes() -> str:
     rows = "".join(f"| {code} | {meaning} |\n" for code, meaning in TABLE.items())
     return f"{MADE}# Exit codes\n\nOne table for all commands.\n\n| code | meaning |\n|---|---|\n{rows}"
+
+
+def _policies() -> str:
+    rows = "".join(
+        f"| {each.case} | {each.stops} | {each.retried} | {', '.join(each.alerts)} | {each.to_do} |\n"
+        for each in POLICIES
+    )
+    return (
+        f"{MADE}# What a pipeline does when something goes wrong\n\n"
+        "What `brokernat pipeline run` stops, what it tries again, which alert of\n"
+        "[alerts.yaml](../../examples/operating/alerts.yaml) fires, and what a person has to do. Exit codes are in\n"
+        "brackets. A process that has ended is `PipelineAway`; one that a supervisor starts again and again is\n"
+        "`PipelineRestarts`. What becomes of each record is in [delivery](../concepts/delivery.md).\n\n"
+        "| case | what stops | what is tried again | what pages | what to do |\n|---|---|---|---|---|\n"
+        f"{rows}"
+    )
 
 
 def _proxy() -> str:

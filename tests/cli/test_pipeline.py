@@ -82,7 +82,7 @@ def started(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Running]:
     with (folder / "brokernat.yaml").open("a") as file:
         file.write(PIPELINE)
     monkeypatch.setattr(pipeline, "pipeline_session", lambda *_: nullcontext())
-    monkeypatch.setattr("brokernat.pipelines.pipeline.start", start)
+    monkeypatch.setattr("brokernat.pipelines.supervised.start", start)
     monkeypatch.setattr("brokernat.pipelines.checkpoint.state.State.count_start", lambda *_: 1)
     monkeypatch.setattr(spark, "watch", lambda *_, **__: nullcontext())
     return runs

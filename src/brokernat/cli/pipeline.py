@@ -31,13 +31,12 @@ from brokernat.clients.spark import Proof
 from brokernat.pipelines.batch import BatchReport
 from brokernat.pipelines.check_result import CheckResult, Level, Preflight, as_rows
 from brokernat.pipelines.kafka.group_offsets import GroupOffsets, group_offsets
-from brokernat.pipelines.pipeline import Run
 from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.progress import Progress
-from brokernat.pipelines.realtime import EpochRun
 from brokernat.pipelines.status.board import StatusBoard
 from brokernat.pipelines.status.json_v1 import batch_v1, progress_v1, proof_v1
 from brokernat.pipelines.status.server import serving
+from brokernat.pipelines.supervised import SupervisedRun
 from brokernat.plurals import counted
 
 if TYPE_CHECKING:
@@ -128,7 +127,7 @@ def run(
     reports an error.
     """
     from brokernat.clients.spark import watch
-    from brokernat.pipelines.pipeline import check_once, start
+    from brokernat.pipelines.pipeline import check_once
 
     console.log_as_json(log_format == "json")
     prepared, wanted = _prepare(config_file, name), SparkOptions(**options)
@@ -150,7 +149,7 @@ def run(
         board.prove(proof)
         proved = f"proved: {counted(len(proof.rows), 'endpoint')} from {counted(len(proof.executors), 'JVM')}"
         console.event(proved, proof_v1(board.status))
-        running = start(spark, prepared.with_profiles(found.profiles), reports.put, once=once)
+        running = SupervisedRun(spark, prepared.with_profiles(found.profiles), reports.put, once=once)
         signals.call_on_first(running.stop)
         board.begin(spark, prepared)
         unproved: list[Proof] = []
@@ -211,7 +210,7 @@ def _report_results(results: Iterable[CheckResult]) -> None:
 
 
 def _show_until_end(
-    running: Run | EpochRun,
+    running: SupervisedRun,
     reports: queue.SimpleQueue[BatchReport],
     shown: AbstractContextManager[Show],
     signals: StopSignals,

@@ -24,6 +24,7 @@ _FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 _INTERVAL = re.compile(r"[1-9][0-9]* (milliseconds?|seconds?|minutes?|hours?)", re.ASCII)
 _EPOCH = re.compile(r"[1-9][0-9]* (seconds?|minutes?|hours?)", re.ASCII)
 _AGE = re.compile(r"[1-9][0-9]* (seconds?|minutes?|hours?|days?|weeks?)", re.ASCII)
+_SHARE = re.compile(r"(100|[1-9]?[0-9](\.[0-9]+)?)% of [1-9][0-9]*", re.ASCII)
 _SMALLEST = 1 << 20
 _SHORTEST_EPOCH = 5
 """Of `spark.sql.streaming.realTimeMode.minBatchDuration`, seconds."""
@@ -180,6 +181,11 @@ Age = Annotated[
     str,
     _shaped(_AGE, "bad-age", "an age", "write a number and a unit, for example `1 day`"),
     WithJsonSchema({"type": "string", "examples": ["1 day"]}),
+]
+Share = Annotated[
+    str,
+    _shaped(_SHARE, "bad-share", "a share", "write a percentage and a number of records, for example `5% of 10000`"),
+    WithJsonSchema({"type": "string", "examples": ["5% of 10000"]}),
 ]
 Size = Annotated[
     int,

@@ -27,6 +27,7 @@ from brokernat.config.fields import (
     MaybeEmpty,
     OptionText,
     RuleField,
+    Share,
     Size,
     Topic,
 )
@@ -185,6 +186,11 @@ class Sink(Section):
     topic: Topic = Field(description="The topic to write.")
     key: NonEmpty | None = Field(None, description="The column that becomes the record's key; else the key is kept.")
     dead_letters: Topic = Field(description="The topic for records that cannot be decoded or lack their reference.")
+    dead_letter_limit: Share | None = Field(
+        None,
+        description="Stop when more than this share of the last so many records became dead letters; never unless "
+        "given.",
+    )
 
 
 class PipelineSection(Section):
@@ -209,6 +215,11 @@ class PipelineSection(Section):
     epoch: Epoch = Field(
         "1 minute",
         description="`mode: realtime`: how often progress is committed; a crash repeats at most this much.",
+    )
+    retry_for: Age = Field(
+        "10 minutes",
+        description="How long a batch is tried again that brokers refuse, or that they are away for, before the run "
+        "ends.",
     )
     status: ListenEndpoint | None = Field(
         None,

@@ -27,6 +27,17 @@ _HINTS = {
 }
 """By what Spark (4, 3.5) and Kafka's client say."""
 
+_TRANSIENT = re.compile(
+    r"(Timeout|Retriable|Disconnect|Network|Connect|Socket|BootstrapResolution|NotEnoughReplicas(AfterAppend)?|"
+    r"NotLeaderOrFollower|(Leader|Broker|Coordinator|Replica|Offset)NotAvailable|CoordinatorLoadInProgress|"
+    r"FencedLeaderEpoch|UnknownLeaderEpoch|KafkaStorage|ThrottlingQuotaExceeded)Exception\b"
+)
+"""Kafka's and Java's exceptions that brokers cause which are away, or refuse for now."""
+
+
+class TransientFailureError(IncompleteError):
+    """The query failed because brokers were away or refused for now: another attempt may work."""
+
 
 def has_ended(query: StreamingQuery) -> bool:
     """Waits 0.2 s and returns whether the query has ended.
@@ -61,5 +72,7 @@ def activity(query: StreamingQuery) -> str | None:
 def query_failure(error: BaseException) -> IncompleteError:
     """The error to raise for a failed query: its first cause in one line, and what to do."""
     cause = root_cause(error)
+    if _TRANSIENT.match(cause):
+        return TransientFailureError(f"the query failed: {cause}", hint=_NOTHING_IS_LOST)
     hint = next((hint for said, hint in _HINTS.items() if said.search(cause)), _NOTHING_IS_LOST)
     return IncompleteError(f"the query failed: {cause}", hint=hint)

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from brokernat.address import Endpoint, NodeEndpoint
 from brokernat.errors import ConfigError, Finding, NothingReachableError
 from brokernat.pipelines.root_cause import root_cause
 
@@ -101,6 +102,18 @@ class KafkaAdmin:
     def topics(self, names: Iterable[str]) -> dict[str, TopicFacts | Unseen]:
         """What is known of each topic."""
         return {name: self._topic(name) for name in names}
+
+    def leaders(self, topic: str) -> tuple[NodeEndpoint, ...]:
+        """The brokers that lead a topic's partitions, as they advertise themselves; none where that is not told."""
+        from py4j.protocol import Py4JJavaError
+
+        try:
+            described = self._client.describeTopics(self._list([topic])).allTopicNames().get().get(topic)
+        except Py4JJavaError:
+            return ()
+        found = (info.leader() for info in described.partitions())
+        nodes = {leader.id(): Endpoint(leader.host(), leader.port()) for leader in found if leader is not None}
+        return tuple(NodeEndpoint(node, endpoint) for node, endpoint in nodes.items())
 
     def first_offsets(self, topic: str) -> dict[int, int]:
         """The first offset of each partition that is still there."""

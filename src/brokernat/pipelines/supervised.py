@@ -1,0 +1,157 @@
+"""A run under the policies of `policies.py`: what may pass is tried again, what does not pass ends the run by name.
+
+Spark ends a query at its first failure. Where brokers were away or refused for now, the query begins again from the
+same checkpoint, in the same application: each delay is twice the one before, up to a minute, and half of it is chance,
+so that the pipelines of a cluster that comes back do not all come at once.
+
+A leader on a broker that the address map does not name looks like a broker that is away, to Kafka's clients as well. So
+it is looked for when a query has failed, and while a batch makes no progress.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from brokernat.clients.spark import client_properties
+from brokernat.config.units import in_words, seconds
+from brokernat.errors import BrokernatError, ConfigError, NothingReachableError
+from brokernat.pipelines.batch import BatchReport
+from brokernat.pipelines.dead_letter_limit import DeadLetterLimit
+from brokernat.pipelines.kafka.admin import open_admin
+from brokernat.pipelines.pipeline import Run, start
+from brokernat.pipelines.prepared import Prepared
+from brokernat.pipelines.query import POLL_SECONDS, TransientFailureError
+from brokernat.pipelines.realtime import EpochRun
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+log = logging.getLogger(__name__)
+
+FIRST_DELAY, LONGEST_DELAY = 1.0, 60.0
+"""Seconds before the second attempt, and before any other at most."""
+_LOOK_SECONDS = 30.0
+"""How long a batch may be without progress before the leaders are looked at, and how often then."""
+
+
+def delay(failures: int, draw: random.Random) -> float:
+    """Seconds before the next attempt after so many failures in a row."""
+    # No float holds two to the power of a thousand failures.
+    longest = min(LONGEST_DELAY, FIRST_DELAY * 2 ** min(failures - 1, 10))
+    return draw.uniform(longest / 2, longest)
+
+
+class SupervisedRun:
+    """A running pipeline. Call `poll` until it returns False. `stop` may be called from a signal handler."""
+
+    def __init__(
+        self, spark: SparkSession, prepared: Prepared, on_batch: Callable[[BatchReport], None], *, once: bool = False
+    ) -> None:
+        """Starts the query; the arguments and errors are those of `pipeline.start`."""
+        self._spark = spark
+        self._prepared = prepared
+        self._on_batch = on_batch
+        self._once = once
+        limit = prepared.pipeline.sink.dead_letter_limit
+        self._limit = DeadLetterLimit.of(limit) if limit else None
+        self._retry_for = seconds(prepared.pipeline.retry_for)
+        self._stopping = threading.Event()
+        self._draw = random.Random()  # noqa: S311 - spreads attempts, keeps no secret
+        self._failures = 0
+        self._failing_since = 0.0
+        self._resume_at: float | None = None
+        self._moved_at = time.monotonic()
+        self._running = self._begin()
+
+    def stop(self) -> None:
+        """Ends the query after the current batch or epoch."""
+        self._stopping.set()
+        self._running.stop()
+
+    def reports(self, after: int | None) -> list[Mapping[str, Any]]:
+        """Spark's reports of the batches after that number."""
+        return self._running.reports(after)
+
+    def activity(self) -> str | None:
+        """What Spark does, None while it waits for its next batch."""
+        return self._running.activity() if self._resume_at is None else "waiting to try again"
+
+    def poll(self) -> bool:
+        """Waits 0.2 s and returns whether the query still runs, or will be tried again.
+
+        Raises:
+            ConfigError: too many records became dead letters; or see `pipeline.start`.
+            UnmappedEndpointError: a leader is on a broker that the address map does not name.
+            IncompleteError: the query failed, and trying again did not help or would not.
+            BrokernatError: a step raised it.
+        """
+        try:
+            alive = self._resumed() if self._resume_at is not None else self._running.poll()
+        except (TransientFailureError, NothingReachableError) as error:
+            self._try_later(error)
+            return True
+        if self._limit and self._limit.is_exceeded:
+            self._running.stop()
+            if not alive:
+                raise self._limit.error(self._prepared.pipeline.name)
+        if alive and self._resume_at is None:
+            self._look_where_slow()
+        return alive
+
+    def _begin(self) -> Run | EpochRun:
+        return start(self._spark, self._prepared, self._written, once=self._once)
+
+    def _written(self, report: BatchReport) -> None:
+        self._failures, self._moved_at = 0, time.monotonic()
+        self._on_batch(report)
+        if self._limit:
+            self._limit.add(report.counts)
+
+    def _resumed(self) -> bool:
+        """Waits, and begins again when the time has come; returns False where a stop was asked for."""
+        assert self._resume_at is not None  # noqa: S101 - only called then
+        left = self._resume_at - time.monotonic()
+        if self._stopping.wait(max(0.0, min(POLL_SECONDS, left))):
+            return False
+        if left <= POLL_SECONDS:
+            self._running = self._begin()
+            self._resume_at, self._moved_at = None, time.monotonic()
+        return True
+
+    def _try_later(self, error: BrokernatError) -> None:
+        self._look_at_leaders()
+        now = time.monotonic()
+        if not self._failures:
+            self._failing_since = now
+        self._failures += 1
+        pause = delay(self._failures, self._draw)
+        if self._stopping.is_set() or now + pause > self._failing_since + self._retry_for:
+            raise error
+        self._resume_at = now + pause
+        log.warning("%s; attempt %d begins in %s", error.message, self._failures + 1, in_words(max(1, pause)))
+
+    def _look_where_slow(self) -> None:
+        if self._running.activity() is None:
+            self._moved_at = time.monotonic()
+        elif time.monotonic() - self._moved_at > _LOOK_SECONDS:
+            self._moved_at = time.monotonic()
+            self._look_at_leaders()
+
+    def _look_at_leaders(self) -> None:
+        for cluster in self._prepared.clusters:
+            if cluster.address_map is None:
+                continue
+            # What a cluster does not answer now is asked again.
+            with (
+                suppress(NothingReachableError, ConfigError),
+                open_admin(self._spark, client_properties(cluster), cluster.name) as admin,
+            ):
+                for topic in self._prepared.topics[cluster.name]:
+                    for leader in admin.leaders(topic):
+                        cluster.address_map.translate(leader.endpoint, leader.node_id)
