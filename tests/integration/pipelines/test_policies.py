@@ -59,7 +59,7 @@ def test_a_sink_that_is_away_is_tried_again_in_the_same_run(workplace: Workplace
 
 @pytest.mark.soak
 def test_a_leader_that_moves_to_an_unmapped_broker_ends_the_run(workplace: Workplace) -> None:
-    from confluent_kafka import ElectionType, TopicPartition  # type: ignore[attr-defined]
+    from confluent_kafka import ElectionType, TopicPartition
     from confluent_kafka.admin import AdminClient
 
     source = workplace.world.hq
