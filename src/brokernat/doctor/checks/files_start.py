@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from brokernat.config.kafka_names import PROTOCOLS
 from brokernat.doctor.broker_files.listener_table import where
@@ -94,7 +94,8 @@ def port_twice(evidence: Evidence) -> Iterator[CheckFinding]:
             found = [each for each in broker.listeners if each.port == port]
             # Two of one name are BN812.
             if len(found) > 1 and len({each.name for each in found}) > 1:
-                both_families = _both_families(found)
+                versions = [place.version for each in found if (place := address(each.host)) is not None]
+                both_families = len(found) == 2 and sorted(versions) == [4, 6]
                 message = f"{' and '.join(each.name for each in found)} are bound to one port, {port}"
                 message += ": Kafka before 3.6 refuses to start" if both_families else ": Kafka refuses to start"
                 yield finding(
@@ -104,11 +105,6 @@ def port_twice(evidence: Evidence) -> Iterator[CheckFinding]:
                     tuple(map(str, found)),
                     broker=f"bind {' and '.join(each.name for each in found[1:])} to another port",
                 )
-
-
-def _both_families(listeners: Sequence[Listener]) -> bool:
-    versions = [place.version for each in listeners if (place := address(each.host)) is not None]
-    return len(listeners) == 2 and sorted(versions) == [4, 6]
 
 
 _PROTOCOL_MAP = "listener.security.protocol.map"

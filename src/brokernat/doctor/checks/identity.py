@@ -8,7 +8,7 @@ from brokernat.doctor.checks.failures import renumbered, same_listener
 from brokernat.doctor.checks.queries import acl_line, dialled_nodes, proven_line, sureness
 from brokernat.doctor.checks.registry import Need, check, error, warning
 from brokernat.doctor.evidence import Evidence
-from brokernat.doctor.finding import CheckFinding, Confidence, Remedy
+from brokernat.doctor.finding import CheckFinding, Confidence
 
 
 @check("BN601", Need.METADATA, explains=("BN603", "BN611"))
@@ -23,24 +23,19 @@ def another_node(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     if renumbered(evidence) is not None:
         return
-    for probed in dialled_nodes(evidence):
+    nodes = dialled_nodes(evidence)
+    ends = {each.probe.identity.node_id: each.probe.endpoint for each in reversed(nodes) if each.probe.identity}
+    for probed in nodes:
         path, identity = probed.path, probed.probe.identity
         # Where several nodes answer, none is wrong: BN602 says it.
         if path is None or identity is None or identity.others or identity.node_id in (None, path.broker.node_id):
             continue
-        right = next(
-            (
-                each.probe.endpoint
-                for each in dialled_nodes(evidence)
-                if each.probe.identity and each.probe.identity.node_id == path.broker.node_id
-            ),
-            None,
-        )
+        right = ends.get(path.broker.node_id)
         lines = (f"{path.broker.endpoint} = {right}",) if right else proven_line(evidence, path)
-        message = f"node {identity.node_id} answers at {probed.probe.endpoint}, node {path.broker.node_id} is expected"
+        message = f"node {identity.node_id} answers at {probed.probe.endpoint}, {probed.node} is expected"
         seen = (f"method: {identity.method}", *((f"rule: {path.rule}",) if path.rule else ()))
-        remedy = Remedy(rules=lines, broker=("correct the forward to this node",))
-        yield error(probed, message, seen, remedy=remedy, confidence=sureness(identity))
+        fix = "correct the forward to this node"
+        yield error(probed, message, seen, rules=lines, broker=fix, confidence=sureness(identity))
 
 
 @check("BN602", Need.METADATA, explains=("BN611",))
@@ -57,19 +52,13 @@ def balancer(evidence: Evidence) -> Iterator[CheckFinding]:
         identity = probed.probe.identity
         if identity is not None and identity.others:
             met = ", ".join(map(str, (identity.node_id, *identity.others)))
-            several = len(probed.probe.addresses) > 1
-            leads = [f"{address}: node {node_id} answers" for address, node_id in identity.met] if several else []
-            client = "give each node an endpoint of its own in the map"
-            broker = "forward one port to one broker"
-            if several:
-                host = probed.host
-                broker = (
-                    f"let `{host}` have one address in DNS: that of node {probed.path.broker.node_id}"
-                    if probed.path
-                    else broker
-                )
+            client, broker = "give each node an endpoint of its own in the map", "forward one port to one broker"
+            seen: list[str] = []
+            if len(probed.probe.addresses) > 1:
+                broker = f"let `{probed.host}` have one address in DNS: that of {probed.node}"
+                leads = dict.fromkeys(f"{address}: node {node_id} answers" for address, node_id in identity.met)
+                seen = list(leads) or [f"its addresses: {', '.join(probed.probe.addresses)}"]
             message = f"different nodes answer at {probed.probe.endpoint}: {met}"
-            seen = tuple(dict.fromkeys(leads)) or (f"its addresses: {', '.join(probed.probe.addresses)}",) * several
             yield error(probed, message, seen, client=client, broker=broker, confidence=sureness(identity))
 
 

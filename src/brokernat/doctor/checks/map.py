@@ -10,7 +10,6 @@ from brokernat.doctor.checks.queries import (
     ProbedEndpoint,
     bootstrap_servers,
     dialled_nodes,
-    hidden_rules,
     map_doubts,
     place_of,
     places,
@@ -54,7 +53,7 @@ def rule_unused(evidence: Evidence) -> Iterator[CheckFinding]:
         # BN609 says it of the whole map.
         return
     used |= {probe.rule for probe in evidence.bootstraps}
-    hidden = hidden_rules(evidence)
+    hidden = {rule for rule, each in map_doubts(evidence) if each.code in _HIDING}
     missing = set(evidence.replicas or ()) - {path.broker.node_id for path in evidence.paths}
     # A rule for a broker that is down is not to be removed.
     unless = f", unless it is for node {', '.join(map(str, sorted(missing)))}, which is missing" if missing else ""
@@ -80,6 +79,7 @@ def rules_in_conflict(evidence: Evidence) -> Iterator[CheckFinding]:
 
 
 _SHOWN = 3
+_HIDING = ("duplicate-rule", "contradicting-rule", "shadowed-rule")
 
 
 @check("BN609", Need.METADATA, Need.MAP, explains=("BN605",))

@@ -14,7 +14,7 @@ from brokernat.doctor.checks.queries import (
     remedy_for,
 )
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
-from brokernat.doctor.evidence import BrokerPath, Evidence
+from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Failure, Remedy, Severity
 from brokernat.doctor.host_kinds import inside_name, is_loopback
 
@@ -137,19 +137,23 @@ def hosts_entry(evidence: Evidence) -> Iterator[CheckFinding]:
         if line is None:
             continue
         seen = (f"/etc/hosts: {line}",)
-        remedy = _instead_of_a_line(evidence, probed.path, line)
+        remedy = Remedy(
+            (f"correct or remove the line `{line}` of /etc/hosts{'' if probed.path else _OR_AN_ADDRESS}",),
+            ("advertise a name that the clients' name server knows",),
+            proven_line(evidence, probed.path) if probed.path else (),
+        )
         if failure is None or not _leads_astray(failure, probed, evidence):
             message = "a line of this machine's hosts file decides where the name leads"
             yield info(probed, message, seen, remedy=remedy, explains=False)
             continue
-        sure = failure.stage in _ANOTHER
-        severity = Severity.WARNING if probed.path is None and nearly_in(evidence) else Severity.ERROR
+        severity = Severity.WARNING if probed.path is None and nearly_in(evidence.bootstraps) else Severity.ERROR
         message = f"the line `{line}` leads there: {failure.words}"
-        confidence = Confidence.PROVEN if sure else Confidence.LIKELY
+        confidence = Confidence.PROVEN if failure.stage in _ANOTHER else Confidence.LIKELY
         yield finding(severity, probed, message, seen, remedy=remedy, confidence=confidence)
 
 
 _ANOTHER = ("identity", "cluster")
+_OR_AN_ADDRESS = ", or give an address as bootstrap server"
 
 
 def _leads_astray(failure: Failure, probed: ProbedEndpoint, evidence: Evidence) -> bool:
@@ -159,12 +163,3 @@ def _leads_astray(failure: Failure, probed: ProbedEndpoint, evidence: Evidence) 
     others = (each.probe for each in probed_endpoints(evidence) if each.probe.endpoint != probed.probe.endpoint)
     shared = any(each.answers and set(each.addresses) & set(probed.probe.addresses) for each in others)
     return failure.stage in _ANOTHER or not shared
-
-
-def _instead_of_a_line(evidence: Evidence, path: BrokerPath | None, line: str) -> Remedy:
-    broker = ("advertise a name that the clients' name server knows",)
-    if path is None:
-        return Remedy(
-            (f"correct or remove the line `{line}` of /etc/hosts, or give an address as bootstrap server",), broker
-        )
-    return Remedy((f"correct or remove the line `{line}` of /etc/hosts",), broker, proven_line(evidence, path))

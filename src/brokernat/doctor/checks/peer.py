@@ -35,7 +35,8 @@ def not_kafka(evidence: Evidence) -> Iterator[CheckFinding]:
     for probed in probed_endpoints(evidence):
         versions, metadata = probed.probe.versions, probed.probe.metadata
         if versions is not None and versions.outcome == "other-protocol" and versions.protocol != "TLS":
-            said = f"{_article(versions.protocol)} {versions.protocol} server answers"
+            spelled = versions.protocol[:1] in "AEFHILMNORSX" and versions.protocol.isupper()
+            said = f"{'an' if spelled else 'a'} {versions.protocol} server answers"
         elif versions is not None and versions.outcome in ("unreadable", "unsupported"):
             text = _legible(versions.first_bytes)
             said = f"what answers is no Kafka{f' (`{text}`)' if text else ''}"
@@ -290,11 +291,6 @@ def _legible(first_bytes: str) -> str:
     except ValueError:
         return first_bytes
     return "".join(chr(each) if 32 <= each < 127 else f"\\x{each:02x}" for each in raw)
-
-
-def _article(protocol: str) -> str:
-    """`an HTTP`, `an SSH`, `a Redis`."""
-    return "an" if protocol[:1] in "AEFHILMNORSX" and protocol.isupper() else "a"
 
 
 _CUT = ("cut", "closed", "reset")

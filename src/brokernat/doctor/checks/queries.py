@@ -37,7 +37,7 @@ class ProbedEndpoint(Place):
     def severity(self) -> Severity:
         """A warning for a bootstrap server beside which another one lets clients in, or nearly; else an error."""
         others = [probe for probe in self.evidence.bootstraps if probe is not self.probe]
-        return Severity.WARNING if self.path is None and _some_way_in(others) else Severity.ERROR
+        return Severity.WARNING if self.path is None and nearly_in(others) else Severity.ERROR
 
     def others_past(self, stage: Stage) -> tuple[ProbedEndpoint, ...]:
         """The other nodes that this client gets past a stage with: what it is configured with works there."""
@@ -105,10 +105,8 @@ def dialled_nodes(evidence: Evidence) -> tuple[ProbedEndpoint, ...]:
 
 def places(evidence: Evidence) -> Iterator[Place]:
     """Every bootstrap server and every node."""
-    for probe in evidence.bootstraps:
-        yield Place(bootstrap(probe), bootstrap_failure(probe, evidence))
-    for path in evidence.paths:
-        yield place_of(path, evidence)
+    yield from bootstrap_servers(evidence)
+    yield from (place_of(path, evidence) for path in evidence.paths)
 
 
 def node(path: BrokerPath) -> str:
@@ -135,12 +133,6 @@ def map_doubts(evidence: Evidence) -> list[tuple[str, Finding]]:
     """What is doubtful about the client's map, each with the rule that it is about."""
     rules = evidence.rules or ()
     return [(rules[each.rules[-1]], each) for each in lint(AddressMap.parse("\n".join(rules)))] if rules else []
-
-
-def hidden_rules(evidence: Evidence) -> set[str]:
-    """Rules that another one stands before."""
-    hiding = ("duplicate-rule", "contradicting-rule", "shadowed-rule")
-    return {rule for rule, each in map_doubts(evidence) if each.code in hiding}
 
 
 def sureness(identity: Identity) -> Confidence:
@@ -195,20 +187,17 @@ def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
     A listener that works from here needs no map. Where other nodes are reached as they are advertised, what is wrong is
     the way to this one.
     """
-    node_id, endpoint = path.broker.node_id, path.broker.endpoint
     instead = reached_listeners(evidence)
     line = proven_line(evidence, path)
     rules = line if not instead or set(line) <= set(proven_lines(evidence)) else ()
     if any(each.answers and each.rule is None for each in evidence.paths):
         failing = sum(each.failure is not None for each in dialled_nodes(evidence))
-        what = f"node {node_id} runs, and that a listener or a forward is at {endpoint}"
+        what = f"node {path.broker.node_id} runs, and that a listener or a forward is at {path.broker.endpoint}"
         if failing > _FEW:
             what = "these nodes run, and that a listener or a forward is at what each advertises"
         return Remedy(instead, (f"see that {what}",), rules)
-    client, broker = known_kind(path.broker.host) or (
-        "",
-        "add a listener that advertises an endpoint which is reached from here",
-    )
+    another = "add a listener that advertises an endpoint which is reached from here"
+    client, broker = known_kind(path.broker.host) or ("", another)
     return Remedy((*instead, *([client] if client else ())), () if instead else (broker,), rules)
 
 
@@ -242,12 +231,8 @@ def bootstrap(probe: EndpointProbe) -> str:
     return f"bootstrap {server}" if server == probe.endpoint else f"bootstrap {server}, dialled at {probe.endpoint}"
 
 
-def nearly_in(evidence: Evidence) -> bool:
+def nearly_in(probes: Iterable[EndpointProbe]) -> bool:
     """Whether some bootstrap server lets clients in, or would if what is wrong behind the connection were mended."""
-    return _some_way_in(evidence.bootstraps)
-
-
-def _some_way_in(probes: Iterable[EndpointProbe]) -> bool:
     return any(
         probe.answers
         or (probe.speaks in ("kafka", "tls") and not probe.slow)

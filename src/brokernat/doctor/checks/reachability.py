@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from brokernat.doctor.checks.queries import (
-    ProbedEndpoint,
     bootstrap_servers,
     dialled_nodes,
     node,
@@ -131,24 +130,19 @@ def firewall(evidence: Evidence) -> Iterator[CheckFinding]:
             seen = [f"{each.address}: ICMP {each.icmp}, sent by {each.reported_by or 'a router'}" for each in rejected]
             yield finding(severity, probed, "it rejects the connection", seen, remedy=remedy)
             continue
-        beside = _answering_beside(probed, evidence)
+        own = {each.address for each in attempts}
+        beside = [
+            other.probe.endpoint
+            for other in probed_endpoints(evidence)
+            for each in other.probe.attempts
+            if other.probe.endpoint != end and each.outcome in ("connected", "refused")
+            if any(neighbours(each.address, one) for one in own)
+        ]
         if beside and all(each.outcome == "timeout" for each in attempts):
             seen = [f"{each.address}: no answer" for each in attempts]
-            seen.append(f"answers in the same network: {', '.join(beside)}")
+            seen.append(f"answers in the same network: {', '.join(beside[:_SHOWN])}")
             message = "packets are dropped there, and others of its network answer"
             yield finding(severity, probed, message, seen, remedy=remedy, confidence=Confidence.LIKELY)
-
-
-def _answering_beside(probed: ProbedEndpoint, evidence: Evidence) -> list[str]:
-    """Endpoints of the same host or network that take connections, or refuse them at once."""
-    own = {each.address for each in probed.probe.attempts}
-    others = (each.probe for each in probed_endpoints(evidence) if each.probe.endpoint != probed.probe.endpoint)
-    return [
-        probe.endpoint
-        for probe in others
-        for each in probe.attempts
-        if each.outcome in ("connected", "refused") and any(neighbours(each.address, one) for one in own)
-    ][:_SHOWN]
 
 
 _SHOWN = 3
