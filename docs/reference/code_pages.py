@@ -10,8 +10,7 @@ from inspect import getsource, isfunction
 from pathlib import Path
 from textwrap import dedent
 
-from brokernat.doctor.catalogue import Entry, catalogue
-from brokernat.doctor.checks import CHECKS, Check
+from brokernat.doctor.checks import CHECKS, Check, catalogue
 from brokernat.doctor.finding import Severity
 
 WORLDS = Path(__file__).parents[2] / "tests" / "integration" / "doctor" / "__snapshots__" / "test_worlds.ambr"
@@ -51,7 +50,7 @@ def _index() -> str:
     return head
 
 
-def _code(check: Check, entry: Entry) -> str:
+def _code(check: Check, entry: Check) -> str:
     sentence = check.cause.format(subjects="…", reason="", messages="…")
     skipped = "".join(f"\nSkipped where {need.value}.\n" for need in entry.needs)
     return (

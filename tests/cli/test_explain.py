@@ -10,7 +10,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 from tests.cli.conftest import Run
 
-from brokernat.doctor.catalogue import catalogue
+from brokernat.doctor.checks import catalogue
 from brokernat.doctor.reports.text import printable
 
 DEAD = (

@@ -222,7 +222,7 @@ def _collected(cluster: Cluster, timeout: float, **asked: Any) -> Evidence:
 
 def _list_checks(output: str) -> int:
     """`--list-checks`."""
-    from brokernat.doctor.catalogue import catalogue, page
+    from brokernat.doctor.checks import catalogue, page
 
     entries = catalogue().values()
     if output == "json":

@@ -5,6 +5,8 @@ To add a check, write a function with `@check` in the module of its family; its 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -16,4 +18,15 @@ for _module in iter_modules(__path__):
 CHECKS: tuple[Check, ...] = tuple(REGISTERED[code] for code in sorted(REGISTERED))
 """All checks, in the order of their codes."""
 
-__all__ = ["CHECKS", "UNASKED", "Check", "Need"]
+__all__ = ["CHECKS", "UNASKED", "Check", "Need", "catalogue", "page"]
+
+
+@cache
+def catalogue() -> Mapping[str, Check]:
+    """Every check by its code, in their order."""
+    return {check.code: check for check in CHECKS}
+
+
+def page(code: str) -> str:
+    """Where the page of a code is, from the root of the sources."""
+    return f"docs/reference/codes/{code}.md"

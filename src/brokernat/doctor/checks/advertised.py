@@ -9,7 +9,7 @@ from brokernat.doctor.checks.failures import path_failure
 from brokernat.doctor.checks.queries import node, place_of, proven_line, reached_listeners, remedy_for
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.evidence import EndpointProbe, Evidence
-from brokernat.doctor.finding import CheckFinding, Confidence, Failure, Remedy, Severity
+from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
 from brokernat.doctor.host_kinds import address, inside_name, is_loopback, network
 
 
@@ -127,13 +127,9 @@ def same_endpoint(evidence: Evidence) -> Iterator[CheckFinding]:
         fix = "advertise a port or a name of its own for each broker"
         message = f"the nodes {nodes} all advertise it"
         told = (f"told by bootstrap {server}",)
-        yield error(endpoint, message, told, broker=fix, explains=_mixed_up(evidence, endpoint))
-
-
-def _mixed_up(evidence: Evidence, endpoint: str) -> list[Failure]:
-    """The nodes of this endpoint behind which another one answers."""
-    found = (path_failure(path, evidence) for path in evidence.paths if path.broker.endpoint == endpoint)
-    return [failure for failure in found if failure is not None and failure.stage == "identity"]
+        failures = (path_failure(path, evidence) for path in evidence.paths if path.broker.endpoint == endpoint)
+        others = [failure for failure in failures if failure is not None and failure.stage == "identity"]
+        yield error(endpoint, message, told, broker=fix, explains=others)
 
 
 @check("BN206", Need.METADATA)

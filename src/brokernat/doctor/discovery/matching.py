@@ -170,8 +170,9 @@ def _of_listener(servers: Sequence[EndpointProbe], swept: Swept, about_servers: 
         probes = leads.get(node.node_id, [])
         missing = list(_unmatched(node, nodes, probes, unknown))
         findings += missing
-        if not missing:
-            matched.append(_matched(node, probes[0]))
+        if not missing and (identity := probes[0].identity) is not None:
+            found = identity.method, Confidence(identity.confidence), identity.connections
+            matched.append(MatchedNode(node.node_id, node.endpoint, probes[0].endpoint, *found))
     if len(matched) == len(nodes):
         # A web server among a host's ports is no news, unless a broker is missed that should be there.
         silent["no Kafka"] = sum(each.code == _NO_KAFKA for each in doubts)
@@ -202,7 +203,7 @@ def _reasons(probe: EndpointProbe, home: EndpointProbe, evidence: Evidence) -> I
     if not probe.complete:
         words = "not known: the time ran out before it was seen what answers"
         yield _doubt(probe, _NOT_KNOWN, words, remedy=_MORE_TIME)
-    elif (fault := _fault(probe)) is not None:
+    elif (fault := _FAULTS.get(getattr(probe, probe.failed or "connect").outcome)) is not None:
         yield _doubt(probe, _NOT_KNOWN, f"not known: {fault}", remedy=_MORE_TIME)
     elif not probe.answers:
         for found in _about_servers(replace(evidence, bootstraps=(probe,), replicas=None)) or [
@@ -210,16 +211,10 @@ def _reasons(probe: EndpointProbe, home: EndpointProbe, evidence: Evidence) -> I
         ]:
             yield replace(found, severity=Severity.WARNING, location=Location(f"candidate {probe.endpoint}"))
     elif probe.cluster_id != home.cluster_id:
-        told = f"it leads to cluster {probe.cluster_id}, not to {home.cluster_id}"
-        yield _doubt(probe, "BN501", told, (f"it says: {_set(probe)}",))
+        words = f"it leads to cluster {probe.cluster_id}, not to {home.cluster_id}"
+        yield _doubt(probe, "BN501", words, (f"it says: {', '.join(map(str, probe.brokers or ()))}",))
     else:
         yield from _wrong_place(probe, home)
-
-
-def _fault(probe: EndpointProbe) -> str | None:
-    """How the connection ended where that says nothing about who is there."""
-    failed = None if probe.failed in (None, "connect") else getattr(probe, probe.failed)
-    return None if failed is None else _FAULTS.get(failed.outcome)
 
 
 def _wrong_place(probe: EndpointProbe, home: EndpointProbe) -> Iterator[CheckFinding]:
@@ -233,7 +228,8 @@ def _wrong_place(probe: EndpointProbe, home: EndpointProbe) -> Iterator[CheckFin
         name = listener_name(probe)
         there = f"on listener {name}, not on that of the bootstrap servers" if name else "on another listener"
         remedy = Remedy(("give the port that leads to the listener of the bootstrap servers",))
-        yield _doubt(probe, "BN603", f"{who} {there}", (f"it says: {_set(probe)}",), remedy)
+        told = ", ".join(map(str, probe.brokers or ()))
+        yield _doubt(probe, "BN603", f"{who} {there}", (f"it says: {told}",), remedy)
     elif identity is None or identity.node_id is None:
         remedy = Remedy(broker=("allow this user to DESCRIBE_CONFIGS on the cluster",))
         seen = (identity.detail,) if identity and identity.detail else ()
@@ -274,13 +270,6 @@ def _unmatched(
         yield _missing(node, f"several candidates lead to it: {ends}", remedy)
 
 
-def _matched(node: Advertised, probe: EndpointProbe) -> MatchedNode:
-    assert probe.identity is not None  # noqa: S101
-    confidence = Confidence(probe.identity.confidence)
-    method, connections = probe.identity.method, probe.identity.connections
-    return MatchedNode(node.node_id, node.endpoint, probe.endpoint, method, confidence, connections)
-
-
 def listener_name(probe: EndpointProbe) -> str | None:
     """The listener's name, where the broker tells its settings: that which advertises what this endpoint advertises."""
     node_id = None if probe.identity is None else probe.identity.node_id
@@ -301,10 +290,6 @@ def _doubt(
 
 def _missing(node: Advertised, message: str, remedy: Remedy = Remedy()) -> CheckFinding:  # noqa: B008 - frozen
     return finding(Severity.ERROR, f"node {node.node_id} at {node.endpoint}", message, remedy=remedy, code="BN605")
-
-
-def _set(probe: EndpointProbe) -> str:
-    return ", ".join(map(str, probe.brokers or ()))
 
 
 def _silence(probe: EndpointProbe) -> str:

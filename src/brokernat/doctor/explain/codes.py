@@ -1,6 +1,6 @@
 """Codes as people type them: `BN302`, `bn302`, `BN-302`, several with commas or blanks between; pure.
 
-What a code means is said by `doctor.catalogue`, which has it from the check's own docstring.
+What a code means is said by `checks.catalogue`, which has it from the check's own docstring.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from difflib import get_close_matches
 
-from brokernat.doctor.catalogue import Entry, catalogue
+from brokernat.doctor.checks import Check, catalogue
 from brokernat.errors import ConfigError, Finding
 
 _CODE = re.compile(r"bn-?\d{1,4}", re.IGNORECASE)
@@ -23,7 +23,7 @@ def codes_in(text: str) -> list[str] | None:
     return list(dict.fromkeys(word.upper().replace("-", "") for word in words))
 
 
-def entries_of(codes: list[str]) -> list[Entry]:
+def entries_of(codes: list[str]) -> list[Check]:
     """What the catalogue says about each code.
 
     Raises:

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from brokernat.doctor.catalogue import Entry as Code
-from brokernat.doctor.catalogue import catalogue
+from brokernat.doctor.checks import Check, catalogue
 from brokernat.doctor.explain.log import ExplainedLine, LogReport
 from brokernat.doctor.explain.near_miss import UnknownLine
 from brokernat.doctor.reports.text import folded
@@ -18,12 +17,12 @@ from brokernat.doctor.reports.text import folded
 _LONGEST: Final = 400
 
 
-def codes_text(codes: Iterable[Code], width: int) -> str:
+def codes_text(codes: Iterable[Check], width: int) -> str:
     """Title and paragraphs of each code, a blank line between."""
     return "\n\n".join("\n".join(_code(code, width)) for code in codes)
 
 
-def codes_json(codes: Iterable[Code]) -> list[dict[str, Any]]:
+def codes_json(codes: Iterable[Check]) -> list[dict[str, Any]]:
     """The same for programs."""
     return [
         {
@@ -113,7 +112,7 @@ def _unknown(unknown: UnknownLine, width: int) -> Iterator[str]:
     yield f"         {_cut(like.example, 0)}"
 
 
-def _code(code: Code, width: int) -> Iterator[str]:
+def _code(code: Check, width: int) -> Iterator[str]:
     yield from folded(f"{code.code}: {code.title}", width, "", "  ")
     for name, text in (("what", code.what), ("why", code.why), ("do", code.remedy)):
         yield from _field(name, text, width)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from brokernat.doctor.catalogue import catalogue
+from brokernat.doctor.checks import catalogue
 from brokernat.doctor.diagnosis import Cause
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
 

@@ -17,8 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 import brokernat
-from brokernat.doctor.catalogue import catalogue
-from brokernat.doctor.checks import UNASKED
+from brokernat.doctor.checks import UNASKED, catalogue
 from brokernat.doctor.diagnosis import Diagnosis, Skipped
 from brokernat.doctor.diagnosis.model import State
 from brokernat.doctor.reports.grouping import by_code, remedy_of
@@ -83,10 +82,8 @@ def _facts(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:
         yield "bootstrap servers", f"{len(evidence.bootstraps)}, of which {answering} let clients in"
         well = sum(route.state is State.OK for route in diagnosis.routes)
         yield "brokers", f"{len(evidence.paths)}, of which {well} are reached"
-        rules = (
-            "none" if evidence.rules is None else f"{count(len(evidence.rules), 'rule')}, unmapped: {evidence.unmapped}"
-        )
-        yield "address map", rules
+        rules = evidence.rules
+        yield "address map", "none" if rules is None else f"{count(len(rules), 'rule')}, unmapped: {evidence.unmapped}"
         yield "security", " ".join(filter(None, (evidence.security_protocol, evidence.mechanism)))
     if evidence.files:
         yield "brokers’ files", ", ".join(each.name for each in evidence.files)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from brokernat.doctor.broker_files.listener_table import listener_table
-from brokernat.doctor.catalogue import catalogue, page
+from brokernat.doctor.checks import catalogue, page
 from brokernat.doctor.diagnosis import Cause, Diagnosis
 from brokernat.doctor.finding import CheckFinding
 from brokernat.doctor.reports.shape_v1 import (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from brokernat.doctor.catalogue import catalogue
+from brokernat.doctor.checks import catalogue
 from brokernat.doctor.explain.codes import codes_in, entries_of
 from brokernat.errors import ConfigError
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from brokernat.doctor.catalogue import catalogue
+from brokernat.doctor.checks import catalogue
 from brokernat.doctor.explain.known_lines import Explanation, KnownLine, host_hints, known_lines
 from brokernat.doctor.explain.peers import UNNAMED
 

@@ -15,7 +15,7 @@ from tests.support.endpoint_probes import replace
 from tests.unit.doctor.conftest import WITHOUT_MAP, mapped, reached, refused
 from tests.unit.doctor.reports.test_json_v1 import ON_SPARK, WITH_FILES, WITH_LISTENERS
 
-from brokernat.doctor.catalogue import catalogue
+from brokernat.doctor.checks import catalogue
 from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.diagnosis.suppressions import Suppression
 from brokernat.doctor.evidence import Advertised, BrokerPath, Evidence

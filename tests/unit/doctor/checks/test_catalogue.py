@@ -1,7 +1,6 @@
 """Every check is in the catalogue with its paragraphs, each as one line."""
 
-from brokernat.doctor.catalogue import catalogue, page
-from brokernat.doctor.checks import CHECKS, Need
+from brokernat.doctor.checks import CHECKS, Need, catalogue, page
 
 
 def test_every_check_in_the_order_of_the_codes() -> None:
