@@ -93,16 +93,10 @@ def _facts(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:
 
 def _description(diagnosis: Diagnosis) -> str:
     """The picture in words, for those who do not see it."""
-    broken = [
-        f"bootstrap {each.endpoint}: {each.reach.words}"
-        for each in diagnosis.entrances
-        if not each.reach.state is not State.OK
-    ]
-    broken += [
-        f"node {each.node_id} at {each.advertised}: {each.end.words}"
-        for each in diagnosis.routes
-        if each.state is not State.OK
-    ]
+    servers = (each for each in diagnosis.entrances if each.reach.state is not State.OK)
+    routes = (each for each in diagnosis.routes if each.state is not State.OK)
+    broken = [f"bootstrap {each.endpoint}: {each.reach.words}" for each in servers]
+    broken += [f"node {each.node_id} at {each.advertised}: {each.end.words}" for each in routes]
     if not broken:
         return "Every bootstrap server answers, and every broker is reached."
     more = f"; and {len(broken) - _DESCRIBED} more" if len(broken) > _DESCRIBED else ""

@@ -18,7 +18,7 @@ from tests.unit.doctor.reports.test_json_v1 import ON_SPARK, WITH_FILES, WITH_LI
 from brokernat.doctor.checks import catalogue
 from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.diagnosis.suppressions import Suppression
-from brokernat.doctor.evidence import Advertised, BrokerPath, Evidence
+from brokernat.doctor.evidence import Advertised, BrokerPath, EndpointProbe, Evidence
 from brokernat.doctor.reports.html import html_page
 from brokernat.doctor.reports.text import printable
 
@@ -106,6 +106,20 @@ def test_pictures_say_in_words_what_they_show() -> None:
     assert len(pictures) == 2
     for each in pictures:
         assert "node 2 at 192.168.1.24:9092: refused" in (each.findtext("desc") or "")
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ((), "Every bootstrap server answers, and every broker is reached."),
+        ((refused("172.10.1.40:9099"),), "Not well: bootstrap 172.10.1.40:9099: refused."),
+    ],
+)
+def test_the_words_of_a_picture_name_what_is_not_well_and_nothing_else(
+    more: tuple[EndpointProbe, ...], words: str
+) -> None:
+    healthy = replace(HEALTHY, bootstraps=(*HEALTHY.bootstraps, *more))
+    assert [each.text for each in parsed(html_page(diagnose(healthy))).iter("desc")] == [words] * 2
 
 
 def test_the_root_comes_before_the_findings_and_both_sides_are_told() -> None:
