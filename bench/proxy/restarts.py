@@ -7,7 +7,6 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 from bench.report import verdict
@@ -64,16 +63,15 @@ class Load:
 
 
 def measure(hq: RunningCluster, config: Path, listen: Endpoint) -> Iterator[bool]:
-    """SIGHUP, then a proxy that takes over from the one that ends, while records go on. Workers share their ports, so
-    the next proxy starts before SIGTERM ends the old one."""
+    """SIGHUP, then SIGUSR2, while records go on."""
     hq.create_topic("restarted", partitions=1)
-    with ExitStack() as first, ExitStack() as second:
-        running = first.enter_context(proxy(config, listen, *_WORKERS))
+    with proxy(config, listen, *_WORKERS) as running:
         load = Load(running.bootstrap, "restarted")
 
         def restart() -> None:
-            second.enter_context(proxy(config, listen, *_WORKERS))
-            first.close()
+            running.process.send_signal(signal.SIGUSR2)
+            assert running.process.stdout is not None
+            running.process.stdout.readline()
 
         yield _shown("reload", load.longest_gap(lambda: running.process.send_signal(signal.SIGHUP)))
         yield _shown("restart", load.longest_gap(restart))

@@ -136,7 +136,8 @@ def proxy(
     each broker has a port of its own here. Requests whose responses would carry endpoints past the proxy are not
     offered to clients. SASL passes through to the brokers, unless --login is given.
 
-    SIGHUP reads the map again; SIGTERM answers what is in flight and ends.
+    SIGHUP reads the map again. SIGUSR2 starts the program anew under its process id and keeps the connections. SIGTERM
+    answers what is in flight and ends.
     """
     if (tls_cert is None) != (tls_key is None):
         raise click.UsageError("`--tls-cert` and `--tls-key` belong together")

@@ -17,6 +17,8 @@ from brokernat.proxy.counters import Counters
 
 _LONGEST: Final = 8 << 10
 _PATIENCE: Final = 5.0
+_KEPT: Final = "BROKERNAT_PROXY_METRICS"
+"""The descriptor of a socket that this program had before it was replaced by itself."""
 
 
 def metrics_socket(endpoint: Endpoint) -> socket.socket:
@@ -25,12 +27,23 @@ def metrics_socket(endpoint: Endpoint) -> socket.socket:
     Raises:
         ConfigError: it cannot be bound.
     """
+    if kept := os.environ.pop(_KEPT, ""):
+        listener = socket.socket(fileno=int(kept))
+        listener.set_inheritable(False)
+        return listener
     try:
         family = socket.AF_INET6 if ":" in endpoint.host else socket.AF_INET
         return socket.create_server((endpoint.host, endpoint.port), family=family)
     except OSError as error:
         message = f"metrics cannot be served at {endpoint}: {os.strerror(error.errno or 0)}"
         raise ConfigError(Finding("not-bound", message, "see `--metrics`")) from None
+
+
+def keep_metrics(listener: socket.socket) -> None:
+    """Leave the socket to the program that takes this one's place: old workers may still serve it, and its port is not
+    free."""
+    listener.set_inheritable(True)
+    os.environ[_KEPT] = str(listener.fileno())
 
 
 async def serve_metrics(listener: socket.socket, counters: Counters) -> asyncio.Server:

@@ -6,7 +6,9 @@ a direction never holds more than one buffer, or the one response that is being 
 of it is the session's business.
 
 A client that has ended its half is passed on as the end of our half, because the broker may still be reading what an
-`acks=0` producer has sent. TLS has no half that ends, so there both sides are closed.
+`acks=0` producer has sent. A drained client is told the end in the same way, and what it still sends is dropped until
+it closes: closing a socket that holds unread bytes resets the connection, and a reset destroys responses that the
+client has not read yet. TLS has no half that ends, so there both sides are closed.
 """
 
 from __future__ import annotations
@@ -28,6 +30,8 @@ _MOST_IN_FLIGHT: Final = 1000
 _NOT_NOW: Final = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 _MOST_PIECES: Final = 16
 """That one call sends without joining them; the kernel takes 1024 (IOV_MAX)."""
+_LINGER: Final = 1.0
+"""For a drained client to close, in seconds."""
 _READS_IN_A_ROW: Final = 16
 """Of one TLS connection, whose records are of 16 KiB, before others have their turn."""
 
@@ -49,11 +53,14 @@ class Relay:
         ended: Callable[[Relay, Exception | None], None],
     ) -> None:
         self.session = session
+        self.client, self.broker = client, broker
         self.active = tick()
         self._tick = tick
         self._ended = ended
         self._counters = counters
         self._draining = False
+        self._pass_on: Callable[[Relay], bool] | None = None
+        self._ending = False
         self._closed = False
         self._requests = _Flow(self, client, broker, session.requests, buffer, "received")
         self._responses = _Flow(self, broker, client, session.responses, buffer, "sent")
@@ -62,10 +69,20 @@ class Relay:
         self._requests.resume()
         self._responses.resume()
 
-    def drain(self) -> None:
-        """Take no further request, and close when every request has its response."""
+    def drain(self, pass_on: Callable[[Relay], bool] | None = None) -> None:
+        """Take no further request, and end when every request has its response.
+
+        Args:
+            pass_on: gives the sockets to somebody else, if it can; they are closed here in any case.
+        """
         self._draining = True
+        self._pass_on = pass_on
         self.settle()
+
+    @property
+    def movable(self) -> bool:
+        """Whether both sockets are all that there is of an idle connection."""
+        return self.session.fresh and not any(isinstance(each, ssl.SSLSocket) for each in (self.client, self.broker))
 
     def settle(self) -> None:
         """What follows from the bytes that have passed."""
@@ -73,13 +90,25 @@ class Relay:
         if self._draining and session.between_requests:
             self._requests.pause()
             if session.idle and not self._requests.waiting and not self._responses.waiting:
-                self.close()
+                self._end()
         elif self._requests.crowded and session.in_flight < _MOST_IN_FLIGHT // 2:
             self._requests.crowded = False
             self._requests.resume()
         elif session.in_flight > _MOST_IN_FLIGHT:
             self._requests.crowded = True
             self._requests.pause()
+
+    def _end(self) -> None:
+        """Pass the connection on, or close when the client has."""
+        if self._pass_on and self.movable and self._pass_on(self):
+            self.close()
+            return
+        if not self._responses.end_half() or not self._requests.drop():
+            self.close()
+            return
+        self._draining, self._ending = False, True
+        self._responses.stop()
+        asyncio.get_running_loop().call_later(_LINGER, self.close)
 
     def passed(self, direction: str, size: int) -> None:
         self.active = self._tick()
@@ -88,7 +117,7 @@ class Relay:
 
     def end_of(self, flow: _Flow) -> None:
         """A side has ended and all its bytes are sent."""
-        if flow is self._requests and flow.end_half():
+        if flow is self._requests and not self._ending and flow.end_half():
             return
         self.close()
 
@@ -100,8 +129,8 @@ class Relay:
         self._responses.stop()
         # Who sees the end of the connection can read in the log why.
         self._ended(self, fault)
-        self._requests.source.close()
-        self._responses.source.close()
+        self.client.close()
+        self.broker.close()
 
 
 class _Flow:
@@ -150,6 +179,13 @@ class _Flow:
         self._stopped = True
         if self.waiting:
             self._loop.remove_writer(self._target)
+
+    def drop(self) -> bool:
+        """From now on, send nothing of what is read. Returns whether anything can come."""
+        self._feed = lambda _: []
+        self.crowded = False
+        self.resume()
+        return not self._at_end
 
     def end_half(self) -> bool:
         """Whether the target could be told that no more comes."""

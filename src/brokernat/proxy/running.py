@@ -58,4 +58,5 @@ async def _serve(proxy: Proxy, started: Future[tuple[asyncio.AbstractEventLoop, 
         return
     started.set_result((asyncio.get_running_loop(), over))
     await over.wait()
+    proxy.stop_listening()
     await proxy.drain()

@@ -25,6 +25,7 @@ from brokernat.address.host import as_ip
 from brokernat.config import Cluster
 from brokernat.errors import ConfigError, Finding, UnmappedEndpointError
 from brokernat.proxy.counters import Counters
+from brokernat.proxy.handover import Connection, Handover, connections
 from brokernat.proxy.nodes import Nodes, node_port, nodes_file
 from brokernat.proxy.relay import BUFFER, Relay
 from brokernat.proxy.upstream import UnreachableError, close, over_tls, prepare, shake_hands, upstream_of
@@ -38,6 +39,8 @@ _BOOTSTRAP: Final = -1
 _BACKLOG: Final = 512
 _ACCEPTED_IN_A_ROW: Final = 64
 _SWEEP: Final = 1.0
+_BEGINNING: Final = 1.0
+"""For brokers that are being dialled when the proxy ends, in seconds."""
 _QUIET: Final = 30.0
 """A line of the log is repeated after so many seconds at the earliest."""
 _WILDCARDS: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104 - recognised, not bound
@@ -123,12 +126,17 @@ class Proxy:
         self._change(exchange)
 
     @contextmanager
-    def reserved(self) -> Iterator[None]:
-        """Hold the port without listening, so that a fault shows before any worker is there.
+    def reserved(self, *, taken_over: bool) -> Iterator[None]:
+        """Hold the port for processes that share it, without listening: a fault shows before any worker is there.
+
+        Args:
+            taken_over: from workers that still listen there. Else nobody may.
 
         Raises:
             ConfigError: it cannot be bound.
         """
+        if not taken_over:
+            self._bound(self._settings.listen.port).close()
         self._shared = True
         with self._bound(self._settings.listen.port):
             yield
@@ -138,19 +146,65 @@ class Proxy:
         for relay in list(self._relays):
             relay.close()
 
-    async def drain(self) -> None:
-        """Accept nothing more, answer what is in flight, and close."""
+    def stop_listening(self) -> None:
+        """Accept who has connected, and then nobody more."""
         self._draining = True
-        for listener in self._listeners.values():
-            self._stop_listening(listener)
+        for node_id, listener in self._listeners.items():
+            self._accept(listener, node_id)
+            asyncio.get_running_loop().remove_reader(listener)
+            listener.close()
+
+    async def drain(self, handover: Handover | None = None) -> None:
+        """Answer what is in flight, and close, or pass on what is not at its end. Call `stop_listening` before."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=_BEGINNING)
         for task in self._tasks:
             task.cancel()
+        self._drained.clear()
         for relay in list(self._relays):
-            relay.drain()
+            relay.drain(None if handover is None else partial(self._give, handover))
         if self._relays:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._drained.wait(), self._limits.drain)
         self.end()
+
+    # Connections of another process.
+
+    def take_over(self, taking: socket.socket) -> None:
+        """Go on with the connections that come from there."""
+        asyncio.get_running_loop().add_reader(taking, self._take, taking)
+
+    def _take(self, taking: socket.socket) -> None:
+        try:
+            for connection in connections(taking):
+                self._go_on(connection)
+        except (EOFError, OSError):
+            asyncio.get_running_loop().remove_reader(taking)
+            taking.close()
+
+    def _go_on(self, connection: Connection) -> None:
+        client, node_id = connection.client, connection.node_id
+        try:
+            prepare(client)
+            prepare(connection.broker)
+            address = client.getpeername()[0]
+            told = self._settings.advertise or self._told(client)
+        except OSError:
+            # Its client has gone meanwhile.
+            client.close()
+            connection.broker.close()
+            return
+        self._count(address)
+        relay = self._relay(client, connection.broker, node_id, address, told, begun=True)
+        if connection.dialled != self._dialled(node_id):
+            relay.drain()
+
+    def _give(self, handover: Handover, relay: Relay) -> bool:
+        node_id = self._relays[relay]
+        return handover.give(Connection(node_id, self._dialled(node_id), relay.client, relay.broker))
+
+    def _dialled(self, node_id: int) -> str:
+        return str(self._nodes.reachable_or_refused().get(node_id, ""))
 
     # Ports.
 
@@ -181,10 +235,6 @@ class Proxy:
             raise _not_bound(Endpoint(host, port), error) from None
         return listener
 
-    def _stop_listening(self, listener: socket.socket) -> None:
-        asyncio.get_running_loop().remove_reader(listener)
-        listener.close()
-
     def _bind_known(self) -> None:
         for node_id in self._nodes.advertised:
             self._has_port(node_id)
@@ -192,9 +242,8 @@ class Proxy:
     def _has_port(self, node_id: int) -> bool:
         if node_id in self._listeners:
             return True
-        settings = self._settings
         try:
-            self._listen(node_id, node_port(settings.listen.port, settings.first_node, node_id))
+            self._listen(node_id, self._port(node_id))
         except ConfigError as error:
             self._say(f"node {node_id} is left out of what clients are told: {error.message}", error.hint)
             return False
@@ -209,13 +258,13 @@ class Proxy:
         return True
 
     def _port(self, node_id: int) -> int:
-        port: int = self._listeners[node_id].getsockname()[1]
-        return port
+        return node_port(self._settings.listen.port, self._settings.first_node, node_id)
 
     def _translate(self, told: str, node_id: int, host: str, port: int) -> Endpoint | None:
         """What a client is told of a node; `wire.Translate` with the host for this client in front."""
         if self._draining:
-            return None
+            # Who comes next has the same ports, and this process opens none any more.
+            return Endpoint(told, self._port(node_id)) if node_id in self._listeners else None
         try:
             endpoint = Endpoint(host, port)
             if self._nodes.advertised.get(node_id) != endpoint:
@@ -254,8 +303,7 @@ class Proxy:
                 self._counters.add("limited")
                 client.close()
                 continue
-            self._counters.add("connections")
-            self._peers[address[0]] += 1
+            self._count(address[0])
             task = asyncio.get_running_loop().create_task(self._begin(client, address, node_id))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
@@ -285,7 +333,7 @@ class Proxy:
 
     async def _begin(self, client: socket.socket, address: tuple[str, int], node_id: int) -> None:
         broker: socket.socket | None = None
-        whose = f"client {address[0]} on {'the bootstrap port' if node_id == _BOOTSTRAP else f'port of node {node_id}'}"
+        whose = _whose(address[0], node_id)
         try:
             async with asyncio.timeout(self._limits.handshake):
                 told = self._settings.advertise or self._told(client)
@@ -305,16 +353,28 @@ class Proxy:
         except OSError as error:
             self._fail("refused", f"{whose}: {error.strerror or type(error).__name__}")
         else:
-            session = Session(partial(self._translate, told), self._limits.frame)
-            ended = partial(self._ended, address[0], whose)
-            relay = Relay(client, broker, session, self._buffer, self._counters, lambda: self._now, ended)
-            self._relays[relay] = node_id
-            relay.start()
-            return
+            self._relay(client, broker, node_id, address[0], told)
         finally:
             if broker is None:
                 close(client)
                 self._forget(address[0])
+
+    def _relay(
+        self,
+        client: socket.socket,
+        broker: socket.socket,
+        node_id: int,
+        address: str,
+        told: str,
+        *,
+        begun: bool = False,
+    ) -> Relay:
+        session = Session(partial(self._translate, told), self._limits.frame, begun=begun)
+        ended = partial(self._ended, address, node_id)
+        relay = Relay(client, broker, session, self._buffer, self._counters, lambda: self._now, ended)
+        self._relays[relay] = node_id
+        relay.start()
+        return relay
 
     def _told(self, client: socket.socket) -> str:
         host = self._settings.listen.host
@@ -341,15 +401,20 @@ class Proxy:
             self._servers.append(server)
         raise UnreachableError("; ".join(reasons))
 
-    def _ended(self, address: str, whose: str, relay: Relay, fault: Exception | None) -> None:
+    def _ended(self, address: str, node_id: int, relay: Relay, fault: Exception | None) -> None:
         del self._relays[relay]
         self._forget(address)
+        whose = _whose(address, node_id)
         if isinstance(fault, DownstreamProtocolError):
             self._fail("refused", f"{whose} sent {fault}")
         elif isinstance(fault, UpstreamProtocolError):
             self._fail("broken", f"{whose}: the broker sent {fault}")
         if self._draining and not self._relays:
             self._drained.set()
+
+    def _count(self, address: str) -> None:
+        self._counters.add("connections")
+        self._peers[address] += 1
 
     def _forget(self, address: str) -> None:
         self._counters.add("connections", -1)
@@ -394,6 +459,10 @@ class Proxy:
             self._said.clear()
         self._said[text] = self._now
         _log.warning("%s%s", text, f" (hint: {hint})" if hint else "")
+
+
+def _whose(address: str, node_id: int) -> str:
+    return f"client {address} on {'the bootstrap port' if node_id == _BOOTSTRAP else f'port of node {node_id}'}"
 
 
 def server_context(chain: Path, key: Path) -> ssl.SSLContext:

@@ -1,7 +1,13 @@
-"""Runs the proxy until a signal ends it: in this process, or in several that share the ports.
+"""Runs the proxy in workers that share the ports, until a signal ends it.
 
 SIGTERM and SIGINT drain, a second one ends at once, SIGHUP takes a new map. Workers are in a process group of their
 own, so that Ctrl-C reaches them once, from the parent; if the parent is killed, a pipe ends and they drain.
+
+SIGUSR2 restarts: the parent replaces its program and keeps its process id, so a supervisor notices nothing. Its workers
+serve on until those of the new program listen, and then pass their connections on to them.
+
+A worker closes no connection of a client before all its siblings have stopped listening: a client that connects again
+at once would else wait in the queue of a sibling that is about to close it, be reset, and back off.
 """
 
 from __future__ import annotations
@@ -14,7 +20,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,15 +29,21 @@ from typing import Final
 from brokernat.address import AddressMap
 from brokernat.errors import BrokernatError
 from brokernat.proxy.counters import Counters
-from brokernat.proxy.metrics import serve_metrics
+from brokernat.proxy.handover import Handover, taken
+from brokernat.proxy.metrics import keep_metrics, serve_metrics
 from brokernat.proxy.server import Proxy
 
 _log = logging.getLogger("brokernat.proxy")
 
 _STOP: Final = (signal.SIGTERM, signal.SIGINT)
-_WATCHED: Final = frozenset({*_STOP, signal.SIGHUP, signal.SIGCHLD})
+_WATCHED: Final = frozenset({*_STOP, signal.SIGHUP, signal.SIGUSR2, signal.SIGCHLD})
 _PAUSE: Final = 1.0
 """Before a worker that has ended is replaced, in seconds."""
+_PATIENCE: Final = 5.0
+"""For workers that do not stop listening, in seconds: one that hangs must not keep the others from ending."""
+_PREDECESSOR: Final = "BROKERNAT_PROXY_PREDECESSOR"
+"""Of the program whose place this one has taken: where its connections come from, and the process ids of its workers;
+empty at the first start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,23 +70,17 @@ class Service:
             ConfigError: the port cannot be bound.
         """
         _allow_many_files()
-        if workers == 1:
-            return asyncio.run(self._serve(self.ready))
-        with self.proxy.reserved():
-            return _Parent(self, workers).run()
+        kept, *predecessors = os.environ.pop(_PREDECESSOR, "").split() or [""]
+        with self.proxy.reserved(taken_over=bool(kept)):
+            family = _Family(taken(kept) if kept else None)
+            return _Parent(self, workers, family, set(map(int, predecessors))).run()
 
-    def work(self, number: int, ready: Callable[[], None], parent: int) -> int:
-        """One worker of several; `parent` is a pipe that ends with the parent. Returns as `run`."""
-
-        def begin() -> None:
-            # Blocked since before the fork: without a handler, SIGHUP would end the worker.
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, _WATCHED)
-            ready()
-
+    def work(self, number: int, ready: Callable[[], None], family: _Family) -> int:
+        """One worker. Returns as `run`."""
         self.counters.row(number)
-        return asyncio.run(self._serve(begin, parent))
+        return asyncio.run(self._serve(ready, family))
 
-    async def _serve(self, ready: Callable[[], None], parent: int | None = None) -> int:
+    async def _serve(self, ready: Callable[[], None], family: _Family) -> int:
         loop = asyncio.get_running_loop()
         stop: asyncio.Future[int] = loop.create_future()
         reloads: set[asyncio.Task[None]] = set()
@@ -95,17 +101,24 @@ class Service:
 
         self.proxy.start()
         with ThreadPoolExecutor(1) as reader:
-            for number in _STOP:
+            for number in (*_STOP, signal.SIGUSR2):
                 loop.add_signal_handler(number, end, number)
             loop.add_signal_handler(signal.SIGHUP, reload)
-            if parent is not None:
-                loop.add_reader(parent, gone, parent)
+            loop.add_reader(family.alive, gone, family.alive)
+            if family.before is not None:
+                self.proxy.take_over(family.before)
             if self.metrics is not None:
                 await serve_metrics(self.metrics, self.counters)
+            # Blocked since before the fork: without a handler, SIGHUP would end the worker.
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _WATCHED)
             ready()
             ended_by = await stop
-            _log.info("draining: requests in flight are answered; once more to end at once")
-            await self.proxy.drain()
+            restarted = ended_by == signal.SIGUSR2
+            if not restarted:
+                _log.info("draining: requests in flight are answered; once more to end at once")
+            self.proxy.stop_listening()
+            await family.stopped_listening()
+            await self.proxy.drain(family.handover if restarted else None)
         return ended_by
 
     async def _take_new_map(self, reader: Executor) -> None:
@@ -116,30 +129,71 @@ class Service:
             _log.error("the map stays as it is: %s", error)
 
 
-class _Parent:
-    """Starts workers, replaces one that has ended, and passes signals on."""
+class _Family:
+    """What a parent and its workers have in common.
 
-    def __init__(self, service: Service, workers: int) -> None:
+    `alive` is a pipe that ends with the parent. `before` is where connections of the program before come from, and
+    `handover` where they go to the next one. Another pipe is kept open by each that may listen.
+    """
+
+    def __init__(self, before: socket.socket | None) -> None:
+        self.before = before
+        self.handover = Handover()
+        self.alive, self._parent = os.pipe()
+        self._ended, self._listening = os.pipe()
+
+    def join(self) -> None:
+        """This process is a worker."""
+        os.close(self._parent)
+
+    def stop(self) -> None:
+        """This process does not listen, and will not."""
+        os.close(self._listening)
+
+    async def stopped_listening(self) -> None:
+        """This worker does not listen any more; returns when no other does."""
+        self.stop()
+        loop = asyncio.get_running_loop()
+        ended = asyncio.Event()
+        loop.add_reader(self._ended, ended.set)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(ended.wait(), _PATIENCE)
+        loop.remove_reader(self._ended)
+
+    def outlive(self) -> str:
+        """Leave to the next program what the workers need of this one; returns how `taken` finds it there."""
+        os.set_inheritable(self._parent, True)
+        return self.handover.keep()
+
+
+class _Parent:
+    """Starts workers, replaces one that has ended, passes signals on, and makes room for the next program."""
+
+    def __init__(self, service: Service, workers: int, family: _Family, predecessors: set[int]) -> None:
         self._service = service
         self._workers = workers
         self._numbers: dict[int, int] = {}
-        self._alive, self._parent = os.pipe()
+        self._family = family
+        self._predecessors = predecessors
 
     def run(self) -> int:
         signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
         try:
             self._start_all()
+            _signal(self._predecessors, signal.SIGUSR2)
             ended_by = 0
-            while self._numbers:
+            while self._numbers or self._predecessors:
                 received = int(signal.sigwait(_WATCHED))
                 if received == signal.SIGCHLD:
                     self._reap(replace=not ended_by)
-                    continue
-                if received in _STOP:
+                elif received == signal.SIGUSR2:
+                    self._restart()
+                elif received in _STOP and not ended_by:
                     ended_by = received
-                for pid in self._numbers:
-                    with suppress(ProcessLookupError):
-                        os.kill(pid, received)
+                    self._family.stop()
+                    _signal(self._numbers, received)
+                else:
+                    _signal(self._numbers, received)
             return ended_by
         finally:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _WATCHED)
@@ -162,8 +216,8 @@ class _Parent:
         code = 1
         try:
             os.setpgid(0, 0)
-            os.close(self._parent)
-            code = 128 + self._service.work(number, ready, self._alive)
+            self._family.join()
+            code = 128 + self._service.work(number, ready, self._family)
         except BrokernatError as error:
             _log.error("worker %d: %s", number, error)
         except Exception:  # noqa: BLE001 - the last resort of a process
@@ -173,12 +227,13 @@ class _Parent:
             os._exit(code)
 
     def _reap(self, *, replace: bool) -> None:
-        while self._numbers:
+        while self._numbers or self._predecessors:
             pid, status = os.waitpid(-1, os.WNOHANG)
             if not pid:
                 return
-            number = self._numbers.pop(pid)
-            if replace:
+            self._predecessors.discard(pid)
+            number = self._numbers.pop(pid, None)
+            if replace and number is not None:
                 _log.error(
                     "worker %d has ended with %d, another one takes its place",
                     number,
@@ -186,6 +241,28 @@ class _Parent:
                 )
                 time.sleep(_PAUSE)
                 self._start(number, lambda: None)
+
+    def _restart(self) -> None:
+        """Become the program anew, with the same arguments. Does not return, unless that is not possible."""
+        try:
+            # What would end the new program at its start: nobody would serve then.
+            self._service.reload()
+        except BrokernatError as error:
+            _log.error("the proxy is not restarted: %s", error)
+            return
+        os.environ[_PREDECESSOR] = " ".join((self._family.outlive(), *map(str, self._numbers)))
+        if self._service.metrics is not None:
+            keep_metrics(self._service.metrics)
+        try:
+            os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - its own arguments
+        except OSError as error:
+            _log.error("the proxy is not restarted: `%s`: %s", sys.executable, error.strerror)
+
+
+def _signal(pids: Iterable[int], number: int) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
 
 
 def _allow_many_files() -> None:

@@ -124,13 +124,15 @@ class Session:
     Args:
         translate: what the client is told of a broker.
         max_frame: the largest request, and the largest response that is rewritten, in bytes.
+        begun: whether this is an idle connection on which requests were answered before.
     """
 
-    def __init__(self, translate: Translate, max_frame: int) -> None:
+    def __init__(self, translate: Translate, max_frame: int, *, begun: bool = False) -> None:
         self._in_flight: deque[tuple[int, int, int]] = deque()
         self._sasl = _Sasl()
         self._requests = _Requests(self._in_flight, self._sasl, max_frame)
         self._responses = _Responses(self._in_flight, self._sasl, translate, max_frame)
+        self._requests.begun = begun
         self.requests = self._requests.feed
         """Bytes of the client -> what goes to the broker. Raises DownstreamProtocolError."""
         self.responses = self._responses.feed
@@ -154,6 +156,11 @@ class Session:
     def idle(self) -> bool:
         """Whether the connection can be closed without a loss: every request has its whole response."""
         return not self._in_flight and self._requests.between_frames and self._responses.between_frames
+
+    @property
+    def fresh(self) -> bool:
+        """Whether another session can go on with this connection: it is idle, and not between two tokens of a login."""
+        return self.begun and self.idle and not self._sasl.tokens_left
 
     @property
     def first_bytes(self) -> bytes:

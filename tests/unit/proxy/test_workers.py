@@ -104,14 +104,43 @@ def test_workers_share_ports_and_counters_and_are_replaced(
     assert not any(Path(f"/proc/{pid}").exists() for pid in running)
 
 
-def test_the_next_proxy_may_start_before_the_old_one_ends(
-    proxy: subprocess.Popen[str], brokers: Served, rules: Path
+def test_a_restart_keeps_the_process_and_its_ports(
+    proxy: subprocess.Popen[str], brokers: Served, rules: Path, tmp_path: Path
 ) -> None:
-    nodes = nodes_at(LISTEN)
-    with started(brokers, rules):
-        proxy.send_signal(signal.SIGTERM)
-        assert proxy.wait(_PATIENCE) == 143
+    nodes, before = nodes_at(LISTEN), workers(proxy)
+    rules.write_text("nonsense\n")
+    proxy.send_signal(signal.SIGUSR2)
+    until(lambda: "ERROR: the proxy is not restarted:" in (tmp_path / "log").read_text())
+    assert workers(proxy) == before
+
+    first, second = brokers.cluster.advertised.values()
+    rules.write_text(f"{first}={brokers.reachable[1]}\n{second}={brokers.reachable[1]}\n")
+    with closing(connected(nodes[1])) as stays, closing(connected(nodes[2])) as moved:
+        assert ask(stays, API_VERSIONS)
+        assert ask(moved, API_VERSIONS)
+        proxy.send_signal(signal.SIGUSR2)
+        assert proxy.stdout is not None
+        assert proxy.stdout.readline() == f"{LISTEN}\n"
+        # The new workers serve when the old ones are told to end.
         assert nodes_at(LISTEN) == nodes_at(nodes[2]) == nodes
+        until(lambda: not any(alive(pid) for pid in before))
+        assert ask(stays, API_VERSIONS, 2)
+        assert moved.recv(1) == b""
+    assert len(workers(proxy)) == 2
+    until(lambda: metric("connections") == 0)
+    proxy.send_signal(signal.SIGTERM)
+    assert proxy.wait(_PATIENCE) == 143
+
+
+def test_two_proxies_do_not_share_a_port(proxy: subprocess.Popen[str], brokers: Served, tmp_path: Path) -> None:
+    words = ["proxy", str(brokers.reachable[1]), "--listen", str(LISTEN), "--workers", "2"]
+    done = subprocess.run(
+        [sys.executable, "-m", "brokernat", *words], capture_output=True, text=True, check=False,
+        env={**os.environ, "XDG_STATE_HOME": str(tmp_path)},
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert f"{LISTEN} is in use by another program" in done.stderr
+    assert proxy.poll() is None
 
 
 def test_workers_end_with_their_parent(proxy: subprocess.Popen[str]) -> None:

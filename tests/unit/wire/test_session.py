@@ -229,3 +229,22 @@ def test_nothing_is_kept_of_a_frame_that_passes() -> None:
     for _ in range(100):
         assert len(whole(it.responses, b"r" * 1000)) == 1000
     assert not it.idle
+
+
+def test_another_session_can_go_on_between_requests_and_not_within_a_login() -> None:
+    it = session()
+    assert not it.fresh
+    whole(it.requests, request(METADATA, 1, 5))
+    assert not it.fresh
+    whole(it.responses, response(5, struct.pack(">iii", 0, 0, 0)))
+    assert it.fresh
+    assert whole(it.requests, request(METADATA, 1, 6)[:6]) == b""
+    assert not it.fresh
+    it = session()
+    whole(it.requests, request(SASL_HANDSHAKE, 0, 7, struct.pack(">h", 5) + b"PLAIN"))
+    whole(it.responses, response(7, b"\0\0"))
+    assert it.idle
+    assert not it.fresh
+    whole(it.requests, frame(b"\0me\0secret"))
+    whole(it.responses, frame(b""))
+    assert it.fresh
