@@ -121,7 +121,8 @@ def _pipeline(name: str, config_file: Path, wanted: SparkOptions, output: str) -
     from brokernat.pipelines.reading_back.delivered import reconcile_pipeline
 
     prepared = Prepared.of(load_config(config_file), name).with_clusters(through_tunnel)
-    with proved_session(f"reconcile-{name}", prepared.clusters, prepared.topics, wanted) as spark:
+    jars = prepared.driver_jars()
+    with proved_session(f"reconcile-{name}", prepared.clusters, prepared.topics, wanted, jars) as spark:
         found = reconcile_pipeline(spark, prepared)
     if output == "json":
         rows = [asdict(one) | {"missing_ranges": _pairs(one)} for one in found]

@@ -92,7 +92,8 @@ def replay(
     selection = Selection(tuple(FaultKind(cause) for cause in causes), since, until, ranges)
     with ExitStack() as stack:
         stack.enter_context(locked(prepared.state.local_folder(name) / "replaying"))
-        spark = stack.enter_context(proved_session(f"replay-{name}", prepared.clusters, prepared.topics, wanted))
+        jars = prepared.driver_jars()
+        spark = stack.enter_context(proved_session(f"replay-{name}", prepared.clusters, prepared.topics, wanted, jars))
         found = replay_pipeline(spark, prepared, selection, _show_chunk, dry_run=dry_run)
     if output == "json":
         console.json_data({"version": 1, "pipeline": name, "dry_run": dry_run, **asdict(found)})

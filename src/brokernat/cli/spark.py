@@ -75,8 +75,10 @@ def with_spark(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @contextmanager
-def user_session(name: str, clusters: Sequence[Cluster], wanted: SparkOptions) -> Iterator[SparkSession]:
-    """For a command that belongs to no pipeline.
+def user_session(
+    name: str, clusters: Sequence[Cluster], wanted: SparkOptions, jars: Sequence[Path] = ()
+) -> Iterator[SparkSession]:
+    """For a command that belongs to no pipeline; `jars` beside the connector's.
 
     Raises:
         MissingToolError: no PySpark, no Java, no agent, no connector.
@@ -84,13 +86,17 @@ def user_session(name: str, clusters: Sequence[Cluster], wanted: SparkOptions) -
     """
     from brokernat.pipelines.checkpoint.state import user_folder
 
-    with _session(name, clusters, user_folder(name), wanted) as spark:
+    with _session(name, clusters, user_folder(name), wanted, jars) as spark:
         yield spark
 
 
 @contextmanager
 def proved_session(
-    name: str, clusters: Sequence[Cluster], topics: Mapping[str, Sequence[str]], wanted: SparkOptions
+    name: str,
+    clusters: Sequence[Cluster],
+    topics: Mapping[str, Sequence[str]],
+    wanted: SparkOptions,
+    jars: Sequence[Path] = (),
 ) -> Iterator[SparkSession]:
     """For a command beside a pipeline: a session whose clusters are proved to be reached.
 
@@ -102,7 +108,7 @@ def proved_session(
     from brokernat.pipelines.session import require_spark
 
     require_spark()
-    with user_session(name, clusters, wanted) as spark:
+    with user_session(name, clusters, wanted, jars) as spark:
         prove(spark, clusters, topics=topics, timeout=wanted.proof_timeout).raise_for_failures()
         yield spark
 
@@ -124,13 +130,15 @@ def pipeline_session(prepared: Prepared, wanted: SparkOptions) -> Iterator[Spark
     with (
         locked(folder),
         _log_to_file(folder / "pipeline.log"),
-        _session(name, prepared.clusters, folder, wanted) as spark,
+        _session(name, prepared.clusters, folder, wanted, prepared.driver_jars()) as spark,
     ):
         yield spark
 
 
 @contextmanager
-def _session(name: str, clusters: Sequence[Cluster], folder: Path, wanted: SparkOptions) -> Iterator[SparkSession]:
+def _session(
+    name: str, clusters: Sequence[Cluster], folder: Path, wanted: SparkOptions, jars: Sequence[Path] = ()
+) -> Iterator[SparkSession]:
     from brokernat.clients.spark import Loader
     from brokernat.clients.spark.environment import installed_spark
     from brokernat.pipelines.session import SPARK_LOG, start_session
@@ -146,6 +154,7 @@ def _session(name: str, clusters: Sequence[Cluster], folder: Path, wanted: Spark
         settings=settings,
         loader=Loader(wanted.loader),
         agent_path=wanted.agent_path,
+        jars=jars,
     )
     try:
         yield spark

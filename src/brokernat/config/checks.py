@@ -51,6 +51,9 @@ def _clusters_exist(document: Document) -> Iterator[Finding]:
         for end in ("source", "sink"):
             path = ("pipelines", name, end, "cluster")
             yield from _exists(document, path, document.section(*path[:-1]).get("cluster"), known, "cluster")
+        for reference in document.section("pipelines", name, "references"):
+            place = ("pipelines", name, "references", reference, "kafka", "cluster")
+            yield from _exists(document, place, document.section(*place[:-1]).get("cluster"), known, "cluster")
     for name in document.section("shipping"):
         section = document.section("shipping", name)
         yield from _exists(document, ("shipping", name, "cluster"), section.get("cluster"), known, "cluster")
@@ -145,6 +148,7 @@ def lint_config(clusters: Mapping[str, Cluster], document: Document) -> Iterator
             location = document.locate(("clusters", name, "unmapped"), key=True)
             yield Finding("unmapped-without-map", message, location=location, severity=Severity.WARNING)
         yield from (replace(each, severity=Severity.WARNING) for each in _client(name, document))
+    yield from (replace(each, severity=Severity.WARNING) for each in _databases(document))
 
 
 def _rules(cluster: Cluster, address_map: AddressMap, document: Document) -> Iterator[Finding]:
@@ -164,12 +168,28 @@ def _client(cluster: str, document: Document) -> Iterator[Finding]:
                 yield Finding(
                     "unknown-property", f"Kafka has no property `{name}`", hint, document.locate(path, key=True)
                 )
-        if is_secret(name) and name not in _PUBLIC and isinstance(value, str) and "${" not in value:
-            hint = "keep it out of the file: `${env:NAME}` or `${file:PATH}`"
-            yield Finding("plain-secret", f"`{name}` is written in plain", hint, document.locate(path))
+        if is_secret(name) and name not in _PUBLIC:
+            yield from _in_plain(path, value, document)
     protocol = str(client.get("security.protocol", ""))
     unknown = "${" in protocol
     if any(name.startswith("sasl.") for name in client) and not unknown and not protocol.upper().startswith("SASL_"):
         message = "`sasl.*` has no effect: `security.protocol` is not SASL_PLAINTEXT or SASL_SSL"
         place = document.locate(("clusters", cluster, "client"), key=True)
         yield Finding("sasl-unused", message, "add `security.protocol: SASL_SSL`", place)
+
+
+def _databases(document: Document) -> Iterator[Finding]:
+    for name in document.section("pipelines"):
+        for reference in document.section("pipelines", name, "references"):
+            place = ("pipelines", name, "references", reference, "jdbc")
+            jdbc = document.section(*place)
+            yield from _in_plain((*place, "password"), jdbc.get("password"), document)
+            for option, value in document.section(*place, "options").items():
+                if is_secret(option):
+                    yield from _in_plain((*place, "options", option), value, document)
+
+
+def _in_plain(path: Path, value: Value, document: Document) -> Iterator[Finding]:
+    if isinstance(value, str) and "${" not in value:
+        hint = "keep it out of the file: `${env:NAME}` or `${file:PATH}`"
+        yield Finding("plain-secret", f"`{path[-1]}` is written in plain", hint, document.locate(path))

@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BeforeValidator, PlainValidator, Validation
 from brokernat.address import Endpoint, Rule, listen_endpoint, parse_rule
 from brokernat.address.rules import needs_node_id
 from brokernat.config.problems import Fault, faults
+from brokernat.config.secrets import References, Secret
 from brokernat.config.units import seconds, size_in_bytes
 from brokernat.errors import ConfigError, Finding
 from brokernat.paths import expanded_home
@@ -107,6 +108,20 @@ def _size(value: object) -> object:
     return size
 
 
+def _secret_text(value: object, info: ValidationInfo) -> str | Secret:
+    """Text that may hold `${env:NAME}` or `${file:PATH}`, and is a Secret then."""
+    if isinstance(value, Secret):
+        return value
+    value = _option(value)
+    if not isinstance(value, str) or not value:
+        raise faults([Fault(Finding("wrong-type", "it must be text, and not empty"))])
+    references: References = (info.context or {}).get("references") or References()
+    try:
+        return references.expand(value)
+    except ConfigError as error:
+        raise faults(Fault(problem) for problem in error.problems) from None
+
+
 def _shaped(pattern: re.Pattern[str], kind: str, what: str, hint: str) -> AfterValidator:
     def check(value: str) -> str:
         if not pattern.fullmatch(value):
@@ -191,5 +206,21 @@ Size = Annotated[
     int,
     BeforeValidator(_size),
     WithJsonSchema({"type": ["string", "integer"], "examples": ["512M", "2G"]}),
+]
+SecretText = Annotated[
+    str | Secret,
+    PlainValidator(_secret_text),
+    WithJsonSchema({"type": ["string", "number", "boolean"], "examples": ["${env:NAME}", "${file:PATH}"]}),
+]
+EVERY_TIME = ("every_batch", "every_epoch")
+Refresh = Annotated[
+    str,
+    _shaped(
+        re.compile(rf"{'|'.join(EVERY_TIME)}|never|{_AGE.pattern}", re.ASCII),
+        "bad-refresh",
+        "a time to refresh",
+        "write `every_batch` (`every_epoch` with `mode: realtime`), `never` or an interval, for example `5 minutes`",
+    ),
+    WithJsonSchema({"type": "string", "examples": [*EVERY_TIME, "never", "5 minutes"]}),
 ]
 OptionText = Annotated[str, BeforeValidator(_option), WithJsonSchema({"type": ["string", "number", "boolean"]})]

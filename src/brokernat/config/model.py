@@ -8,7 +8,7 @@ another.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -17,6 +17,7 @@ from brokernat.address import pair
 from brokernat.config.client_properties import ClientProperties
 from brokernat.config.cluster import Profile
 from brokernat.config.fields import (
+    EVERY_TIME,
     Age,
     DataPath,
     Endpoints,
@@ -26,12 +27,15 @@ from brokernat.config.fields import (
     ListenEndpoint,
     MaybeEmpty,
     OptionText,
+    Refresh,
     RuleField,
+    SecretText,
     Share,
     Size,
     Topic,
 )
-from brokernat.config.problems import Fault, faults
+from brokernat.config.problems import Fault, faults, raise_all
+from brokernat.config.units import seconds
 from brokernat.errors import ConfigError, Finding
 
 NonEmpty = Annotated[str, Field(min_length=1)]
@@ -152,31 +156,133 @@ class Enrich(Section):
     )
 
 
-class Reference(Section):
-    """Data that records are joined with."""
+class KafkaReference(Section):
+    """A topic that is a table: of each key the newest value counts, and a record without a value removes its key."""
 
-    format: Literal["csv", "json", "parquet"] = Field(description="The format of the files.")
-    path: DataPath = Field(
-        min_length=1, description="A file or a folder, relative to this file, or a URI that Spark reads."
+    cluster: str = Field(description="The name of a cluster of this file.")
+    topic: Topic = Field(description="The topic; `cleanup.policy=compact` keeps the newest record of each key.")
+    decode: Decode = Field(
+        description="How a value becomes columns. A join key that is not among them is the text of the record's key."
     )
+
+
+class JdbcReference(Section):
+    """A table of a database, or what a query returns; exactly one of `table` and `query`."""
+
+    url: SecretText = Field(description="For example `jdbc:postgresql://db:5432/crm`.")
+    table: NonEmpty | None = Field(None, description="The table or view.")
+    query: NonEmpty | None = Field(None, description="A SELECT.")
+    user: SecretText | None = Field(None, description="The user.")
+    password: SecretText | None = Field(None, description="The password: `${env:NAME}` or `${file:PATH}`.")
+    driver: NonEmpty | None = Field(
+        None,
+        description="Maven coordinates of the driver's jar, or the name of its class where Spark has the jar already; "
+        "of PostgreSQL, MySQL, MariaDB, SQL Server and Oracle they are known.",
+    )
+    version: NonEmpty | None = Field(
+        None,
+        description="A statement whose answer changes when rows do: `SELECT max(updated_at), count(*) FROM customers`. "
+        "Without it all rows are read at each `refresh`.",
+    )
+    options: Annotated[Mapping[str, SecretText], MaybeEmpty] = Field(
+        default_factory=dict, description="Options of Spark's JDBC source and properties of the driver."
+    )
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if (self.table is None) is (self.query is None):
+            hint = "write `table: customers` or `query: SELECT …`"
+            raise faults([Fault(Finding("jdbc-rows", "`jdbc` has exactly one of `table` and `query`", hint))])
+        return self
+
+
+class CatalogReference(Section):
+    """A table or view of a catalog that Spark is set up with."""
+
+    table: NonEmpty = Field(description="The name, such as `warehouse.crm.customers`.")
+    version: NonEmpty | None = Field(
+        None,
+        description="A statement of Spark SQL whose answer changes when rows do. Without it the files of the table are "
+        "looked at, and all rows of one without files, such as a view, are read at each `refresh`.",
+    )
+
+
+_SOURCES = ("path", "kafka", "jdbc", "catalog")
+_REFRESH_OF_SERVERS = "1 minute"
+
+
+class Reference(Section):
+    """Data that records are joined with; exactly one of `path` (files), `kafka`, `jdbc` and `catalog`."""
+
+    format: Literal["csv", "json", "parquet"] | None = Field(None, description="The format of the files.")
+    path: DataPath | None = Field(
+        None, min_length=1, description="A file or a folder, relative to this file, or a URI that Spark reads."
+    )
+    kafka: KafkaReference | None = Field(None, description="A compacted topic.")
+    jdbc: JdbcReference | None = Field(None, description="A table of a database.")
+    catalog: CatalogReference | None = Field(None, description="A table of a catalog of Spark's.")
     options: Annotated[Mapping[str, OptionText], MaybeEmpty] = Field(
-        default_factory=dict, description="Options of Spark's reader."
+        default_factory=dict, description="Of files: options of Spark's reader."
     )
-    ddl: NonEmpty | None = Field(None, alias="schema", description="The columns as a Spark DDL string.")
-    refresh: Literal["every_batch", "every_epoch", "never"] = Field(
-        "every_batch",
-        description="When changed files are read again. With `mode: realtime` it is `every_epoch` unless given: the "
-        "query ends with its epoch and starts again.",
+    ddl: NonEmpty | None = Field(None, alias="schema", description="Of files: the columns as a Spark DDL string.")
+    refresh: Refresh | None = Field(
+        None,
+        description="When the source is looked at for a new version: `every_batch`, `never` (at each start alone), or "
+        "no more often than an interval, such as `5 minutes`. Files are looked at `every_batch` unless given, other "
+        "sources each minute. `mode: realtime` has `every_epoch`: the query ends with its epoch and starts again.",
     )
     duplicates: Literal["fail", "first", "last"] = Field(
-        "fail", description="What becomes of a key that the reference holds more than once; rows never multiply."
+        "fail",
+        description="What becomes of a key that the reference holds more than once; rows never multiply. A database "
+        "and a catalog have no order, and so no `first` and `last`.",
+    )
+    version_column: NonEmpty | None = Field(
+        None, description="A column that the join adds: the version of the reference, in every tag."
     )
     max_age: Age | None = Field(
-        None, description="How long ago the newest of the files may have been written; any time unless given."
+        None,
+        description="How long ago the newest of the files may have been written, or any other source may have been "
+        "reached; any time unless given.",
     )
     stale: Literal["fail", "warn"] = Field(
         "fail", description="What becomes of a batch when the reference is older than `max_age`."
     )
+
+    @property
+    def refresh_seconds(self) -> float | None:
+        """The shortest time between two looks at the source; None where it is looked at when the run starts alone."""
+        refresh = self.refresh or ("every_batch" if self.path else _REFRESH_OF_SERVERS)
+        if refresh == "never":
+            return None
+        return 0 if refresh in EVERY_TIME else seconds(refresh)
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        given = [name for name in _SOURCES if getattr(self, name) is not None]
+        if len(given) != 1:
+            found = " and ".join(f"`{name}`" for name in given) or "none"
+            hint = "write one of `path: customers.csv`, `kafka: {…}`, `jdbc: {…}` and `catalog: {…}`"
+            message = f"a reference has exactly one of `path`, `kafka`, `jdbc` and `catalog`, and here is {found}"
+            raise faults([Fault(Finding("reference-source", message, hint))])
+        (source,) = given
+        raise_all(self._misfits(source))
+        return self
+
+    def _misfits(self, source: str) -> Iterator[Fault]:
+        if source == "path" and self.format is None:
+            yield Fault(Finding("missing", "`format` is missing", "write `format: csv`, `json` or `parquet`"))
+        for name, key in (("format", "format"), ("options", "options"), ("ddl", "schema")):
+            if source != "path" and getattr(self, name):
+                message = f"`{key}` belongs to files, and this reference is `{source}`"
+                yield Fault(Finding("reference-option", message, "remove it"), (key,), key=True)
+        if source in ("jdbc", "catalog") and self.duplicates != "fail":
+            message = f"`duplicates: {self.duplicates}` needs an order of rows, and `{source}` has none"
+            hint = "choose the row of each key in a query or a view"
+            yield Fault(Finding("reference-option", message, hint), ("duplicates",))
+        if source != "path" and self.max_age and self.refresh_seconds and seconds(self.max_age) <= self.refresh_seconds:
+            message = f"`max_age: {self.max_age}` is over before `{source}` is looked at again"
+            hint = "make it some times longer than `refresh`, which is `1 minute` unless given"
+            yield Fault(Finding("reference-option", message, hint), ("max_age",))
 
 
 class Sink(Section):

@@ -45,6 +45,12 @@ def faults(found: Iterable[Fault]) -> PydanticCustomError:
     return PydanticCustomError(_OURS, "see faults", {"faults": tuple(found)})
 
 
+def raise_all(found: Iterable[Fault]) -> None:
+    """Raise what a validator raises, where there is any fault."""
+    if every := tuple(found):
+        raise faults(every)
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     """A hint with the known word that is nearest, if one is near."""
     near = nearest(word, known)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from brokernat.errors import BrokernatError, ConfigError, Finding
 from brokernat.pipelines.references.copies import ReferenceVersion
 from brokernat.pipelines.references.reference import ReferenceTable
+from brokernat.pipelines.references.source import UnusableReferenceError
 from brokernat.pipelines.steps.counting import (
     Counts,
     check_received,
@@ -137,22 +138,38 @@ def current_joins(
     """The references as they are now, in the order of the joins, and their versions by name.
 
     Raises:
-        ConfigError: records have no column of a join's name.
+        ConfigError: records have no column of a join's name; or several references cannot be used.
+        UnusableReferenceError: one cannot be used.
     """
+    from pyspark.sql import functions as F  # noqa: N812
+
     joins: list[Join] = []
-    versions: dict[str, ReferenceVersion] = {}
+    errors: list[BrokernatError] = []
     # A join may use a column that the one before it has added.
     types = {field.name: field.dataType for field in plan.schema}
     for table in references:
         if table.key not in types:
+            if errors:
+                # One that could not be used may have had it.
+                break
             message = f"reference `{table.name}`: records have no column `{table.key}`"
-            raise ConfigError(Finding("no-such-column", message, f"they have: {', '.join(types)}"))
-        snapshot = table.current(spark, types[table.key].simpleString())
+            errors.append(ConfigError(Finding("no-such-column", message, f"they have: {', '.join(types)}")))
+            break
+        try:
+            snapshot = table.current(spark, types[table.key].simpleString())
+        except UnusableReferenceError as error:
+            errors.append(error)
+            continue
         frame = snapshot.frame(spark)
+        if column := table.section.version_column:
+            frame = frame.withColumn(column, F.lit(snapshot.id))
         types |= {field.name: field.dataType for field in frame.schema}
         joins.append(Join(table.name, table.key, frame))
-        versions[table.name] = snapshot.version
-    return joins, versions
+    if len(errors) == 1:
+        raise errors[0]
+    if errors:
+        raise ConfigError(*(Finding("unusable-reference", each.message, each.hint) for each in errors))
+    return joins, {table.name: table.version for table in references}
 
 
 def _keep(frame: DataFrame, kept: ExitStack) -> None:

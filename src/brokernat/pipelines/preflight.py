@@ -21,9 +21,10 @@ from brokernat.pipelines.checkpoint.files import Files
 from brokernat.pipelines.checkpoint.state import Owner, foreign
 from brokernat.pipelines.kafka.admin import TopicFacts, open_admin
 from brokernat.pipelines.kafka.commands import grant
-from brokernat.pipelines.kafka.topic_checks import SINK, SOURCE, Facts, sizes, usable
+from brokernat.pipelines.kafka.topic_checks import REFERENCE, SINK, SOURCE, Facts, sizes, usable
 from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.realtime import AT_ONCE, lack_of_slots, outgoing, slots
+from brokernat.pipelines.references.copies import ReferenceVersion
 from brokernat.pipelines.root_cause import root_cause
 from brokernat.pipelines.steps.envelope import envelop
 from brokernat.pipelines.steps.sink import REQUIRED
@@ -43,41 +44,45 @@ _SAME_AS = {"all": "-1"}
 def look_at_clusters(spark: SparkSession, prepared: Prepared) -> Preflight:
     """Clusters, topics, rights, sizes, checkpoint: asked on the driver alone, so that no busy executor can delay it."""
     results: list[CheckResult] = []
-    seen: dict[str, Facts] = {}
+    seen: dict[tuple[str, str], Facts] = {}
     profiles: dict[str, Profile] = {}
     for end, cluster, names in _ends(prepared):
         try:
             with open_admin(spark, client_properties(cluster), cluster.name) as admin:
                 cluster_id = admin.cluster_id()
-                seen[end] = admin.topics(names)
+                found = seen[end, cluster.name] = admin.topics(names)
                 round_trip = admin.round_trip_ms()
         except (ConfigError, NothingReachableError) as error:
             results.append(from_error(f"cluster {cluster.name}", error))
             continue
-        results.append(CheckResult(f"cluster {cluster.name}", Level.OK, f"cluster id {cluster_id}"))
-        profiles[cluster.name] = profile_of(round_trip) if cluster.profile == "auto" else cluster.profile
-        at_once = AT_ONCE if prepared.pipeline.mode == "realtime" and end == SINK else {}
-        chosen = replace(cluster, profile=profiles[cluster.name])
-        results += client_settings(chosen, Role(end), round_trip, at_once)
-        results += usable(end, cluster, seen[end])
+        if end != REFERENCE or cluster.name in prepared.others:
+            results.append(CheckResult(f"cluster {cluster.name}", Level.OK, f"cluster id {cluster_id}"))
+            profiles[cluster.name] = profile_of(round_trip) if cluster.profile == "auto" else cluster.profile
+        if end != REFERENCE:
+            at_once = AT_ONCE if prepared.pipeline.mode == "realtime" and end == SINK else {}
+            chosen = replace(cluster, profile=profiles[cluster.name])
+            results += client_settings(chosen, Role(end), round_trip, at_once)
+        results += usable(end, cluster, found)
         if end == SOURCE:
-            results += _checkpoint(Files(spark), prepared, prepared.owner(cluster_id, seen[end]))
+            results += _checkpoint(Files(spark), prepared, prepared.owner(cluster_id, found))
     results += overruled(prepared.sink)
-    if SOURCE in seen and SINK in seen:
-        results += sizes(prepared, seen[SOURCE], seen[SINK])
-    partitions = sum(fact.partitions for fact in seen.get(SOURCE, {}).values() if isinstance(fact, TopicFacts))
+    source, sink = seen.get((SOURCE, prepared.source.name)), seen.get((SINK, prepared.sink.name))
+    if source is not None and sink is not None:
+        results += sizes(prepared, source, sink)
+    partitions = sum(fact.partitions for fact in (source or {}).values() if isinstance(fact, TopicFacts))
     present: dict[str, tuple[str, ...]] = {}
     for end, cluster, _ in _ends(prepared):
-        there = (name for name, fact in seen.get(end, {}).items() if isinstance(fact, TopicFacts))
+        there = (name for name, fact in seen.get((end, cluster.name), {}).items() if isinstance(fact, TopicFacts))
         present[cluster.name] = (*present.get(cluster.name, ()), *there)
     return Preflight(tuple(results), present, partitions, profiles)
 
 
 def _ends(prepared: Prepared) -> tuple[tuple[str, Cluster, tuple[str, ...]], ...]:
-    sink = prepared.pipeline.sink
+    sink, joined = prepared.pipeline.sink, prepared.reference_topics
     return (
         (SOURCE, prepared.source, prepared.pipeline.source.topics),
         (SINK, prepared.sink, (sink.topic, sink.dead_letters)),
+        *((REFERENCE, each, joined[each.name]) for each in prepared.clusters if each.name in joined),
     )
 
 
@@ -164,6 +169,13 @@ def try_steps(spark: SparkSession, prepared: Prepared) -> list[CheckResult]:
     except Exception as error:  # noqa: BLE001 - Spark refuses a plan by many classes
         return [CheckResult("steps", Level.ERROR, root_cause(error), code=2)]
     return [
-        *(CheckResult(f"reference {name}", Level.OK, f"version {version.id}") for name, version in versions.items()),
+        *(_reference(name, version) for name, version in versions.items()),
         CheckResult("steps", Level.OK, "decode, enrich, transform and sink fit together"),
     ]
+
+
+def _reference(name: str, version: ReferenceVersion) -> CheckResult:
+    if not version.trouble:
+        return CheckResult(f"reference {name}", Level.OK, f"version {version.id}")
+    message = f"{version.trouble}; version {version.id} of an earlier run would be joined"
+    return CheckResult(f"reference {name}", Level.WARNING, message)

@@ -6,33 +6,43 @@ This module makes no connection and starts nothing. Checking, running and reconc
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from brokernat.config import Cluster, Config, Pipeline
 from brokernat.config.cluster import Profile
+from brokernat.config.model import Enrich
 from brokernat.errors import ConfigError, Finding
 from brokernat.pipelines.checkpoint.state import Owner, State
 from brokernat.pipelines.kafka.admin import TopicFacts, Unseen
+from brokernat.pipelines.references.catalog import CatalogSource
+from brokernat.pipelines.references.database import DatabaseSource, driver_jars
+from brokernat.pipelines.references.files import FileSource
 from brokernat.pipelines.references.reference import ReferenceTable
+from brokernat.pipelines.references.source import ReferenceSource
+from brokernat.pipelines.references.topic import TopicSource
 from brokernat.pipelines.root_cause import root_cause
+from brokernat.pipelines.steps.decode import decode
 from brokernat.pipelines.steps.plan import Plan
 from brokernat.pipelines.steps.transform import load_transform
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A pipeline of the file, with its source and sink cluster, the folder of the file and the checkpoint's state."""
+    """A pipeline of the file, with its clusters, the folder of the file and the checkpoint's state."""
 
     pipeline: Pipeline
     source: Cluster
     sink: Cluster
     folder: Path
     state: State
+    others: Mapping[str, Cluster] = field(default_factory=dict)
+    """The clusters of references that are neither source nor sink, by name."""
 
     @classmethod
     def of(cls, config: Config, name: str) -> Self:
@@ -43,26 +53,26 @@ class Prepared:
         """
         pipeline = config.pipeline(name)
         source, sink = config.cluster(pipeline.source.cluster), config.cluster(pipeline.sink.cluster)
-        return cls(pipeline, source, sink, config.path.parent, State(pipeline.checkpoint))
+        joined = (pipeline.references[join.reference].kafka for join in pipeline.enrich)
+        named = dict.fromkeys(each.cluster for each in joined if each)
+        others = {each: config.cluster(each) for each in named if each not in (source.name, sink.name)}
+        return cls(pipeline, source, sink, config.path.parent, State(pipeline.checkpoint), others)
 
     def with_clusters(self, reached: Callable[[Cluster], Cluster]) -> Self:
         """The same pipeline with each of its clusters replaced by what `reached` makes of it, called once for each."""
         source = reached(self.source)
-        return replace(self, source=source, sink=source if self.sink is self.source else reached(self.sink))
+        sink = source if self.sink is self.source else reached(self.sink)
+        return replace(self, source=source, sink=sink, others={n: reached(each) for n, each in self.others.items()})
 
     def with_profiles(self, profiles: Mapping[str, Profile]) -> Self:
         """The same pipeline with the measured profiles, by cluster name."""
-        source = replace(self.source, profile=profiles.get(self.source.name, self.source.profile))
-        if self.sink is self.source:
-            return replace(self, source=source, sink=source)
-        return replace(
-            self, source=source, sink=replace(self.sink, profile=profiles.get(self.sink.name, self.sink.profile))
-        )
+        return self.with_clusters(lambda each: replace(each, profile=profiles.get(each.name, each.profile)))
 
     @property
     def clusters(self) -> tuple[Cluster, ...]:
-        """Source and sink; one entry if they are the same cluster."""
-        return (self.source,) if self.source is self.sink else (self.source, self.sink)
+        """Source, sink and those of references, each once."""
+        both = (self.source,) if self.source is self.sink else (self.source, self.sink)
+        return (*both, *self.others.values())
 
     @property
     def topics(self) -> dict[str, tuple[str, ...]]:
@@ -70,6 +80,17 @@ class Prepared:
         source, sink = self.pipeline.source, self.pipeline.sink
         found = {source.cluster: source.topics}
         found[sink.cluster] = (*found.get(sink.cluster, ()), sink.topic, sink.dead_letters)
+        for cluster, topics in self.reference_topics.items():
+            found[cluster] = (*found.get(cluster, ()), *topics)
+        return found
+
+    @property
+    def reference_topics(self) -> dict[str, tuple[str, ...]]:
+        """The topics that are references, by cluster name."""
+        found: dict[str, tuple[str, ...]] = {}
+        for name in dict.fromkeys(join.reference for join in self.pipeline.enrich):
+            if kafka := self.pipeline.references[name].kafka:
+                found[kafka.cluster] = tuple(dict.fromkeys((*found.get(kafka.cluster, ()), kafka.topic)))
         return found
 
     def plan(self) -> Plan:
@@ -91,9 +112,36 @@ class Prepared:
                 key=join.key,
                 columns=join.columns,
                 folder=self.state.reference_folder(f"{join.reference}.{join.key}"),
+                source=self._source_of(join),
             )
             for join in self.pipeline.enrich
         ]
+
+    def driver_jars(self) -> tuple[Path, ...]:
+        """The jars of the JDBC drivers that references need.
+
+        Raises:
+            MissingToolError: one cannot be had.
+            AlteredFileError: one is not the jar that is known by its name.
+        """
+        sections = (self.pipeline.references[join.reference].jdbc for join in self.pipeline.enrich)
+        return tuple(dict.fromkeys(jar for section in sections if section for jar in driver_jars(section)))
+
+    def _source_of(self, join: Enrich) -> ReferenceSource:
+        section = self.pipeline.references[join.reference]
+        if section.jdbc:
+            return DatabaseSource(section.jdbc)
+        if section.catalog:
+            return CatalogSource(section.catalog)
+        if not section.kafka:
+            return FileSource(section)
+        ddl = section.kafka.decode.ddl
+
+        def decoded(records: DataFrame) -> DataFrame:
+            return decode(records, parse_schema(ddl, f"references.{join.reference}.kafka.decode.schema"))
+
+        cluster = next(each for each in self.clusters if each.name == section.kafka.cluster)
+        return TopicSource(section.kafka, cluster, join.key, decoded)
 
     def owner(self, cluster_id: str, topics: Mapping[str, TopicFacts | Unseen]) -> Owner:
         """The owner to note in the checkpoint. `topics` describes the topics of the source, by name."""
@@ -101,8 +149,8 @@ class Prepared:
         return Owner(self.pipeline.name, cluster_id, self.pipeline.source.topics, ids)
 
 
-def parse_schema(ddl: str) -> StructType:
-    """Parses a Spark DDL string such as `id STRING, amount DOUBLE`.
+def parse_schema(ddl: str, place: str = "decode.schema") -> StructType:
+    """Parses a Spark DDL string such as `id STRING, amount DOUBLE`; `place` is where it stands in the pipeline.
 
     Raises:
         ConfigError: Spark cannot parse it, or it names a type and no columns.
@@ -113,8 +161,8 @@ def parse_schema(ddl: str) -> StructType:
     try:
         schema = StructType.fromDDL(ddl)
     except PySparkException as error:
-        message = f"decode.schema: {root_cause(error)}"
+        message = f"{place}: {root_cause(error)}"
         raise ConfigError(Finding("bad-schema", message, "for example `id STRING, amount DOUBLE`")) from None
     if not isinstance(schema, StructType):
-        raise ConfigError(Finding("bad-schema", f"decode.schema: `{ddl}` names one type and no columns"))
+        raise ConfigError(Finding("bad-schema", f"{place}: `{ddl}` names one type and no columns"))
     return schema

@@ -5,7 +5,7 @@ commit, and begins the next. So nothing of ours stands between two records: no `
 Python. Counts ride along with the one projection (`observe`) and are compared when the epoch has ended: unlike in
 micro-batches, what does not add up has been written and committed, and stops the run.
 
-The references are broadcast at the beginning of each epoch and cannot change while the query runs: when files change,
+The references are broadcast at the beginning of each epoch and cannot change while the query runs: when one changes,
 the query ends with its epoch and begins again with the new version.
 """
 
@@ -15,7 +15,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from brokernat.clients.spark import Role, kafka_options
@@ -23,10 +23,9 @@ from brokernat.config import Cluster
 from brokernat.errors import ConfigError, Finding, IncompleteError
 from brokernat.pipelines.batch import BatchReport, current_joins
 from brokernat.pipelines.checkpoint.committed import uncommitted
-from brokernat.pipelines.checkpoint.files import Files, FileStamp
+from brokernat.pipelines.checkpoint.files import Files
 from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.query import activity, batch_reports, has_ended, query_failure
-from brokernat.pipelines.references.copies import ReferenceVersion
 from brokernat.pipelines.steps.counting import Counts, count_outgoing, count_rows
 from brokernat.pipelines.steps.envelope import envelop
 from brokernat.pipelines.steps.plan import Join, Plan, well
@@ -44,7 +43,7 @@ _NONE: Mapping[str, int] = {"rows": 0, "dead_letters": 0, "filtered": 0}
 _UNKNOWN = -1
 """What Spark reports of a sink that does not count."""
 _LOOK_SECONDS = 2.0
-"""How often the files of references are looked at."""
+"""How often it is looked whether references have changed; `refresh` may say less often."""
 _JOIN_MILLISECONDS = 200
 AT_ONCE: Mapping[str, str] = {"linger.ms": "0"}
 """A producer that waits for more records makes every record wait."""
@@ -88,15 +87,6 @@ def lack_of_slots(partitions: int, available: int) -> Finding | None:
     return Finding("too-few-slots", message, hint)
 
 
-@dataclass(frozen=True, slots=True)
-class EpochQuery:
-    """A running query with the versions it joins, and the stamps that their files had."""
-
-    query: StreamingQuery
-    versions: Mapping[str, ReferenceVersion]
-    stamps: Mapping[str, tuple[FileStamp, ...]]
-
-
 class EpochRun:
     """A running pipeline. Call `poll` until it returns False. `stop` may be called from a signal handler."""
 
@@ -126,7 +116,7 @@ class EpochRun:
         self._ending = False
         self._looked_at = time.monotonic()
         _forget_uncommitted(Files(spark), prepared.pipeline.checkpoint)
-        self._running = self._start()
+        self._query = self._start()
 
     def stop(self) -> None:
         """Ends the query at the end of its epoch."""
@@ -134,11 +124,11 @@ class EpochRun:
 
     def reports(self, after: int | None) -> list[Mapping[str, Any]]:
         """Spark's reports of the epochs after that number."""
-        return batch_reports(self._running.query, after)
+        return batch_reports(self._query, after)
 
     def activity(self) -> str | None:
         """What Spark does, None between two epochs."""
-        return activity(self._running.query)
+        return activity(self._query)
 
     def poll(self) -> bool:
         """Waits 0.2 s and returns whether the query still runs.
@@ -151,39 +141,38 @@ class EpochRun:
         from pyspark.errors import StreamingQueryException
 
         try:
-            ended = _thread_has_ended(self._running.query)
+            ended = _thread_has_ended(self._query)
         except StreamingQueryException as error:
             raise query_failure(error) from None
         try:
             self._report_epochs()
         except BaseException:
-            self._running.query.stop()
+            self._query.stop()
             raise
         if ended and (self._stopping.is_set() or not self._ending):
             return False
         if ended:
-            self._running = self._start()
-        elif not self._ending and (self._stopping.is_set() or self._files_changed()):
-            end_with_epoch(self._running.query)
+            self._query = self._start()
+        elif not self._ending and (self._stopping.is_set() or self._references_changed()):
+            end_with_epoch(self._query)
             self._ending = True
         return True
 
-    def _start(self) -> EpochQuery:
+    def _start(self) -> StreamingQuery:
         pipeline, sink = self._prepared.pipeline, self._prepared.sink
         self._ending = False
-        stamps = self._stamps()
-        joins, versions = current_joins(self._plan, self._references, self._spark)
+        joins, _ = current_joins(self._plan, self._references, self._spark)
         options = kafka_options(self._prepared.source, role=Role.SOURCE)
         stream = read_stream(self._spark, pipeline.source, options, starting=self._starting, whole=True)
         rows = outgoing(self._plan, envelop(stream, self._cluster_id), joins)
         writer = rows.writeStream.format("kafka").options(**producer_options(sink_options(sink)))
         writer = writer.queryName(pipeline.name).option("checkpointLocation", pipeline.checkpoint)
         # PySpark's overloads do not name this trigger.
-        query = writer.outputMode("update").trigger(realTime=pipeline.epoch).start()  # type: ignore[call-overload]
-        return EpochQuery(query, versions, stamps)
+        query: StreamingQuery = writer.outputMode("update").trigger(realTime=pipeline.epoch).start()  # type: ignore[call-overload]
+        return query
 
     def _report_epochs(self) -> None:
-        reports = batch_reports(self._running.query, self._reported)
+        reports = batch_reports(self._query, self._reported)
         for report in reports:
             self._report(report)
         for table in self._references if reports else ():
@@ -194,20 +183,16 @@ class EpochRun:
         counts = epoch_counts(progress)
         if counts.received:
             seconds = progress["durationMs"]["triggerExecution"] / 1000
-            self._on_batch(BatchReport(epoch, counts, seconds, self._running.versions))
+            versions = {table.name: table.version for table in self._references}
+            self._on_batch(BatchReport(epoch, counts, seconds, versions))
         if problem := lack_of_slots(partitions_of(progress), slots(self._spark)):
             raise ConfigError(problem)
 
-    def _files_changed(self) -> bool:
+    def _references_changed(self) -> bool:
         if time.monotonic() - self._looked_at < _LOOK_SECONDS:
             return False
         self._looked_at = time.monotonic()
-        return self._stamps() != self._running.stamps
-
-    def _stamps(self) -> dict[str, tuple[FileStamp, ...]]:
-        files = Files(self._spark)
-        watched = (table for table in self._references if table.section.refresh != "never")
-        return {table.section.path: files.stamps(table.section.path) for table in watched}
+        return any(table.has_changed(self._spark) for table in self._references)
 
 
 def sink_options(sink: Cluster) -> dict[str, str]:

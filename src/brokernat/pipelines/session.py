@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from brokernat.clients.spark import Loader, configure, environment
 from brokernat.clients.spark.releases import numbers
+from brokernat.clients.spark.settings import JARS, joined
 from brokernat.config import Cluster
 from brokernat.errors import ConfigError, Finding, MissingToolError
 from brokernat.pipelines.checkpoint.state import log_folder
@@ -98,6 +99,7 @@ def start_session(
     settings: Mapping[str, str],
     loader: Loader = Loader.AUTO,
     agent_path: str | None = None,
+    jars: Sequence[Path] = (),
 ) -> SparkSession:
     """A session that reaches the clusters through their maps.
 
@@ -107,6 +109,7 @@ def start_session(
         master: Spark's master; what spark-defaults or spark-submit say, else this machine, when None.
         settings: Spark's settings over ours.
         loader: see `clients.spark.configure`, as `agent_path`.
+        jars: what the pipeline needs beside the connector.
 
     Raises:
         ConfigError: see `clients.spark.configure`.
@@ -116,7 +119,8 @@ def start_session(
     from pyspark.sql import SparkSession
 
     # PySpark prints a JSON object for each refused plan, before the exception that says the same.
-    logging.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL + 1)
+    for frames_or_text in ("DataFrame", "SQL"):
+        logging.getLogger(f"{frames_or_text}QueryContextLogger").setLevel(logging.CRITICAL + 1)
     log4j = folder / LOG4J
     with log_folder(folder):
         log4j.write_text(_LOG4J.format(folder=folder, file=SPARK_LOG))
@@ -130,6 +134,9 @@ def start_session(
         # A transform's own Python functions run in what PySpark calls python3: elsewhere than in this environment.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     options = f'{present.get(_DRIVER_OPTIONS, "")} "-Dlog4j2.configurationFile={log4j}"'.strip()
+    if jars:
+        shipped = joined(settings.get(JARS, present.get(JARS, "")), map(str, jars), ",")
+        settings = {**settings, JARS: shipped}
     for key, value in {**SETTINGS, **_without_arrow(), _DRIVER_OPTIONS: options, **settings}.items():
         builder.config(key, value)
     # Outside of the redirection: what it warns of belongs to the terminal.

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import re
 import signal
-import socket
 import urllib.request
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from tests.integration.pipelines.conftest import Workplace, order
 from tests.integration.spark.standalone import StandaloneCluster
+from tests.support.ports import free_port
+from tests.support.postgres import USER, Postgres, postgres
 from tests.support.warm_cli import WarmCli
 
-from brokernat.testbed import ClusterOptions, LoopbackWorld, Protocol
+from brokernat.testbed import ClusterOptions, LoopbackWorld, Protocol, Record
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -35,9 +34,30 @@ def place(tmp_path: Path, warm_cli: WarmCli) -> Iterator[Workplace]:
         yield place
 
 
+@pytest.fixture
+def database() -> Iterator[Postgres]:
+    with postgres(CANARY, ["CREATE TABLE crm AS SELECT 'c1' AS customer_id, 'gold' AS tier"]) as running:
+        yield running
+
+
 def test_a_password_is_nowhere_but_in_its_file(
-    place: Workplace, standalone: StandaloneCluster, monkeypatch: pytest.MonkeyPatch
+    place: Workplace, standalone: StandaloneCluster, monkeypatch: pytest.MonkeyPatch, database: Postgres
 ) -> None:
+    place.pipeline["enrich"] += [{"reference": name, "key": "customer_id"} for name in ("crm", "scores")]
+    jdbc = {
+        "url": database.url,
+        "user": USER,
+        "password": CANARY,
+        "table": "crm",
+        "version": "SELECT count(*) FROM crm",
+    }
+    scores = {"format": "json", "schema": "score INT"}
+    place.pipeline["references"] |= {
+        "crm": {"jdbc": jdbc, "refresh": "every_batch"},
+        "scores": {"kafka": {"cluster": "hq", "topic": "scores", "decode": scores}},
+    }
+    place.world.hq.create_topic("scores", configs={"cleanup.policy": "compact"})
+    place.world.hq.write("scores", [Record(key=b"c1", value=b'{"score": 7}')])
     secret = place.folder / "secret"
     secret.write_text(CANARY)
     words = Workplace.words
@@ -88,15 +108,8 @@ def test_a_password_is_nowhere_but_in_its_file(
     assert [line for line in lines if CANARY in line] == []
     assert CANARY not in repr([*place.read_dead(), *place.read_tags()])
     assert len(place.read_dead()) == 2
-
-
-def free_port() -> int:
-    """Below those that the kernel gives to outgoing connections: nobody gets it before Spark has started."""
-    for port in random.sample(range(23_000, 32_000), 100):
-        with socket.socket() as trial, suppress(OSError):
-            trial.bind(("127.0.0.1", port))
-            return port
-    raise AssertionError("a hundred ports are taken")
+    tag = json.loads(place.read_tags()[0].value or b"")
+    assert (tag["tier"], tag["score"]) == ("gold", 7)
 
 
 def rest_pages(port: int) -> dict[str, str]:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.integration.spark.standalone import C1
 
-from brokernat.jvm import find_java, spark_functions_jar, spark_java_home
+from brokernat.jvm import find_java, resolve, spark_functions_jar, spark_java_home
+from brokernat.pipelines.references.database import DRIVERS
 from brokernat.pipelines.steps.envelope import envelop
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def spark() -> Iterator[SparkSession]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYSPARK_PYTHON", sys.executable)
         patch.setenv("JAVA_HOME", str(spark_java_home(find_java(17))))
+        (postgresql,) = resolve([DRIVERS["postgresql"].coordinate], transitive=False)
         session = (
             SparkSession.builder.master("local[2]")
             .config("spark.ui.enabled", "false")
@@ -37,7 +39,7 @@ def spark() -> Iterator[SparkSession]:
             .config("spark.sql.shuffle.partitions", "2")
             .config("spark.sql.session.timeZone", "UTC")
             .config("spark.driver.extraJavaOptions", C1)
-            .config("spark.jars", str(spark_functions_jar()))
+            .config("spark.jars", f"{spark_functions_jar()},{postgresql}")
             .getOrCreate()
         )
         session.sparkContext.setLogLevel("ERROR")

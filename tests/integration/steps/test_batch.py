@@ -14,6 +14,7 @@ from brokernat.config.model import Reference, Sink
 from brokernat.errors import IncompleteError
 from brokernat.pipelines import batch as module
 from brokernat.pipelines.batch import Batches, BatchReport
+from brokernat.pipelines.references.files import FileSource
 from brokernat.pipelines.references.reference import ReferenceTable
 from brokernat.pipelines.steps import counting
 from brokernat.pipelines.steps.counting import Counts
@@ -52,7 +53,8 @@ def run(spark: SparkSession, folder: Path, records: DataFrame, transform: Transf
 
     (folder / "names.csv").write_text("id,name\n1,One\n2,Two\n")
     section = Reference(format="csv", path=str(folder / "names.csv"))
-    table = ReferenceTable("names", section, key="id", columns=None, folder=str(folder / "state"))
+    source = FileSource(section)
+    table = ReferenceTable("names", section, key="id", columns=None, folder=str(folder / "state"), source=source)
     schema = StructType.fromDDL("id STRING")
     assert isinstance(schema, StructType)
     plan = Plan("tags", schema, Sink(cluster="local", topic="tags", dead_letters="dead"), transform)

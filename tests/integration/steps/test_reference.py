@@ -5,14 +5,20 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brokernat.config.model import Reference
+from brokernat.config.model import Reference, Sink
+from brokernat.errors import ConfigError
+from brokernat.pipelines.batch import current_joins
 from brokernat.pipelines.checkpoint.files import Files
-from brokernat.pipelines.references.file import DuplicateKeysError, StaleReferenceError, UnusableReferenceError
+from brokernat.pipelines.references import reference as module
+from brokernat.pipelines.references.files import FileSource
 from brokernat.pipelines.references.reference import ReferenceTable
+from brokernat.pipelines.references.source import DuplicateKeysError, StaleReferenceError, UnusableReferenceError
+from brokernat.pipelines.steps.plan import Plan
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,7 +39,7 @@ class Life:
 
     def new_table(self, **more: Any) -> ReferenceTable:
         settings: dict[str, Any] = {"key": "id", "columns": None, "folder": str(self.folder / "state")} | more
-        return ReferenceTable("customers", self.section, **settings)
+        return ReferenceTable("customers", self.section, source=FileSource(self.section), **settings)
 
     def write(self, text: str) -> None:
         self.path.write_text(text)
@@ -127,6 +133,37 @@ def test_never_reads_once_per_run(spark: SparkSession, tmp_path: Path) -> None:
     assert life.rows(life.new_table()) == {"c1": "Uno"}
 
 
+def test_a_change_is_seen_without_reading_and_a_broken_file_is_no_news_twice(life: Life) -> None:
+    """What a query of `mode: realtime` ends for."""
+    life.write("id,name\nc1,One\n")
+    life.rows()
+    assert not life.table.has_changed(life.spark)
+    life.write("id,name\nc1")
+    assert life.table.has_changed(life.spark)
+    assert life.rows() == {"c1": "One"}
+    assert "cannot be read" in life.table.version.trouble
+    assert not life.table.has_changed(life.spark)
+    life.write("id,name\nc1,Uno\n")
+    assert life.table.has_changed(life.spark)
+    assert life.rows() == {"c1": "Uno"}
+    assert not life.table.version.trouble
+
+
+def test_between_two_looks_nobody_asks_the_source(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    life = Life(spark, tmp_path, refresh="10 minutes")
+    life.write("id,name\nc1,One\n")
+    life.rows()
+    life.write("id,name\nc1,Uno\n")
+    assert not life.table.has_changed(spark)
+    assert life.rows() == {"c1": "One"}
+    later = SimpleNamespace(time=time.time, monotonic=lambda: time.monotonic() + 601)
+    monkeypatch.setattr(module, "time", later)
+    assert life.table.has_changed(spark)
+    assert life.rows() == {"c1": "Uno"}
+
+
 def test_a_reference_that_is_too_old_stops_the_run_until_it_is_written_anew(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -207,3 +244,18 @@ def test_a_note_that_this_version_cannot_read_costs_one_more_look_at_the_file(li
     life.rows()
     Files(life.spark).write_text(f"{life.folder}/state/current.json", note)
     assert life.rows(life.new_table()) == {"c1": "One"}
+
+
+def test_all_references_that_cannot_be_used_are_named_at_once(spark: SparkSession, tmp_path: Path) -> None:
+    from pyspark.sql.types import StructType
+
+    schema = StructType.fromDDL("id STRING")
+    assert isinstance(schema, StructType)
+    plan = Plan("tags", schema, Sink(cluster="local", topic="tags", dead_letters="dead"))
+    lives = [Life(spark, tmp_path / name) for name in ("one", "two")]
+    added = Life(spark, tmp_path / "three").new_table(key="added_by_one_of_them")
+    with pytest.raises(ConfigError) as caught:
+        current_joins(plan, [*(life.table for life in lives), added], spark)
+    assert [problem.message.rpartition("/")[0] for problem in caught.value.problems] == [
+        f"reference `customers`: there is no file at {life.folder}" for life in lives
+    ]

@@ -34,6 +34,8 @@ def kinds(text: str) -> list[str]:
         ("pipelines: {t: {mode: realtime, epoch: 9 seconds, references: {r: {refresh: every_epoch}}}}", []),
         ("pipelines: {t: {epoch: 9 seconds, references: {r: {refresh: every_epoch}}}}", ["other-mode"] * 2),
         ("pipelines: {t: {mode: 7, references: 7, source: 7}}", []),
+        ("clusters: {hq: 7}\npipelines: {t: {references: {r: {kafka: {cluster: hq}}, s: {kafka: 7}}}}", []),
+        ("clusters: {hq: 7}\npipelines: {t: {references: {r: {kafka: {cluster: hk}}}}}", ["unknown-cluster"]),
         ("7", []),
     ],
 )
@@ -70,3 +72,22 @@ HEAD = "clusters:\n  hq:\n    bootstrap_servers: gw:1\n"
 )
 def test_findings(tmp_path: Path, text: str, found: list[tuple[str, str, int | None]]) -> None:
     assert findings(tmp_path, HEAD + text) == found
+
+
+def test_a_password_of_a_database_in_plain_is_found(tmp_path: Path) -> None:
+    (tmp_path / "password").write_text("canary")
+    found = findings(
+        tmp_path,
+        HEAD
+        + """pipelines:
+  tags:
+    source: {cluster: hq, topics: [orders]}
+    decode: {format: json, schema: a STRING}
+    references:
+      plain: {jdbc: {url: jdbc:postgresql://db/crm, table: t, password: canary}}
+      kept: {jdbc: {url: jdbc:postgresql://db/crm, table: t, password: "${file:password}", options: {sslpassword: x}}}
+    sink: {cluster: hq, topic: tags, dead_letters: dead}
+    checkpoint: state
+""",
+    )
+    assert found == [("warning", "plain-secret", 9), ("warning", "plain-secret", 10)]

@@ -8,7 +8,16 @@ import pytest
 from pydantic import ValidationError
 
 from brokernat.address import Endpoint, parse_rule
-from brokernat.config.model import ClusterSection, Decode, Pipeline, Reference, Sink, Source, json_schema
+from brokernat.config.model import (
+    CatalogReference,
+    ClusterSection,
+    Decode,
+    Pipeline,
+    Reference,
+    Sink,
+    Source,
+    json_schema,
+)
 
 
 def test_values_that_are_parsed_already_pass_through() -> None:
@@ -21,7 +30,8 @@ def test_values_that_are_parsed_already_pass_through() -> None:
 def test_defaults_lose_nothing() -> None:
     assert Source(cluster="hq", topics=("orders",)).starting_offsets == "earliest"
     reference = Reference(format="csv", path="c.csv", schema=None)
-    assert (reference.duplicates, reference.refresh) == ("fail", "every_batch")
+    assert (reference.duplicates, reference.refresh_seconds) == ("fail", 0)
+    assert Reference(catalog=CatalogReference(table="crm.customers"), schema=None).refresh_seconds == 60
     assert ClusterSection(bootstrap_servers=(Endpoint("gw", 1),)).unmapped == "fail"
 
 

@@ -8,7 +8,7 @@ import pytest
 from brokernat.address import Endpoint
 from brokernat.clients.spark import Outcome, Proof, ProofRow, Role
 from brokernat.clients.spark.profiles import profile_of
-from brokernat.config import Cluster
+from brokernat.config import Cluster, load
 from brokernat.config.cluster import Profile
 from brokernat.pipelines.check_result import CheckResult, Level, Preflight
 from brokernat.pipelines.checkpoint.state import State
@@ -68,3 +68,31 @@ def test_measured_profiles_reach_both_ends_of_a_pipeline() -> None:
     same = Prepared(cast("Any", None), hq, hq, Path(), State("")).with_profiles({"hq": "wan"})
     assert same.clusters == (same.source,)
     assert same.source.profile == "wan"
+
+
+def test_the_cluster_of_a_reference_is_one_of_the_pipeline_s(tmp_path: Path) -> None:
+    file = tmp_path / "brokernat.yaml"
+    topic = "{cluster: %s, topic: %s, decode: {format: json, schema: name STRING}}"
+    file.write_text(f"""
+clusters:
+  hq: {{bootstrap_servers: "gw:1"}}
+  local: {{bootstrap_servers: "gw:2"}}
+  crm: {{bootstrap_servers: "gw:3"}}
+pipelines:
+  tags:
+    source: {{cluster: hq, topics: [orders]}}
+    decode: {{format: json, schema: id STRING}}
+    enrich: [{{reference: one, key: id}}, {{reference: two, key: id}}, {{reference: one, key: name}}]
+    references:
+      one: {{kafka: {topic % ("crm", "customers")}}}
+      two: {{kafka: {topic % ("hq", "regions")}}}
+      unused: {{kafka: {topic % ("local", "unused")}}}
+    sink: {{cluster: local, topic: tags, dead_letters: dead}}
+    checkpoint: state
+""")
+    prepared = Prepared.of(load(file), "tags")
+    assert [each.name for each in prepared.clusters] == ["hq", "local", "crm"]
+    assert prepared.topics == {"hq": ("orders", "regions"), "local": ("tags", "dead"), "crm": ("customers",)}
+    measured = prepared.with_profiles({"crm": "wan"})
+    assert [each.profile for each in measured.clusters] == ["auto", "auto", "wan"]
+    assert prepared.driver_jars() == ()

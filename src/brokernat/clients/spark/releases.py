@@ -4,7 +4,7 @@
 |---|---|---|
 | `LINES` | Spark's major.minor | Scala of its build on PyPI, the Java that it runs on (Spark's own documentation) |
 | `KNOWN` | PySpark version | the connector that was seen to read, join and write with real brokers |
-| `SHA256` | file name | the sum of each connector jar as Maven Central has it; in the form of `sha256sum --check` |
+| `SHA256` | file name | the sum of each such jar, and of JDBC drivers, as Maven Central has it (`sha256sum --check`) |
 
 Scala decides the name of the connector's artifact: a jar for another Scala ends the job with `NoClassDefFoundError`.
 Spark is asked for its version by the name of its own jar, because `SPARK_HOME` may name another Spark than the

@@ -119,16 +119,25 @@ class KafkaAdmin:
         """The first offset of each partition that is still there."""
         return self._offsets(topic, self._class("clients.admin.OffsetSpec").earliest())
 
-    def end_offsets(self, topic: str) -> dict[int, int]:
-        """The offset after the last record of each partition."""
-        return self._offsets(topic, self._class("clients.admin.OffsetSpec").latest())
+    def end_offsets(self, topic: str, *, committed: bool = False) -> dict[int, int]:
+        """The offset after the last record of each partition; with `committed` before the first open transaction."""
+        return self._offsets(topic, self._class("clients.admin.OffsetSpec").latest(), committed=committed)
 
-    def _offsets(self, topic: str, spec: Any) -> dict[int, int]:
-        described = self._client.describeTopics(self._list([topic])).allTopicNames().get().get(topic)
+    def topic_id(self, topic: str) -> str:
+        """Its id (KIP-516); brokers before 2.8 have the same for all topics."""
+        return str(self._described(topic).topicId().toString())
+
+    def _described(self, topic: str) -> Any:
+        return self._client.describeTopics(self._list([topic])).allTopicNames().get().get(topic)
+
+    def _offsets(self, topic: str, spec: Any, *, committed: bool = False) -> dict[int, int]:
+        described = self._described(topic)
         asked = self._jvm.java.util.HashMap()
         for info in described.partitions():
             asked.put(self._class("common.TopicPartition")(topic, info.partition()), spec)
-        found = self._client.listOffsets(asked).all().get()
+        isolation = self._class("common.IsolationLevel")
+        level = isolation.READ_COMMITTED if committed else isolation.READ_UNCOMMITTED
+        found = self._client.listOffsets(asked, self._class("clients.admin.ListOffsetsOptions")(level)).all().get()
         return {place.partition(): found.get(place).offset() for place in asked.keySet()}
 
     def alter_group_offsets(self, group: str, ends: Mapping[tuple[str, int], int]) -> Any:

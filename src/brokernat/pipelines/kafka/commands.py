@@ -34,5 +34,11 @@ def raise_message_size(cluster: Cluster, topic: str, size: int) -> str:
     return f"kafka-configs.sh {_at(cluster)} {alter}, and max.request.size of the sink cluster's client the same"
 
 
+def compact(cluster: Cluster, topic: str) -> str:
+    """A topic that keeps the newest record of each key."""
+    alter = f"--alter --entity-type topics --entity-name {topic} --add-config cleanup.policy=compact"
+    return f"kafka-configs.sh {_at(cluster)} {alter}"
+
+
 def _at(cluster: Cluster) -> str:
     return f"--bootstrap-server {','.join(map(str, cluster.bootstrap_servers))}"

@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping
 from brokernat.config import Cluster
 from brokernat.pipelines.check_result import CheckResult, Level
 from brokernat.pipelines.kafka.admin import TopicFacts, Unseen
-from brokernat.pipelines.kafka.commands import create_topic, grant, raise_message_size
+from brokernat.pipelines.kafka.commands import compact, create_topic, grant, raise_message_size
 from brokernat.pipelines.prepared import Prepared
 from brokernat.plurals import counted
 
 Facts = Mapping[str, TopicFacts | Unseen]
 
-SOURCE, SINK = "source", "sink"
+SOURCE, SINK, REFERENCE = "source", "sink", "reference"
 _ENVELOPE_BYTES = 2_048
 """What coordinates and causes add to a record at most, as far as we write them ourselves."""
 _COMPACTED = (
@@ -27,8 +27,8 @@ _COMPACTED = (
 
 
 def usable(end: str, cluster: Cluster, facts: Facts) -> Iterator[CheckResult]:
-    """Whether each topic is there and this client may use it; `end` is SOURCE or SINK."""
-    right = "READ" if end == SOURCE else "WRITE"
+    """Whether each topic is there and this client may use it; `end` is SOURCE, SINK or REFERENCE."""
+    right = "WRITE" if end == SINK else "READ"
     for name, fact in facts.items():
         subject = f"{end} topic {name}"
         if not isinstance(fact, TopicFacts):
@@ -42,6 +42,10 @@ def usable(end: str, cluster: Cluster, facts: Facts) -> Iterator[CheckResult]:
         if end == SINK and isinstance(fact, TopicFacts) and fact.compacted:
             message = f"`{name}` is compacted: it refuses a record without a key, which would stop the run"
             yield CheckResult(subject, Level.WARNING, message, _COMPACTED)
+        # The same right shows both settings.
+        if end == REFERENCE and isinstance(fact, TopicFacts) and fact.max_message_bytes and not fact.compacted:
+            message = f"`{name}` is not compacted: a key whose record is older than the topic's retention is lost"
+            yield CheckResult(subject, Level.WARNING, message, compact(cluster, name))
 
 
 def _unseen(subject: str, end: str, cluster: Cluster, fact: Unseen, right: str) -> CheckResult:

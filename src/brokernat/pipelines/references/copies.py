@@ -12,7 +12,8 @@ import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from brokernat.pipelines.checkpoint.files import Files, FileStamp
+from brokernat.pipelines.checkpoint.files import Files
+from brokernat.pipelines.references.source import SourceVersion
 from brokernat.pipelines.steps.envelope import quoted
 
 if TYPE_CHECKING:
@@ -21,31 +22,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceVersion:
-    """What a batch was joined with: `Snapshot.id`, and when its newest file was written, seconds since 1970."""
+    """What a batch was joined with: `Snapshot.id`, and how old it is.
+
+    `written_at` is when the newest file was written, or when a source of another kind was last known to hold it, in
+    seconds since 1970. `trouble` is why the source cannot be used now, empty where it can.
+    """
 
     id: str
     written_at: float
+    trouble: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """One version. `id` follows from the content alone: the same rows have the same id.
 
-    `recipe` stands for what the file said about the reference: a copy made by another one is of no use.
+    `recipe` stands for what the file said about the reference: a copy made by another one is of no use. `source` and
+    `written_at` are those of the `SourceVersion`.
     """
 
     id: str
     path: str
     rows: int
     schema: str
-    stamps: tuple[FileStamp, ...]
+    source: str | None
+    written_at: float
     loaded_at: float
     recipe: str
-
-    @property
-    def version(self) -> ReferenceVersion:
-        """Its id and its age, which is that of the newest file."""
-        return ReferenceVersion(self.id, max(stamp.modified for stamp in self.stamps) / 1000)
 
     def frame(self, spark: SparkSession) -> DataFrame:
         """One row per key."""
@@ -70,21 +73,20 @@ class Copies:
             return None
         try:
             known: dict[str, Any] = json.loads(text)
-            known["stamps"] = tuple(FileStamp(**stamp) for stamp in known["stamps"])
             snapshot = Snapshot(**known)
-        except (ValueError, TypeError, KeyError):
-            # Written by another version, or cut short: the file itself is read again.
+        except (ValueError, TypeError):
+            # Written by another version, or cut short: the source itself is read again.
             return None
         return snapshot if snapshot.recipe == recipe and files.exists(snapshot.path) else None
 
     def keep(
-        self, files: Files, copy: DataFrame, *, stamps: tuple[FileStamp, ...], recipe: str, previous: Snapshot | None
+        self, files: Files, copy: DataFrame, *, version: SourceVersion, recipe: str, previous: Snapshot | None
     ) -> Snapshot:
         """Make what was staged the version in force.
 
         Args:
             copy: the staged rows.
-            stamps: of the files that they were read from.
+            version: what they were read from.
             recipe: see `Snapshot`.
             previous: it stays, for a batch that is still running, such as one that a stopped process left.
         """
@@ -105,10 +107,16 @@ class Copies:
             files.remove(self.staged)
         else:
             files.rename(self.staged, path)
-        snapshot = Snapshot(identity, path, digest["rows"], schema, stamps, time.time(), recipe)
-        files.write_text(f"{self._folder}/current.json", json.dumps(asdict(snapshot)))
+        snapshot = Snapshot(
+            identity, path, digest["rows"], schema, version.text, version.written_at, time.time(), recipe
+        )
+        self.note(files, snapshot)
         self._remove_others(files, {snapshot.path, previous.path if previous else ""})
         return snapshot
+
+    def note(self, files: Files, snapshot: Snapshot) -> None:
+        """Note what is in force, for the next start."""
+        files.write_text(f"{self._folder}/current.json", json.dumps(asdict(snapshot)))
 
     def _remove_others(self, files: Files, kept: set[str]) -> None:
         names = {stamp.path.removeprefix("file:").rpartition("/")[0] for stamp in files.stamps(f"{self._folder}/*")}

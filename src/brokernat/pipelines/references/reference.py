@@ -1,13 +1,13 @@
-"""Reference data: an immutable copy of the last version that was in order, looked at anew before each batch.
+"""Reference data: an immutable copy of the last version that was in order, looked at anew as often as `refresh` says.
 
-Joining with the user's file itself fails both ways: Spark freezes the list of files when it plans, so an overwritten
-file kills the query and an added one is never seen (measured, 4.3). So each version is read once, checked, and copied
-to Parquet in the pipeline's own folder (`reference_copies`); batches join with the copy. Whatever becomes of the file,
-a batch that runs has its data.
+Joining with the user's own data fails both ways: Spark freezes the list of files when it plans, so an overwritten file
+kills the query and an added one is never seen (measured, 4.3); a database would be read by every batch. So each version
+is read once, checked, and copied to Parquet in the pipeline's own folder (`copies`); batches join with the copy.
+Whatever becomes of the source, a batch that runs has its data.
 
-A new version that cannot be read, lacks a column, or changes while it is read, is a file that somebody is writing: the
-last good copy stays in force, with a warning, and the file is looked at again at the next batch. Duplicate keys under
-`duplicates: fail` are different: the file is whole and says two things, so the pipeline stops before any join.
+A source that cannot be reached, and a new version that cannot be read, lacks a column, or changes while it is read,
+leave the last good copy in force, with a warning, and the source is looked at again when it is due. Duplicate keys
+under `duplicates: fail` are different: the data is whole and says two things, so the pipeline stops before any join.
 """
 
 from __future__ import annotations
@@ -15,51 +15,72 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import math
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from brokernat.config.model import Reference
 from brokernat.config.units import in_words, seconds
 from brokernat.errors import BrokernatError
-from brokernat.pipelines.checkpoint.files import Files, FileStamp
-from brokernat.pipelines.references.copies import Copies, Snapshot
-from brokernat.pipelines.references.file import (
+from brokernat.pipelines.checkpoint.files import Files
+from brokernat.pipelines.references.copies import Copies, ReferenceVersion, Snapshot
+from brokernat.pipelines.references.rows import RowRules
+from brokernat.pipelines.references.source import (
     DuplicateKeysError,
-    ReferenceFile,
+    ReferenceSource,
+    SourceVersion,
     StaleReferenceError,
     UnusableReferenceError,
 )
-from brokernat.pipelines.root_cause import root_cause
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 log = logging.getLogger(__name__)
 
-_QUIET_SECONDS = 0.2
-"""A file younger than this is waited for: somebody may be in the middle of writing it."""
+_NOTES_PER_AGE = 10
+"""How often within `max_age` the checkpoint learns that a source still holds the version in force."""
 
 
 class ReferenceTable:
     """A reference, by one key, as batches see it."""
 
-    def __init__(self, name: str, section: Reference, *, key: str, columns: Sequence[str] | None, folder: str) -> None:
+    def __init__(
+        self,
+        name: str,
+        section: Reference,
+        *,
+        key: str,
+        columns: Sequence[str] | None,
+        folder: str,
+        source: ReferenceSource,
+    ) -> None:
         """Nothing is read.
 
         Args:
             key: the column of the reference that records are joined by.
             columns: what a join adds; all but the key when None.
             folder: where copies go.
+            source: what the section describes.
         """
         self.name = name
         self.section = section
         self.key = key
-        self._file = ReferenceFile(name, section, key, columns)
+        self._source = source
+        ordered = section.jdbc is None and section.catalog is None
+        self._rules = RowRules(source.place, key, columns, section.duplicates, ordered)
         self._copies = Copies(folder)
         self._current: Snapshot | None = None
+        self._trouble = ""
+        self._looked_at = -math.inf
+        """When the source was asked, by the monotonic clock."""
+        self._tried: str | None = None
+        """The version that was loaded last, good or not."""
         self._read_in_this_run = False
-        self._complained_of: tuple[FileStamp, ...] | None = None
+        self._noted_at = -math.inf
+        self._complained_of: tuple[str | None, str] | None = None
         self._called_stale: str | None = None
 
     def current(self, spark: SparkSession, key_type: str) -> Snapshot:
@@ -76,6 +97,34 @@ class ReferenceTable:
         self.check_age()
         return snapshot
 
+    @property
+    def version(self) -> ReferenceVersion:
+        """What `current` has returned last, with its age and its trouble as they are now."""
+        assert self._current  # noqa: S101 - asked for after `current`
+        return ReferenceVersion(self._current.id, self._current.written_at, self._trouble)
+
+    def has_changed(self, spark: SparkSession) -> bool:
+        """Whether the source holds something else than was loaded last; starts no job for it, and looks when it is due.
+
+        The next call of `current` loads it.
+        """
+        if not self._due():
+            return False
+        try:
+            version = self._asked(spark)
+        except UnusableReferenceError as error:
+            if self._current:
+                self._keep_last_good(self._current, None, error)
+            return False
+        if self._current and version.text is not None and self._current.source == version.text:
+            self._confirm(Files(spark), self._current, version)
+            return False
+        if self.section.path and version.text == self._tried:
+            # A broken file stays broken until it is written; a server may answer the next time.
+            return False
+        self._looked_at = -math.inf
+        return True
+
     def check_age(self) -> None:
         """Whatever keeps a newer version away, a broken file or none: what counts is how old the data in force is.
 
@@ -85,104 +134,118 @@ class ReferenceTable:
         snapshot = self._current
         if self.section.max_age is None or snapshot is None:
             return
-        age = time.time() - snapshot.version.written_at
+        age = time.time() - snapshot.written_at
         if age <= seconds(self.section.max_age):
             return
         complaint = (
-            f"reference `{self.name}`: {self.section.path} was written {in_words(age)} ago, "
+            f"reference `{self.name}`: {self._source.place} {self._source.dated_by} {in_words(age)} ago, "
             f"and max_age is {self.section.max_age}"
         )
+        if self._trouble:
+            complaint += f"; {self._trouble}"
         if self.section.stale == "fail":
+            repair = "write it anew" if self.section.path else "see that the source can be reached and read"
             raise StaleReferenceError(
-                complaint, hint="write it anew, raise `max_age`, or go on with a warning: `stale: warn`"
+                complaint, hint=f"{repair}, raise `max_age`, or go on with a warning: `stale: warn`"
             )
         if self._called_stale != snapshot.id:
             self._called_stale = snapshot.id
             log.warning("%s; it is joined all the same", complaint)
 
+    def _due(self) -> bool:
+        period = self.section.refresh_seconds
+        return not self._read_in_this_run or (period is not None and time.monotonic() - self._looked_at >= period)
+
+    def _asked(self, spark: SparkSession) -> SourceVersion:
+        self._looked_at = time.monotonic()
+        try:
+            return self._source.version(spark)
+        except UnusableReferenceError as error:
+            raise self._named(error) from None
+
     def _in_force(self, spark: SparkSession, key_type: str) -> Snapshot:
         files = Files(spark)
         recipe = self._recipe(key_type)
         self._current = self._current or self._copies.last(files, recipe)
-        if self._read_in_this_run and self.section.refresh == "never" and self._current:
+        if self._current and not self._due():
             return self._current
-        stamps = self._settled_stamps(files)
-        if self._current and self._current.stamps == stamps:
-            self._read_in_this_run = True
-            return self._current
+        version: SourceVersion | None = None
         try:
-            copy = self._load(spark, files, stamps, key_type)
-            self._current = self._copies.keep(files, copy, stamps=stamps, recipe=recipe, previous=self._current)
+            version = self._asked(spark)
+            if self._current and version.text is not None and self._current.source == version.text:
+                self._confirm(files, self._current, version)
+            else:
+                copy = self._load(spark, version, key_type)
+                self._current = self._copies.keep(files, copy, version=version, recipe=recipe, previous=self._current)
+                self._trouble, self._noted_at = "", version.written_at
+                log.info(
+                    "reference %s: version %s, %d rows, from %s",
+                    self.name, self._current.id, self._current.rows, self._source.place,
+                )  # fmt: skip
         except DuplicateKeysError:
             raise
         except UnusableReferenceError as error:
             if self._current is None:
                 raise
-            self._keep_last_good(self._current, stamps, error)
-        else:
-            version, rows = self._current.id, self._current.rows
-            log.info("reference %s: version %s, %d rows, from %s", self.name, version, rows, self.section.path)
+            self._keep_last_good(self._current, version, error)
+        self._tried = version.text if version else None
         self._read_in_this_run = True
         return self._current
 
-    def _load(self, spark: SparkSession, files: Files, stamps: tuple[FileStamp, ...], key_type: str) -> DataFrame:
-        path = self.section.path
-        if not stamps:
-            raise UnusableReferenceError(f"reference `{self.name}`: there is no file at {path}")
-        if files.unfinished(path):
-            raise UnusableReferenceError(f"reference `{self.name}`: a job is writing into {path}")
+    def _load(self, spark: SparkSession, version: SourceVersion, key_type: str) -> DataFrame:
         try:
-            rows = self._file.rows(spark, key_type)
+            rows = self._rules.rows(self._source.load(spark, version), key_type)
             rows.write.mode("overwrite").parquet(self._copies.staged)
-        except BrokernatError:
-            raise
-        except Exception as error:  # noqa: BLE001 - Spark reports bad files by many classes
-            raise UnusableReferenceError(
-                f"reference `{self.name}`: {path} cannot be read: {root_cause(error)}"
-            ) from None
-        if files.stamps(path) != stamps:
-            raise UnusableReferenceError(f"reference `{self.name}`: {path} changed while it was read")
-        # With the schema given, Spark opens no file to plan.
-        copy = spark.read.schema(rows.schema).parquet(self._copies.staged)
-        if self.section.duplicates == "fail":
-            self._file.refuse_duplicates(copy)
-        if self._current and self._read_in_this_run:
-            self._refuse_a_stump(copy, self._current)
+            self._source.verify(spark, version)
+            # With the schema given, Spark opens no file to plan.
+            copy = spark.read.schema(rows.schema).parquet(self._copies.staged)
+            if self.section.duplicates == "fail":
+                self._rules.refuse_duplicates(copy)
+            if self._current and self._read_in_this_run:
+                self._refuse_a_stump(copy, self._current)
+        except BrokernatError as error:
+            raise self._named(error) from None
+        except Exception as error:  # noqa: BLE001 - Spark reports bad data by many classes
+            message = f"{self._source.place} cannot be read: {self._source.cause(error)}"
+            raise self._named(UnusableReferenceError(message)) from None
         return copy
 
     def _refuse_a_stump(self, copy: DataFrame, good: Snapshot) -> None:
-        """While running: a file without rows or with fewer columns than before is one that was just begun."""
+        """While running: data without rows or with fewer columns than before is what somebody has just begun."""
         had = [field["name"] for field in json.loads(good.schema)["fields"]]
         if lost := [column for column in had if column not in copy.columns]:
             raise UnusableReferenceError(
-                f"reference `{self.name}`: {self.section.path} has lost the column {', '.join(lost)}",
+                f"{self._source.place} has lost the column {', '.join(lost)}",
                 hint="if that is meant, start the pipeline anew",
             )
         if good.rows and copy.isEmpty():
-            raise UnusableReferenceError(f"reference `{self.name}`: {self.section.path} has no rows any more")
+            raise UnusableReferenceError(f"{self._source.place} has no rows any more")
+
+    def _named(self, error: BrokernatError) -> UnusableReferenceError:
+        """The error with the reference's name."""
+        kind = type(error) if isinstance(error, UnusableReferenceError) else UnusableReferenceError
+        return kind(f"reference `{self.name}`: {error.message}", hint=error.hint)
 
     def _recipe(self, key_type: str) -> str:
-        # How old it may be does not change what a copy holds.
-        parts = (
-            self.section.model_dump(mode="json", exclude={"max_age", "stale"}),
-            self.key,
-            self._file.columns,
-            key_type,
-        )
+        parts = (self._source.recipe(), self.section.duplicates, self.key, self._rules.columns, key_type)
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
-    def _settled_stamps(self, files: Files) -> tuple[FileStamp, ...]:
-        stamps = files.stamps(self.section.path)
-        if self._current and stamps == self._current.stamps:
-            return stamps
-        youngest = max((stamp.modified for stamp in stamps), default=0) / 1000
-        if time.time() - youngest < _QUIET_SECONDS:
-            time.sleep(_QUIET_SECONDS)
-            stamps = files.stamps(self.section.path)
-        return stamps
+    def _confirm(self, files: Files, good: Snapshot, version: SourceVersion) -> None:
+        """The source was seen to hold the version in force."""
+        self._current = replace(good, written_at=version.written_at)
+        self._trouble = ""
+        if (
+            self.section.max_age
+            and version.written_at - self._noted_at > seconds(self.section.max_age) / _NOTES_PER_AGE
+        ):
+            # A start while the source is away shall know how old the copy is.
+            self._noted_at = version.written_at
+            self._copies.note(files, self._current)
 
-    def _keep_last_good(self, good: Snapshot, stamps: tuple[FileStamp, ...], error: UnusableReferenceError) -> None:
-        if stamps != self._complained_of:
-            self._complained_of = stamps
+    def _keep_last_good(self, good: Snapshot, version: SourceVersion | None, error: UnusableReferenceError) -> None:
+        self._trouble = error.message.partition("\n")[0]
+        complaint = (version.text if version else None, error.message)
+        if complaint != self._complained_of:
+            self._complained_of = complaint
             age = time.time() - good.loaded_at
             log.warning("%s; version %s, read %.0f s ago, stays in force", error, good.id, age)

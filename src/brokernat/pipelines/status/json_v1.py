@@ -50,7 +50,12 @@ def progress_v1(progress: Progress, now: float) -> dict[str, Any]:
         "partitions": [asdict(each) | {"lag": each.lag} for each in progress.partitions],
         "steps": dict(progress.steps),
         "references": [
-            {"name": name, "version": version.id, "age": round(now - version.written_at, 1)}
+            {
+                "name": name,
+                "version": version.id,
+                "age": round(now - version.written_at, 1),
+                "trouble": version.trouble or None,
+            }
             for name, version in sorted(progress.versions.items())
         ],
     }

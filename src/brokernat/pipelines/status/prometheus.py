@@ -67,8 +67,13 @@ def metrics(status: RunStatus, now: float) -> Iterator[Metric]:
     )
     yield _gauge(
         "brokernat_reference_age_seconds",
-        "How long ago the newest file of that version was written.",
+        "How long ago the newest file of that version was written, or another source was last reached.",
         *(({"reference": name}, now - version.written_at) for name, version in versions),
+    )
+    yield _gauge(
+        "brokernat_reference_unusable",
+        "1 where the source cannot be reached or read, and the last good version is joined.",
+        *(({"reference": name}, bool(version.trouble)) for name, version in versions),
     )
     yield from _paths(status)
 

@@ -99,7 +99,7 @@ def test_the_json_of_a_run(board: StatusBoard) -> None:
     assert (status["version"], status["healthy"], status["phase"], status["starts"]) == (1, True, "running", 2)
     assert status["records"]["causes"] == {"MissingReference": 9, "WrongType": 3}
     assert status["partitions"][0] == {"topic": "orders", "partition": 0, "end": 150, "latest": 157, "lag": 7}
-    assert status["references"] == [{"name": "customers", "version": "0f3b", "age": 91.0}]
+    assert status["references"] == [{"name": "customers", "version": "0f3b", "age": 91.0, "trouble": None}]
     assert len(status["history"]) == 3
     assert status["history"][-1] == {"at": START + 30, "lag": 7, "received_rate": 10.0, "dead_letter_rate": 0.4}
     assert status["routes"][0]["proved_by"] == ["driver", "1"]

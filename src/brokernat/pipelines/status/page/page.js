@@ -150,8 +150,9 @@ function showTables(status) {
     each.executor, each.host, each.cluster, [each.fingerprint ? each.fingerprint.slice(0, 12) : "no map", "code"],
     each.agent ?? "none",
   ]), "not proved yet");
-  table(at("references"), ["reference", "version", ["written", "number"]], status.references.map(each =>
-    [each.name, [each.version, "code"], [`${duration(each.age)} ago`, "number"]]), "no batch was joined with one");
+  table(at("references"), ["reference", "version", ["as of", "number"], ""], status.references.map(each =>
+    [each.name, [each.version, "code"], [`${duration(each.age)} ago`, "number"],
+      [each.trouble ?? "", "doubtful"]]), "no batch was joined with one");
 }
 
 function letter(each) {

@@ -1,0 +1,76 @@
+"""Files as a reference: CSV, JSON or Parquet, read strictly, and recognised by path, size and time."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from brokernat.config.model import Reference
+from brokernat.pipelines.checkpoint.files import Files
+from brokernat.pipelines.references.source import ORDER, ReferenceSource, SourceVersion, UnusableReferenceError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+READER_OPTIONS: Mapping[str, Mapping[str, str]] = {
+    # Pruning would read only the columns asked for and pass over rows that are cut short.
+    "csv": {"header": "true", "mode": "FAILFAST", "enforceSchema": "false", "columnPruning": "false"},
+    "json": {"mode": "FAILFAST"},
+    "parquet": {},
+}
+"""By format: what is not fit to be joined with is an error and no null. The reference's own options win."""
+_QUIET_SECONDS = 0.2
+"""A file younger than this is waited for: somebody may be in the middle of writing it."""
+
+
+class FileSource(ReferenceSource):
+    """Files under one path."""
+
+    dated_by = "was written"
+
+    def __init__(self, section: Reference) -> None:
+        assert section.path  # noqa: S101 - the model has checked both
+        assert section.format  # noqa: S101
+        self.place = section.path
+        self._format = section.format
+        self._section = section
+
+    def version(self, spark: SparkSession) -> SourceVersion:
+        """The stamps of all files, the newest of which dates them."""
+        found = self._stamped(spark)
+        if time.time() - found.written_at < _QUIET_SECONDS:
+            time.sleep(_QUIET_SECONDS)
+            return self._stamped(spark)
+        return found
+
+    def load(self, spark: SparkSession, version: SourceVersion) -> DataFrame:
+        """The rows in the order of the files: splits by name and place, rows of one split as they stand."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        files = Files(spark)
+        if not version.written_at:
+            raise UnusableReferenceError(f"there is no file at {self.place}")
+        if files.unfinished(self.place):
+            raise UnusableReferenceError(f"a job is writing into {self.place}")
+        reader = spark.read.format(self._format).options(**READER_OPTIONS[self._format], **self._section.options)
+        if self._section.ddl:
+            reader = reader.schema(self._section.ddl)
+        order = F.struct(F.input_file_name(), F.input_file_block_start(), F.monotonically_increasing_id())
+        return reader.load(self.place).withColumn(ORDER, order)
+
+    def verify(self, spark: SparkSession, version: SourceVersion) -> None:
+        """Raise UnusableReferenceError where a file was written meanwhile."""
+        if self._stamped(spark) != version:
+            raise UnusableReferenceError(f"{self.place} changed while it was read")
+
+    def recipe(self) -> object:
+        """Path, format, schema and reader's options."""
+        return [self.place, self._format, self._section.ddl, dict(self._section.options)]
+
+    def _stamped(self, spark: SparkSession) -> SourceVersion:
+        stamps = Files(spark).stamps(self.place)
+        newest = max((stamp.modified for stamp in stamps), default=0) / 1000
+        return SourceVersion(json.dumps([asdict(stamp) for stamp in stamps]), newest)

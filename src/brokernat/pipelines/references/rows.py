@@ -1,0 +1,97 @@
+"""What a join must be able to trust: every column is there, every key stands once and is of the records' type.
+
+It is settled before a copy is made: afterwards nobody asks again. What is wrong is reported all at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from brokernat.pipelines.references.source import ORDER, DuplicateKeysError, UnusableReferenceError
+from brokernat.pipelines.steps.envelope import quoted
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+_EXAMPLES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class RowRules:
+    """What is wanted of the rows of a reference; `columns` None stands for all. `place` is their source in messages."""
+
+    place: str
+    key: str
+    columns: Sequence[str] | None
+    duplicates: str
+    ordered: bool
+    """Whether the source has an order by which `duplicates` can choose."""
+
+    def rows(self, frame: DataFrame, key_type: str) -> DataFrame:
+        """The rows to join with, the key of the records' type; rows without a key are left out, they match nothing.
+
+        Each key is there once where the policy chooses one; under `fail` the caller looks for duplicates in its copy,
+        which costs less to read.
+
+        Raises:
+            UnusableReferenceError: columns are not there, or keys are not of the records' type; names all of it, and
+                keys that are there twice as well.
+        """
+        from pyspark.sql import functions as F  # noqa: N812
+
+        cast = F.expr(f"try_cast({quoted(self.key)} AS {key_type})")
+        if problems := tuple(self._problems(frame, cast, key_type)):
+            repeated = self._repeated(frame) if self.key in frame.columns and self.duplicates == "fail" else None
+            messages = [message for message, _ in problems] + ([repeated] if repeated else [])
+            hint = next((hint for _, hint in problems if hint), None)
+            raise UnusableReferenceError("; ".join(messages), hint=hint)
+        return self._one_row_per_key(frame.withColumn(self.key, cast))
+
+    def _problems(self, frame: DataFrame, cast: Column, key_type: str) -> Iterator[tuple[str, str | None]]:
+        """Messages with their hints."""
+        columns = [column for column in frame.columns if column != ORDER]
+        if absent := [column for column in (self.key, *(self.columns or ())) if column not in columns]:
+            message = f"{self.place} has no column {', '.join(f'`{c}`' for c in absent)}"
+            yield message, f"it has: {', '.join(columns) or 'none'}"
+        if self.key in columns and frame.schema[self.key].dataType.simpleString() != key_type:
+            bad = frame.where(f"{quoted(self.key)} IS NOT NULL").where(cast.isNull()).select(quoted(self.key))
+            if examples := [row[0] for row in bad.limit(_EXAMPLES).collect()]:
+                shown = ", ".join(f"{value!r}" for value in examples)
+                yield f"`{self.key}` is {key_type.upper()} in the records, and here it is {shown}", None
+
+    def _one_row_per_key(self, keyed: DataFrame) -> DataFrame:
+        from pyspark.sql import functions as F  # noqa: N812
+
+        keyed = keyed.where(F.col(quoted(self.key)).isNotNull())
+        if self.duplicates != "fail":
+            pick = F.min_by if self.duplicates == "first" else F.max_by
+            row = F.struct(*(quoted(column) for column in keyed.columns if column != ORDER))
+            ordered = keyed.select(row.alias("row"), ORDER)
+            keyed = ordered.groupBy(F.col("row")[self.key]).agg(pick("row", ORDER).alias("row")).select("row.*")
+        if self.columns is None:
+            return keyed.drop(ORDER)
+        return keyed.select(*(quoted(column) for column in dict.fromkeys([self.key, *self.columns])))
+
+    def refuse_duplicates(self, copy: DataFrame) -> None:
+        """Do nothing where each key stands once in the copy of `rows`.
+
+        Raises:
+            DuplicateKeysError: a key stands there twice; names the first ones.
+        """
+        if repeated := self._repeated(copy):
+            hint = "remove them, or say which one counts: `duplicates: first` or `duplicates: last`"
+            if not self.ordered:
+                hint = "remove them, or choose the row of each key in a query or a view"
+            raise DuplicateKeysError(repeated, hint=hint)
+
+    def _repeated(self, frame: DataFrame) -> str | None:
+        repeated = frame.where(f"{quoted(self.key)} IS NOT NULL").groupBy(quoted(self.key)).count().where("count > 1")
+        first = repeated.orderBy(quoted(self.key)).limit(_EXAMPLES).collect()
+        if not first:
+            return None
+        total = repeated.count()
+        shown = ", ".join(f"{row[0]} ({row[1]} times)" for row in first)
+        more = f" and {total - len(first)} more" if total > len(first) else ""
+        return f"{total} of its `{self.key}` stand more than once in {self.place}: {shown}{more}"

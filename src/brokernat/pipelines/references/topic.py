@@ -1,0 +1,135 @@
+"""A compacted topic as a reference: of each key the newest value, and nothing of a key whose newest record has none.
+
+It is read with Spark's own batch source from its beginning to the offsets at which it ended when the version was asked
+for, so the read ends, and a record that comes meanwhile belongs to the next version. Only committed records count, as
+for a pipeline's source: the end is the last stable offset, because a reader of committed records waits for an open
+transaction behind it. The topic's id is a part of the version: one that was made again may end at the same offsets.
+
+The newest record of a key is the last of its partition. A key stands in two partitions where partitions were added or
+producers disagree; then the later timestamp decides.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from brokernat.clients.spark import Role, client_properties, kafka_options
+from brokernat.config import Cluster
+from brokernat.config.model import KafkaReference
+from brokernat.errors import BrokernatError
+from brokernat.pipelines.kafka.admin import open_admin, without_secrets
+from brokernat.pipelines.references.source import ORDER, ReferenceSource, SourceVersion, UnusableReferenceError
+from brokernat.pipelines.root_cause import root_cause
+from brokernat.pipelines.steps.envelope import COORDINATES, FAULT, VALUE, quoted
+from brokernat.pipelines.steps.source import DEFAULTS
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+_ISOLATION = "isolation.level"
+_RAISED = re.compile(r"\[USER_RAISED_EXCEPTION\] (.*?)(?: SQLSTATE: \w+)?$")
+"""What `raise_error` puts around its message."""
+
+
+class TopicSource(ReferenceSource):
+    """A topic of a cluster of the file."""
+
+    def __init__(
+        self, section: KafkaReference, cluster: Cluster, key: str, decode: Callable[[DataFrame], DataFrame]
+    ) -> None:
+        """Nothing is read.
+
+        Args:
+            section: what the file says.
+            cluster: the topic's.
+            key: the column that joins; the record's key where values have no such column.
+            decode: adds `brokernat_fault` and the columns of the values, as `steps.decode` does.
+        """
+        self.place = f"the topic {section.topic} of cluster {cluster.name}"
+        self._section = section
+        self._cluster = cluster
+        self._key = key
+        self._decode = decode
+
+    def version(self, spark: SparkSession) -> SourceVersion:
+        """The topic's id and the end of each partition."""
+        from py4j.protocol import Py4JJavaError
+
+        topic, asked_at = self._section.topic, time.time()
+        properties = client_properties(self._cluster, role=Role.SOURCE)
+        committed = self._options()[f"kafka.{_ISOLATION}"] == "read_committed"
+        try:
+            with open_admin(spark, properties, self._cluster.name) as admin:
+                ends = admin.end_offsets(topic, committed=committed)
+                held = {"id": admin.topic_id(topic), "ends": {str(each): ends[each] for each in sorted(ends)}}
+        except Py4JJavaError as error:
+            raise UnusableReferenceError(f"{self.place} cannot be read: {self.cause(error)}") from None
+        except BrokernatError as error:
+            raise UnusableReferenceError(f"{self.place} cannot be read: {error.message}", hint=error.hint) from None
+        return SourceVersion(json.dumps(held), asked_at)
+
+    def load(self, spark: SparkSession, version: SourceVersion) -> DataFrame:
+        """The newest value of each key as columns."""
+        assert version.text  # noqa: S101 - `version` always knows
+        topic = self._section.topic
+        bounds = {
+            "subscribe": topic,
+            "startingOffsets": "earliest",
+            "endingOffsets": json.dumps({topic: json.loads(version.text)["ends"]}),
+        }
+        return self.rows(spark.read.format("kafka").options(**self._options(), **bounds).load())
+
+    def rows(self, records: DataFrame) -> DataFrame:
+        """The rows that all records of the topic come to.
+
+        Computing them fails at a record without a key, and at a newest value that is not as the schema says.
+        """
+        from pyspark.sql import functions as F  # noqa: N812
+
+        without_key = F.lit("it has no key, so nobody knows which row it replaces")
+        decoded = self._decode(_newest(_refusing(records, F.col("key").isNull(), without_key)))
+        order = F.struct(*(f"{COORDINATES}.{name}" for name in ("timestamp", "partition", "offset")))
+        decoded = decoded.withColumn(ORDER, order)
+        fault = F.concat_ws(": ", f"{FAULT}.kind", f"{FAULT}.message")
+        rows = _refusing(decoded, F.col(FAULT).isNotNull(), fault, f"{COORDINATES}.")
+        if self._key not in rows.columns:
+            rows = rows.withColumn(self._key, F.col(f"{COORDINATES}.key").cast("string"))
+        return rows.select(*(quoted(name) for name in rows.columns if name not in (COORDINATES, VALUE, FAULT)))
+
+    def recipe(self) -> object:
+        """Cluster, topic and the format of values."""
+        return [self._cluster.name, self._section.topic, self._section.decode.model_dump(mode="json")]
+
+    def cause(self, error: BaseException) -> str:
+        """Of a record that is no row what is wrong with it; without the secrets of the cluster's properties."""
+        text = without_secrets(root_cause(error), client_properties(self._cluster, role=Role.SOURCE))
+        found = _RAISED.search(text)
+        return found[1] if found else text
+
+    def _options(self) -> dict[str, str]:
+        return {**DEFAULTS, **kafka_options(self._cluster, role=Role.SOURCE)}
+
+
+def _newest(records: DataFrame) -> DataFrame:
+    """`brokernat_src` and `brokernat_value` of the newest record of each key, where that has a value."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    row = F.struct("key", "value", "partition", "offset", "timestamp").alias("row")
+    latest = records.select(row).groupBy("row.key", "row.partition").agg(F.max_by("row", "row.offset").alias("row"))
+    latest = latest.groupBy("row.key").agg(F.max_by("row", F.struct("row.timestamp", "row.offset")).alias("row"))
+    return latest.where("row.value IS NOT NULL").select(
+        F.col("row").dropFields("value").alias(COORDINATES), F.col("row.value").alias(VALUE)
+    )
+
+
+def _refusing(rows: DataFrame, bad: Column, why: Column, place: str = "") -> DataFrame:
+    """The same rows; computing them fails at the first bad one, with its partition and offset."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    named = F.format_string("partition %d, offset %d: %s", F.col(f"{place}partition"), F.col(f"{place}offset"), why)
+    # A filter, because Spark drops a column that nobody reads, and with it its error.
+    return rows.where(F.assert_true(~bad, named).isNull())
