@@ -19,6 +19,7 @@ from brokernat.address.faults import HINTS
 from brokernat.cli.exit_codes import TABLE
 from brokernat.config.model import json_schema
 from brokernat.doctor.reports.shape_v1 import schema_v1
+from brokernat.pipelines.checkpoint.definition import CHANGES
 from brokernat.pipelines.policies import POLICIES
 from brokernat.proxy.counters import described
 from brokernat.wire.api import APIS
@@ -53,6 +54,7 @@ def _policies() -> str:
         f"| {each.case} | {each.stops} | {each.retried} | {', '.join(each.alerts)} | {each.to_do} |\n"
         for each in POLICIES
     )
+    changes = "".join(f"| {each.what} | {each.meaning} | {each.consequence} |\n" for each in CHANGES)
     return (
         f"{MADE}# What a pipeline does when something goes wrong\n\n"
         "What `brokernat pipeline run` stops, what it tries again, which alert of\n"
@@ -60,7 +62,11 @@ def _policies() -> str:
         "brackets. A process that has ended is `PipelineAway`; one that a supervisor starts again and again is\n"
         "`PipelineRestarts`. What becomes of each record is in [delivery](../concepts/delivery.md).\n\n"
         "| case | what stops | what is tried again | what pages | what to do |\n|---|---|---|---|---|\n"
-        f"{rows}"
+        f"{rows}\n"
+        "## What a change means for the checkpoint\n\n"
+        "`pipeline check` and `run` print what has changed since the last start. A newer brokernat, a newer Spark and\n"
+        "all that is not in the table leave the checkpoint as it is.\n\n"
+        f"| change | the checkpoint is | why |\n|---|---|---|\n{changes}"
     )
 
 

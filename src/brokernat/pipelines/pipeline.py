@@ -12,6 +12,7 @@ from brokernat.clients.spark import Role, client_properties, kafka_options
 from brokernat.errors import BrokernatError, ConfigError, Finding
 from brokernat.pipelines.batch import Batches, BatchReport, StoppedError
 from brokernat.pipelines.checkpoint.committed import as_option, every_partition
+from brokernat.pipelines.checkpoint.definition import definition
 from brokernat.pipelines.checkpoint.files import Files
 from brokernat.pipelines.checkpoint.state import Owner, State, foreign
 from brokernat.pipelines.kafka.admin import TopicFacts, Unseen, open_admin
@@ -100,6 +101,7 @@ def start(
         topics = admin.topics(pipeline.source.topics)
     files = Files(spark)
     claim(files, prepared.state, prepared.owner(cluster_id, topics))
+    prepared.state.define(files, definition(prepared))
     starting = starting_offsets(files, prepared.state, topics)
     if pipeline.mode == "realtime":
         return EpochRun(spark, prepared, cluster_id, on_batch, starting=starting)

@@ -17,6 +17,7 @@ from brokernat.config.cluster import Profile
 from brokernat.errors import BrokernatError, ConfigError, NothingReachableError
 from brokernat.pipelines.batch import current_joins
 from brokernat.pipelines.check_result import CheckResult, Level, Preflight, from_error
+from brokernat.pipelines.checkpoint.definition import Change, Meaning, changes, definition
 from brokernat.pipelines.checkpoint.files import Files
 from brokernat.pipelines.checkpoint.state import Owner, foreign
 from brokernat.pipelines.kafka.admin import TopicFacts, open_admin
@@ -135,6 +136,8 @@ def _checkpoint(files: Files, prepared: Prepared, owner: Owner) -> Iterator[Chec
         problems = error.problems
     for problem in problems:
         yield CheckResult(subject, Level.ERROR, problem.message, problem.hint, code=2)
+    for change in changes(state.definition(files), definition(prepared)) if state.has_begun(files) else ():
+        yield _changed(subject, change)
     trial = f"{state.owner_file}.trial"
     try:
         files.write_text(trial, "")
@@ -145,6 +148,14 @@ def _checkpoint(files: Files, prepared: Prepared, owner: Owner) -> Iterator[Chec
         if not problems:
             begins = "" if noted is None else "; the first batch begins at the offsets of `reconcile --propose-offsets`"
             yield CheckResult(subject, Level.OK, state.checkpoint + begins)
+
+
+def _changed(subject: str, change: Change) -> CheckResult:
+    hint = None
+    if change.meaning is Meaning.KEPT_WITH_WARNING:
+        hint = "where it must hold for all records, give the pipeline a `checkpoint` of its own"
+    message = f"{change.what} has changed since the last start: {change.consequence}"
+    return CheckResult(subject, Level.WARNING, message, hint)
 
 
 def task_slots(spark: SparkSession, prepared: Prepared, partitions: int) -> Iterator[CheckResult]:

@@ -144,7 +144,9 @@ def test_a_tag_that_is_too_large_stops_the_run_and_is_named(workplace: Workplace
     workplace.world.local.create_topic(f"{workplace.tags}-large", configs={"max.message.bytes": "2000000"})
     workplace.pipeline["sink"] |= {"topic": f"{workplace.tags}-large"}
     workplace.client["local"] = large
-    assert sum(batch["tags"] for batch in workplace.drain()) == 6
+    ended = workplace.run("run", "--once", "--format", "json")
+    assert sum(json.loads(batch)["tags"] for batch in ended.stdout.splitlines()) == 6
+    assert "the topic or the cluster of the sink has changed since the last start: earlier tags stay" in ended.stderr
 
 
 def test_a_pipeline_with_swapped_lines_does_not_start(workplace: Workplace) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from brokernat.errors import ConfigError
+from brokernat.pipelines.checkpoint.committed import every_partition
 from brokernat.pipelines.checkpoint.files import Files
 from brokernat.pipelines.checkpoint.state import Owner, State, foreign, locked, user_folder
 from brokernat.pipelines.pipeline import claim
@@ -80,6 +81,34 @@ def test_a_note_of_an_older_or_newer_version_is_read(spark: SparkSession, tmp_pa
         known = f'{{"pipeline": "tags", "source_cluster": "cluster-a", "topics": ["orders"]{more}}}'
         Path(state.owner_file).write_text(known)
         assert foreign(state.owner(Files(spark)), MINE) == ()
+
+
+@pytest.mark.spark
+def test_where_a_lost_checkpoint_is_gone_on_is_noted_once_and_read_back(spark: SparkSession, tmp_path: Path) -> None:
+    files, state = Files(spark), State(str(tmp_path))
+    assert state.starting_offsets(files) is None
+    state.start_from(files, {"orders": {0: 7}})
+    assert state.starting_offsets(files) == {"orders": {0: 7}}
+    # Spark demands every partition; one that is new is read from its beginning.
+    assert every_partition({"orders": {0: 7}}, {"orders": 2, "more": 1}) == {"orders": {0: 7, 1: -2}, "more": {0: -2}}
+    state.require_unused(files)
+    files.write_text(state.starting_file, "{")
+    with pytest.raises(ConfigError, match=r"starting-offsets\.json is damaged"):
+        state.starting_offsets(files)
+    (tmp_path / "metadata").touch()
+    with pytest.raises(ConfigError, match="a run goes on from it"):
+        state.require_unused(files)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"decode": 1}'])
+def test_a_definition_that_cannot_be_read_is_none(spark: SparkSession, tmp_path: Path, text: str) -> None:
+    files, state = Files(spark), State(str(tmp_path))
+    assert state.definition(files) == {}
+    state.define(files, {"decode": "d"})
+    assert state.definition(files) == {"decode": "d"}
+    files.write_text(state.definition_file, text)
+    assert state.definition(files) == {}
 
 
 def test_a_folder_is_held_by_one_run(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Every row of the policies has a test on real brokers, and every alert that it names exists."""
+"""Every row of docs/reference/policies.md has a test, cases on real brokers, and every alert that it names exists."""
 
 import ast
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
+from brokernat.pipelines.checkpoint.definition import CHANGES
 from brokernat.pipelines.policies import POLICIES, Policy
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -34,12 +35,26 @@ SHOWN = {
     "test_tags_dead_letters_and_filtered_are_all_and_what_the_sink_loses_is_named",
 }
 
+DEFINITION = "tests/unit/pipelines/test_definition.py::test_what_has_changed_is_named"
+OWNER = "tests/integration/steps/test_state.py::test_a_checkpoint_is_gone_on_with_only_by_its_owner"
+CHANGED = {
+    "decode": f"{PIPELINES}/test_old_checkpoint.py::test_a_checkpoint_of_an_older_version_is_gone_on_with",
+    **dict.fromkeys(["transform", "enrich", "key", "mode", "topics", "starting_offsets"], DEFINITION),
+    "sink": f"{PIPELINES}/test_run.py::test_a_tag_that_is_too_large_stops_the_run_and_is_named",
+    **dict.fromkeys(["dead_letters", "spark"], DEFINITION),
+    "gone": OWNER,
+    "made-again": SHOWN["topic-made-again"],
+    "source": f"{PIPELINES}/test_run.py::test_check_of_a_pipeline_in_order_is_quiet_and_a_foreign_checkpoint_is_not",
+    "name": OWNER,
+}
 
-def test_each_policy_is_shown_once() -> None:
+
+def test_each_row_is_shown_once() -> None:
     assert list(SHOWN) == [policy.name for policy in POLICIES]
+    assert list(CHANGED) == [change.name for change in CHANGES]
 
 
-@pytest.mark.parametrize("shown", SHOWN.values(), ids=SHOWN)
+@pytest.mark.parametrize("shown", sorted({*SHOWN.values(), *CHANGED.values()}))
 def test_the_tests_exist(shown: str) -> None:
     file, _, name = shown.partition("::")
     functions = [node.name for node in ast.parse((ROOT / file).read_text()).body if isinstance(node, ast.FunctionDef)]

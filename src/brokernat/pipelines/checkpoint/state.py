@@ -49,6 +49,10 @@ class State:
         return f"{self.checkpoint}/{FOLDER}/starts"
 
     @property
+    def definition_file(self) -> str:
+        return f"{self.checkpoint}/{FOLDER}/definition.json"
+
+    @property
     def starting_file(self) -> str:
         """Where a run begins that finds no offsets of Spark's, instead of at `starting_offsets` of the file."""
         return f"{self.checkpoint}/{FOLDER}/starting-offsets.json"
@@ -120,6 +124,19 @@ class State:
     def start_from(self, files: Files, starting: Offsets) -> None:
         """Notes where the first run with this checkpoint begins."""
         files.write_text(self.starting_file, as_option(starting))
+
+    def definition(self, files: Files) -> dict[str, str]:
+        """What the pipeline was when it last started, see `definition.py`; empty where that is not known."""
+        try:
+            noted = json.loads(files.read_text(self.definition_file) or "{}")
+            return {name: part for name, part in noted.items() if isinstance(part, str)}
+        except (ValueError, AttributeError):
+            # Only what a check says depends on it.
+            return {}
+
+    def define(self, files: Files, definition: Mapping[str, str]) -> None:
+        """Notes what the pipeline is from now on."""
+        files.write_text(self.definition_file, json.dumps(definition))
 
     def claim(self, files: Files, owner: Owner) -> None:
         """Notes whose it is from now on."""
