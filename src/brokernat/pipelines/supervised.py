@@ -65,6 +65,7 @@ class SupervisedRun:
         self._draw = random.Random()  # noqa: S311 - spreads attempts, keeps no secret
         self._failures = 0
         self._failing_since = 0.0
+        self._failure = ""
         self._resume_at: float | None = None
         self._moved_at = time.monotonic()
         self._running = self._begin()
@@ -80,7 +81,7 @@ class SupervisedRun:
 
     def activity(self) -> str | None:
         """What Spark does, None while it waits for its next batch."""
-        return self._running.activity() if self._resume_at is None else "waiting to try again"
+        return self._running.activity() if self._resume_at is None else f"waiting to try again, because {self._failure}"
 
     def poll(self) -> bool:
         """Waits 0.2 s and returns whether the query still runs, or will be tried again.
@@ -133,7 +134,7 @@ class SupervisedRun:
         pause = delay(self._failures, self._draw)
         if self._stopping.is_set() or now + pause > self._failing_since + self._retry_for:
             raise error
-        self._resume_at = now + pause
+        self._failure, self._resume_at = error.message, now + pause
         log.warning("%s; attempt %d begins in %s", error.message, self._failures + 1, in_words(max(1, pause)))
 
     def _look_where_slow(self) -> None:

@@ -125,7 +125,7 @@ def test_a_stop_ends_the_waiting(supervise: Callable[..., Any], monkeypatch: pyt
     run, begun = supervise(Query(AWAY))
     monkeypatch.setattr(supervised, "delay", lambda *_: 50.0)
     assert run.poll() is True
-    assert run.activity() == "waiting to try again"
+    assert run.activity() == f"waiting to try again, because {AWAY.message}"
     run.stop()
     assert run.poll() is False
     assert len(begun) == 1
