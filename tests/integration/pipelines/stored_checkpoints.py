@@ -3,8 +3,8 @@
 This module adds one of the version in use, from a run on real brokers:
 `.venv/bin/python -m tests.integration.pipelines.stored_checkpoints`.
 
-What differs in each world stands there as a token of its own: the cluster's id and the topic's name. The topic's id is
-left out, as in a note of brokers that have none.
+What differs in each world stands there as a word of its own: the folder, the cluster's id, the topic's name. The
+topic's id is left out, as in a note of brokers that have none.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from brokernat import __version__
 from brokernat.testbed import LoopbackWorld
 
 STORED = Path(__file__).with_name("checkpoints")
-CLUSTER, TOPIC = "STORED-CLUSTER", "STORED-TOPIC"
-TAGS_FIRST, LETTERS = 9, 1
-"""What the run had read: tags of orders o0 to o8, and a dead letter."""
+CLUSTER, TOPIC, FOLDER = "STORED-CLUSTER", "STORED-TOPIC", "STORED-FOLDER"
+ORDERS, BROKEN = 9, 1
+"""The records that were read."""
 
 
 def store() -> Path:
@@ -35,15 +35,16 @@ def store() -> Path:
         place = Workplace(world, Path(folder), "orders", warm_cli)
         place.create_topics()
         place.pipeline["source"]["max_offsets_per_trigger"] = 5
-        place.write([*(order(number) for number in range(TAGS_FIRST)), *[b"{"] * LETTERS])
+        place.write([*(order(number) for number in range(ORDERS)), *[b"{"] * BROKEN])
         place.drain()
-        copy(place.checkpoint, target, {world.hq.cluster_id: CLUSTER, place.topic: TOPIC})
+        copy(place.checkpoint, target, {folder: FOLDER, world.hq.cluster_id: CLUSTER, place.topic: TOPIC})
     return target
 
 
-def restore(stored: Path, target: Path, cluster_id: str, topic: str) -> None:
+def restore(stored: Path, place: Workplace) -> None:
     """Puts a stored checkpoint where a run of this world goes on from it."""
-    copy(stored, target, {CLUSTER: cluster_id, TOPIC: topic})
+    words = {FOLDER: str(place.folder), CLUSTER: place.world.hq.cluster_id, TOPIC: place.topic}
+    copy(stored, place.checkpoint, words)
 
 
 def copy(source: Path, target: Path, words: Mapping[str, str]) -> None:

@@ -7,24 +7,23 @@ from pathlib import Path
 
 import pytest
 from tests.integration.pipelines.conftest import Workplace, order
-from tests.integration.pipelines.stored_checkpoints import LETTERS, STORED, TAGS_FIRST, restore
+from tests.integration.pipelines.stored_checkpoints import BROKEN, ORDERS, STORED, restore
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
 
 @pytest.mark.parametrize("stored", sorted(STORED.iterdir()), ids=lambda stored: stored.name)
 def test_a_checkpoint_of_an_older_version_is_gone_on_with(workplace: Workplace, stored: Path) -> None:
-    restore(stored, workplace.checkpoint, workplace.world.hq.cluster_id, workplace.topic)
+    restore(stored, workplace)
     _, committed = workplace.offsets()
     ends = json.loads((workplace.checkpoint / "offsets" / str(committed)).read_text().splitlines()[2])
     read = {int(number): end for number, end in ends[workplace.topic].items()}
-    assert sum(read.values()) == TAGS_FIRST + LETTERS
+    assert sum(read.values()) == ORDERS + BROKEN
     for partition, end in read.items():
         workplace.write([order(number) for number in range(end)], partition=partition)
-    # Behind them one record in each partition, joined with the copy of a reference whose file is gone.
+    # Behind them one record in each partition.
     for partition in read:
         workplace.write([order(100 + partition)], partition=partition)
-    (workplace.folder / "customers.csv").unlink()
     workplace.pipeline["decode"]["schema"] = "order_id STRING, customer_id STRING"
 
     ended = workplace.run("run", "--once", "--format", "json")
