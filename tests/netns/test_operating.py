@@ -27,6 +27,7 @@ CASES: dict[str, tuple[dict[str, str], set[str]]] = {
             DEAD: "0+500x60",
             LAG: "5000x60",
             f'brokernat_reference_age_seconds{{{LABELS},reference="customers"}}': "0+60x60",
+            f'brokernat_reference_unusable{{{LABELS},reference="customers"}}': "0x20 1x10 0x30",
             f'brokernat_address_map_info{{{LABELS},cluster="hq",executor="1",fingerprint="a"}}': "1x60",
             f'brokernat_address_map_info{{{LABELS},cluster="local",executor="1",fingerprint=""}}': "1x60",
         },
@@ -42,6 +43,10 @@ CASES: dict[str, tuple[dict[str, str], set[str]]] = {
     "an old reference": (
         {f'brokernat_reference_age_seconds{{{LABELS},reference="customers"}}': "172000+60x60"},
         {"ReferenceOld"},
+    ),
+    "a reference that is away": (
+        {f'brokernat_reference_unusable{{{LABELS},reference="customers"}}': "0x20 1x40"},
+        {"ReferenceUnusable"},
     ),
     "two maps": (
         {
@@ -69,7 +74,7 @@ def test_every_alert_is_provoked_by_a_case() -> None:
 
 
 def test_the_rules_fire_when_they_should_and_only_then(tmp_path: Path) -> None:
-    assert "SUCCESS: 7 rules found" in promtool("check", "rules", str(RULES), folder=tmp_path)
+    assert "SUCCESS: 8 rules found" in promtool("check", "rules", str(RULES), folder=tmp_path)
     tests = [
         {
             "name": case,
