@@ -101,8 +101,9 @@ class TopicSource(ReferenceSource):
         return rows.select(*(quoted(name) for name in rows.columns if name not in (COORDINATES, VALUE, FAULT)))
 
     def recipe(self) -> object:
-        """Cluster, topic and the format of values."""
-        return [self._cluster.name, self._section.topic, self._section.decode.model_dump(mode="json")]
+        """Cluster, topic and the format of values; not the registry, whose section has a login."""
+        values = self._section.decode.model_dump(mode="json", exclude={"registry"})
+        return [self._cluster.name, self._section.topic, values]
 
     def cause(self, error: BaseException) -> str:
         """Of a record that is no row what is wrong with it; without the secrets of the cluster's properties."""
