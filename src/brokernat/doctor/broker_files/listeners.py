@@ -141,6 +141,7 @@ def broker_listeners(file: BrokerFile) -> BrokerListeners:
     """The file as Kafka understands it. Of a name that is given twice the last one counts."""
     settings = dict(file.settings)
     unreadable: list[Unreadable] = []
+    node_id = settings.get("node.id") or settings.get("broker.id") or ""
     controllers = _names(settings.get("controller.listener.names", ""))
     roles = frozenset(_names(settings.get("process.roles", "")))
     unreadable += (Unreadable("process.roles", role) for role in sorted(roles - ROLES))
@@ -154,7 +155,7 @@ def broker_listeners(file: BrokerFile) -> BrokerListeners:
     return BrokerListeners(
         file=file,
         settings=settings,
-        node_id=_number(settings.get("node.id") or settings.get("broker.id")),
+        node_id=int(node_id) if re.fullmatch(r"[0-9]{1,9}", node_id) else None,
         roles=roles,
         listeners=listeners,
         advertised=tuple(each for each in (listeners if told is None else effective) if each.name not in controllers),
@@ -182,10 +183,6 @@ def advertised_listeners(evidence: Evidence) -> tuple[tuple[BrokerListeners, Lis
 
 def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
-
-
-def _number(text: str | None) -> int | None:
-    return int(text) if text is not None and re.fullmatch(r"[0-9]{1,9}", text) else None
 
 
 def former_settings(settings: Mapping[str, str]) -> tuple[str | None, str | None]:

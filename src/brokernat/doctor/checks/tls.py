@@ -127,12 +127,8 @@ def certificate_chain(evidence: Evidence) -> Iterator[CheckFinding]:
                 yield warning(probed, message, (objection.detail,), remedy=remedy, explains=False)
         if tls.outcome in _REFUSALS:
             message, remedy = _REFUSALS[tls.outcome](tls, evidence.taken_at)
-            yield error(probed, message, _seen(tls), remedy=remedy)
-
-
-def _seen(tls: TlsHandshake) -> tuple[str, ...]:
-    shown = (f"shown: `{each.subject}`, signed by `{each.issuer}`, {each.since} to {each.until}" for each in tls.chain)
-    return (tls.detail, *shown)
+            shown = [f"`{each.subject}`, signed by `{each.issuer}`, {each.since} to {each.until}" for each in tls.chain]
+            yield error(probed, message, (tls.detail, *(f"shown: {each}" for each in shown)), remedy=remedy)
 
 
 def _expired(tls: TlsHandshake, now: str) -> tuple[str, Remedy]:
@@ -164,14 +160,13 @@ def _untrusted(tls: TlsHandshake, _: str) -> tuple[str, Remedy]:
     )
 
 
-def _unfit(tls: TlsHandshake, _: str) -> tuple[str, Remedy]:
-    return f"it does not do for a broker: {tls.detail}", Remedy(broker=("have one made for servers",))
-
-
 _REFUSALS: dict[str, Callable[[TlsHandshake, str], tuple[str, Remedy]]] = {
     "expired": _expired,
     "untrusted": _untrusted,
-    "unfit": _unfit,
+    "unfit": lambda tls, _: (
+        f"it does not do for a broker: {tls.detail}",
+        Remedy(broker=("have one made for servers",)),
+    ),
 }
 
 

@@ -128,7 +128,11 @@ def _groups() -> dict[str, tuple[tuple[str, KnownLine], ...]]:
     """The wordings of all kinds' texts, those with the same letters together."""
     groups, members = {}, [(_wording(text), known) for known in known_lines() for text in known.holds]
     while members:
-        shared = Counter(letters for text, _ in members for letters in _parts(text))
+        shared = Counter(
+            letters
+            for text, _ in members
+            for letters in {text[start : start + _LETTERS] for start in range(max(1, len(text) - _LETTERS + 1))}
+        )
         letters = max(shared, key=lambda each: (shared[each], each))
         groups[letters] = tuple(member for member in members if letters in member[0])
         members = [member for member in members if letters not in member[0]]
@@ -138,7 +142,3 @@ def _groups() -> dict[str, tuple[tuple[str, KnownLine], ...]]:
 def _wording(text: str) -> str:
     """The text with every digit a 0 and what is not ASCII a `?`; bytes are translated faster."""
     return text.encode("ascii", "replace").translate(_SAME_DIGITS).decode("ascii")
-
-
-def _parts(text: str) -> set[str]:
-    return {text[start : start + _LETTERS] for start in range(max(1, len(text) - _LETTERS + 1))}

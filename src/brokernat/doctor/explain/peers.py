@@ -58,7 +58,11 @@ def peer_of(match: re.Match[str], role: Role) -> Peer:
         groups.setdefault("host", endpoint.rpartition(":")[0].strip("[]"))
     if node is not None:
         groups["node"] = str(node)
-    return Peer(role if shown is Role.UNNAMED else shown, node, endpoint, UNNAMED | groups, _dialled(groups))
+    # `10.0.0.1/10.9.0.1:9092`: nothing resolves an address to another one, so somebody translated it.
+    host, ip = groups.get("host", ""), groups.get("ip", "")
+    translated = _IPV4.fullmatch(host) and _IPV4.fullmatch(ip) and host != ip
+    dialled = f"{ip}:{groups['port']}" if translated else None
+    return Peer(role if shown is Role.UNNAMED else shown, node, endpoint, UNNAMED | groups, dialled)
 
 
 def host_kind(host: str) -> str:
@@ -87,12 +91,6 @@ def _node(text: str) -> tuple[Role, int | None]:
             return Role.COORDINATOR, _COORDINATORS - number
         return Role.ADVERTISED, number
     return (Role.BOOTSTRAP if _BOOTSTRAP.search(name) else Role.UNNAMED), None
-
-
-def _dialled(groups: Mapping[str, str]) -> str | None:
-    # `10.0.0.1/10.9.0.1:9092`: nothing resolves an address to another one, so somebody translated it.
-    host, ip = groups.get("host", ""), groups.get("ip", "")
-    return f"{ip}:{groups['port']}" if _IPV4.fullmatch(host) and _IPV4.fullmatch(ip) and host != ip else None
 
 
 def _endpoint(groups: Mapping[str, str]) -> str | None:

@@ -82,17 +82,11 @@ def _field(kind: Any, name: str | None, flexible: bool) -> tuple[Walker, int]:
     if name is None:
         return _entity(kind)
     if name in _FIXED:
-        return _fixed(_FIXED[name]), _FIXED[name]
+        size = _FIXED[name]
+        return (lambda data, at: _within(data, at + size)), size
     if name not in ("string", "bytes"):
         raise NotImplementedError(f"a field of {name}")
     return _text(flexible, 2 if name == "string" else 4), 1 if flexible else 2 if name == "string" else 4
-
-
-def _fixed(size: int) -> Walker:
-    def walk(data: bytes, at: int) -> int:
-        return _within(data, at + size)
-
-    return walk
 
 
 def _text(flexible: bool, prefix: int) -> Walker:

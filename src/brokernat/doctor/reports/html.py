@@ -67,7 +67,7 @@ def _pages() -> Environment:
         loader=PackageLoader("brokernat.doctor.reports", "page"),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_shown,
+        finalize=lambda text: printable(text) if isinstance(text, str) and not isinstance(text, Markup) else text,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -130,7 +130,3 @@ def _marked(text: str) -> Markup:
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if n % 2 else Markup.escape(part) for n, part in enumerate(parts)
     )
-
-
-def _shown(value: object) -> object:
-    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value

@@ -13,7 +13,7 @@ from brokernat.doctor.checks import UNASKED
 from brokernat.doctor.diagnosis import Diagnosis
 from brokernat.doctor.diagnosis.model import State
 from brokernat.doctor.finding import Severity
-from brokernat.doctor.reports.grouping import CodeGroup, Statement, by_code, remedy_of
+from brokernat.doctor.reports.grouping import CodeGroup, by_code, remedy_of
 from brokernat.doctor.reports.listener_lines import told_lines
 from brokernat.doctor.reports.summary import count, seen, verdict, worst
 from brokernat.doctor.reports.text import folded
@@ -91,17 +91,14 @@ def _group(group: CodeGroup, width: int) -> Iterator[str]:
     title = f"{group.severity}{sure}: {group.title}{why}"
     yield from folded(title, width, f"  {_SIGNS[group.severity]} {group.code} ", " " * 10)
     for statement in group.statements[:_STATEMENTS]:
-        yield from folded(_said(statement), width, " " * 6, " " * 8)
+        shown = statement.subjects[: _SUBJECTS if len(statement.subjects) > _SUBJECTS + 1 else None]
+        more = len(statement.subjects) - len(shown)
+        subjects = f"{', '.join(shown)}{f' and {more} more' if more else ''}"
+        yield from folded(f"{subjects}: {statement.message}", width, " " * 6, " " * 8)
         for line in statement.evidence:
             yield from folded(line, width, " " * 8, " " * 10)
     if len(group.statements) > _STATEMENTS:
         yield f"      and {len(group.statements) - _STATEMENTS} more (all of them: --format json)"
-
-
-def _said(statement: Statement) -> str:
-    shown = statement.subjects[: _SUBJECTS if len(statement.subjects) > _SUBJECTS + 1 else None]
-    more = len(statement.subjects) - len(shown)
-    return f"{', '.join(shown)}{f' and {more} more' if more else ''}: {statement.message}"
 
 
 def _suppressed(diagnosis: Diagnosis, width: int) -> Iterator[str]:
