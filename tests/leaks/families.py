@@ -275,23 +275,24 @@ def all_families(programs: Programs) -> list[Family]:
         Confluent(),
         Python(KAFKA_PYTHON_3),
         Python(AIOKAFKA),
-        *_foreign(),
+        *foreign_families(),
     ]
 
 
-def read_so_far(state: State) -> int:
-    """Records that the group of a `Traffic` has read."""
-    return int(state["read"]) if "read" in state else sum(state["read_by_partition"].values())
-
-
 @cache
-def _foreign() -> list[Family]:
+def foreign_families() -> list[Foreign]:
+    """Those on Go and Node, which are built when this is asked for the first time."""
     go, node = _go_program(), _node_words()
     return [
         Foreign(_kafkajs(), "app", node),
         Foreign(_go_version("franz-go"), "kgo", (go, "franz-go")),
         Foreign(_go_version("sarama"), "sarama", (go, "sarama")),
     ]
+
+
+def read_so_far(state: State) -> int:
+    """Records that the group of a `Traffic` has read."""
+    return int(state["read"]) if "read" in state else sum(state["read_by_partition"].values())
 
 
 def _go_program() -> str:

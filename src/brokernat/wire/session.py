@@ -82,9 +82,13 @@ class _Frames(ABC):
             if size < 0:
                 self._needed = -size
                 continue
-            out.append(self._held if self._instead is None else self._instead)
-            self._left = size - len(self._held)
+            held, instead = self._held, self._instead
             self._held, self._instead = bytearray(), None
+            out.append(held[:size] if instead is None else instead)
+            if size < len(held):
+                # A token, which has a shorter head than the message that was awaited when this came.
+                return out + self.feed(memoryview(bytes(held[size:]) + bytes(data[at:])))
+            self._left = size - len(held)
         while at < end:
             if self._left:
                 step = min(self._left, end - at)

@@ -17,10 +17,10 @@ Records = Iterable[tuple[int, str]]
 
 _PATIENCE = 120
 _LATE = 10
-_METADATA_AGE = 5_000
-"""Milliseconds. kafka-python 3.0.12 forgets the topics that a consumer subscribes to while a response without them is
-on its way (`ClusterMetadata.update_metadata`), and asks again at this age only, which is five minutes by default. A
-group that is joined meanwhile has no partition."""
+_JOIN = 60_000
+"""Milliseconds. kafka-python 3.0.12 may join a group before it knows the topic (metadata without it is on its way), and
+joins again when it does. A poll that ends between JoinGroup and SyncGroup of this second join loses it for ever:
+`_perform_assignment` has made `need_rejoin` false, and nobody awaits the join."""
 
 
 class Admin(Protocol):
@@ -85,7 +85,6 @@ class KafkaPython:
 
         from brokernat.clients.kafka_python import configure
 
-        conf = {"metadata_max_age_ms": _METADATA_AGE} | conf
         return _KafkaPythonConsumer(KafkaConsumer(topic, **configure(conf, cluster, KafkaConsumer)))
 
 
@@ -146,7 +145,8 @@ class _KafkaPythonConsumer:
         self._client = client
 
     def poll(self, milliseconds: int) -> list[tuple[int, str]]:
-        batches = self._client.poll(timeout_ms=milliseconds).values()
+        wait = milliseconds if self._client.assignment() else _JOIN
+        batches = self._client.poll(timeout_ms=wait).values()
         return [(record.partition, record.value.decode()) for batch in batches for record in batch]
 
     def commit(self) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -165,6 +166,38 @@ def test_kubectl_forwards_a_service_and_every_pod(
         with Tunnel(Cluster("hq", (bootstrap,), tunnel=section)) as opened:
             assert {each.node_id: each.advertised for each in opened.brokers} == served.cluster.advertised
             assert len({each.local for each in opened.brokers}) == 3
+
+
+# What a session command is told of its forward: the local port, the host and the port behind it.
+SESSION = """\
+#!{python} -IS
+import os, re, sys
+words = " ".join(sys.argv[1:])
+for form in (
+    r"ssm start-session .*--parameters host=(?P<host>[^,]+),portNumber=(?P<port>\\d+),localPortNumber=(?P<local>\\d+)",
+    r"ssh .* -- -N -L 127[.]0[.]0[.]1:(?P<local>\\d+):(?P<host>[^:]+):(?P<port>\\d+)",
+    r"TCP-LISTEN:(?P<local>\\d+),bind=127[.]0[.]0[.]1,fork TCP:(?P<host>[^:]+):(?P<port>\\d+)",
+):
+    if found := re.search(form + "$", words):
+        os.execv(sys.executable, [sys.executable, "-IS", "{forwarder}", *found.group("local", "host", "port")])
+sys.exit(f"no forward in: {{words}}")
+"""
+
+
+@pytest.mark.parametrize("name", ["aws", "gcloud", "az", "socat"])
+def test_the_guides_session_commands_open_every_forward(
+    brokers: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """As they are written, with programs in their place: no cloud is at hand."""
+    program = tmp_path / "bin" / name
+    program.parent.mkdir()
+    program.write_text(SESSION.format(python=sys.executable, forwarder=forwarder.__file__))
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
+    guide = (Path(__file__).parents[3] / "docs" / "guides" / "session-commands.md").read_text("utf-8")
+    (line,) = re.findall(rf"[`']({name} [^`']*{{local}}[^`']*)[`']", guide.replace("\\\n", ""))
+    with Tunnel(cluster(brokers, TunnelSection(via=line))) as opened:
+        assert {each.node_id: each.advertised for each in opened.brokers} == brokers.cluster.advertised
 
 
 def test_a_companion_is_forwarded_and_is_no_rule(brokers: Served) -> None:

@@ -231,6 +231,17 @@ def test_nothing_is_kept_of_a_frame_that_passes() -> None:
     assert not it.idle
 
 
+def test_a_broker_that_answers_a_token_before_it_is_sent() -> None:
+    """Found by the fuzz: what was held for the head of a response was longer than the token that it has become."""
+    it = session()
+    whole(it.requests, request(SASL_HANDSHAKE, 0, 7, struct.pack(">h", 5) + b"PLAIN"))
+    whole(it.responses, response(7, b"\0\0"))
+    assert whole(it.responses, frame(b"") + b"\0\0") == b""
+    whole(it.requests, frame(b"\0me\0secret"))
+    with pytest.raises(UpstreamProtocolError, match="an answer to no request"):
+        whole(it.responses, bytes(8))
+
+
 def test_another_session_can_go_on_between_requests_and_not_within_a_login() -> None:
     it = session()
     assert not it.fresh
