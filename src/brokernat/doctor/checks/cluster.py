@@ -122,10 +122,8 @@ def brokers_absent(evidence: Evidence) -> Iterator[CheckFinding]:
         fix = "define this listener on every broker, or start those that are down"
         yield error(f"bootstrap {first.endpoint}", "it names no broker at all", broker=fix)
     down = _down(evidence, first)
+    asked = [each for each in evidence.bootstraps if each.brokers is not None and each.cluster_id == first.cluster_id]
     for node_id, known in sorted(_expected(evidence, first).items()):
-        asked = [
-            each for each in evidence.bootstraps if each.brokers is not None and each.cluster_id == first.cluster_id
-        ]
         lacking = [probe for probe in asked if node_id not in probe.node_ids]
         if not lacking or node_id in down:
             continue

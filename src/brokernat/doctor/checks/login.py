@@ -26,7 +26,8 @@ def login(evidence: Evidence) -> Iterator[CheckFinding]:
     for probed in probed_endpoints(evidence):
         probe, sasl = probed.probe, probed.probe.sasl
         hung_up = probe.metadata is None or probe.metadata.outcome in ("closed", "reset")
-        if hung_up and probe.speaks == "kafka" and sasl is None and probe.tls_done and probe.complete:
+        no_login = sasl is None and (probe.tls is None or probe.tls.ok)
+        if hung_up and no_login and probe.speaks == "kafka" and probe.complete:
             remedy = Remedy(("give the client a login: `security.protocol`, `sasl.mechanism`, user name and password",))
             message = "it is Kafka and hangs up on a client that does not log in"
             if probed.others_past("metadata"):

@@ -47,11 +47,8 @@ def not_kafka(evidence: Evidence) -> Iterator[CheckFinding]:
         seen = (f"first bytes: {_legible(probed.probe.first_bytes)}",) if probed.probe.first_bytes else ()
         remedy = probed.mended_here()
         if probed.path is None:
-            port, forward = (
-                "give the port of a Kafka listener",
-                "if a gateway listens here: see where its forward leads",
-            )
-            remedy = Remedy((port,), (forward,))
+            forward = "if a gateway listens here: see where its forward leads"
+            remedy = Remedy(("give the port of a Kafka listener",), (forward,))
         yield finding(probed.severity, probed, said, seen, remedy=remedy)
 
 

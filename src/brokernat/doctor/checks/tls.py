@@ -33,10 +33,9 @@ def tls_mismatch(evidence: Evidence) -> Iterator[CheckFinding]:
         plain = tls is None and probed.probe.speaks == "tls"
         if plain or (tls is not None and (tls.outcome == "not-tls" or tls.plain)):
             one, other = ("port", "client") if plain else ("client", "port")
-            message = (
-                f"the {one} speaks TLS and the {other} does not (`security.protocol: {evidence.security_protocol}`)"
-            )
-            protocol = _OTHER.get(evidence.security_protocol, "PLAINTEXT")
+            own = evidence.security_protocol
+            message = f"the {one} speaks TLS and the {other} does not (`security.protocol: {own}`)"
+            protocol = _OTHER.get(own, "PLAINTEXT")
             remedy = Remedy((f"set `security.protocol: {protocol}`, or give the port of the other listener",))
             if probed.others_past("versions" if plain else "tls"):
                 remedy = probed.mended_here()
@@ -74,8 +73,8 @@ def certificate_name(evidence: Evidence) -> Iterator[CheckFinding]:
             message = f"not all clients take the certificate for `{name}`: {who} do{'es' * (len(clients) == 1)} not"
             # Java's clients are those that this is for first; what they refuse does not work.
             if "java" in clients:
-                fix = "advertise a name of letters, digits and hyphens; Java takes no other for one"
-                yield error(probed, message, seen, broker=fix, explains=False)
+                letters = "advertise a name of letters, digits and hyphens; Java takes no other for one"
+                yield error(probed, message, seen, broker=letters, explains=False)
             else:
                 yield warning(probed, message, seen, broker=fix, explains=False)
 

@@ -73,11 +73,6 @@ class EndpointProbe:
         return self.metadata is not None and self.metadata.ok
 
     @property
-    def tls_done(self) -> bool:
-        """Whether TLS stood in nobody's way."""
-        return self.tls is None or self.tls.ok
-
-    @property
     def addresses(self) -> tuple[str, ...]:
         """What the name led to."""
         return self.resolve.addresses if self.resolve is not None else ()
