@@ -18,6 +18,20 @@ clusters:
       security.protocl: SSL
       ssl.key.password: canary
 """
+WITH_SCHEMA_FILES = """\
+clusters:
+  hq: {bootstrap_servers: "gw:9093"}
+pipelines:
+  tags:
+    source: {cluster: hq, topics: [orders]}
+    decode: {format: avro, schema_file: union.avsc}
+    sink:
+      cluster: hq
+      topic: tags
+      encode: {format: avro, schema_file: missing.avsc}
+      dead_letters: tags.dead
+    checkpoint: state
+"""
 
 
 def test_a_file_in_order(run: Run, snapshot: SnapshotAssertion) -> None:
@@ -47,6 +61,16 @@ def test_doubts(run: Run, folder: Path, snapshot: SnapshotAssertion, rules: str,
     text = run("config", "check", *options)
     assert text.startswith(f"exit {code}\n")
     assert text == snapshot
+
+
+def test_schema_files_that_have_no_columns(run: Run, folder: Path, snapshot: SnapshotAssertion) -> None:
+    (folder / "brokernat.yaml").write_text(WITH_SCHEMA_FILES)
+    (folder / "union.avsc").write_text(
+        '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": ["int", "string"]},'
+        ' {"name": "parts", "type": {"type": "array", "items": "Order"}}]}'
+    )
+    assert run("config", "check") == snapshot
+    assert run("config", "check", "--format", "json").startswith("exit 2\n")
 
 
 def test_no_file(run: Run, snapshot: SnapshotAssertion) -> None:

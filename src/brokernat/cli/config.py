@@ -46,17 +46,20 @@ def config() -> None:
 @click.option("--skip-secrets", is_flag=True, help="Do not resolve ${env:NAME} and ${file:PATH}.")
 def check(config_file: Path, fail_on: str, output: str, skip_secrets: bool) -> int:
     """Report every problem of the file at once."""
-    from brokernat.config.checks import lint_config
+    from brokernat.config.checks import check_schema_files, lint_config
     from brokernat.config.load import read_document
 
     try:
         loaded = load_config(config_file, resolve_secrets=not skip_secrets)
+        document = read_document(config_file)
+        if problems := list(check_schema_files(loaded.pipelines, document)):
+            raise ConfigError(*problems)
     except ConfigError as error:
         if output == "json":
             console.json_data(_config_json(config_file, error.problems))
             return error.exit_code
         raise
-    found = list(lint_config(loaded.clusters, read_document(config_file)))
+    found = list(lint_config(loaded.clusters, document))
     if output == "json":
         console.json_data(_config_json(config_file, found))
     for finding in found if output == "text" else ():

@@ -11,11 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from brokernat.address import AddressMap, lint
+from brokernat.config.avro_schema import read_avro_schema
 from brokernat.config.cluster import Cluster
 from brokernat.config.document import Document, Path, Value
 from brokernat.config.kafka_names import LOGIN_NAMES, NAMES, is_secret
+from brokernat.config.model import Decode, Encode, Pipeline
 from brokernat.config.problems import did_you_mean, nearest
-from brokernat.errors import Finding, Severity
+from brokernat.errors import ConfigError, Finding, Severity
 
 
 def check(document: Document) -> Iterator[Finding]:
@@ -132,6 +134,28 @@ _CHECKS = (
     _topics_differ,
     _options_fit_the_mode,
 )
+
+
+def check_schema_files(pipelines: Mapping[str, Pipeline], document: Document) -> Iterator[Finding]:
+    """Every problem of the files that pipelines take their columns from.
+
+    Not a part of loading: a command without a pipeline may run where these files are not.
+    """
+    for name, pipeline in pipelines.items():
+        sections: list[tuple[Decode | Encode | None, Path]] = [
+            (pipeline.decode, ("decode",)),
+            (pipeline.sink.encode, ("sink", "encode")),
+        ]
+        for reference, described in pipeline.references.items():
+            if described.kafka:
+                sections.append((described.kafka.decode, ("references", reference, "kafka", "decode")))
+        for section, path in sections:
+            if section is not None and section.schema_file is not None:
+                try:
+                    read_avro_schema(section.schema_file)
+                except ConfigError as error:
+                    location = document.locate(("pipelines", name, *path, "schema_file"))
+                    yield from (problem.at(location) for problem in error.problems)
 
 
 _PUBLIC = frozenset({"ssl.keystore.certificate.chain", "ssl.truststore.certificates"})

@@ -42,6 +42,8 @@ class Cluster:
     tunnel: TunnelSection | None = None
     tunnel_is_open: bool = False
     """The map leads into the tunnel, so clients of this machine reach the brokers, and those of others do not."""
+    companions: Mapping[Endpoint, Endpoint] = field(default_factory=lambda: MappingProxyType({}))
+    """Where the further endpoints of an open tunnel (`also`) are on this machine."""
 
     def __post_init__(self) -> None:
         """Every client gets `security.protocol` in upper case, because the Python libraries accept nothing else.
@@ -63,6 +65,13 @@ class Cluster:
         """
         self.require_open()
         return kafka_properties(self.bootstrap_servers, self.address_map, self.client)
+
+    def reachable(self, endpoint: Endpoint) -> Endpoint:
+        """Where something beside the brokers, such as a schema registry, is dialled: by a rule, or as it is."""
+        if endpoint in self.companions:
+            return self.companions[endpoint]
+        rule = self.address_map.find(endpoint) if self.address_map else None
+        return rule.translate(endpoint) if rule else endpoint
 
     def require_open(self) -> None:
         """Raise ConfigError (`closed-tunnel`) where the tunnel is not open: its addresses lead nowhere."""

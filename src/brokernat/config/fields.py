@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, PlainValidator, ValidationInfo, WithJsonSchema
 
@@ -26,6 +27,7 @@ _INTERVAL = re.compile(r"[1-9][0-9]* (milliseconds?|seconds?|minutes?|hours?)", 
 _EPOCH = re.compile(r"[1-9][0-9]* (seconds?|minutes?|hours?)", re.ASCII)
 _AGE = re.compile(r"[1-9][0-9]* (seconds?|minutes?|hours?|days?|weeks?)", re.ASCII)
 _SHARE = re.compile(r"(100|[1-9]?[0-9](\.[0-9]+)?)% of [1-9][0-9]*", re.ASCII)
+_DELIMITER = re.compile(r'[^"\r\n]')
 _SMALLEST = 1 << 20
 _SHORTEST_EPOCH = 5
 """Of `spark.sql.streaming.realTimeMode.minBatchDuration`, seconds."""
@@ -122,6 +124,23 @@ def _secret_text(value: object, info: ValidationInfo) -> str | Secret:
         raise faults(Fault(problem) for problem in error.problems) from None
 
 
+def _registry_url(value: str) -> str:
+    parts = urlsplit(value)
+    hint = "for example `http://registry.hq:8081`"
+    try:
+        well = parts.scheme in ("http", "https") and parts.hostname and (parts.port or True)
+    except ValueError:
+        well = False
+    # It is not quoted: somebody may have put a password into it.
+    if not well or parts.query or parts.fragment:
+        raise faults([Fault(Finding("bad-url", "this is not the URL of a schema registry", hint))])
+    if parts.username is not None:
+        message = "the URL holds a login, which Spark would show"
+        hint = "write it as `client: {basic.auth.user.info: ${env:NAME}}`"
+        raise faults([Fault(Finding("plain-secret", message, hint))])
+    return value.rstrip("/")
+
+
 def _shaped(pattern: re.Pattern[str], kind: str, what: str, hint: str) -> AfterValidator:
     def check(value: str) -> str:
         if not pattern.fullmatch(value):
@@ -169,6 +188,16 @@ RuleField = Annotated[
 ]
 MaybeEmpty = BeforeValidator(_nothing_is_empty)
 DataPath = Annotated[str, AfterValidator(_located)]
+Delimiter = Annotated[
+    str,
+    _shaped(_DELIMITER, "bad-delimiter", "a delimiter", 'write one character, for example `;`, or `"\\t"` for a tab'),
+    WithJsonSchema({"type": "string", "minLength": 1, "maxLength": 1, "examples": [";"]}),
+]
+RegistryUrl = Annotated[
+    str,
+    AfterValidator(_registry_url),
+    WithJsonSchema({"type": "string", "pattern": "^https?://", "examples": ["http://registry.hq:8081"]}),
+]
 Topic = Annotated[
     str,
     _shaped(

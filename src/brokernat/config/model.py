@@ -7,19 +7,22 @@ another.
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal, Self
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from brokernat.address import pair
+from brokernat.address import Endpoint, pair
 from brokernat.config.client_properties import ClientProperties
 from brokernat.config.cluster import Profile
 from brokernat.config.fields import (
     EVERY_TIME,
     Age,
     DataPath,
+    Delimiter,
     Endpoints,
     Epoch,
     FunctionName,
@@ -28,6 +31,7 @@ from brokernat.config.fields import (
     MaybeEmpty,
     OptionText,
     Refresh,
+    RegistryUrl,
     RuleField,
     SecretText,
     Share,
@@ -35,10 +39,12 @@ from brokernat.config.fields import (
     Topic,
 )
 from brokernat.config.problems import Fault, faults, raise_all
+from brokernat.config.secrets import Secret
 from brokernat.config.units import seconds
 from brokernat.errors import ConfigError, Finding
 
 NonEmpty = Annotated[str, Field(min_length=1)]
+REGISTRY_LOGINS = ("basic.auth.user.info", "bearer.auth.token")
 
 
 class Section(BaseModel):
@@ -139,11 +145,106 @@ class Source(Section):
     )
 
 
+class Registry(Section):
+    """A schema registry with Confluent's API."""
+
+    url: RegistryUrl = Field(
+        description="Where its API is. The map and the tunnel of the source's cluster lead to its host and port."
+    )
+    client: ClientProperties = Field(
+        default_factory=dict,
+        description="The login in Confluent's own names: `basic.auth.user.info` (`user:password`) or "
+        "`bearer.auth.token`; `${env:NAME}` and `${file:PATH}`.",
+    )
+
+    @model_validator(mode="after")
+    def _one_login(self) -> Self:
+        unknown = [name for name in self.client if name not in REGISTRY_LOGINS]
+        known = " or ".join(f"`{name}`" for name in REGISTRY_LOGINS)
+        if unknown:
+            raise faults(
+                Fault(Finding("unknown-property", f"a registry's `client` has no `{name}`", f"it takes {known}"),
+                      ("client", name), key=True)
+                for name in unknown
+            )  # fmt: skip
+        if len(self.client) > 1:
+            raise faults([Fault(Finding("two-logins", "a registry has one login", f"keep {known}"), ("client",))])
+        return self
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """The URL's host and port."""
+        parts = urlsplit(self.url)
+        return Endpoint(parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80))
+
+    @property
+    def authorization(self) -> Secret | None:
+        """The value of HTTP's header of this name; None without a login."""
+        for name, value in self.client.items():
+            text = value.reveal() if isinstance(value, Secret) else value
+            basic = name == "basic.auth.user.info"
+            return Secret(f"Basic {base64.b64encode(text.encode()).decode()}" if basic else f"Bearer {text}")
+        return None
+
+
 class Decode(Section):
     """How the bytes of a record become columns."""
 
-    format: Literal["json"] = Field(description="The format of the record's value.")
-    ddl: NonEmpty = Field(alias="schema", description="The columns as a Spark DDL string: `id STRING, amount DOUBLE`.")
+    format: Literal["json", "csv", "avro", "raw"] = Field(description="The format of the record's value.")
+    ddl: NonEmpty | None = Field(
+        None,
+        alias="schema",
+        description="`json`, `csv`: the columns as a Spark DDL string: `id STRING, amount DOUBLE`. `raw`: one column, "
+        "`body BINARY` or `line STRING`.",
+    )
+    delimiter: Delimiter = Field(",", description="`csv`: the character between two fields.")
+    schema_file: DataPath | None = Field(
+        None,
+        min_length=1,
+        description="`avro`: a file with the Avro schema of a record (`.avsc`); its fields are the columns.",
+    )
+    registry: Registry | None = Field(
+        None,
+        description="`avro`: where the schema of each record is found by the id that it begins with (Confluent's wire "
+        "format). Without it all records are written with the schema of `schema_file`, and have no id.",
+    )
+    on_unknown_schema: Literal["dead-letter", "stop"] | None = Field(
+        None,
+        description="`avro` with a registry: what becomes of a record whose schema the registry does not have; "
+        "`dead-letter` unless given. A registry that does not answer always stops the run.",
+    )
+
+    @model_validator(mode="after")
+    def _keys_of_the_format(self) -> Self:
+        given = {type(self).model_fields[name].alias or name for name in self.model_fields_set}
+        needed = _NEEDED[self.format]
+        if needed not in given:
+            problem = Finding("missing", f"`{needed}` is missing", f"`format: {self.format}` needs it")
+            raise faults([Fault(problem, (needed,))])
+        found = [
+            Fault(
+                Finding("other-format", f"`{key}` has no effect with `format: {self.format}`", "remove it"),
+                (key,),
+                key=True,
+            )
+            for key in sorted(given - {"format"} - _TAKEN[self.format])
+        ]
+        if self.on_unknown_schema is not None and self.registry is None and not found:
+            message = "`on_unknown_schema` has no effect without a `registry`"
+            found.append(Fault(Finding("no-registry", message), ("on_unknown_schema",), key=True))
+        if found:
+            raise faults(found)
+        return self
+
+
+_NEEDED = {"json": "schema", "csv": "schema", "avro": "schema_file", "raw": "schema"}
+_TAKEN = {
+    "json": {"schema"},
+    "csv": {"schema", "delimiter"},
+    "avro": {"schema_file", "registry", "on_unknown_schema"},
+    "raw": {"schema"},
+}
+"""The keys of each format."""
 
 
 class Enrich(Section):
@@ -285,12 +386,43 @@ class Reference(Section):
             yield Fault(Finding("reference-option", message, hint), ("max_age",))
 
 
+class Encode(Section):
+    """How the columns of a tag become bytes."""
+
+    format: Literal["avro"] = Field(description="The format of a tag's value; without `encode` it is JSON.")
+    schema_file: DataPath = Field(
+        min_length=1, description="A file with the Avro schema of a tag (`.avsc`); its fields are the columns of tags."
+    )
+    registry: Registry | None = Field(
+        None,
+        description="Where the schema has an id, with which tags then begin (Confluent's wire format). The map and the "
+        "tunnel of the sink's cluster lead to its host and port.",
+    )
+    subject: NonEmpty | None = Field(
+        None, description="The subject of the registry that has the schema; the topic and `-value` unless given."
+    )
+    register_schema: bool = Field(
+        False, alias="register", description="Register the schema where the subject does not have it yet."
+    )
+
+    @model_validator(mode="after")
+    def _keys_of_a_registry(self) -> Self:
+        given = {type(self).model_fields[name].alias or name for name in self.model_fields_set}
+        if self.registry is None and (found := sorted(given & {"subject", "register"})):
+            raise faults(
+                Fault(Finding("no-registry", f"`{key}` has no effect without a `registry`"), (key,), key=True)
+                for key in found
+            )
+        return self
+
+
 class Sink(Section):
     """Where records go."""
 
     cluster: str = Field(description="The name of a cluster of this file.")
     topic: Topic = Field(description="The topic to write.")
     key: NonEmpty | None = Field(None, description="The column that becomes the record's key; else the key is kept.")
+    encode: Encode | None = Field(None, description="The format of tags; JSON unless given.")
     dead_letters: Topic = Field(description="The topic for records that cannot be decoded or lack their reference.")
     dead_letter_limit: Share | None = Field(
         None,

@@ -107,7 +107,7 @@ def start(
         return EpochRun(spark, prepared, cluster_id, on_batch, starting=starting)
     stopping = threading.Event()
     batches = Batches(
-        plan=prepared.plan(),
+        plan=prepared.plan(registers=True),
         cluster_id=cluster_id,
         references=prepared.references(),
         sink_options=kafka_options(prepared.sink, role=Role.SINK),

@@ -10,9 +10,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from brokernat.clients.spark import decode as json
 from brokernat.config import Cluster, Config, Pipeline
+from brokernat.config.avro_schema import read_avro_schema
 from brokernat.config.cluster import Profile
-from brokernat.config.model import Enrich
+from brokernat.config.model import Decode, Enrich
 from brokernat.errors import ConfigError, Finding
 from brokernat.pipelines.checkpoint.state import Owner, State
 from brokernat.pipelines.kafka.admin import TopicFacts, Unseen
@@ -24,12 +26,15 @@ from brokernat.pipelines.references.source import ReferenceSource
 from brokernat.pipelines.references.topic import TopicSource
 from brokernat.pipelines.root_cause import root_cause
 from brokernat.pipelines.steps.decode import decode
+from brokernat.pipelines.steps.formats import Avro, AvroTags, Csv, Registry, raw
 from brokernat.pipelines.steps.plan import Plan
 from brokernat.pipelines.steps.transform import load_transform
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
+
+    from brokernat.pipelines.steps.formats import TagFormat, ValueFormat
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,15 +98,35 @@ class Prepared:
                 found[kafka.cluster] = tuple(dict.fromkeys((*found.get(kafka.cluster, ()), kafka.topic)))
         return found
 
-    def plan(self) -> Plan:
+    def plan(self, *, registers: bool = False) -> Plan:
         """The steps. It needs a running Spark session, which parses the schema.
 
+        Args:
+            registers: whether the schema of tags may be registered where the file says so.
+
         Raises:
-            ConfigError: the schema cannot be read.
+            ConfigError: a schema or its file cannot be read, or the sink's registry does not have it.
             TransformError: the transform cannot be loaded.
         """
-        transform = load_transform(self.pipeline.transform, self.folder) if self.pipeline.transform else None
-        return Plan(self.pipeline.name, parse_schema(self.pipeline.decode.ddl), self.pipeline.sink, transform)
+        pipeline = self.pipeline
+        transform = load_transform(pipeline.transform, self.folder) if pipeline.transform else None
+        schema, value_format = read_format(pipeline.decode, self.source)
+        tag_format = self._tag_format(registers=registers)
+        return Plan(pipeline.name, schema, pipeline.sink, transform, value_format, tag_format)
+
+    def _tag_format(self, *, registers: bool) -> TagFormat | None:
+        from pyspark.sql import SparkSession
+
+        section, schema_id = self.pipeline.sink.encode, None
+        if section is None:
+            return None
+        schema = read_avro_schema(section.schema_file)
+        if section.registry is not None and (registers or not section.register_schema):
+            subject = section.subject or f"{self.pipeline.sink.topic}-value"
+            registry = Registry.of(section.registry, self.sink)
+            spark = SparkSession.active()
+            schema_id = registry.id_of(schema.text, subject, spark, register=section.register_schema)
+        return AvroTags(schema.text, parse_schema(schema.columns), schema_id)
 
     def references(self) -> list[ReferenceTable]:
         """One table for each `enrich` entry, in order; the same reference may be joined by several keys."""
@@ -135,18 +160,36 @@ class Prepared:
             return CatalogSource(section.catalog)
         if not section.kafka:
             return FileSource(section)
-        ddl = section.kafka.decode.ddl
+        values, place = section.kafka.decode, f"references.{join.reference}.kafka.decode"
+        cluster = next(each for each in self.clusters if each.name == section.kafka.cluster)
 
         def decoded(records: DataFrame) -> DataFrame:
-            return decode(records, parse_schema(ddl, f"references.{join.reference}.kafka.decode.schema"))
+            return decode(records, *read_format(values, cluster, place))
 
-        cluster = next(each for each in self.clusters if each.name == section.kafka.cluster)
         return TopicSource(section.kafka, cluster, join.key, decoded)
 
     def owner(self, cluster_id: str, topics: Mapping[str, TopicFacts | Unseen]) -> Owner:
         """The owner to note in the checkpoint. `topics` describes the topics of the source, by name."""
         ids = {name: fact.topic_id for name, fact in topics.items() if isinstance(fact, TopicFacts) and fact.topic_id}
         return Owner(self.pipeline.name, cluster_id, self.pipeline.source.topics, ids)
+
+
+def read_format(section: Decode, cluster: Cluster, place: str = "decode") -> tuple[StructType, ValueFormat]:
+    """The columns of a `decode` section, and what reads them of the values of this cluster's topics.
+
+    Args:
+        place: where the section stands in the pipeline.
+
+    Raises:
+        ConfigError: the schema or its file cannot be read.
+    """
+    if section.schema_file is not None:
+        schema = read_avro_schema(section.schema_file)
+        stops = section.on_unknown_schema == "stop"
+        registry = Registry.of(section.registry, cluster, stops_on_unknown=stops) if section.registry else None
+        return parse_schema(schema.columns, f"{place}.schema_file"), Avro(schema.text, registry)
+    of_ddl: dict[str, ValueFormat] = {"json": json, "csv": Csv(section.delimiter), "raw": raw}
+    return parse_schema(section.ddl or "", f"{place}.schema"), of_ddl[section.format]
 
 
 def parse_schema(ddl: str, place: str = "decode.schema") -> StructType:

@@ -29,14 +29,14 @@ _HINTS = {
 
 _TRANSIENT = re.compile(
     r"(Timeout|Retriable|Disconnect|Network|Connect|Socket|BootstrapResolution|NotEnoughReplicas(AfterAppend)?|"
-    r"NotLeaderOrFollower|(Leader|Broker|Coordinator|Replica|Offset)NotAvailable|CoordinatorLoadInProgress|"
+    r"NotLeaderOrFollower|(Leader|Broker|Coordinator|Replica|Offset|Registry)NotAvailable|CoordinatorLoadInProgress|"
     r"FencedLeaderEpoch|UnknownLeaderEpoch|KafkaStorage|ThrottlingQuotaExceeded)Exception\b"
 )
-"""Kafka's and Java's exceptions that brokers cause which are away, or refuse for now."""
+"""Exceptions of Kafka, Java and ours, caused by brokers or a schema registry that are away or refuse for now."""
 
 
 class TransientFailureError(IncompleteError):
-    """The query failed because brokers were away or refused for now: another attempt may work."""
+    """The query failed because brokers or a registry were away or refused for now: another attempt may work."""
 
 
 def has_ended(query: StreamingQuery) -> bool:

@@ -109,7 +109,7 @@ class EpochRun:
         self._cluster_id = cluster_id
         self._on_batch = on_batch
         self._starting = starting
-        self._plan = prepared.plan()
+        self._plan = prepared.plan(registers=True)
         self._references = prepared.references()
         self._stopping = threading.Event()
         self._reported: int | None = None

@@ -138,7 +138,7 @@ class Tunnel:
     @property
     def cluster(self) -> Cluster:
         """The cluster as clients on this machine use it: the same servers, with the tunnel's map."""
-        return replace(self._given, address_map=self.address_map, tunnel_is_open=True)
+        return replace(self._given, address_map=self.address_map, tunnel_is_open=True, companions=self.companions)
 
     @property
     def brokers(self) -> tuple[ForwardedBroker, ...]:

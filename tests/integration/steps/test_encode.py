@@ -53,7 +53,7 @@ def written(rows: DataFrame) -> tuple[list[str], list[str]]:
     from pyspark.sql import functions as F  # noqa: N812
 
     sink = Sink(cluster="local", topic="tags", dead_letters="tags.dead")
-    key, content = tag(rows.schema, key=None)
+    key, content = tag(rows, key=None)
     ours = kafka_records(rows, sink, pipeline="p", key=key, tag=content, faults=False)
     own = [quoted(name) for name in rows.columns if name != COORDINATES]
     spark = rows.select(F.to_json(F.struct(*own), SIX_DIGITS))

@@ -56,3 +56,13 @@ def test_quotes_backslashes_and_line_ends_are_escaped() -> None:
 
 def test_a_cluster_does_not_print_its_secrets() -> None:
     assert "canary" not in repr(Cluster("hq", BOOTSTRAP, client={"sasl.password": Secret("canary")}))
+
+
+def test_what_stands_beside_the_brokers_is_dialled_by_a_rule_or_as_it_is() -> None:
+    registry, elsewhere = Endpoint("registry.hq", 8081), Endpoint("127.0.0.1", 40001)
+    assert Cluster("hq", BOOTSTRAP).reachable(registry) == registry
+    # What no rule names is a broker's address for `unmapped: fail`, and a registry is none.
+    mapped = Cluster("hq", BOOTSTRAP, AddressMap.parse("*.hq:8081 = gw:18081, kafka-1 = gw"))
+    assert mapped.reachable(registry) == Endpoint("gw", 18081)
+    assert mapped.reachable(Endpoint("other", 8081)) == Endpoint("other", 8081)
+    assert Cluster("hq", BOOTSTRAP, companions={registry: elsewhere}).reachable(registry) == elsewhere

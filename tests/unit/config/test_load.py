@@ -33,7 +33,7 @@ def test_the_whole_file(load_text: Load, tmp_path: Path) -> None:
     tags = config.pipeline("tags")
     assert tags.name == "tags"
     assert (tags.source.cluster, tags.source.topics, tags.sink.dead_letters) == ("hq", ("orders",), "tags.dead")
-    assert tags.decode.ddl.startswith("order_id STRING")
+    assert (tags.decode.ddl or "").startswith("order_id STRING")
     assert [join.reference for join in tags.enrich] == ["customers"]
     assert tags.references["customers"].path == str(tmp_path / "data/customers.csv")
     assert tags.references["customers"].duplicates == "fail"

@@ -14,6 +14,7 @@ from brokernat.config.model import (
     Decode,
     Pipeline,
     Reference,
+    Registry,
     Sink,
     Source,
     json_schema,
@@ -33,6 +34,36 @@ def test_defaults_lose_nothing() -> None:
     assert (reference.duplicates, reference.refresh_seconds) == ("fail", 0)
     assert Reference(catalog=CatalogReference(table="crm.customers"), schema=None).refresh_seconds == 60
     assert ClusterSection(bootstrap_servers=(Endpoint("gw", 1),)).unmapped == "fail"
+
+
+@pytest.mark.parametrize(
+    ("url", "endpoint"),
+    [
+        ("http://registry:8081", Endpoint("registry", 8081)),
+        ("https://registry.hq/apis/ccompat/v7/", Endpoint("registry.hq", 443)),
+        ("http://[fd00::1]", Endpoint("fd00::1", 80)),
+    ],
+)
+def test_a_registry_has_an_endpoint(url: str, endpoint: Endpoint) -> None:
+    registry = Registry(url=url)
+    assert registry.endpoint == endpoint
+    assert registry.url == url.rstrip("/")
+    assert registry.authorization is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "header"),
+    [
+        ("basic.auth.user.info", "me:canary", "Basic bWU6Y2FuYXJ5"),
+        ("bearer.auth.token", "canary", "Bearer canary"),
+    ],
+)
+def test_a_login_is_a_secret_until_it_is_sent(name: str, value: str, header: str) -> None:
+    registry = Registry.model_validate({"url": "http://registry", "client": {name: value}})
+    assert "canary" not in repr(registry)
+    assert registry.authorization is not None
+    assert registry.authorization.reveal() == header
+    assert header not in repr(registry.authorization)
 
 
 def test_reader_options_become_text() -> None:

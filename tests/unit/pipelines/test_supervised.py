@@ -161,6 +161,8 @@ def test_too_many_dead_letters_let_the_batch_end_and_are_the_error(supervise: Ca
         ("NotEnoughReplicasException: Messages are rejected since there are fewer in-sync replicas", True),
         ("DisconnectException: null", True),
         ("NotLeaderOrFollowerException: For requests intended only for the leader", True),
+        ("RegistryNotAvailableException: the schema registry http://registry:8081 cannot be used", True),
+        ("RegistryException: the schema registry http://registry:8081 cannot be used: HTTP status 401", False),
         ("TopicAuthorizationException: Not authorized to access topics: [tags]", False),
         ("SaslAuthenticationException: Authentication failed", False),
         ("RecordTooLargeException: The message is too large", False),

@@ -207,6 +207,7 @@ def test_a_companion_is_forwarded_and_is_no_rule(brokers: Served) -> None:
         local = opened.companions[registry]
         socket.create_connection((local.host, local.port), timeout=5).close()
         assert registry not in opened.rules
+        assert opened.cluster.reachable(registry) == local
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def decode(value: Column, schema: StructType, spark: SparkSession | None = None)
 
     check_schema(schema)
     spark = spark or SparkSession.active()
-    return call(spark, "decode", (time_zone(spark), schema.json()), value)
+    return call(spark, "decode", ("json", time_zone(spark), schema.json()), value)
 
 
 def check_schema(schema: StructType) -> None:
@@ -57,13 +57,22 @@ def check_schema(schema: StructType) -> None:
         for field in schema
         if (bad := _unreadable(field.dataType))
     ]
-    problems += [
+    if problems := [*problems, *_reserved(schema)]:
+        raise ConfigError(*problems)
+
+
+def check_names(schema: StructType) -> None:
+    """Raise ConfigError for each field whose name a pipeline uses itself."""
+    if problems := _reserved(schema):
+        raise ConfigError(*problems)
+
+
+def _reserved(schema: StructType) -> list[Finding]:
+    return [
         Finding("reserved-name", f"field `{name}`: names that begin with `{RESERVED_PREFIX}` are refused")
         for name in schema.fieldNames()
         if name.startswith(RESERVED_PREFIX)
     ]
-    if problems:
-        raise ConfigError(*problems)
 
 
 def _unreadable(declared: DataType) -> str | None:

@@ -142,7 +142,7 @@ class _Replay:
         self._sink = sink
         self._dry_run = dry_run
         self._began = datetime.now(UTC).isoformat(timespec="seconds")
-        self._plan = prepared.plan()
+        self._plan = prepared.plan(registers=True)
         self._references = self._prepared.references()
         self._ledger = Ledger(Files(spark), prepared.state.replay_folder)
         self._options = kafka_options(prepared.sink, role=Role.SINK)

@@ -24,6 +24,8 @@ class FaultKind(enum.StrEnum):
     TOMBSTONE = "Tombstone"
     MALFORMED = "MalformedValue"
     WRONG_TYPE = "WrongType"
+    UNKNOWN_SCHEMA = "UnknownSchema"
+    INCOMPATIBLE_SCHEMA = "IncompatibleSchema"
     NULL_KEY = "NullKey"
     MISSING_REFERENCE = "MissingReference"
 

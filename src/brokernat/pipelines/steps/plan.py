@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from brokernat.clients.spark import decode as json
 from brokernat.config.model import Sink
 from brokernat.pipelines.steps.decode import decode
 from brokernat.pipelines.steps.enrich import check_columns, enrich
@@ -20,6 +21,8 @@ from brokernat.pipelines.steps.transform import Transform
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
+
+    from brokernat.pipelines.steps.formats import TagFormat, ValueFormat
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,9 @@ class Plan:
     schema: StructType
     sink: Sink
     transform: Transform | None = None
+    value_format: ValueFormat = json
+    tag_format: TagFormat | None = None
+    """None for JSON."""
 
     def decode_and_enrich(self, envelope: DataFrame, joins: Sequence[Join]) -> DataFrame:
         """Decoded and enriched records, each with its fault or null.
@@ -46,7 +52,7 @@ class Plan:
         Raises:
             ConfigError: a column that would hide another.
         """
-        records = decode(envelope, self.schema)
+        records = decode(envelope, self.schema, self.value_format)
         for join in joins:
             added = [column for column in join.frame.columns if column != join.key]
             check_columns(records.columns, added, name=join.reference)
@@ -79,12 +85,12 @@ class Plan:
             if everything is None:
                 return None
             records, is_tag = everything, F.col(KEPT)
-        key, content = tag(records.schema, key=self.sink.key)
+        key, content = tag(records, key=self.sink.key, tag_format=self.tag_format)
         return kafka_records(records, self.sink, pipeline=self.name, key=key, tag=F.when(is_tag, content))
 
     def tags(self, transformed: DataFrame) -> DataFrame:
         """What a transform returned, as rows for Spark's Kafka sink."""
-        key, content = tag(transformed.schema, key=self.sink.key)
+        key, content = tag(transformed, key=self.sink.key, tag_format=self.tag_format)
         return kafka_records(transformed, self.sink, pipeline=self.name, key=key, tag=content, faults=False)
 
     def dead_letters(self, records: DataFrame) -> DataFrame:

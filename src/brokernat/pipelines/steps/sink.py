@@ -22,7 +22,9 @@ from brokernat.pipelines.steps.fault import FAULT_TYPE
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
-    from pyspark.sql.types import DataType, StructType
+    from pyspark.sql.types import DataType
+
+    from brokernat.pipelines.steps.formats import TagFormat
 
 # Nulls are written: a reader sees that the field exists. Six digits: to_json would cut microseconds off.
 _JSON = {
@@ -46,26 +48,29 @@ _RECORD = "brokernat_record"
 _TOO_LARGE = "RecordTooLargeException"
 
 
-def tag(schema: StructType, *, key: str | None) -> tuple[Column, Column]:
-    """Key (BINARY) and content of a tag: a struct of all columns but `brokernat_src`, or its JSON (BINARY).
+def tag(rows: DataFrame, *, key: str | None, tag_format: TagFormat | None = None) -> tuple[Column, Column]:
+    """Key (BINARY) and content of a tag: a struct of all columns but `brokernat_src`, or its value (BINARY).
 
     Args:
-        schema: of the frame that holds the tags.
+        rows: the frame that holds the tags.
         key: the column whose text is the key; None keeps the key of the source record, byte for byte.
+        tag_format: what makes the value of the struct; JSON unless given.
 
     Raises:
         ConfigError: there is no such column.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    own = [field for field in schema if field.name not in _NOT_OF_TAGS]
+    own = [field for field in rows.schema if field.name not in _NOT_OF_TAGS]
     names = [field.name for field in own]
     if key is not None and key not in names:
         raise ConfigError(
             Finding("no-such-column", f"sink.key: tags have no column `{key}`", f"they have: {', '.join(names)}")
         )
     content = F.struct(*(F.col(quoted(name)) for name in names))
-    if not all(_is_encoded(field.dataType) for field in own):
+    if tag_format is not None:
+        content = tag_format(content, own, rows.sparkSession)
+    elif not all(_is_encoded(field.dataType) for field in own):
         content = F.to_json(content, _JSON).cast("binary")
     text = F.col(f"{COORDINATES}.key") if key is None else F.col(quoted(key)).cast("string")
     return text.cast("binary"), content

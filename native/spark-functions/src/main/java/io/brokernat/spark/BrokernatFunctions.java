@@ -1,5 +1,6 @@
 package io.brokernat.spark;
 
+import java.util.Arrays;
 import org.apache.spark.sql.catalyst.analysis.NoSuchFunctionException;
 import org.apache.spark.sql.catalyst.util.DateTimeUtils;
 import org.apache.spark.sql.connector.catalog.FunctionCatalog;
@@ -14,7 +15,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  *
  * <p>A function of a catalog (SPARK-27658) takes and returns Spark's own row format, so that no value is converted on
  * the way, and PySpark reaches it by name alone. Its name carries its settings, because Spark binds a function to the
- * types of its arguments and not to their values: {@code brokernat.decode.`Europe/Berlin`.`{"type":"struct", …}`}.
+ * types of its arguments and not to their values: {@code brokernat.decode.json.`Europe/Berlin`.`{"type":"struct", …}`}.
  */
 public final class BrokernatFunctions implements FunctionCatalog {
     private String name;
@@ -37,9 +38,15 @@ public final class BrokernatFunctions implements FunctionCatalog {
     @Override
     public UnboundFunction loadFunction(Identifier function) throws NoSuchFunctionException {
         String[] namespace = function.namespace();
-        if (namespace.length == 2 && namespace[0].equals("decode")) {
-            StructType schema = (StructType) DataType.fromJson(function.name());
-            return new DecodeFunction(schema, DateTimeUtils.getZoneId(namespace[1]));
+        if (namespace.length > 1 && namespace[0].equals("decode")) {
+            String[] settings = Arrays.copyOfRange(namespace, 1, namespace.length);
+            Format format = Format.of(settings, (StructType) DataType.fromJson(function.name()));
+            if (format != null) {
+                return new DecodeFunction(format);
+            }
+        }
+        if (namespace.length == 3 && namespace[0].equals("encode") && namespace[1].equals("avro")) {
+            return new EncodeFunction(function.name(), namespace[2].equals("none") ? null : Integer.valueOf(namespace[2]));
         }
         if (namespace.length == 4 && namespace[0].equals("record")) {
             return new RecordFunction(

@@ -1,6 +1,5 @@
 package io.brokernat.spark;
 
-import java.time.ZoneId;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.catalog.functions.BoundFunction;
 import org.apache.spark.sql.connector.catalog.functions.ScalarFunction;
@@ -11,26 +10,24 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
-/** {@link JsonDecoder} as Spark calls it: BINARY to a struct of {@code fault} and one field per field of the schema. */
+/** A {@link Decoder} as Spark calls it: BINARY to a struct of the fault and the columns of the {@link Format}. */
 public final class DecodeFunction implements UnboundFunction, ScalarFunction<InternalRow> {
     private static final long serialVersionUID = 1;
     private static final String FAULT = "brokernat_fault";
 
-    private final StructType schema;
-    private final ZoneId zone;
-    private transient JsonDecoder decoder;
+    private final Format format;
+    private transient Decoder decoder;
 
-    DecodeFunction(StructType schema, ZoneId zone) {
-        this.schema = schema;
-        this.zone = zone;
+    DecodeFunction(Format format) {
+        this.format = format;
     }
 
     /** Spark looks for this name (ScalarFunction.MAGIC_METHOD_NAME) and calls it without a row around the argument. */
     public InternalRow invoke(byte[] value) {
         // A task has a copy of its own, but the driver's is shared: a decoder too many does no harm.
-        JsonDecoder ready = decoder;
+        Decoder ready = decoder;
         if (ready == null) {
-            decoder = ready = new JsonDecoder(schema, zone);
+            decoder = ready = format.decoder();
         }
         return ready.decode(value);
     }
@@ -40,8 +37,8 @@ public final class DecodeFunction implements UnboundFunction, ScalarFunction<Int
         if (arguments.length() != 1 || !(arguments.fields()[0].dataType() instanceof BinaryType)) {
             throw new UnsupportedOperationException("decode takes one BINARY column, not " + arguments.simpleString());
         }
-        // A type that JSON cannot be read as is refused while the query is analysed, and not by its tasks.
-        decoder = new JsonDecoder(schema, zone);
+        // A type that cannot be read from the format is refused while the query is analysed, and not by its tasks.
+        decoder = format.decoder();
         return this;
     }
 
@@ -54,7 +51,7 @@ public final class DecodeFunction implements UnboundFunction, ScalarFunction<Int
     public DataType resultType() {
         StructType fault = new StructType().add("kind", DataTypes.StringType).add("message", DataTypes.StringType);
         StructType result = new StructType().add(FAULT, fault);
-        for (StructField field : schema.fields()) {
+        for (StructField field : format.columns.fields()) {
             // Of a record with a fault every field is null, also one that is NOT NULL.
             result = result.add(field.name(), field.dataType(), true);
         }
@@ -73,11 +70,11 @@ public final class DecodeFunction implements UnboundFunction, ScalarFunction<Int
 
     @Override
     public String canonicalName() {
-        return "brokernat.decode(" + schema.json() + "," + zone + ")";
+        return "brokernat.decode(" + format + ")";
     }
 
     @Override
     public String description() {
-        return "decode(BINARY): JSON to columns, strictly; what does not have its type is a fault";
+        return "decode(BINARY): a value to columns, strictly; what does not have its type is a fault";
     }
 }

@@ -10,7 +10,6 @@ import java.time.ZoneId;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.types.StructType;
-import org.apache.spark.unsafe.types.UTF8String;
 
 /**
  * One JSON object to one row, strictly and in one pass: what does not have the declared type is a fault, never a null.
@@ -20,7 +19,7 @@ import org.apache.spark.unsafe.types.UTF8String;
  * Of several wrong fields the first one of the schema is named. A record that is faulty for its types is read a
  * second time, to show what was found; so a value costs at most twice its size, whatever it holds.
  */
-final class JsonDecoder {
+final class JsonDecoder implements Decoder {
     private static final int SHOWN = 80;
 
     private static final JsonFactory JSON = JsonFactory.builder()
@@ -40,9 +39,10 @@ final class JsonDecoder {
         object = new StructReader(schema, "", true, zone);
     }
 
-    InternalRow decode(byte[] value) {
+    @Override
+    public InternalRow decode(byte[] value) {
         if (value == null) {
-            return fault("Tombstone", "the record has no value (a tombstone)");
+            return Decoder.tombstone(object.size());
         }
         if (Utf8.isBlank(value)) {
             return fault("MalformedValue", "the value is empty");
@@ -85,8 +85,6 @@ final class JsonDecoder {
     }
 
     private InternalRow fault(String kind, String message) {
-        Object[] row = new Object[object.size() + 1];
-        row[0] = new GenericInternalRow(new Object[] {UTF8String.fromString(kind), UTF8String.fromString(message)});
-        return new GenericInternalRow(row);
+        return Decoder.fault(object.size(), kind, message);
     }
 }

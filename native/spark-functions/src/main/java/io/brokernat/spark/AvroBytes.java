@@ -1,0 +1,202 @@
+package io.brokernat.spark;
+
+import java.io.EOFException;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import org.apache.avro.io.Decoder;
+import org.apache.avro.util.Utf8;
+
+/**
+ * Avro's binary encoding in an array.
+ *
+ * <p>Avro's own decoder believes a length before it has seen the bytes: five of them make it allocate two gigabytes.
+ * Here no length and no count is larger than what is left. So an array of elements that take no bytes (null, a record
+ * without fields) may not have more of them than there are bytes behind it.
+ */
+final class AvroBytes extends Decoder {
+    private byte[] bytes;
+    private int place;
+
+    void set(byte[] bytes, int from) {
+        this.bytes = bytes;
+        place = from;
+    }
+
+    int left() {
+        return bytes.length - place;
+    }
+
+    private int take(long length) throws IOException {
+        if (length < 0) {
+            throw new IOException("a length is negative");
+        }
+        if (length > left()) {
+            throw new EOFException("the value ends too early");
+        }
+        int from = place;
+        place += (int) length;
+        return from;
+    }
+
+    @Override
+    public long readLong() throws IOException {
+        long value = 0;
+        for (int shift = 0; shift < 64; shift += 7) {
+            byte next = bytes[take(1)];
+            value |= (next & 0x7FL) << shift;
+            if (next >= 0) {
+                return value >>> 1 ^ -(value & 1);
+            }
+        }
+        throw new IOException("a number has more than ten bytes");
+    }
+
+    @Override
+    public int readInt() throws IOException {
+        long value = readLong();
+        if (value != (int) value) {
+            throw new IOException("a number does not fit into INT");
+        }
+        return (int) value;
+    }
+
+    @Override
+    public void readNull() {}
+
+    @Override
+    public boolean readBoolean() throws IOException {
+        byte value = bytes[take(1)];
+        if (value != 0 && value != 1) {
+            throw new IOException("a BOOLEAN is neither 0 nor 1");
+        }
+        return value == 1;
+    }
+
+    @Override
+    public float readFloat() throws IOException {
+        return Float.intBitsToFloat((int) littleEndian(4));
+    }
+
+    @Override
+    public double readDouble() throws IOException {
+        return Double.longBitsToDouble(littleEndian(8));
+    }
+
+    private long littleEndian(int length) throws IOException {
+        int from = take(length);
+        long value = 0;
+        for (int i = length - 1; i >= 0; i--) {
+            value = value << 8 | bytes[from + i] & 0xFF;
+        }
+        return value;
+    }
+
+    private byte[] taken() throws IOException {
+        long length = readLong();
+        int from = take(length);
+        return Arrays.copyOfRange(bytes, from, place);
+    }
+
+    @Override
+    public Utf8 readString(Utf8 old) throws IOException {
+        return new Utf8(taken());
+    }
+
+    @Override
+    public String readString() throws IOException {
+        return readString(null).toString();
+    }
+
+    @Override
+    public void skipString() throws IOException {
+        take(readLong());
+    }
+
+    @Override
+    public ByteBuffer readBytes(ByteBuffer old) throws IOException {
+        return ByteBuffer.wrap(taken());
+    }
+
+    @Override
+    public void skipBytes() throws IOException {
+        take(readLong());
+    }
+
+    @Override
+    public void readFixed(byte[] into, int start, int length) throws IOException {
+        int from = take(length);
+        System.arraycopy(bytes, from, into, start, length);
+    }
+
+    @Override
+    public void skipFixed(int length) throws IOException {
+        take(length);
+    }
+
+    @Override
+    public int readEnum() throws IOException {
+        return readInt();
+    }
+
+    @Override
+    public int readIndex() throws IOException {
+        return readInt();
+    }
+
+    /** How many elements follow in this block; a negative count has the block's length in bytes behind it. */
+    private long block() throws IOException {
+        long count = readLong();
+        if (count < 0) {
+            count = -count;
+            readLong();
+        }
+        if (count < 0 || count > left()) {
+            throw new EOFException("the value ends too early");
+        }
+        return count;
+    }
+
+    /** Passes over blocks with a length; the count of the first one without. */
+    private long skipped() throws IOException {
+        long count = readLong();
+        while (count < 0) {
+            take(readLong());
+            count = readLong();
+        }
+        if (count > left()) {
+            throw new EOFException("the value ends too early");
+        }
+        return count;
+    }
+
+    @Override
+    public long readArrayStart() throws IOException {
+        return block();
+    }
+
+    @Override
+    public long arrayNext() throws IOException {
+        return block();
+    }
+
+    @Override
+    public long skipArray() throws IOException {
+        return skipped();
+    }
+
+    @Override
+    public long readMapStart() throws IOException {
+        return block();
+    }
+
+    @Override
+    public long mapNext() throws IOException {
+        return block();
+    }
+
+    @Override
+    public long skipMap() throws IOException {
+        return skipped();
+    }
+}

@@ -1,0 +1,96 @@
+package io.brokernat.spark;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import org.apache.avro.Schema;
+import org.apache.avro.io.BinaryEncoder;
+import org.apache.avro.io.EncoderFactory;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.connector.catalog.functions.BoundFunction;
+import org.apache.spark.sql.connector.catalog.functions.ScalarFunction;
+import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * A struct as Avro's binary encoding, behind a zero byte and a schema's id where there is one.
+ *
+ * <p>A value that the schema has no place for (null, an unknown symbol) ends the task: a tag that was made may not
+ * disappear, and it is no fault of the record that it was made of.
+ */
+public final class EncodeFunction implements UnboundFunction, ScalarFunction<byte[]> {
+    private static final long serialVersionUID = 1;
+    private static final int HEADER = 5;
+
+    private final String schema;
+    private final Integer id;
+    private StructType type;
+    private transient AvroWriter writer;
+    private transient BinaryEncoder encoder;
+
+    /** @param id of the schema in a registry; null where values have none. */
+    EncodeFunction(String schema, Integer id) {
+        this.schema = schema;
+        this.id = id;
+    }
+
+    /** Spark looks for this name (ScalarFunction.MAGIC_METHOD_NAME) and calls it without a row around the argument. */
+    public byte[] invoke(InternalRow tag) {
+        // Tasks of one JVM have copies of their own.
+        if (writer == null) {
+            writer = AvroWriter.of(new Schema.Parser().parse(schema), type, "");
+        }
+        try {
+            ByteArrayOutputStream bytes = new ByteArrayOutputStream(256);
+            if (id != null) {
+                bytes.write(ByteBuffer.allocate(HEADER).putInt(1, id).array());
+            }
+            encoder = EncoderFactory.get().binaryEncoder(bytes, encoder);
+            writer.write(encoder, new GenericInternalRow(new Object[] {tag}), 0);
+            encoder.flush();
+            return bytes.toByteArray();
+        } catch (IOException impossible) {
+            throw new UncheckedIOException(impossible);
+        }
+    }
+
+    @Override
+    public BoundFunction bind(StructType arguments) {
+        if (arguments.length() != 1 || !(arguments.fields()[0].dataType() instanceof StructType)) {
+            throw new UnsupportedOperationException("encode takes one STRUCT column, not " + arguments.simpleString());
+        }
+        type = (StructType) arguments.fields()[0].dataType();
+        // A type that the schema does not have is refused while the query is analysed, and not by its tasks.
+        AvroWriter.of(new Schema.Parser().parse(schema), type, "");
+        return this;
+    }
+
+    @Override
+    public DataType[] inputTypes() {
+        return new DataType[] {type};
+    }
+
+    @Override
+    public DataType resultType() {
+        return DataTypes.BinaryType;
+    }
+
+    @Override
+    public String name() {
+        return "encode";
+    }
+
+    @Override
+    public String canonicalName() {
+        return "brokernat.encode(" + id + "," + schema + ")";
+    }
+
+    @Override
+    public String description() {
+        return "encode(STRUCT): columns to an Avro record";
+    }
+}

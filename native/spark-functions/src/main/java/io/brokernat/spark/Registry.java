@@ -1,0 +1,294 @@
+package io.brokernat.spark;
+
+import java.io.IOException;
+import java.io.Serializable;
+import java.net.URI;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Supplier;
+import org.apache.avro.AvroRuntimeException;
+import org.apache.avro.Schema;
+import org.apache.avro.SchemaParseException;
+
+/**
+ * A schema registry with Confluent's API, as one pipeline uses it.
+ *
+ * <p>A schema never changes, so each is asked for once by a JVM, and the last {@link #MOST_SCHEMAS} are kept. An id that
+ * the registry does not have is asked for again after a while: it may have been written a moment ago.
+ *
+ * <p>Only an answer of the registry's own that it has no such schema is a fault of the record. Everything else that is
+ * not a schema (no connection, no login, another server behind the URL) is the pipeline's problem: it is tried again
+ * where that may help, and then the task fails, so that no record is blamed for it.
+ */
+public final class Registry implements Serializable {
+    private static final long serialVersionUID = 1;
+
+    static final int MOST_SCHEMAS = 1_000;
+    private static final long PATIENCE_NANOS = 60_000_000_000L;
+    private static final long FIRST_PAUSE_MILLIS = 100;
+    private static final long LONGEST_PAUSE_MILLIS = 5_000;
+    private static final long UNKNOWN_FOR_NANOS = 10_000_000_000L;
+
+    /** By the name that functions have them under; names and not URLs and logins, because Spark shows functions. */
+    private static final Map<String, Registry> NAMED = new ConcurrentHashMap<>();
+
+    private static final Map<Registry, Cache> CACHES = new ConcurrentHashMap<>();
+
+    private final String url;
+    private final String address;
+    private final String authorization;
+    private final boolean stopsOnUnknown;
+
+    private Registry(String url, String address, String authorization, boolean stopsOnUnknown) {
+        this.url = url;
+        this.address = address;
+        this.authorization = authorization;
+        this.stopsOnUnknown = stopsOnUnknown;
+    }
+
+    /**
+     * Makes a registry known to this JVM; called from Python on the driver.
+     *
+     * @param address {@code host:port} to dial in place of the URL's; null for the URL's own.
+     * @param authorization the value of the header; null without a login.
+     * @param stopsOnUnknown whether an id that the registry does not have fails the task.
+     * @return the name under which functions have it.
+     */
+    public static String add(String url, String address, String authorization, boolean stopsOnUnknown) {
+        Registry added = new Registry(url, address, authorization, stopsOnUnknown);
+        synchronized (NAMED) {
+            for (Map.Entry<String, Registry> known : NAMED.entrySet()) {
+                if (known.getValue().equals(added)) {
+                    return known.getKey();
+                }
+            }
+            String name = "registry-" + (NAMED.size() + 1);
+            NAMED.put(name, added);
+            return name;
+        }
+    }
+
+    /** Null for {@code none}. */
+    static Registry named(String name) {
+        Registry found = NAMED.get(name);
+        if (found == null && !name.equals("none")) {
+            throw new IllegalArgumentException("there is no " + name);
+        }
+        return found;
+    }
+
+    /** The registry has no schema of an id that the decoder reads; a fault of the record. */
+    static final class UnknownSchemaException extends Exception {
+        private static final long serialVersionUID = 1;
+
+        UnknownSchemaException(String message) {
+            super(message);
+        }
+    }
+
+    /**
+     * The Avro schema of an id.
+     *
+     * @throws UnknownSchemaException the registry has none of this id, or one of another format.
+     * @throws RegistryException it could not be asked; or it has none, and that is to end the task.
+     */
+    Schema avroSchema(int id) throws UnknownSchemaException {
+        Object found = cache().get(id, () -> look(id));
+        if (found instanceof Schema) {
+            return (Schema) found;
+        }
+        if (stopsOnUnknown) {
+            throw new RegistryException(found + "; `on_unknown_schema: stop` ends the run");
+        }
+        throw new UnknownSchemaException((String) found);
+    }
+
+    /**
+     * The id of an Avro schema in a subject; called from Python on the driver.
+     *
+     * @param registers whether a schema that the subject does not have becomes its next version.
+     * @return null where the subject does not have it.
+     * @throws RegistryException the registry could not be asked, or refuses the schema.
+     */
+    public static Integer idOf(String name, String subject, String schema, boolean registers) {
+        String path = "/subjects/" + encoded(subject) + (registers ? "/versions" : "");
+        Map<String, String> body = Map.of("schema", schema);
+        Map<String, Object> answer = named(name).ask(path, body);
+        if (answer == null && !registers) {
+            // Apicurio compares texts unless it is told to compare schemas; Confluent's registry compares these anyway.
+            answer = named(name).ask(path + "?normalize=true", body);
+        }
+        return answer == null ? null : Integer.valueOf((String) answer.get("id"));
+    }
+
+    private Cache cache() {
+        return CACHES.computeIfAbsent(this, unknown -> new Cache());
+    }
+
+    /** A schema, or why there is none. */
+    private Object look(int id) {
+        Map<String, Object> answer = get("/schemas/ids/" + id);
+        if (answer == null) {
+            return "the schema registry has no schema with the id " + id;
+        }
+        Object type = answer.getOrDefault("schemaType", "AVRO");
+        if (!type.equals("AVRO")) {
+            return "the schema with the id " + id + " is " + type + ", not AVRO";
+        }
+        try {
+            // Defaults of a writer are of no use to a reader.
+            Schema.Parser parser = new Schema.Parser().setValidateDefaults(false);
+            for (Object reference : (List<?>) answer.getOrDefault("references", List.of())) {
+                addReferences(parser, (Map<?, ?>) reference);
+            }
+            return parser.parse((String) answer.get("schema"));
+        } catch (AvroRuntimeException | ClassCastException | NullPointerException error) {
+            return "the schema with the id " + id + " is not one that Avro reads";
+        }
+    }
+
+    /** Parses what a schema refers to, the innermost first. */
+    private void addReferences(Schema.Parser parser, Map<?, ?> reference) {
+        if (parser.getTypes().containsKey(String.valueOf(reference.get("name")))) {
+            return;
+        }
+        String subject = encoded(reference.get("subject"));
+        Map<String, Object> answer = get("/subjects/" + subject + "/versions/" + reference.get("version"));
+        if (answer == null) {
+            throw new SchemaParseException("no subject " + subject);
+        }
+        for (Object inner : (List<?>) answer.getOrDefault("references", List.of())) {
+            addReferences(parser, (Map<?, ?>) inner);
+        }
+        parser.parse((String) answer.get("schema"));
+    }
+
+    private static String encoded(Object segment) {
+        return URLEncoder.encode(String.valueOf(segment), StandardCharsets.UTF_8).replace("+", "%20");
+    }
+
+    private Map<String, Object> get(String path) {
+        return ask(path, null);
+    }
+
+    /**
+     * An object of the registry, null where it has none such; asked for until there is an answer.
+     *
+     * @param body the texts of a JSON object to send by POST; null for GET.
+     */
+    private Map<String, Object> ask(String path, Map<String, String> body) {
+        long started = System.nanoTime();
+        long pause = FIRST_PAUSE_MILLIS;
+        while (true) {
+            String failure;
+            try {
+                RegistryAnswer answer = RegistryAnswer.to(URI.create(url + path).toURL(), address, authorization, body);
+                if (answer.status == 200 && answer.content != null) {
+                    return answer.content;
+                }
+                // The registry's own codes begin so: of subject, version, schema. A 404 of something else has none.
+                Object code = answer.content == null ? null : answer.content.get("error_code");
+                if (answer.status == 404 && code != null && code.toString().matches("404\\d\\d")) {
+                    return null;
+                }
+                failure = "HTTP status " + answer.status + (answer.status == 200 ? " without a JSON object" : "");
+                if (answer.status < 500 && answer.status != 429 && answer.status != 408) {
+                    throw new RegistryException(sentence(path, failure));
+                }
+            } catch (IOException error) {
+                failure = error.toString();
+            }
+            if (System.nanoTime() - started > PATIENCE_NANOS) {
+                throw new RegistryNotAvailableException(sentence(path, failure) + ", for a minute");
+            }
+            try {
+                Thread.sleep(pause / 2 + ThreadLocalRandom.current().nextLong(pause / 2 + 1));
+            } catch (InterruptedException killed) {
+                Thread.currentThread().interrupt();
+                throw new RegistryException(sentence(path, failure) + ", until the task was stopped");
+            }
+            pause = Math.min(2 * pause, LONGEST_PAUSE_MILLIS);
+        }
+    }
+
+    private String sentence(String path, String failure) {
+        String dialled = address == null ? "" : " (at " + address + ")";
+        return "the schema registry " + url + dialled + " cannot be used: " + path + ": " + failure;
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        if (!(other instanceof Registry)) {
+            return false;
+        }
+        Registry that = (Registry) other;
+        return url.equals(that.url)
+                && Objects.equals(address, that.address)
+                && Objects.equals(authorization, that.authorization)
+                && stopsOnUnknown == that.stopsOnUnknown;
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(url, address, authorization, stopsOnUnknown);
+    }
+
+    @Override
+    public String toString() {
+        return "Registry[" + url + "]";
+    }
+
+    /** What is known of each id: a schema, or a sentence that says why there is none, and for how long that counts. */
+    private static final class Cache {
+        private final Map<Integer, Object> known = new LinkedHashMap<>(16, 0.75f, true) {
+            private static final long serialVersionUID = 1;
+
+            @Override
+            protected boolean removeEldestEntry(Map.Entry<Integer, Object> eldest) {
+                return size() > MOST_SCHEMAS;
+            }
+        };
+        private final Map<Integer, Long> unknownUntil = new LinkedHashMap<>();
+
+        /** One question at a time: the tasks of a JVM mostly want the same answer. */
+        Object get(int id, Supplier<Object> ask) {
+            Object found = look(id);
+            if (found != null) {
+                return found;
+            }
+            synchronized (this) {
+                found = look(id);
+                if (found == null) {
+                    found = ask.get();
+                    keep(id, found);
+                }
+                return found;
+            }
+        }
+
+        private Object look(int id) {
+            synchronized (known) {
+                Long until = unknownUntil.get(id);
+                return until != null && until - System.nanoTime() < 0 ? null : known.get(id);
+            }
+        }
+
+        private void keep(int id, Object found) {
+            synchronized (known) {
+                known.put(id, found);
+                unknownUntil.keySet().retainAll(known.keySet());
+                if (found instanceof String) {
+                    unknownUntil.put(id, System.nanoTime() + UNKNOWN_FOR_NANOS);
+                } else {
+                    unknownUntil.remove(id);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,168 @@
+"""The formats of a record's value: each makes a struct of the fault and the columns of a BINARY column.
+
+The work is done by `native/spark-functions`: a `Decoder` for each format. What a decoder needs stands in the name of
+the function, because Spark binds a function by it; a registry stands there by a name that the driver's JVM gives out,
+because Spark shows names, and a login is in none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from brokernat.clients.spark import check_schema
+from brokernat.clients.spark.decoding import check_names
+from brokernat.clients.spark.functions import call, time_zone
+from brokernat.config import Cluster, Secret
+from brokernat.config.model import Registry as RegistrySection
+from brokernat.errors import ConfigError, Finding
+from brokernat.pipelines.root_cause import root_cause
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, SparkSession
+    from pyspark.sql.types import DataType, StructField, StructType
+
+    ValueFormat = Callable[[Column, StructType, SparkSession], Column]
+    """From the value (BINARY), the columns and the session to a struct as `clients.spark.decode` makes it."""
+    TagFormat = Callable[[Column, Sequence[StructField], SparkSession], Column]
+    """From a struct of a tag's columns, these columns and the session to the value (BINARY)."""
+
+_NO_REGISTRY = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """A schema registry as executors use it. `address` is dialled in place of the URL's host and port."""
+
+    url: str
+    address: str | None = None
+    authorization: Secret | None = None
+    stops_on_unknown: bool = False
+
+    @classmethod
+    def of(cls, section: RegistrySection, cluster: Cluster, *, stops_on_unknown: bool = False) -> Registry:
+        """The registry of a section beside a cluster, whose map and tunnel lead to it."""
+        reached = cluster.reachable(section.endpoint)
+        address = None if reached == section.endpoint else str(reached)
+        return cls(section.url, address, section.authorization, stops_on_unknown)
+
+    def name_in(self, spark: SparkSession) -> str:
+        """The name by which functions of the session's JVM have it."""
+        login = self.authorization.reveal() if self.authorization else None
+        return str(_java(spark).add(self.url, self.address, login, self.stops_on_unknown))
+
+    def id_of(self, schema: str, subject: str, spark: SparkSession, *, register: bool) -> int:
+        """The id of an Avro schema in a subject.
+
+        Raises:
+            ConfigError: the registry does not answer, refuses the schema, or does not have it.
+        """
+        from py4j.protocol import Py4JJavaError
+
+        try:
+            found = _java(spark).idOf(self.name_in(spark), subject, schema, register)
+        except Py4JJavaError as error:
+            raise ConfigError(Finding("registry", root_cause(error))) from None
+        if found is None:
+            message = f"the schema registry {self.url} does not have the schema in the subject `{subject}`"
+            raise ConfigError(Finding("not-registered", message, "register it, or write `register: true`"))
+        return int(found)
+
+
+def _java(spark: SparkSession) -> Any:
+    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - py4j has no public door
+    return jvm.io.brokernat.spark.Registry
+
+
+@dataclass(frozen=True, slots=True)
+class Avro:
+    """Avro's binary encoding, with Confluent's five bytes in front of it where there is a registry."""
+
+    schema: str
+    registry: Registry | None = None
+
+    def __call__(self, value: Column, columns: StructType, spark: SparkSession) -> Column:
+        check_names(columns)
+        name = self.registry.name_in(spark) if self.registry else _NO_REGISTRY
+        return call(spark, "decode", ("avro", name, self.schema, columns.json()), value)
+
+
+@dataclass(frozen=True, slots=True)
+class Csv:
+    """One line of CSV, its fields in the order of the columns."""
+
+    delimiter: str = ","
+
+    def __call__(self, value: Column, columns: StructType, spark: SparkSession) -> Column:
+        from pyspark.sql.types import ArrayType, MapType, StructType, VariantType
+
+        check_schema(columns)
+        nested = (ArrayType, MapType, StructType, VariantType)
+        problems = [
+            Finding("unreadable-type", f"field `{field.name}`: {field.dataType.simpleString()} cannot be read from CSV")
+            for field in columns
+            if isinstance(field.dataType, nested)
+        ]
+        if problems:
+            raise ConfigError(*problems)
+        return call(spark, "decode", ("csv", time_zone(spark), self.delimiter, columns.json()), value)
+
+
+def raw(value: Column, columns: StructType, spark: SparkSession) -> Column:
+    """The value as it is, in the one column that there is: BINARY, or STRING in UTF-8."""
+    from pyspark.sql.types import BinaryType, StringType
+
+    if [field.dataType for field in columns] not in ([BinaryType()], [StringType()]):
+        hint = "for example `body BINARY`, or `line STRING` for UTF-8"
+        raise ConfigError(Finding("not-one-column", "`format: raw` has one column, of BINARY or STRING", hint))
+    check_names(columns)
+    return call(spark, "decode", ("raw", columns.json()), value)
+
+
+@dataclass(frozen=True, slots=True)
+class AvroTags:
+    """Tags in Avro's binary encoding, behind the id of their schema where it has one."""
+
+    schema: str
+    columns: StructType
+    schema_id: int | None = None
+
+    def __call__(self, content: Column, tags: Sequence[StructField], spark: SparkSession) -> Column:
+        """The BINARY of a struct of a tag's columns.
+
+        Raises:
+            ConfigError: tags have other columns than the schema, or other types.
+        """
+        wanted = {field.name: _nullable(field.dataType) for field in self.columns}
+        found = {field.name: _nullable(field.dataType) for field in tags}
+        problems = [
+            Finding(
+                "other-columns",
+                f"sink.encode: column `{name}` is {_shown(found, name)}, and {_shown(wanted, name)} in the schema",
+            )
+            for name in dict.fromkeys((*wanted, *found))
+            if found.get(name) != wanted.get(name)
+        ]
+        if problems:
+            raise ConfigError(*problems)
+        schema_id = _NO_REGISTRY if self.schema_id is None else str(self.schema_id)
+        return call(spark, "encode", ("avro", schema_id, self.schema), content)
+
+
+def _shown(types: Mapping[str, DataType], name: str) -> str:
+    return types[name].simpleString().upper() if name in types else "not there"
+
+
+def _nullable(declared: DataType) -> DataType:
+    """A type without NOT NULL: whether a value is null shows when it is written."""
+    from pyspark.sql.types import ArrayType, MapType, StructField, StructType
+
+    match declared:
+        case StructType():
+            return StructType([StructField(field.name, _nullable(field.dataType)) for field in declared])
+        case ArrayType():
+            return ArrayType(_nullable(declared.elementType))
+        case MapType():
+            return MapType(_nullable(declared.keyType), _nullable(declared.valueType))
+    return declared
