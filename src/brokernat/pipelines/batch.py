@@ -26,11 +26,9 @@ from brokernat.pipelines.steps.counting import (
     Counts,
     check_received,
     count_faults,
-    count_outgoing,
     count_rows,
     count_transformed,
     observed,
-    recount_outgoing,
 )
 from brokernat.pipelines.steps.envelope import envelop
 from brokernat.pipelines.steps.plan import Join, Plan, well
@@ -108,14 +106,9 @@ class Batches:
         self.on_batch(BatchReport(batch_id, counts, time.monotonic() - started, versions))
 
     def _write_in_one_pass(self, records: DataFrame, entering: Observation, outgoing: DataFrame) -> Counts:
-        from pyspark.sql import Observation
-
-        leaving = Observation()
-        rows = count_outgoing(outgoing, leaving)
-        write(rows.where("topic IS NOT NULL") if self.plan.transform else rows, self.sink_options)
-        found = observed(leaving) or recount_outgoing(outgoing)
-        check_received(observed(entering), found["rows"], records.count, written=True)
-        return Counts.of_outgoing(found["rows"], found)
+        counts = Counts.of_written(write(outgoing, self.sink_options))
+        check_received(observed(entering), counts.received, records.count, written=True)
+        return counts
 
     def _count_and_write(
         self, records: DataFrame, entering: Observation, decoded: DataFrame, transformed: DataFrame

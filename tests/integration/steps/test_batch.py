@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -65,6 +66,11 @@ def run(spark: SparkSession, folder: Path, records: DataFrame, transform: Transf
     return report.counts
 
 
+def counted(rows: DataFrame, options: object = None) -> dict[str, int]:
+    """What the sink says that it has written."""
+    return dict(Counter("filtered" if row["topic"] is None else row["cause"] or "tags" for row in rows.collect()))
+
+
 TRANSFORMS = {
     "no transform": None,
     "row by row": Transform("m:f", lambda records: records.where("id <> '2'")),
@@ -87,7 +93,7 @@ def test_a_batch_is_counted_also_when_its_offsets_hold_no_record(
     transform: Transform | None,
 ) -> None:
     """As those of an aborted transaction do: Spark hands over a batch, and there is nothing in it."""
-    monkeypatch.setattr(module, "write", lambda rows, options: rows.count())
+    monkeypatch.setattr(module, "write", counted)
     frame = spark.range(10).where(f"id < {records}").selectExpr(*COLUMNS)
     if transform and expected.tags:
         expected = replace(expected, tags=1, filtered=1)
@@ -106,8 +112,13 @@ def test_steps_that_lose_records_are_found_out(
     steps = Plan.decode_and_enrich
     monkeypatch.setattr(Plan, "decode_and_enrich", lambda *given: steps(*given).where(rows))
     monkeypatch.setattr(counting, "_REPORT_SECONDS", 1)
-    written: list[int] = []
-    monkeypatch.setattr(module, "write", lambda rows, options: written.append(rows.count()))
+    written: list[dict[str, int]] = []
+
+    def write(rows: DataFrame, options: object) -> dict[str, int]:
+        written.append(counted(rows))
+        return written[0]
+
+    monkeypatch.setattr(module, "write", write)
     with pytest.raises(IncompleteError, match=r"4 records came in, [03] came out") as raised:
         run(spark, tmp_path, spark.range(4).selectExpr(*COLUMNS), transform)
     in_one_pass = transform is not TRANSFORMS["counted"]
@@ -123,8 +134,9 @@ def test_what_is_counted_is_what_is_written_where_a_transform_leaves_it_to_chanc
 
     calls: list[int] = []
 
-    def write(rows: DataFrame, options: object) -> None:
-        calls.append(rows.where("topic = 'tags'").count())
+    def write(rows: DataFrame, options: object) -> dict[str, int]:
+        calls.append(counted(rows)["tags"])
+        return counted(rows)
 
     @F.udf("boolean", useArrow=False)
     def another_answer_each_time(identifier: str) -> bool:

@@ -2,10 +2,9 @@
 
 Records are counted where they enter and where they leave our own steps: a step that lost or multiplied one is found
 out. What a user's transform drops is `filtered`; what it duplicates or tears from its source is an error, because
-nobody could tell such tags from those of a batch that was run again. Counts ride along with the work (`observe`). Those
-of rows on their way to the sink are exact: Spark takes the counts of one attempt of each task of a query's last stage.
-Those in front of an exchange hold a task twice when an executor died in between: so a difference is believed only after
-a second, slow count.
+nobody could tell such tags from those of a batch that was run again. Counts ride along with the work: what leaves
+is counted by the sink itself, exactly, what enters by `observe`. The latter, in front of an exchange, holds a task
+twice when an executor died in between: so a difference is believed only after a second, slow count.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from brokernat.pipelines.steps.fault import FaultKind
 from brokernat.plurals import counted
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, Observation
+    from pyspark.sql import DataFrame, Observation
 
 _EXAMPLES = 3
 _REPORT_SECONDS = 10
@@ -46,6 +45,12 @@ class Counts:
         dead_letters, filtered = found["dead_letters"], found["filtered"]
         causes = {kind.value: found[kind] for kind in FaultKind if found.get(kind)}
         return cls(received, found["rows"] - dead_letters - filtered, dead_letters, filtered, causes)
+
+    @classmethod
+    def of_written(cls, found: Mapping[str, int]) -> Counts:
+        """The counts of one pass, from what `write` returns."""
+        causes = {kind.value: found[kind] for kind in FaultKind if kind in found}
+        return cls(sum(found.values()), found.get("tags", 0), sum(causes.values()), found.get("filtered", 0), causes)
 
     def __add__(self, other: Counts) -> Counts:
         return Counts(
@@ -70,23 +75,12 @@ def count_rows(frame: DataFrame, observation: Observation | str) -> DataFrame:
 
 def count_outgoing(rows: DataFrame, observation: Observation | str) -> DataFrame:
     """Rows for the sink, with `rows`, `dead_letters` (each kind by its name, too) and `filtered` counted in passing."""
-    return rows.observe(observation, *_totals())
-
-
-def recount_outgoing(rows: DataFrame) -> dict[str, int]:
-    """The same in a pass of its own."""
-    row = rows.agg(*_totals()).first()
-    assert row is not None  # noqa: S101 - an aggregate without groups has one row
-    return row.asDict()
-
-
-def _totals() -> tuple[Column, ...]:
     from pyspark.sql import functions as F  # noqa: N812
 
-    rows, cause = F.count(F.lit(1)), F.col("cause")
+    count, cause = F.count(F.lit(1)), F.col("cause")
     kinds = (F.count_if(cause == kind.value).alias(kind) for kind in FaultKind)
-    filtered = rows - F.count("topic")
-    return rows.alias("rows"), F.count(cause).alias("dead_letters"), filtered.alias("filtered"), *kinds
+    filtered = (count - F.count("topic")).alias("filtered")
+    return rows.observe(observation, count.alias("rows"), F.count(cause).alias("dead_letters"), filtered, *kinds)
 
 
 def count_faults(records: DataFrame) -> tuple[int, dict[str, int]]:

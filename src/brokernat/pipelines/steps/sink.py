@@ -10,10 +10,12 @@ with may be too large for that topic as well, and a limit is raised once, by who
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from brokernat.clients.spark.functions import call, time_zone
+from brokernat.clients.spark.session import ClassicSession
 from brokernat.config.model import Sink
 from brokernat.errors import ConfigError, Finding, IncompleteError
 from brokernat.pipelines.root_cause import root_cause
@@ -43,7 +45,8 @@ PRODUCER_DEFAULTS: Mapping[str, str] = {
 }
 REQUIRED: Mapping[str, str] = {"kafka.acks": "all"}
 _SINK = "io.brokernat.spark.KafkaSink"
-"""Spark's own sink: its `Observation` completes, and its plan holds no password (`KafkaSink.java`)."""
+"""Spark's own sink: it counts, and its plan holds no password (`KafkaSink.java`)."""
+_COUNTS = "brokernat.counts"
 _RECORD = "brokernat_record"
 _TOO_LARGE = "RecordTooLargeException"
 
@@ -130,8 +133,16 @@ def producer_options(given: Mapping[str, str]) -> dict[str, str]:
     return {**PRODUCER_DEFAULTS, **given, **REQUIRED}
 
 
-def write(rows: DataFrame, options: Mapping[str, str]) -> None:
+def write(rows: DataFrame, options: Mapping[str, str]) -> dict[str, int]:
     """Sends rows and returns when every one is acknowledged; Spark raises otherwise.
+
+    Args:
+        rows: of `kafka_records`; one without a topic is counted and not sent.
+        options: of the sink cluster, see `producer_options`.
+
+    Returns:
+        How many rows were `tags`, were `filtered`, or were dead letters of each cause; what did not occur is left out.
+        Exact, however often tasks were tried (`WrittenCounts.java`).
 
     Raises:
         IncompleteError: a record is larger than the producer or the topic takes; names the largest.
@@ -139,8 +150,10 @@ def write(rows: DataFrame, options: Mapping[str, str]) -> None:
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
+    counts = uuid.uuid4().hex
+    writer = rows.write.format(_SINK).mode("append").options(**producer_options(options)).option(_COUNTS, counts)
     try:
-        rows.write.format(_SINK).mode("append").options(**producer_options(options)).save()
+        writer.save()
     except (PySparkException, Py4JJavaError) as error:
         cause = root_cause(error)
         if not cause.startswith(_TOO_LARGE):
@@ -150,6 +163,7 @@ def write(rows: DataFrame, options: Mapping[str, str]) -> None:
             hint="raise max.request.size of the sink cluster's client and max.message.bytes of the topic, or let the "
             "transform make less of it; nothing is lost: the next start runs the batch again",
         ) from None
+    return dict(ClassicSession(rows.sparkSession).jvm.io.brokernat.spark.WrittenCounts.take(counts))
 
 
 def largest(rows: DataFrame, count: int = 3) -> list[str]:

@@ -16,11 +16,14 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /**
- * Spark's own Kafka sink for batches, written to as a V2 source, and silent about its options.
+ * Spark's own Kafka sink for batches, written to as a V2 source that counts, and silent about its options.
  *
- * <p>As a V1 source, which it is by default, the sink runs a query of its own and no {@code Observation} of the written rows
- * completes. As a V2 source its plan names Spark's {@code KafkaWrite}, whose text holds every option, and with them the
- * password, in Spark's pages and event logs.
+ * <p>As a V1 source, which it is by default, the sink runs a query of its own and no {@code Observation} completes. As a
+ * V2 source its plan names Spark's {@code KafkaWrite}, whose text holds every option, and with them the password, in
+ * Spark's pages and event logs.
+ *
+ * <p>What was written is told by {@link WrittenCounts}: rows are counted where they leave for the producer, because an
+ * {@code Observation} of them would copy every row once more. A row without a topic is counted and not written.
  */
 public final class KafkaSink implements TableProvider {
     private static final String SPARKS_OWN = "org.apache.spark.sql.kafka010.KafkaSourceProvider";
@@ -70,10 +73,11 @@ public final class KafkaSink implements TableProvider {
         @Override
         public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
             Write write = table.newWriteBuilder(info).build();
+            WrittenCounts counts = new WrittenCounts(info.schema(), info.options().get(WrittenCounts.OPTION));
             return new WriteBuilder() {
                 @Override
                 public Write build() {
-                    return new SilentWrite(write);
+                    return new SilentWrite(write, counts);
                 }
             };
         }
@@ -81,9 +85,11 @@ public final class KafkaSink implements TableProvider {
 
     private static final class SilentWrite implements Write {
         private final Write write;
+        private final WrittenCounts counts;
 
-        SilentWrite(Write write) {
+        SilentWrite(Write write, WrittenCounts counts) {
             this.write = write;
+            this.counts = counts;
         }
 
         @Override
@@ -93,7 +99,7 @@ public final class KafkaSink implements TableProvider {
 
         @Override
         public BatchWrite toBatch() {
-            return write.toBatch();
+            return counts.of(write.toBatch());
         }
 
         @Override
