@@ -23,6 +23,8 @@ CASES: dict[str, tuple[dict[str, str], set[str]]] = {
             'up{job="brokernat",instance="here:8088"}': "1x60",
             f"brokernat_healthy{{{LABELS}}}": "1x60",
             f"brokernat_starts_total{{{LABELS}}}": "7x60",
+            # Two failures that were over after the second attempt.
+            f"brokernat_query_failures_total{{{LABELS}}}": "0x20 1 2x40",
             RECEIVED: "0+60000x60",
             DEAD: "0+500x60",
             LAG: "5000x60",
@@ -37,6 +39,7 @@ CASES: dict[str, tuple[dict[str, str], set[str]]] = {
     "stalled": ({f"brokernat_healthy{{{LABELS}}}": "1x30 0x30"}, {"PipelineUnhealthy"}),
     "a short start": ({f"brokernat_healthy{{{LABELS}}}": "1x36 0 0 1x30"}, set()),
     "restarts": ({f"brokernat_starts_total{{{LABELS}}}": "7x20 8 9 10 11 12x30"}, {"PipelineRestarts"}),
+    "brokers away": ({f"brokernat_query_failures_total{{{LABELS}}}": "0x20 0+1x40"}, {"QueryFails"}),
     "falls behind": ({RECEIVED: "0+60x60", LAG: "0+600x60"}, {"PipelineFallsBehind"}),
     "nothing comes out any more": ({RECEIVED: "900x60", LAG: "100x60"}, {"PipelineFallsBehind"}),
     "dead letters": ({RECEIVED: "0+6000x60", DEAD: "0+61x60"}, {"DeadLetters"}),
@@ -74,7 +77,7 @@ def test_every_alert_is_provoked_by_a_case() -> None:
 
 
 def test_the_rules_fire_when_they_should_and_only_then(tmp_path: Path) -> None:
-    assert "SUCCESS: 8 rules found" in promtool("check", "rules", str(RULES), folder=tmp_path)
+    assert "SUCCESS: 9 rules found" in promtool("check", "rules", str(RULES), folder=tmp_path)
     tests = [
         {
             "name": case,

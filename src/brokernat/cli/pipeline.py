@@ -233,7 +233,7 @@ def _show_until_end(
                 progress = progress.after(report)
                 show(progress, report)
             show(progress, None)
-            board.follow(progress, running.activity())
+            board.follow(progress, running.activity(), running.failures)
             if group:
                 group.follow(progress)
             if alive and bool(found := board.trouble()) != bool(trouble):

@@ -32,7 +32,7 @@ POLICIES = (
         "brokers of the source or the sink do not answer, or refuse for now (too few replicas in sync)",
         "the run (6) after `retry_for`; the batch is not committed",
         _AGAIN,
-        ("PipelineUnhealthy", "PipelineFallsBehind"),
+        ("QueryFails", "PipelineUnhealthy", "PipelineFallsBehind"),
         "mend the brokers: the run goes on by itself",
     ),
     Policy(

@@ -63,11 +63,11 @@ class SupervisedRun:
         self._retry_for = seconds(prepared.pipeline.retry_for)
         self._stopping = threading.Event()
         self._draw = random.Random()  # noqa: S311 - spreads attempts, keeps no secret
-        self._failures = 0
+        self._failures = self._all_failures = 0
         self._failing_since = 0.0
         self._failure = ""
         self._resume_at: float | None = None
-        self._moved_at = time.monotonic()
+        self._begun_at = self._moved_at = time.monotonic()
         self._running = self._begin()
 
     def stop(self) -> None:
@@ -81,7 +81,16 @@ class SupervisedRun:
 
     def activity(self) -> str | None:
         """What Spark does, None while it waits for its next batch."""
-        return self._running.activity() if self._resume_at is None else f"waiting to try again, because {self._failure}"
+        if self._resume_at is not None:
+            return f"waiting to try again, because {self._failure}"
+        found = self._running.activity()
+        # A query that begins has nothing to do for a moment; that is no progress yet.
+        return f"beginning again, because {self._failure}" if found is None and self._failures else found
+
+    @property
+    def failures(self) -> int:
+        """How often the query has failed and was tried again."""
+        return self._all_failures
 
     def poll(self) -> bool:
         """Waits 0.2 s and returns whether the query still runs, or will be tried again.
@@ -122,7 +131,8 @@ class SupervisedRun:
             return False
         if left <= POLL_SECONDS:
             self._running = self._begin()
-            self._resume_at, self._moved_at = None, time.monotonic()
+            self._resume_at = None
+            self._begun_at = self._moved_at = time.monotonic()
         return True
 
     def _try_later(self, error: BrokernatError) -> None:
@@ -131,6 +141,7 @@ class SupervisedRun:
         if not self._failures:
             self._failing_since = now
         self._failures += 1
+        self._all_failures += 1
         pause = delay(self._failures, self._draw)
         if self._stopping.is_set() or now + pause > self._failing_since + self._retry_for:
             raise error
@@ -138,10 +149,14 @@ class SupervisedRun:
         log.warning("%s; attempt %d begins in %s", error.message, self._failures + 1, in_words(max(1, pause)))
 
     def _look_where_slow(self) -> None:
+        now = time.monotonic()
         if self._running.activity() is None:
-            self._moved_at = time.monotonic()
-        elif time.monotonic() - self._moved_at > _LOOK_SECONDS:
-            self._moved_at = time.monotonic()
+            self._moved_at = now
+            if now - self._begun_at > _LOOK_SECONDS:
+                # It waits for records: what it failed at is over.
+                self._failures = 0
+        elif now - self._moved_at > _LOOK_SECONDS:
+            self._moved_at = now
             self._look_at_leaders()
 
     def _look_at_leaders(self) -> None:

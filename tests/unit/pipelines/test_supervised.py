@@ -86,6 +86,7 @@ def test_a_failure_that_may_pass_begins_the_query_again(supervise: Callable[...,
     # Runs, fails, finds no broker, begins, runs, ends.
     assert [run.poll() for _ in range(6)] == [True, True, True, True, True, False]
     assert len(begun) == 2
+    assert run.failures == 2
 
 
 def test_a_failure_that_does_not_pass_ends_the_run(supervise: Callable[..., Any]) -> None:
@@ -119,6 +120,17 @@ def test_a_written_batch_gives_all_the_time_again(
     run._written(BatchReport(1, Counts(1, 1), 0.1, {}))
     run.poll()
     assert found == [1, 1]
+
+
+def test_a_query_that_has_begun_again_is_well_when_it_has_waited_for_records(
+    supervise: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, _ = supervise(Query(AWAY), Query(True, True))
+    assert [run.poll() for _ in range(3)] == [True, True, True]
+    assert run.activity() == f"beginning again, because {AWAY.message}"
+    monkeypatch.setattr(supervised, "_LOOK_SECONDS", -1.0)
+    run.poll()
+    assert run.activity() is None
 
 
 def test_a_stop_ends_the_waiting(supervise: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:

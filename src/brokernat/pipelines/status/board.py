@@ -43,10 +43,10 @@ class StatusBoard:
         sink = prepared.pipeline.sink
         self.dead_letters = DeadLetterTail(spark, prepared.sink, sink.dead_letters, prepared.pipeline.name).view
 
-    def follow(self, progress: Progress, activity: str | None) -> None:
+    def follow(self, progress: Progress, activity: str | None, query_failures: int) -> None:
         """Takes in what the query has done; see `RunStatus.followed`."""
         with self._changing:
-            self.status = self.status.followed(progress, activity, time.time())
+            self.status = self.status.followed(progress, activity, time.time(), query_failures)
 
     def finish(self) -> None:
         """The query was told to stop."""

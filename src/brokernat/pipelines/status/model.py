@@ -81,6 +81,8 @@ class RunStatus:
     phase: Phase = Phase.STARTING
     starts: int = 1
     """How often the pipeline was started with this checkpoint, this time included."""
+    query_failures: int = 0
+    """How often the query has failed in this run and was tried again."""
     progress: Progress = field(default_factory=Progress)
     proof: tuple[ProofRow, ...] = ()
     activity: str = ""
@@ -103,13 +105,14 @@ class RunStatus:
         """The query runs."""
         return replace(self, phase=Phase.RUNNING, starts=starts, progressed_at=now)
 
-    def followed(self, progress: Progress, activity: str | None, now: float) -> RunStatus:
+    def followed(self, progress: Progress, activity: str | None, now: float, query_failures: int = 0) -> RunStatus:
         """With what the query has done by now; `activity` is None where it waits for its next batch."""
         moved = activity is None or progress.committed != self.progress.committed
         return replace(
             self,
             progress=progress,
             activity=activity or "waiting for records",
+            query_failures=query_failures,
             progressed_at=now if moved else self.progressed_at,
             samples=self._sampled(progress, now),
         )

@@ -48,6 +48,9 @@ def metrics(status: RunStatus, now: float) -> Iterator[Metric]:
     yield _gauge("brokernat_healthy", "1 where /health answers 200.", ({}, status.trouble(now) is None))
     yield _gauge("brokernat_run_start_time_seconds", "When the process started, since 1970.", ({}, status.started_at))
     yield _counter("brokernat_starts_total", "Starts of the pipeline with this checkpoint.", ({}, status.starts))
+    yield _counter(
+        "brokernat_query_failures_total", "Failures of the query that were tried again.", ({}, status.query_failures)
+    )
     yield _gauge(
         "brokernat_seconds_since_progress",
         "How long a batch has been without progress; near 0 where nothing waits.",
