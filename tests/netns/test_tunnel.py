@@ -20,6 +20,7 @@ from pathlib import Path
 import pyspark
 import pytest
 from tests.integration.exec.conftest import KAFKA_BIN, distribution
+from tests.leaks.families import foreign_families
 from tests.netns.spark.pipeline_file import cluster_section, write_file
 
 from brokernat.address import Endpoint
@@ -315,6 +316,38 @@ def test_socat_and_ssh_as_any_command(run: Tunnel, world: NetnsWorld, keys: Path
     listed = run([sys.executable, "-m", "brokernat", "tunnel", "--via", forward, *HQ, "kcat", "-L"])
     assert listed.returncode == 0, listed.stderr
     assert str(world.hq.advertised[3]) in listed.stdout
+
+
+def test_the_guides_socat(world: NetnsWorld, config: Path) -> None:
+    """As it is written, from a host that reaches the brokers."""
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "session-commands.md").read_text("utf-8")
+    (forward,) = re.findall(r"`(socat [^`]*)`", guide)
+    command = [sys.executable, "-m", "brokernat", "tunnel", "--via", forward, *HQ, "kcat", "-L"]
+    listed = subprocess.run(
+        world.namespace("gw").command(command), cwd=config.parent, capture_output=True, text=True,
+        timeout=ENDS_WITHIN, check=False, start_new_session=True,
+    )  # fmt: skip
+    assert listed.returncode == 0, listed.stderr
+    assert str(world.hq.advertised[3]) in listed.stdout
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("library", ["kafkajs", "franz-go"])
+def test_go_and_node_go_through_the_proxy(
+    run: Tunnel, words: Callable[..., list[str]], world: NetnsWorld, topic_name: str, library: str
+) -> None:
+    """Every role of the library, by a program that knows nothing of a tunnel."""
+    (program,) = (each for each in foreign_families() if each.name.startswith(library))
+    order = {
+        "do": "exercise", "bootstrap": ["127.0.0.1:19092"], "topic": topic_name, "partitions": 3, "replicas": 3,
+        "roles": program.roles, "brokers": world.hq.plan.options.version,
+    }  # fmt: skip
+    options = ("--proxy", "--login", "--cluster", "hq", "--")
+    done = run(words("bastion", *options, *program.words), stdin=json.dumps(order) + "\n")
+    assert done.returncode == 0, done.stderr
+    outcome = json.loads(done.stdout.splitlines()[-1])
+    assert outcome.pop("version") == program.name
+    assert outcome == dict.fromkeys(program.roles, "ok"), done.stderr[-4000:]
 
 
 def test_a_program_that_loads_no_map_goes_through_the_proxy(

@@ -127,13 +127,13 @@ def plan(
 
 
 def plan_without_map(command: Sequence[str], environ: Mapping[str, str]) -> Launch:
-    """A command as it was typed, for a program whose brokers are reached without a map.
+    """A command as it was typed, for any program: its brokers are reached without a map, so nothing is brought into it.
 
     Raises:
         ProgramNotFoundError, NotExecutableError: the command's first word.
     """
     program = find_program(command[0], environ)
-    return Launch(program.path, tuple(command), recognise(program).kind, environ, (), (), ())
+    return Launch(program.path, tuple(command), Kind.OTHER, environ, (), (), ())
 
 
 def _injected(

@@ -17,7 +17,7 @@ from tests.unit.clients.launch.conftest import MakeProgram, cluster, elf
 
 from brokernat.address import Unmapped
 from brokernat.clients import librdkafka
-from brokernat.clients.launch import Launch, plan
+from brokernat.clients.launch import Launch, plan, plan_without_map
 from brokernat.clients.launch.console_tools import PropertyFile
 from brokernat.clients.launch.planning import replace_process, run_process, warnings
 from brokernat.clients.launch.program import Kind, find_program, recognise
@@ -49,6 +49,15 @@ def test_a_kind_gets_only_what_reaches_it(program: MakeProgram, hq: Cluster) -> 
     assert names(kcat) == {"LD_PRELOAD", "BROKERNAT_MAP", "BROKERNAT_UNMAPPED"}
     shell = plan([str(program("nightly", "#!/bin/sh\n"))], [hq], {})
     assert names(shell) == {*names(java), *names(kcat), "PYTHONPATH"}
+
+
+def test_without_a_map_any_program_is_started(program: MakeProgram, hq: Cluster) -> None:
+    """What serves Go behind a tunnel is the proxy, so nothing has to get into it."""
+    go = str(program("tool", elf(interpreter=None, extra=b"\xff Go buildinf:")))
+    with pytest.raises(ConfigError, match="is a Go program"):
+        plan([go], [hq], {})
+    launch = plan_without_map([go, "-v"], {"KEPT": "yes"})
+    assert (launch.command, launch.environment, launch.changes) == ((go, "-v"), {"KEPT": "yes"}, ())
 
 
 def test_an_outer_map_is_taken_away_where_the_kind_needs_none_of_it(program: MakeProgram, hq: Cluster) -> None:
