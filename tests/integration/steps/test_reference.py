@@ -109,6 +109,21 @@ def test_without_any_good_version_there_is_an_error(life: Life) -> None:
     assert caught.value.hint == "it has: other, name"
 
 
+def test_a_file_system_that_is_away_leaves_the_last_good_version_in_force(
+    life: Life, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    life.write("id,name\nc1,One\n")
+    life.rows()
+    stamps = Files.stamps
+    away = f"nowhere://{life.path}"
+    monkeypatch.setattr(Files, "stamps", lambda files, path: stamps(files, away if path == str(life.path) else path))
+    assert life.rows() == {"c1": "One"}
+    assert (
+        'cannot be read: UnsupportedFileSystemException: No FileSystem for scheme "nowhere"'
+        in life.table.version.trouble
+    )
+
+
 def test_duplicate_keys_stop_the_run_and_are_named_also_later(life: Life) -> None:
     life.write("id,name\nc1,One\n")
     life.rows()

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from brokernat.config.model import CatalogReference
 from brokernat.pipelines.checkpoint.files import Files
-from brokernat.pipelines.references.source import ReferenceSource, SourceVersion, UnusableReferenceError
-from brokernat.pipelines.root_cause import root_cause
+from brokernat.pipelines.references.source import ReferenceSource, SourceVersion
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -29,19 +28,14 @@ class CatalogSource(ReferenceSource):
 
     def version(self, spark: SparkSession) -> SourceVersion:
         """What the section's statement returns, else the stamps of the table's files."""
-        from pyspark.errors import PySparkException
-
         asked_at = time.time()
-        try:
-            if self._section.version:
-                rows = [row.asDict() for row in spark.sql(self._section.version).collect()]
-                return SourceVersion(json.dumps(rows, default=str, sort_keys=True), asked_at)
-            # All of it, because a filter would be a job.
-            described = spark.sql(f"DESCRIBE TABLE EXTENDED {self._section.table}").collect()
-            locations = [row["data_type"] for row in described if row["col_name"] == "Location"]
-            stamps = Files(spark).stamps(locations[0]) if locations else ()
-        except PySparkException as error:
-            raise UnusableReferenceError(f"{self.place} cannot be read: {root_cause(error)}") from None
+        if self._section.version:
+            rows = [row.asDict() for row in spark.sql(self._section.version).collect()]
+            return SourceVersion(json.dumps(rows, default=str, sort_keys=True), asked_at)
+        # All of it, because a filter would be a job.
+        described = spark.sql(f"DESCRIBE TABLE EXTENDED {self._section.table}").collect()
+        locations = [row["data_type"] for row in described if row["col_name"] == "Location"]
+        stamps = Files(spark).stamps(locations[0]) if locations else ()
         text = json.dumps([asdict(stamp) for stamp in stamps]) if stamps else None
         return SourceVersion(text, asked_at)
 

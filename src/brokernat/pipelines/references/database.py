@@ -99,8 +99,8 @@ class DatabaseSource(ReferenceSource):
 
     def load(self, spark: SparkSession, version: SourceVersion) -> DataFrame:  # noqa: ARG002 - it has the newest alone
         """All rows; the schema is asked of the database."""
-        with self._errors(spark):
-            return spark.read.format("jdbc").options(**self._options()).load()
+        self._require_driver(spark.sparkContext._jvm)  # noqa: SLF001
+        return spark.read.format("jdbc").options(**self._options()).load()
 
     def recipe(self) -> object:
         """Database, table and query."""
@@ -126,33 +126,25 @@ class DatabaseSource(ReferenceSource):
     def _connected(self, spark: SparkSession) -> Iterator[Any]:
         """A `java.sql.Connection` of the driver's JVM."""
         jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - py4j has no public door
-        with self._errors(spark):
-            settings = jvm.java.util.HashMap()
-            for name, value in self._options().items():
-                settings.put(name, value)
-            scala = jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(settings)
-            options = jvm.org.apache.spark.sql.execution.datasources.jdbc.JDBCOptions(scala)
-            dialect = jvm.org.apache.spark.sql.jdbc.JdbcDialects.get(settings.get("url"))
-            connection = dialect.createConnectionFactory(options).apply(-1)
-            try:
-                yield connection
-            finally:
-                connection.close()
+        self._require_driver(jvm)
+        settings = jvm.java.util.HashMap()
+        for name, value in self._options().items():
+            settings.put(name, value)
+        scala = jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(settings)
+        options = jvm.org.apache.spark.sql.execution.datasources.jdbc.JDBCOptions(scala)
+        dialect = jvm.org.apache.spark.sql.jdbc.JdbcDialects.get(settings.get("url"))
+        connection = dialect.createConnectionFactory(options).apply(-1)
+        try:
+            yield connection
+        finally:
+            connection.close()
 
-    @contextmanager
-    def _errors(self, spark: SparkSession) -> Iterator[None]:
-        from py4j.protocol import Py4JJavaError
-        from pyspark.errors import PySparkException
-
+    def _require_driver(self, jvm: Any) -> None:
         name = class_name(self._section)
-        if not class_visible(spark.sparkContext._jvm, name):  # noqa: SLF001
+        if not class_visible(jvm, name):
             known = next((each.coordinate for each in DRIVERS.values() if each.class_name == name), None)
             hint = f"add its jar to spark.jars, or write `driver: {known or 'group:artifact:version'}`"
             raise UnusableReferenceError(f"Spark has no class {name}, which the driver of {self.place} is", hint=hint)
-        try:
-            yield
-        except (Py4JJavaError, PySparkException) as error:
-            raise UnusableReferenceError(f"{self.place} cannot be read: {self.cause(error)}") from None
 
 
 def class_name(section: JdbcReference) -> str:

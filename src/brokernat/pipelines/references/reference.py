@@ -160,8 +160,8 @@ class ReferenceTable:
         self._looked_at = time.monotonic()
         try:
             return self._source.version(spark)
-        except UnusableReferenceError as error:
-            raise self._named(error) from None
+        except Exception as error:  # noqa: BLE001 - file systems, Kafka, databases: each has classes of its own
+            raise self._unusable(error) from None
 
     def _in_force(self, spark: SparkSession, key_type: str) -> Snapshot:
         files = Files(spark)
@@ -203,11 +203,8 @@ class ReferenceTable:
                 self._rules.refuse_duplicates(copy)
             if self._current and self._read_in_this_run:
                 self._refuse_a_stump(copy, self._current)
-        except BrokernatError as error:
-            raise self._named(error) from None
         except Exception as error:  # noqa: BLE001 - Spark reports bad data by many classes
-            message = f"{self._source.place} cannot be read: {self._source.cause(error)}"
-            raise self._named(UnusableReferenceError(message)) from None
+            raise self._unusable(error) from None
         return copy
 
     def _refuse_a_stump(self, copy: DataFrame, good: Snapshot) -> None:
@@ -221,8 +218,10 @@ class ReferenceTable:
         if good.rows and copy.isEmpty():
             raise UnusableReferenceError(f"{self._source.place} has no rows any more")
 
-    def _named(self, error: BrokernatError) -> UnusableReferenceError:
-        """The error with the reference's name."""
+    def _unusable(self, error: Exception) -> UnusableReferenceError:
+        """The error with the reference's name; what is none of ours comes down to its cause."""
+        if not isinstance(error, BrokernatError):
+            error = UnusableReferenceError(f"{self._source.place} cannot be read: {self._source.cause(error)}")
         kind = type(error) if isinstance(error, UnusableReferenceError) else UnusableReferenceError
         return kind(f"reference `{self.name}`: {error.message}", hint=error.hint)
 

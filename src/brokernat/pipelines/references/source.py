@@ -1,8 +1,8 @@
 """What every source of a reference has: a version that costs little to ask for, and the rows.
 
 A source decides nothing. `ReferenceTable` asks for the version, compares it with that of the copy in use, and reads the
-rows where they differ. What a source cannot do now (a file is missing, a database refuses the login) is an
-`UnusableReferenceError` that says so in one line without a secret, and the last good copy stays in use.
+rows where they differ. Whatever a source raises means that it cannot be used now (a file is missing, a database refuses
+the login), and the last good copy stays in use; `cause` makes one line without a secret of it.
 """
 
 from __future__ import annotations
@@ -54,19 +54,11 @@ class ReferenceSource:
     """The source in messages."""
 
     def version(self, spark: SparkSession) -> SourceVersion:
-        """What it holds now, asked on the driver; rows are not read.
-
-        Raises:
-            UnusableReferenceError: the source cannot be asked.
-        """
+        """What it holds now, asked on the driver; rows are not read."""
         raise NotImplementedError
 
     def load(self, spark: SparkSession, version: SourceVersion) -> DataFrame:
-        """All rows of the version, with a column `ORDER` where they have an order.
-
-        Raises:
-            UnusableReferenceError: they cannot be had; Spark raises other errors while rows are computed.
-        """
+        """All rows of the version, with a column `ORDER` where they have an order."""
         raise NotImplementedError
 
     def verify(self, spark: SparkSession, version: SourceVersion) -> None:

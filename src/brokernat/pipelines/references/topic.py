@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING
 from brokernat.clients.spark import Role, client_properties, kafka_options
 from brokernat.config import Cluster
 from brokernat.config.model import KafkaReference
-from brokernat.errors import BrokernatError
 from brokernat.pipelines.kafka.admin import open_admin, without_secrets
-from brokernat.pipelines.references.source import ORDER, ReferenceSource, SourceVersion, UnusableReferenceError
+from brokernat.pipelines.references.source import ORDER, ReferenceSource, SourceVersion
 from brokernat.pipelines.root_cause import root_cause
 from brokernat.pipelines.steps.envelope import COORDINATES, FAULT, VALUE, quoted
 from brokernat.pipelines.steps.source import DEFAULTS
@@ -57,19 +56,11 @@ class TopicSource(ReferenceSource):
 
     def version(self, spark: SparkSession) -> SourceVersion:
         """The topic's id and the end of each partition."""
-        from py4j.protocol import Py4JJavaError
-
         topic, asked_at = self._section.topic, time.time()
-        properties = client_properties(self._cluster, role=Role.SOURCE)
         committed = self._options()[f"kafka.{_ISOLATION}"] == "read_committed"
-        try:
-            with open_admin(spark, properties, self._cluster.name) as admin:
-                ends = admin.end_offsets(topic, committed=committed)
-                held = {"id": admin.topic_id(topic), "ends": {str(each): ends[each] for each in sorted(ends)}}
-        except Py4JJavaError as error:
-            raise UnusableReferenceError(f"{self.place} cannot be read: {self.cause(error)}") from None
-        except BrokernatError as error:
-            raise UnusableReferenceError(f"{self.place} cannot be read: {error.message}", hint=error.hint) from None
+        with open_admin(spark, client_properties(self._cluster, role=Role.SOURCE), self._cluster.name) as admin:
+            ends = admin.end_offsets(topic, committed=committed)
+            held = {"id": admin.topic_id(topic), "ends": {str(each): ends[each] for each in sorted(ends)}}
         return SourceVersion(json.dumps(held), asked_at)
 
     def load(self, spark: SparkSession, version: SourceVersion) -> DataFrame:
