@@ -20,7 +20,6 @@ from pyspark.sql import functions as F  # noqa: N812
 from tests.integration.steps import plain_avro
 
 from brokernat.clients.spark.environment import installed_spark
-from brokernat.clients.spark.releases import nearest_known
 from brokernat.config.avro_schema import avro_columns
 from brokernat.errors import MissingToolError
 from brokernat.jvm import find_java, resolve, spark_functions_jar, spark_java_home
@@ -28,6 +27,8 @@ from brokernat.pipelines.prepared import parse_schema
 from brokernat.pipelines.steps.formats import Avro, Registry
 
 PIECE = 2_000
+NEAREST = "4.1.1"
+"""Of Spark's module for Avro, where the repository lacks the one of the Spark that runs."""
 WARM_UP = 3
 """Rounds for the compiler."""
 SCHEMA = {
@@ -78,16 +79,15 @@ class Schemas(BaseHTTPRequestHandler):
 
 
 def session() -> SparkSession:
-    """One core, with the module that has `from_avro`: Spark's own version, or the one of the connector."""
-    release = installed_spark()
-    for version in (release.version, nearest_known(release).combination.connector):
-        try:
-            jars = [spark_functions_jar(), *resolve([f"org.apache.spark:spark-avro_2.13:{version}"], transitive=False)]
-            break
-        except MissingToolError as missing:
-            say(missing.message)
-    builder = SparkSession.builder.master("local[1]").config("spark.jars", ",".join(map(str, jars)))
-    builder = builder.config("spark.ui.enabled", "false").config("spark.sql.codegen.hugeMethodLimit", "8000")
+    """One core, with the module that has `from_avro`."""
+    try:
+        module = resolve([f"org.apache.spark:spark-avro_2.13:{installed_spark().version}"], transitive=False)
+    except MissingToolError as missing:
+        say(f"{missing.message}; taking {NEAREST}")
+        module = resolve([f"org.apache.spark:spark-avro_2.13:{NEAREST}"], transitive=False)
+    builder = SparkSession.builder.master("local[1]").config("spark.jars", f"{spark_functions_jar()},{module[0]}")
+    builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
+    builder = builder.config("spark.sql.codegen.hugeMethodLimit", "8000")
     return builder.config("spark.driver.memory", "3g").getOrCreate()
 
 
