@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from brokernat.doctor.broker_files.listener_table import where
 from brokernat.doctor.broker_files.listeners import BrokerListeners, Listener, advertised_listeners, serving
@@ -232,14 +232,11 @@ def _differences(broker: BrokerListeners, probes: list[EndpointProbe], seen: set
             if each.node_id == broker.node_id and known and each.endpoint.lower() not in told:
                 yield f"who asks {probe.endpoint} is told {each.endpoint}, which the file does not advertise"
         if probe.identity is not None and probe.identity.node_id == broker.node_id:
-            yield from _settings(broker.settings, dict(probe.settings))
-
-
-def _settings(file: Mapping[str, str], running: Mapping[str, str]) -> Iterator[str]:
-    """Those that both have; a broker tells its defaults too."""
-    for name, value in file.items():
-        if running.get(name) and _items(running[name]) != _items(value):
-            yield f"{name}: the file has {value}, the broker has {running[name]}"
+            running = dict(probe.settings)
+            for name, value in broker.settings.items():
+                # Of those that both have: a broker tells its defaults too.
+                if running.get(name) and _items(running[name]) != _items(value):
+                    yield f"{name}: the file has {value}, the broker has {running[name]}"
 
 
 def _items(value: str) -> set[str]:

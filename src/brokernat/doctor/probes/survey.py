@@ -150,9 +150,9 @@ async def told_by_nodes(
     places = {probe.endpoint: probe for probe in probes}
     answers = await asyncio.gather(*(_at_node(prober, probe, unasked) for probe in places.values()))
     told = [each for answer in answers for each in answer]
-    # The last one counts: nodes that say who it is come after nodes that may not say.
-    told.sort(key=lambda each: each.broker is not None)
-    found = {(each.kind, each.key): each for each in told}
+    # Nodes that say who it is come before nodes that may not say, and the first one counts.
+    told.sort(key=lambda each: each.broker is None)
+    found = {(each.kind, each.key): each for each in reversed(told)}
     return tuple(found.get((each.kind, each.key), each) if each.error == NOT_ASKED else each for each in wanted)
 
 
@@ -176,12 +176,11 @@ async def _told(channel: Channel, wanted: Coordinator) -> Coordinator | None:
     code = await _own_part(channel, wanted)
     if code in _FORBIDDEN:
         return Coordinator(wanted.kind, wanted.key, error=code.name.upper())
-    # Only groups that this user may DESCRIBE are listed.
-    if code in _COORDINATES or (
-        wanted.kind == "group" and (await channel.ask(ListGroupsRequest(), ListGroupsResponse)).groups
-    ):
-        return await coordinator(channel, wanted, {wanted.topic})
-    return None
+    coordinates = code in _COORDINATES
+    if not coordinates and wanted.kind == "group":
+        # Only groups that this user may DESCRIBE are listed.
+        coordinates = bool((await channel.ask(ListGroupsRequest(), ListGroupsResponse)).groups)
+    return await coordinator(channel, wanted, {wanted.topic}) if coordinates else None
 
 
 async def _own_part(channel: Channel, wanted: Coordinator) -> ErrorCode:
