@@ -108,6 +108,8 @@ OF_KRAFT = [
     f"{COMBINED}listeners=PLAINTEXT://10.0.0.1:1,SSL://[::1]:1,CONTROLLER://h:2\n",
     f"{COMBINED}{OWN_IS_A}listeners=A://:1,B://:3,CONTROLLER://:2\nadvertised.listeners=A://h:1,B://h:1\n",
     f"{COMBINED}process.roles=brokr\nlisteners=PLAINTEXT://h:1\n",
+    f"{BROKER}process.roles=broker,\n",
+    f"{BROKER}process.roles=,broker\n",
     f"{BROKER}listeners=PLAINTEXT://h:1\n",
     f"{BROKER}listeners=PLAINTEXT://h:1,CONTROLLER://h:2\n",
     BROKER,

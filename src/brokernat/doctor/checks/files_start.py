@@ -25,6 +25,11 @@ _FORMS = {
     "process.roles": "`broker`, `controller` or `broker,controller`",
 }
 _LISTENER = "`NAME://host:port`"
+_LISTS = {
+    "listeners": "Kafka 4.3 refuses to start, older releases ignore it",
+    "advertised.listeners": "Kafka 4.3 refuses to start, older releases ignore it",
+    "process.roles": "Kafka refuses to start",
+}
 
 
 @check("BN811", Need.FILES, explains=("BN814", "BN815", "BN819", "BN822", "BN823"))
@@ -41,12 +46,13 @@ def listener_unreadable(evidence: Evidence) -> Iterator[CheckFinding]:
         for each in broker.unreadable:
             message = f"Kafka cannot read `{each.entry}` in `{each.setting}`"
             yield error(broker.name, message, broker=f"in `{each.setting}` write {_FORMS.get(each.setting, _LISTENER)}")
-        for setting in ("listeners", "advertised.listeners"):
+        for setting, releases in _LISTS.items():
             value = broker.settings.get(setting, "")
             if value and not all(entry.strip() for entry in value.split(",")):
-                message = f"`{setting}` has a comma too many: Kafka 4.3 refuses to start, older releases ignore it"
-                # No release that refuses it runs with ZooKeeper.
-                severity = Severity.ERROR if broker.is_kraft else Severity.WARNING
+                message = f"`{setting}` has a comma too many: {releases}"
+                # No release that refuses it in a list of listeners runs with ZooKeeper.
+                stops = broker.is_kraft or setting == "process.roles"
+                severity = Severity.ERROR if stops else Severity.WARNING
                 yield finding(severity, broker.name, message, (value,), broker=f"take the comma out of `{setting}`")
         if not broker.listeners and not broker.unreadable:
             yield error(broker.name, "`listeners` is set, and holds none", broker=f"in `listeners` write {_LISTENER}")

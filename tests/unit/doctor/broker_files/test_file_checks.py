@@ -56,6 +56,8 @@ BOTH = "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,B:PLAINTEXT"
         (files(kraft(listeners="PLAINTEXT://:9092,,CONTROLLER://:9093")), "BN811", {"BN811"}),
         (files(kraft(advertised_listeners="PLAINTEXT://kafka-1.example:9092,")), "BN811", {"BN811"}),
         (files("listeners=PLAINTEXT://a.example:1,"), None, {"BN811"}),
+        (files(kraft(process_roles="broker,,controller")), "BN811", {"BN811"}),
+        (files(kraft(process_roles="broker,controller,")), "BN811", {"BN811"}),
         (
             files(kraft(process_roles="broker", listeners="SSL://:1", advertised_listeners="SSL://a.example:1")),
             "BN814",
