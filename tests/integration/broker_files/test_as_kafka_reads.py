@@ -110,6 +110,8 @@ OF_KRAFT = [
     f"{COMBINED}process.roles=brokr\nlisteners=PLAINTEXT://h:1\n",
     f"{BROKER}process.roles=broker,\n",
     f"{BROKER}process.roles=,broker\n",
+    f"{BROKER}listener.security.protocol.map=PLAINTEXT:PLAINTEXT,,CONTROLLER:PLAINTEXT\n",
+    f"{BROKER}listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,\n",
     f"{BROKER}listeners=PLAINTEXT://h:1\n",
     f"{BROKER}listeners=PLAINTEXT://h:1,CONTROLLER://h:2\n",
     BROKER,
@@ -123,7 +125,7 @@ OF_KRAFT = [
 CASES = {
     "2.4.1": [ZOOKEEPER + case for case in (*EVERYWHERE, *BEFORE_3_0)],
     "3.9.2": [*(ZOOKEEPER + case for case in (*EVERYWHERE, *EMPTY_ENTRIES, *OF_ZOOKEEPER)), *OF_KRAFT],
-    "4.3.1": [BROKER + case for case in EMPTY_ENTRIES],
+    "4.3.1": [BROKER + case for case in (*EMPTY_ENTRIES, "controller.listener.names=CONTROLLER,\n")],
     "4.4.0": [*(BROKER + case for case in (*EVERYWHERE, *EMPTY_ENTRIES)), *OF_KRAFT],
 }
 

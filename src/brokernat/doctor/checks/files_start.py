@@ -20,14 +20,17 @@ from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Severity
 from brokernat.doctor.host_kinds import address
 
+_PROTOCOL_MAP = "listener.security.protocol.map"
 _FORMS = {
-    "listener.security.protocol.map": f"`NAME:PROTOCOL`, with a protocol of {', '.join(PROTOCOLS)}",
+    _PROTOCOL_MAP: f"`NAME:PROTOCOL`, with a protocol of {', '.join(PROTOCOLS)}",
     "process.roles": "`broker`, `controller` or `broker,controller`",
 }
 _LISTENER = "`NAME://host:port`"
 _LISTS = {
     "listeners": "Kafka 4.3 refuses to start, older releases ignore it",
     "advertised.listeners": "Kafka 4.3 refuses to start, older releases ignore it",
+    "controller.listener.names": "Kafka 4.3 refuses to start, older releases ignore it at the end",
+    _PROTOCOL_MAP: "Kafka refuses to start",
     "process.roles": "Kafka refuses to start",
 }
 
@@ -48,10 +51,12 @@ def listener_unreadable(evidence: Evidence) -> Iterator[CheckFinding]:
             yield error(broker.name, message, broker=f"in `{each.setting}` write {_FORMS.get(each.setting, _LISTENER)}")
         for setting, releases in _LISTS.items():
             value = broker.settings.get(setting, "")
-            if value and not all(entry.strip() for entry in value.split(",")):
+            # Of the map Kafka drops what is empty at the end (`String.split`).
+            entries = (value.rstrip(",") if setting == _PROTOCOL_MAP else value).split(",")
+            if value and not all(entry.strip() for entry in entries):
                 message = f"`{setting}` has a comma too many: {releases}"
-                # No release that refuses it in a list of listeners runs with ZooKeeper.
-                stops = broker.is_kraft or setting == "process.roles"
+                # No release that refuses it in a list of names or listeners runs with ZooKeeper.
+                stops = broker.is_kraft or setting in (_PROTOCOL_MAP, "process.roles")
                 severity = Severity.ERROR if stops else Severity.WARNING
                 yield finding(severity, broker.name, message, (value,), broker=f"take the comma out of `{setting}`")
         if not broker.listeners and not broker.unreadable:
@@ -111,9 +116,6 @@ def port_twice(evidence: Evidence) -> Iterator[CheckFinding]:
                     tuple(map(str, found)),
                     broker=f"bind {' and '.join(each.name for each in found[1:])} to another port",
                 )
-
-
-_PROTOCOL_MAP = "listener.security.protocol.map"
 
 
 @check("BN814", Need.FILES)

@@ -57,6 +57,9 @@ BOTH = "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,B:PLAINTEXT"
         (files(kraft(advertised_listeners="PLAINTEXT://kafka-1.example:9092,")), "BN811", {"BN811"}),
         (files("listeners=PLAINTEXT://a.example:1,"), None, {"BN811"}),
         (files(kraft(process_roles="broker,,controller")), "BN811", {"BN811"}),
+        (files(kraft(controller_listener_names="CONTROLLER,")), "BN811", {"BN811"}),
+        (files(kraft(listener_security_protocol_map="PLAINTEXT:PLAINTEXT,,CONTROLLER:PLAINTEXT")), "BN811", {"BN811"}),
+        (files(kraft(listener_security_protocol_map="PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,")), None, set()),
         (files(kraft(process_roles="broker,controller,")), "BN811", {"BN811"}),
         (
             files(kraft(process_roles="broker", listeners="SSL://:1", advertised_listeners="SSL://a.example:1")),
