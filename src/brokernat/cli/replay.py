@@ -51,7 +51,8 @@ class _Range(click.ParamType[SourceRange]):
     "causes",
     multiple=True,
     type=click.Choice([kind.value for kind in FaultKind]),
-    help="Dead letters of this cause; repeatable. Default: all.",
+    metavar="CAUSE",
+    help=f"Dead letters of this cause: {', '.join(kind.value for kind in FaultKind)}. Repeatable. Default: all.",
 )
 @click.option("--since", type=_Time(), metavar="TIME", help="Dead letters that were written at this time or later.")
 @click.option("--until", type=_Time(), metavar="TIME", help="Dead letters that were written before this time.")
