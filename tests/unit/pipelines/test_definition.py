@@ -23,7 +23,7 @@ pipelines:
     enrich: [{{reference: customers, key: {enrich}}}]
     references: {{customers: {{format: csv, path: customers.csv}}}}
     transform: {transform}
-    sink: {{cluster: local, topic: {sink}, key: {key}, dead_letters: {dead_letters}}}
+    sink: {{cluster: local, topic: {sink}, key: {key}, dead_letters: {dead_letters}, encode: {encode}}}
     checkpoint: state
     mode: {mode}
 """
@@ -32,6 +32,7 @@ BEFORE = {
     "transform": "defined_tags:tag",
     "enrich": "id",
     "key": "id",
+    "encode": "{format: avro, schema_file: tag.avsc}",
     "mode": "micro-batch",
     "topics": "orders",
     "starting_offsets": "earliest",
@@ -61,6 +62,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("transform", "defined_tags:other"),
         ("enrich", "name"),
         ("key", "name"),
+        ("encode", "null"),
         ("mode", "realtime"),
         ("topics", "orders, more"),
         ("starting_offsets", "latest"),
@@ -77,10 +79,11 @@ def test_what_has_changed_is_named(folder: Path, name: str, after: str) -> None:
     assert list(changes(before, now)) == []
 
 
-def test_another_text_of_the_transform_is_a_change(folder: Path) -> None:
+def test_another_text_of_a_file_is_a_change(folder: Path) -> None:
     before = noted(folder)
     (folder / "defined_tags.py").write_text("def tag(records): return records.where('id > 1')\n")
-    assert [change.name for change in changes(before, noted(folder))] == ["transform"]
+    (folder / "tag.avsc").write_text('{"type": "record", "name": "Tag", "fields": []}')
+    assert [change.name for change in changes(before, noted(folder))] == ["transform", "encode"]
 
 
 @pytest.mark.parametrize(

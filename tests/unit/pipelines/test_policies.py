@@ -39,7 +39,7 @@ DEFINITION = "tests/unit/pipelines/test_definition.py::test_what_has_changed_is_
 OWNER = "tests/integration/steps/test_state.py::test_a_checkpoint_is_gone_on_with_only_by_its_owner"
 CHANGED = {
     "decode": f"{PIPELINES}/test_old_checkpoint.py::test_a_checkpoint_of_an_older_version_is_gone_on_with",
-    **dict.fromkeys(["transform", "enrich", "key", "mode", "topics", "starting_offsets"], DEFINITION),
+    **dict.fromkeys(["transform", "enrich", "key", "encode", "mode", "topics", "starting_offsets"], DEFINITION),
     "sink": f"{PIPELINES}/test_run.py::test_a_tag_that_is_too_large_stops_the_run_and_is_named",
     **dict.fromkeys(["dead_letters", "spark"], DEFINITION),
     "gone": OWNER,

@@ -21,6 +21,7 @@ from brokernat.errors import BrokernatError
 from brokernat.pipelines.steps.transform import load_transform
 
 if TYPE_CHECKING:
+    from brokernat.config.model import Decode, Encode
     from brokernat.pipelines.prepared import Prepared
 
 
@@ -44,12 +45,13 @@ class Change:
 
 _FROM_NOW_ON = "it holds from the next batch on; a batch that was cut is run again with it, so copies may differ"
 CHANGES = (
-    Change("decode", "`decode` (format, schema)", Meaning.KEPT, _FROM_NOW_ON),
+    Change("decode", "`decode`, or the file of its schema", Meaning.KEPT, _FROM_NOW_ON),
     Change("transform", "the transform, or the file that it is in", Meaning.KEPT, _FROM_NOW_ON),
     Change("enrich", "`enrich`", Meaning.KEPT, _FROM_NOW_ON),
     Change(
         "key", "`sink.key`", Meaning.KEPT, "tags get another key, and with it another partition, from the next batch on"
     ),
+    Change("encode", "`sink.encode`, or the file of its schema", Meaning.KEPT, _FROM_NOW_ON),
     Change("mode", "`mode`", Meaning.KEPT, "both modes share the checkpoint"),
     Change("topics", "a topic more in `source.topics`", Meaning.KEPT, "it is read from its beginning"),
     Change(
@@ -91,9 +93,10 @@ def definition(prepared: Prepared) -> dict[str, str]:
 
     pipeline = prepared.pipeline
     found = {
-        "decode": _digest(pipeline.decode.model_dump(by_alias=True, exclude_defaults=True)),
+        "decode": _format(pipeline.decode),
         "enrich": _digest([join.model_dump(exclude_defaults=True) for join in pipeline.enrich]),
         "key": pipeline.sink.key or "",
+        "encode": _format(pipeline.sink.encode) if pipeline.sink.encode else "",
         "mode": pipeline.mode,
         "topics": " ".join(pipeline.source.topics),
         "starting_offsets": pipeline.source.starting_offsets,
@@ -126,7 +129,18 @@ def _transform(name: str | None, folder: Path) -> dict[str, str]:
         # Whoever tries the steps says so.
         return {}
     file = Path(sys.modules[name.partition(":")[0]].__file__ or "")
-    return {"transform": f"{name} {_digest(file.read_text('utf-8', 'replace')) if file.is_file() else ''}"}
+    return {"transform": f"{name} {_digest(_text(file))}"}
+
+
+def _format(section: Decode | Encode) -> str:
+    parts = section.model_dump(by_alias=True, exclude_defaults=True)
+    if section.schema_file is not None:
+        parts["schema_file"] = _text(Path(section.schema_file))
+    return _digest(parts)
+
+
+def _text(file: Path) -> str:
+    return file.read_text("utf-8", "replace") if file.is_file() else ""
 
 
 def _digest(value: Any) -> str:
