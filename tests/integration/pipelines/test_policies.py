@@ -31,7 +31,7 @@ def test_too_many_dead_letters_and_an_old_reference_stop_the_run(workplace: Work
     assert (len(workplace.read_tags()), len(workplace.read_dead())) == (30, 10)
 
     workplace.pipeline["references"]["customers"]["max_age"] = "1 hour"
-    os.utime(workplace.folder / "customers.csv", (0, 0))
+    os.utime(workplace.folder / "customers.csv", (1_700_000_000, 1_700_000_000))
     workplace.write([order(30)])
     ended = workplace.run("run", "--once", code=2)
     assert "max_age is 1 hour" in ended.stderr
