@@ -245,6 +245,14 @@ def test_json_and_parquet_folders(spark: SparkSession, tmp_path: Path) -> None:
         assert life.rows() == {"c1": "One", "c2": "Two"}
 
 
+def test_a_files_own_options_win_and_its_time_may_be_the_beginning_of_time(spark: SparkSession, tmp_path: Path) -> None:
+    """An image's files are often dated 1970."""
+    life = Life(spark, tmp_path, options={"header": "false", "sep": ";"}, **{"schema": "id STRING, name STRING"})
+    life.write("c1;One\n")
+    os.utime(life.path, (0, 0))
+    assert life.rows() == {"c1": "One"}
+
+
 def test_only_the_last_two_versions_are_kept(life: Life) -> None:
     for number in range(4):
         life.write(f"id,name\nc1,{number}\n")

@@ -22,6 +22,7 @@ READER_OPTIONS: Mapping[str, Mapping[str, str]] = {
     "parquet": {},
 }
 """By format: what is not fit to be joined with is an error and no null. The reference's own options win."""
+_NO_FILES = "[]"
 _QUIET_SECONDS = 0.2
 """A file younger than this is waited for: somebody may be in the middle of writing it."""
 
@@ -51,11 +52,12 @@ class FileSource(ReferenceSource):
         from pyspark.sql import functions as F  # noqa: N812
 
         files = Files(spark)
-        if not version.written_at:
+        if version.text == _NO_FILES:
             raise UnusableReferenceError(f"there is no file at {self.place}")
         if files.unfinished(self.place):
             raise UnusableReferenceError(f"a job is writing into {self.place}")
-        reader = spark.read.format(self._format).options(**READER_OPTIONS[self._format], **self._section.options)
+        options = {**READER_OPTIONS[self._format], **self._section.options}
+        reader = spark.read.format(self._format).options(**options)
         if self._section.ddl:
             reader = reader.schema(self._section.ddl)
         order = F.struct(F.input_file_name(), F.input_file_block_start(), F.monotonically_increasing_id())
