@@ -247,7 +247,7 @@ def test_json_and_parquet_folders(spark: SparkSession, tmp_path: Path) -> None:
 
 def test_a_files_own_options_win_and_its_time_may_be_the_beginning_of_time(spark: SparkSession, tmp_path: Path) -> None:
     """An image's files are often dated 1970."""
-    life = Life(spark, tmp_path, options={"header": "false", "sep": ";"}, **{"schema": "id STRING, name STRING"})
+    life = Life(spark, tmp_path, options={"header": "false", "sep": ";"}, schema="id STRING, name STRING")
     life.write("c1;One\n")
     os.utime(life.path, (0, 0))
     assert life.rows() == {"c1": "One"}
