@@ -75,5 +75,7 @@ def _fill(work: Path) -> None:
     (archive,) = work.glob("*.tar.gz")
     assert hashlib.sha256(archive.read_bytes()).hexdigest() == _SHA256
     with tarfile.open(archive) as content:
-        content.extractall(work, filter="data")
+        # An argument for it is there only from Python 3.11.4 on.
+        content.extraction_filter = getattr(tarfile, "data_filter", None)
+        content.extractall(work)
     archive.unlink()

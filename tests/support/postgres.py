@@ -74,7 +74,9 @@ def _unpack(folder: Path) -> None:
     with zipfile.ZipFile(jar) as outer:
         (name,) = (name for name in outer.namelist() if name.endswith(".txz"))
         with outer.open(name) as packed, tarfile.open(fileobj=packed, mode="r:xz") as binaries:
-            binaries.extractall(folder / "postgres", filter="data")
+            # An argument for it is there only from Python 3.11.4 on.
+            binaries.extraction_filter = getattr(tarfile, "data_filter", None)
+            binaries.extractall(folder / "postgres")
     if _NOBODY is not None:
         for path in (folder, folder / "password"):
             os.chown(path, _NOBODY, _NOBODY)
