@@ -90,7 +90,7 @@ def kafka_records(
 ) -> DataFrame:
     """Rows for Spark's Kafka sink: topic, key, value, headers, and the kind of a dead letter's fault as `cause`.
 
-    The sink passes over `cause`. See `RecordFunction.java`.
+    The sink counts by `cause` and does not write it. See `RecordFunction.java`.
 
     Args:
         rows: with `brokernat_src`.
