@@ -266,6 +266,10 @@ async def _serve(
     over = asyncio.Event()
     ready.set_result((Served(clusters[0], reachable), asyncio.get_running_loop(), over))
     await over.wait()
+    # First accept nobody more: a server that is closed while a connection of it is being made leaves that one open.
+    for listener in (listener for each in servers.values() for listener in each.sockets):
+        asyncio.get_running_loop().remove_reader(listener.fileno())
+    await asyncio.sleep(0)
     for each in servers.values():
         each.close()
     # A connection whose other end is closed ends by itself; one that is being accepted begins a task of its own.

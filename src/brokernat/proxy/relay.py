@@ -19,6 +19,7 @@ import ssl
 from collections.abc import Callable
 from typing import Final
 
+from brokernat.proxy import polling
 from brokernat.proxy.counters import Counters
 from brokernat.wire import Session, WireError
 from brokernat.wire.session import Chunk
@@ -36,10 +37,16 @@ _READS_IN_A_ROW: Final = 16
 """Of one TLS connection, whose records are of 16 KiB, before others have their turn."""
 
 
+class Clock:
+    """The time of the loop, exact to a second: no connection reads it for each byte."""
+
+    now = 0.0
+
+
 class Relay:
     """Owns both sockets, which do not block. `ended` is called once, with why it ended, or None for an ordinary end.
 
-    `active` is the time of the last byte, by the clock that `tick` gives.
+    `active` is the time of the last byte.
     """
 
     def __init__(
@@ -49,13 +56,13 @@ class Relay:
         session: Session,
         buffer: memoryview,
         counters: Counters,
-        tick: Callable[[], float],
+        clock: Clock,
         ended: Callable[[Relay, Exception | None], None],
     ) -> None:
         self.session = session
         self.client, self.broker = client, broker
-        self.active = tick()
-        self._tick = tick
+        self.active = clock.now
+        self._clock = clock
         self._ended = ended
         self._counters = counters
         self._draining = False
@@ -68,6 +75,8 @@ class Relay:
     def start(self) -> None:
         self._requests.resume()
         self._responses.resume()
+        # A client sends its first request at once.
+        self._requests.look()
 
     def drain(self, pass_on: Callable[[Relay], bool] | None = None) -> None:
         """Take no further request, and end when every request has its response.
@@ -111,13 +120,15 @@ class Relay:
         asyncio.get_running_loop().call_later(_LINGER, self.close)
 
     def passed(self, direction: str, size: int) -> None:
-        self.active = self._tick()
+        self.active = self._clock.now
         self._counters.add(direction, size)
-        self.settle()
+        if self._draining or self._requests.crowded or self.session.in_flight > _MOST_IN_FLIGHT:
+            self.settle()
 
     def end_of(self, flow: _Flow) -> None:
         """A side has ended and all its bytes are sent."""
-        if flow is self._requests and not self._ending and flow.end_half():
+        nothing_more = self.session.idle and not self._responses.waiting
+        if flow is self._requests and not self._ending and not nothing_more and flow.end_half():
             return
         self.close()
 
@@ -146,7 +157,7 @@ class _Flow:
         direction: str,
     ) -> None:
         self.source = source
-        self.waiting: bytes = b""
+        self.waiting: Chunk = b""
         """What the target has not taken yet; the source is not read meanwhile."""
         self.crowded = False
         self._relay = relay
@@ -154,31 +165,36 @@ class _Flow:
         self._feed = feed
         self._buffer = buffer
         self._direction = direction
-        self._loop = asyncio.get_running_loop()
+        self._loop = polling.running()
         self._reading = False
         self._at_end = False
         self._stopped = False
-        self._reads = _READS_IN_A_ROW if isinstance(source, ssl.SSLSocket) else 1
+        self._tls = isinstance(source, ssl.SSLSocket)
 
     def resume(self) -> None:
         if self._reading or self._stopped or self.waiting or self.crowded or self._at_end:
             return
         self._reading = True
-        self._loop.add_reader(self.source, self._read)
-        if self._reads > 1:
+        self._loop.on_readable(self.source.fileno(), self._read_records if self._tls else self._read)
+        if self._tls:
             # Decrypted bytes do not make a socket readable.
-            self._loop.call_soon(self._read)
+            self._loop.call_soon(self._read_records)
+
+    def look(self) -> None:
+        """Read what has come already."""
+        if not self._tls:
+            self._read()
 
     def pause(self) -> None:
         if self._reading:
             self._reading = False
-            self._loop.remove_reader(self.source)
+            self._loop.on_readable(self.source.fileno(), None)
 
     def stop(self) -> None:
         self.pause()
         self._stopped = True
         if self.waiting:
-            self._loop.remove_writer(self._target)
+            self._loop.on_writable(self._target.fileno(), None)
 
     def drop(self) -> bool:
         """From now on, send nothing of what is read. Returns whether anything can come."""
@@ -197,39 +213,43 @@ class _Flow:
             return False
         return True
 
-    def _read(self) -> None:
-        for _ in range(self._reads):
-            if not self._reading:
+    def _read_records(self) -> None:
+        for _ in range(_READS_IN_A_ROW):
+            if not self._reading or not self._read():
                 return
-            try:
-                size = self.source.recv_into(self._buffer)
-            except _NOT_NOW:
-                return
-            except OSError:
-                self._relay.close()
-                return
-            if not size:
-                self._at_end = True
-                self.pause()
-                if not self.waiting:
-                    self._relay.end_of(self)
-                return
-            try:
-                self._send(self._feed(self._buffer[:size]))
-            except WireError as fault:
-                self._relay.close(fault)
-                return
-            except OSError:
-                self._relay.close()
-                return
-            self._relay.passed(self._direction, size)
-        if self._reads > 1 and self._reading:
-            self._loop.call_soon(self._read)
+        self._loop.call_soon(self._read_records)
+
+    def _read(self) -> bool:
+        """Once; whether there was anything."""
+        try:
+            size = self.source.recv_into(self._buffer)
+        except _NOT_NOW:
+            return False
+        except OSError:
+            self._relay.close()
+            return False
+        if not size:
+            self._at_end = True
+            self.pause()
+            if not self.waiting:
+                self._relay.end_of(self)
+            return False
+        try:
+            chunks = self._feed(self._buffer[:size])
+            if chunks:
+                self._send(chunks)
+        except WireError as fault:
+            self._relay.close(fault)
+            return False
+        except OSError:
+            self._relay.close()
+            return False
+        self._relay.passed(self._direction, size)
+        return True
 
     def _send(self, chunks: list[Chunk]) -> None:
         """Raises OSError."""
-        if not chunks:
-            return
+        size = len(chunks[0]) if len(chunks) == 1 else sum(map(len, chunks))
         try:
             if len(chunks) == 1:
                 sent = self._target.send(chunks[0])
@@ -239,10 +259,10 @@ class _Flow:
                 sent = self._target.sendmsg(chunks)
         except _NOT_NOW:
             sent = 0
-        if sent < sum(map(len, chunks)):
-            self.waiting = b"".join(chunks)[sent:]
+        if sent < size:
+            self.waiting = memoryview(b"".join(chunks))[sent:]
             self.pause()
-            self._loop.add_writer(self._target, self._write)
+            self._loop.on_writable(self._target.fileno(), self._write)
 
     def _write(self) -> None:
         try:
@@ -255,7 +275,7 @@ class _Flow:
         self.waiting = self.waiting[sent:]
         if self.waiting:
             return
-        self._loop.remove_writer(self._target)
+        self._loop.on_writable(self._target.fileno(), None)
         if self._at_end:
             self._relay.end_of(self)
         else:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from brokernat.address import AddressMap, Endpoint
 from brokernat.config import Cluster
 from brokernat.errors import ConfigError
+from brokernat.proxy import polling
 from brokernat.proxy.server import Proxy, Settings
 
 
@@ -39,7 +40,7 @@ def serve(cluster: Cluster, settings: Settings | None = None) -> Iterator[Runnin
     settings = settings or Settings()
     proxy = Proxy(cluster, settings)
     started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
-    thread = threading.Thread(target=lambda: asyncio.run(_serve(proxy, started)), name="brokernat-proxy", daemon=True)
+    thread = threading.Thread(target=lambda: polling.run(_serve(proxy, started)), name="brokernat-proxy", daemon=True)
     thread.start()
     loop, over = started.result()
     try:

@@ -1,8 +1,9 @@
 """The proxy of one cluster in one process: ports, connections, limits, a new map, the end.
 
 A connection is accepted on the port of a node, or on the bootstrap server's. Its broker is dialled at once, because a
-client sends its first request at once. From there on the relay has it. The port of a node is bound while the response
-that names it is being rewritten, so no client is told of a port that is not there.
+client sends its first request at once; where nothing has to be waited for, no task is made. From there on the relay has
+it. The port of a node is bound while the response that names it is being rewritten, so no client is told of a port that
+is not there.
 """
 
 from __future__ import annotations
@@ -16,19 +17,27 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Final
 
 from brokernat.address import AddressMap, Endpoint
-from brokernat.address.host import as_ip
 from brokernat.config import Cluster
 from brokernat.errors import ConfigError, Finding, UnmappedEndpointError
+from brokernat.proxy import polling
 from brokernat.proxy.counters import Counters
 from brokernat.proxy.handover import Connection, Handover, connections
 from brokernat.proxy.nodes import Nodes, node_port, nodes_file
-from brokernat.proxy.relay import BUFFER, Relay
-from brokernat.proxy.upstream import UnreachableError, close, over_tls, prepare, shake_hands, upstream_of
+from brokernat.proxy.relay import BUFFER, Clock, Relay
+from brokernat.proxy.upstream import (
+    UnreachableError,
+    close,
+    dial_at_once,
+    over_tls,
+    prepare,
+    shake_hands,
+    upstream_of,
+)
 from brokernat.wire import DownstreamProtocolError, Session, UpstreamProtocolError
 from brokernat.wire.protocols import protocol_of
 
@@ -37,7 +46,6 @@ _log = logging.getLogger("brokernat.proxy")
 _BOOTSTRAP: Final = -1
 """In place of a node id: the bootstrap server's port."""
 _BACKLOG: Final = 512
-_ACCEPTED_IN_A_ROW: Final = 64
 _SWEEP: Final = 1.0
 _BEGINNING: Final = 1.0
 """For brokers that are being dialled when the proxy ends, in seconds."""
@@ -45,6 +53,9 @@ _QUIET: Final = 30.0
 """A line of the log is repeated after so many seconds at the earliest."""
 _WILDCARDS: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104 - recognised, not bound
 _NO_DESCRIPTOR: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+
+_endpoint: Final = lru_cache(maxsize=4096)(Endpoint)
+"""The same few are in every Metadata response, and to read one takes as long as all the rest of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +110,7 @@ class Proxy:
         self._peers: Counter[str] = Counter()
         self._tasks: set[asyncio.Task[None]] = set()
         self._buffer = memoryview(bytearray(BUFFER))
-        self._now = 0.0
+        self._clock = Clock()
         self._said: dict[str, float] = {}
         self._drained = asyncio.Event()
         self._draining = False
@@ -111,7 +122,7 @@ class Proxy:
             ConfigError: the port cannot be bound.
         """
         loop = asyncio.get_running_loop()
-        self._now = loop.time()
+        self._clock.now = loop.time()
         self._listen(_BOOTSTRAP, self._settings.listen.port)
         self._bind_known()
         loop.call_later(_SWEEP, self._sweep)
@@ -150,8 +161,9 @@ class Proxy:
         """Accept who has connected, and then nobody more."""
         self._draining = True
         for node_id, listener in self._listeners.items():
-            self._accept(listener, node_id)
-            asyncio.get_running_loop().remove_reader(listener)
+            while self._accept(listener, node_id):
+                pass
+            polling.running().on_readable(listener.fileno(), None)
             listener.close()
 
     async def drain(self, handover: Handover | None = None) -> None:
@@ -188,7 +200,7 @@ class Proxy:
             prepare(client)
             prepare(connection.broker)
             address = client.getpeername()[0]
-            told = self._settings.advertise or self._told(client)
+            told = self._told(client)
         except OSError:
             # Its client has gone meanwhile.
             client.close()
@@ -213,7 +225,7 @@ class Proxy:
         listener.listen(_BACKLOG)
         listener.setblocking(False)
         self._listeners[node_id] = listener
-        asyncio.get_running_loop().add_reader(listener, self._accept, listener, node_id)
+        polling.running().on_readable(listener.fileno(), partial(self._accept, listener, node_id))
 
     def _bound(self, port: int) -> socket.socket:
         host = self._settings.listen.host
@@ -264,15 +276,15 @@ class Proxy:
         """What a client is told of a node; `wire.Translate` with the host for this client in front."""
         if self._draining:
             # Who comes next has the same ports, and this process opens none any more.
-            return Endpoint(told, self._port(node_id)) if node_id in self._listeners else None
+            return _endpoint(told, self._port(node_id)) if node_id in self._listeners else None
         try:
-            endpoint = Endpoint(host, port)
+            endpoint = _endpoint(host, port)
             if self._nodes.advertised.get(node_id) != endpoint:
                 self._change(partial(self._nodes.learn, node_id, endpoint))
         except ConfigError as error:
             self._say(f"node {node_id} is left out of what clients are told: {error.message}", error.hint)
             return None
-        return Endpoint(told, self._port(node_id)) if self._has_port(node_id) else None
+        return _endpoint(told, self._port(node_id)) if self._has_port(node_id) else None
 
     def _change(self, change: Callable[[], object]) -> None:
         """Change what is known of the nodes. What is connected to where a node was before is not connected to it."""
@@ -289,35 +301,42 @@ class Proxy:
 
     # Connections.
 
-    def _accept(self, listener: socket.socket, node_id: int) -> None:
-        for _ in range(_ACCEPTED_IN_A_ROW):
-            try:
-                client, address = listener.accept()
-            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
-                return
-            except OSError as error:
-                self._pause_accepting(listener, node_id, error)
-                return
-            self._counters.add("accepted")
-            if self._over_limit(address[0]):
-                self._counters.add("limited")
-                client.close()
-                continue
-            self._count(address[0])
+    def _accept(self, listener: socket.socket, node_id: int) -> bool:
+        """One client, and not all that wait: the connections that are there have their turn between two. Returns
+        whether one may have waited."""
+        try:
+            client, address = listener.accept()
+        except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+            return False
+        except OSError as error:
+            self._pause_accepting(listener, node_id, error)
+            return False
+        self._counters.add("accepted")
+        if self._over_limit(address[0]):
+            self._counters.add("limited")
+            client.close()
+            return True
+        self._count(address[0])
+        broker = self._connect_at_once(node_id)
+        if broker is not None:
+            prepare(client)
+            self._relay(client, broker, node_id, address[0], self._told(client))
+        else:
             task = asyncio.get_running_loop().create_task(self._begin(client, address, node_id))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
+        return True
 
     def _pause_accepting(self, listener: socket.socket, node_id: int, error: OSError) -> None:
         if error.errno not in _NO_DESCRIPTOR:
             raise error
         self._say(f"no connection is accepted for a second: {error.strerror}", "allow more files: `ulimit -n`")
-        loop = asyncio.get_running_loop()
-        loop.remove_reader(listener)
+        loop = polling.running()
+        loop.on_readable(listener.fileno(), None)
 
         def go_on() -> None:
             if not self._draining:
-                loop.add_reader(listener, self._accept, listener, node_id)
+                loop.on_readable(listener.fileno(), partial(self._accept, listener, node_id))
 
         loop.call_later(_SWEEP, go_on)
 
@@ -336,7 +355,7 @@ class Proxy:
         whose = _whose(address[0], node_id)
         try:
             async with asyncio.timeout(self._limits.handshake):
-                told = self._settings.advertise or self._told(client)
+                told = self._told(client)
                 prepare(client)
                 if self._downstream_tls is not None:
                     client = over_tls(client, self._downstream_tls, name=None)
@@ -371,15 +390,27 @@ class Proxy:
     ) -> Relay:
         session = Session(partial(self._translate, told), self._limits.frame, begun=begun)
         ended = partial(self._ended, address, node_id)
-        relay = Relay(client, broker, session, self._buffer, self._counters, lambda: self._now, ended)
+        relay = Relay(client, broker, session, self._buffer, self._counters, self._clock, ended)
         self._relays[relay] = node_id
         relay.start()
         return relay
 
     def _told(self, client: socket.socket) -> str:
-        host = self._settings.listen.host
-        local: str = client.getsockname()[0]
-        return local if host in _WILDCARDS or as_ip(host) is not None else host
+        host = self._settings.advertise or self._settings.listen.host
+        local: str = client.getsockname()[0] if host in _WILDCARDS else host
+        return local
+
+    def _connect_at_once(self, node_id: int) -> socket.socket | None:
+        """A connection to the broker if there is one without waiting; any fault is left to `_connect`."""
+        if self._downstream_tls is not None or not self._upstream.plain:
+            return None
+        try:
+            endpoint = (
+                self._nodes.bootstrap(self._servers[0]) if node_id == _BOOTSTRAP else self._nodes.reachable(node_id)
+            )
+        except UnmappedEndpointError:
+            return None
+        return None if endpoint is None else dial_at_once(endpoint)
 
     async def _connect(self, node_id: int) -> socket.socket:
         if node_id != _BOOTSTRAP:
@@ -426,7 +457,7 @@ class Proxy:
 
     def _sweep(self) -> None:
         loop = asyncio.get_running_loop()
-        self._now = loop.time()
+        self._clock.now = loop.time()
         if self._draining:
             return
         if self._nodes.outdated:
@@ -434,7 +465,7 @@ class Proxy:
             self._bind_known()
         limits = self._limits
         for relay in list(self._relays):
-            quiet = self._now - relay.active
+            quiet = self._clock.now - relay.active
             if quiet > limits.idle:
                 self._counters.add("expired")
                 relay.close()
@@ -453,11 +484,11 @@ class Proxy:
 
     def _say(self, text: str, hint: str | None = None) -> None:
         """A warning, unless it was given a moment ago: clients repeat what fails."""
-        if self._now - self._said.get(text, -_QUIET) < _QUIET:
+        if self._clock.now - self._said.get(text, -_QUIET) < _QUIET:
             return
         if len(self._said) >= 1000:
             self._said.clear()
-        self._said[text] = self._now
+        self._said[text] = self._clock.now
         _log.warning("%s%s", text, f" (hint: {hint})" if hint else "")
 
 

@@ -13,7 +13,7 @@ import ssl
 import struct
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Final
 
 from brokernat.address import Endpoint
@@ -65,12 +65,41 @@ async def dial(endpoint: Endpoint) -> socket.socket:
     raise UnreachableError(f"{endpoint}: {reason}")
 
 
+def dial_at_once(endpoint: Endpoint) -> socket.socket | None:
+    """A connection to a program of this machine, which is there within the call or not at all. None otherwise."""
+    family = _own_family(endpoint.host)
+    if family is None:
+        return None
+    connection = socket.socket(family, socket.SOCK_STREAM)
+    with suppress(OSError):
+        prepare(connection)
+        address = (endpoint.host, endpoint.port)
+        # The first call reports that it is under way, the second one that it is done.
+        if not connection.connect_ex(address) or not connection.connect_ex(address):
+            return connection
+    connection.close()
+    return None
+
+
+@lru_cache(maxsize=1024)
+def _own_family(host: str) -> int | None:
+    address = as_ip(host)
+    if address is None or not address.is_loopback:
+        return None
+    return socket.AF_INET if address.version == 4 else socket.AF_INET6
+
+
 @dataclass(frozen=True, slots=True)
 class Upstream:
     """How the brokers of one cluster are spoken to; `tls` and `login` are None where there is none."""
 
     tls: ssl.SSLContext | None = None
     login: BrokerLogin | None = None
+
+    @property
+    def plain(self) -> bool:
+        """Whether a connection can be used as soon as it is dialled."""
+        return self.tls is None and self.login is None
 
     async def connect(self, endpoint: Endpoint, name: str) -> socket.socket:
         """A connection that requests can be sent on.

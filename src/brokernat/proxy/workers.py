@@ -28,6 +28,7 @@ from typing import Final
 
 from brokernat.address import AddressMap
 from brokernat.errors import BrokernatError
+from brokernat.proxy import polling
 from brokernat.proxy.counters import Counters
 from brokernat.proxy.handover import Handover, taken
 from brokernat.proxy.metrics import keep_metrics, serve_metrics
@@ -78,7 +79,7 @@ class Service:
     def work(self, number: int, ready: Callable[[], None], family: _Family) -> int:
         """One worker. Returns as `run`."""
         self.counters.row(number)
-        return asyncio.run(self._serve(ready, family))
+        return polling.run(self._serve(ready, family))
 
     async def _serve(self, ready: Callable[[], None], family: _Family) -> int:
         loop = asyncio.get_running_loop()

@@ -67,9 +67,13 @@ class _Frames(ABC):
         Raises:
             WireError: the connection must be closed. What stood before the fault is not sent, either.
         """
+        end = len(data)
+        if 0 < end <= self._left:
+            # The middle of a frame that passes; most reads of a large one.
+            self._left -= end
+            return [data]
         out: list[Chunk] = []
         at = start = 0
-        end = len(data)
         while self._held:
             # A frame whose first bytes came with the last chunk, or one that is held until it is whole.
             step = min(self._needed - len(self._held), end - at)
@@ -78,7 +82,7 @@ class _Frames(ABC):
             if len(self._held) < self._needed:
                 return out
             # A copy, because a bytearray that somebody looks at cannot grow.
-            size = self._open(memoryview(bytes(self._held)))
+            size = self._open(memoryview(bytes(self._held)), 0)
             if size < 0:
                 self._needed = -size
                 continue
@@ -95,7 +99,7 @@ class _Frames(ABC):
                 at += step
                 self._left -= step
                 continue
-            size = self._open(data[at:])
+            size = self._open(data, at)
             if size < 0:
                 self._needed = -size
                 self._held += data[at:]
@@ -113,8 +117,8 @@ class _Frames(ABC):
         return out
 
     @abstractmethod
-    def _open(self, data: memoryview) -> int:
-        """Decide about the frame that begins here.
+    def _open(self, data: memoryview, at: int) -> int:
+        """Decide about the frame that begins at this position.
 
         Returns:
             Its size with the length in front; minus the bytes that are needed to decide, which are more than there are.
@@ -192,33 +196,34 @@ class _Requests(_Frames):
         self._max_frame = max_frame
         self.begun = False
 
-    def _open(self, data: memoryview) -> int:
-        if self._sasl.tokens_left and (token := self._token(data)):
+    def _open(self, data: memoryview, at: int) -> int:
+        if self._sasl.tokens_left and (token := self._token(data[at:])):
             return token
-        if len(data) < _LENGTH.size:
+        here = len(data) - at
+        if here < _LENGTH.size:
             return -_LENGTH.size
-        length: int = _LENGTH.unpack_from(data)[0]
+        length: int = _LENGTH.unpack_from(data, at)[0]
         size = length + _LENGTH.size
         if not _REQUEST.size <= size <= self._max_frame:
-            raise self._no_request(data, f"a request of {length} bytes")
-        if len(data) < _REQUEST.size:
+            raise self._no_request(data[at:], f"a request of {length} bytes")
+        if here < _REQUEST.size:
             return -_REQUEST.size
-        _, key, version, correlation = _REQUEST.unpack_from(data)
+        _, key, version, correlation = _REQUEST.unpack_from(data, at)
         if not 0 <= version <= HIGHEST.get(key, -1):
             if key == api.API_VERSIONS and version > 0:
-                return self._unsupported(data, size, correlation)
-            raise self._no_request(data, f"{called(key, version)}: {why_refused(key)}")
+                return self._unsupported(data[at:], size, correlation)
+            raise self._no_request(data[at:], f"{called(key, version)}: {why_refused(key)}")
         if key == api.PRODUCE:
             try:
-                if not _acks(data[:size], version):
+                if not _acks(data[at : at + size], version):
                     return size
             except MessageError as error:
-                return self._more(data, size, error)
+                return self._more(data[at:], size, error)
         elif key == api.SASL_HANDSHAKE and version == 0:
             try:
-                self._sasl.mechanism = _mechanism(data[:size])
+                self._sasl.mechanism = _mechanism(data[at : at + size])
             except MessageError as error:
-                return self._more(data, size, error)
+                return self._more(data[at:], size, error)
         self.begun = True
         self._in_flight.append((correlation, key, version))
         return size
@@ -278,30 +283,32 @@ class _Responses(_Frames):
         self._translate = translate
         self._max_frame = max_frame
 
-    def _open(self, data: memoryview) -> int:
+    def _open(self, data: memoryview, at: int) -> int:
         expected, key, version = self._in_flight[0] if self._in_flight else (0, 0, 0)
         if key == _TOKEN:
-            return self._token(data)
-        if len(data) < _RESPONSE.size:
+            return self._token(data[at:])
+        here = len(data) - at
+        if here < _RESPONSE.size:
             return -_RESPONSE.size
-        length, correlation = _RESPONSE.unpack_from(data)
+        length, correlation = _RESPONSE.unpack_from(data, at)
         if not self._in_flight:
-            raise self._no_response(data, "an answer to no request")
+            raise self._no_response(data[at:], "an answer to no request")
         size: int = length + _LENGTH.size
         if size < _RESPONSE.size:
-            raise self._no_response(data, f"an answer of {length} bytes")
+            raise self._no_response(data[at:], f"an answer of {length} bytes")
         if correlation != expected:
-            raise self._no_response(data, f"an answer to request {correlation}, and {expected} is the oldest")
+            raise self._no_response(data[at:], f"an answer to request {correlation}, and {expected} is the oldest")
+        body = at + _RESPONSE.size
         if key in REWRITERS:
             if size > self._max_frame:
-                raise self._no_response(data, f"an answer of {length} bytes to {called(key, version)}")
-            if len(data) < size:
+                raise self._no_response(data[at:], f"an answer of {length} bytes to {called(key, version)}")
+            if here < size:
                 return -size
-            self._rewrite(data[_RESPONSE.size : size], expected, key, version)
+            self._rewrite(data[body : at + size], expected, key, version)
         elif key == api.SASL_HANDSHAKE and version == 0:
-            if len(data) < _RESPONSE.size + 2:
+            if here < _RESPONSE.size + 2:
                 return -_RESPONSE.size - 2
-            if not any(data[_RESPONSE.size : _RESPONSE.size + 2]):
+            if not any(data[body : body + 2]):
                 self._sasl.begin()
         self._in_flight.popleft()
         return size
