@@ -8,7 +8,8 @@ of it is the session's business.
 A client that has ended its half is passed on as the end of our half, because the broker may still be reading what an
 `acks=0` producer has sent. A drained client is told the end in the same way, and what it still sends is dropped until
 it closes: closing a socket that holds unread bytes resets the connection, and a reset destroys responses that the
-client has not read yet. TLS has no half that ends, so there both sides are closed.
+client has not read yet. TLS has no half that ends: a client that ends its half has closed, and a drained one is told
+by `close_notify` before the end of TCP; what it still sends is then dropped as it comes, without being decrypted.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 from brokernat.proxy import polling
@@ -112,7 +114,7 @@ class Relay:
         if self._pass_on and self.movable and self._pass_on(self):
             self.close()
             return
-        if not self._responses.end_half() or not self._requests.drop():
+        if not self._responses.end() or not self._requests.drop():
             self.close()
             return
         self._draining, self._ending = False, True
@@ -205,8 +207,17 @@ class _Flow:
 
     def end_half(self) -> bool:
         """Whether the target could be told that no more comes."""
+        return not isinstance(self._target, ssl.SSLSocket) and self._shut_down()
+
+    def end(self) -> bool:
+        """As `end_half`, where nothing that the target still sends is wanted: so TLS can be ended, too."""
         if isinstance(self._target, ssl.SSLSocket):
-            return False
+            # Its first step sends `close_notify`; the second one would wait for the client's.
+            with suppress(OSError, ValueError):
+                self._target.unwrap()
+        return self._shut_down()
+
+    def _shut_down(self) -> bool:
         try:
             self._target.shutdown(socket.SHUT_WR)
         except OSError:

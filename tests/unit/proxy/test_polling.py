@@ -119,10 +119,12 @@ def test_an_ended_reader_is_not_called_for_what_came_before(loop: Loop) -> None:
     """Both sockets are ready in the same turn; whoever is called first ends the other."""
     pairs = [socket.socketpair(), socket.socketpair()]
     called: list[int] = []
+    some = asyncio.Event()
 
     def ends(number: int, other: int) -> Callable[[], None]:
         def read() -> None:
             called.append(number)
+            some.set()
             loop.on_readable(pairs[other][0].fileno(), None)
             loop.on_readable(pairs[number][0].fileno(), None)
 
@@ -132,9 +134,7 @@ def test_an_ended_reader_is_not_called_for_what_came_before(loop: Loop) -> None:
         for number, (here, there) in enumerate(pairs):
             there.send(b"ready")
             loop.on_readable(here.fileno(), ends(number, 1 - number))
-        while not called:
-            await asyncio.sleep(0)
-        await asyncio.sleep(0)
+        await some.wait()
 
     loop.run_until_complete(both())
     for here, there in pairs:

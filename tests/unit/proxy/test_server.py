@@ -6,7 +6,6 @@ import logging
 import socket
 import struct
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from itertools import count
 
@@ -20,7 +19,6 @@ from brokernat.address import AddressMap, Endpoint
 from brokernat.config import Cluster
 from brokernat.errors import ConfigError
 from brokernat.proxy import Limits, RunningProxy, Settings, serve
-from brokernat.testbed.place import Here, connects, wait_until
 
 API_VERSIONS, METADATA = struct.pack(">hh", 18, 0), struct.pack(">hh", 3, 2)
 _ADDRESSES = count(2)
@@ -207,30 +205,6 @@ def test_brokers_that_cannot_be_reached_are_named(caplog: pytest.LogCaptureFixtu
         with closing(connected(proxy.bootstrap)) as connection:
             assert ended(connection)
         assert "the broker cannot be reached: 127.9.1.2:1: Connection refused" in caplog.text
-
-
-def test_the_last_response_arrives_although_the_client_has_sent_more() -> None:
-    """A socket that is closed with unread bytes resets its connection, and a reset destroys what was sent."""
-    with ExitStack() as stack:
-        broker = stack.enter_context(socket.create_server(("127.9.1.4", 0)))
-        listen = Endpoint("127.9.1.5", 9000)
-        cluster = Cluster("hq", (Endpoint(*broker.getsockname()),))
-        ends = stack.enter_context(ExitStack())
-        ends.enter_context(serve(cluster, Settings(listen, remember=False)))
-        client = stack.enter_context(closing(connected(listen)))
-        request = struct.pack(">i", 12) + API_VERSIONS + struct.pack(">ih", 7, 2) + b"me"
-        client.sendall(request)
-        upstream = stack.enter_context(closing(broker.accept()[0]))
-        assert upstream.recv(len(request), socket.MSG_WAITALL) == request
-        ending = stack.enter_context(ThreadPoolExecutor(1)).submit(ends.close)
-        wait_until(lambda: not connects(listen, Here()), "the proxy drains", timeout=60)
-        client.sendall(request)
-        body = struct.pack(">hi", 0, 0)
-        upstream.sendall(struct.pack(">ii", 4 + len(body), 7) + body)
-        assert answer(client) == body
-        assert client.recv(1) == b""
-        client.close()
-        ending.result(60)
 
 
 @pytest.fixture(autouse=True)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 import ssl
 import struct
 import threading
 from collections.abc import Iterator
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
 from tests.support.simulated_brokers import serving
-from tests.unit.proxy.test_server import API_VERSIONS, ask, connected
+from tests.unit.proxy.test_server import API_VERSIONS, answer, ask, connected
 
 from brokernat.address import Endpoint
 from brokernat.config import Cluster
@@ -21,8 +23,10 @@ from brokernat.errors import ConfigError
 from brokernat.proxy import RunningProxy, Settings, serve
 from brokernat.proxy.login import BrokerLogin, LoginError, broker_login
 from brokernat.proxy.server import server_context
+from brokernat.testbed.place import Here, connects, wait_until
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "tls"
+CERTIFICATE = (VECTORS / "whole.pem", VECTORS / "key.pem")
 NAME = "kafka-1.hq.internal"
 REQUESTS = 5000
 """In flight at once: more than a session takes, and many records of TLS."""
@@ -31,22 +35,23 @@ REQUESTS = 5000
 @pytest.fixture(params=[True, False], ids=["tls", "plain"])
 def proxy(request: pytest.FixtureRequest, caplog: pytest.LogCaptureFixture) -> Iterator[RunningProxy]:
     caplog.set_level(logging.INFO, "brokernat.proxy")
-    certificate = (VECTORS / "whole.pem", VECTORS / "key.pem") if request.param else None
+    certificate = CERTIFICATE if request.param else None
     settings = Settings(Endpoint("127.11.1.1", 9000), certificate=certificate, remember=False)
     with serving(1, dead="127.0.79") as served, serve(Cluster("hq", (served.reachable[1],)), settings) as running:
         yield running
 
 
-def client_context() -> ssl.SSLContext:
+def over_tls(connection: socket.socket) -> ssl.SSLSocket:
+    """As a client; an end without `close_notify` is an error."""
     context = ssl.create_default_context(cafile=str(VECTORS / "root.pem"))
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
-    return context
+    return context.wrap_socket(connection, server_hostname=NAME, suppress_ragged_eofs=False)
 
 
 def test_many_requests_in_flight(proxy: RunningProxy, request: pytest.FixtureRequest) -> None:
     plain = connected(proxy.bootstrap)
     tls = "[tls]" in request.node.name
-    with closing(client_context().wrap_socket(plain, server_hostname=NAME) if tls else plain) as connection:
+    with closing(over_tls(plain) if tls else plain) as connection:
         packet = API_VERSIONS + struct.pack(">ih", 7, 2) + b"me"
         sending = threading.Thread(
             target=connection.sendall, args=((struct.pack(">i", len(packet)) + packet) * REQUESTS,)
@@ -58,6 +63,31 @@ def test_many_requests_in_flight(proxy: RunningProxy, request: pytest.FixtureReq
                 assert correlation == 7
                 assert len(stream.read(length - 4)) == length - 4
         sending.join()
+
+
+@pytest.mark.parametrize("tls", [True, False], ids=["tls", "plain"])
+def test_the_last_response_arrives_although_the_client_has_sent_more(tls: bool) -> None:
+    """A socket that is closed with unread bytes resets its connection, and a reset destroys what was sent."""
+    with ExitStack() as stack:
+        broker = stack.enter_context(socket.create_server(("127.9.1.4", 0)))
+        listen = Endpoint("127.9.1.5", 9000)
+        cluster = Cluster("hq", (Endpoint(*broker.getsockname()),))
+        ends = stack.enter_context(ExitStack())
+        ends.enter_context(serve(cluster, Settings(listen, certificate=CERTIFICATE if tls else None, remember=False)))
+        client = stack.enter_context(closing(over_tls(connected(listen)) if tls else connected(listen)))
+        request = struct.pack(">i", 12) + API_VERSIONS + struct.pack(">ih", 7, 2) + b"me"
+        client.sendall(request)
+        upstream = stack.enter_context(closing(broker.accept()[0]))
+        assert upstream.recv(len(request), socket.MSG_WAITALL) == request
+        ending = stack.enter_context(ThreadPoolExecutor(1)).submit(ends.close)
+        wait_until(lambda: not connects(listen, Here()), "the proxy drains", timeout=60)
+        client.sendall(request)
+        body = struct.pack(">hi", 0, 0)
+        upstream.sendall(struct.pack(">ii", 4 + len(body), 7) + body)
+        assert answer(client) == body
+        assert client.recv(1) == b""
+        client.close()
+        ending.result(60)
 
 
 @pytest.mark.parametrize("proxy", [True], indirect=True)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
+import socket
+import struct
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from tests.support.simulated_brokers import Served, serving
+from tests.support.simulated_brokers import Served, Simulated, serving, serving_as
 from tests.unit.proxy.test_server import API_VERSIONS, ask, connected, nodes_at
+from tests.unit.proxy.test_tls_and_login import CERTIFICATE, over_tls
 
 from brokernat.address import Endpoint
 
@@ -130,6 +135,54 @@ def test_a_restart_keeps_the_process_and_its_ports(
     until(lambda: metric("connections") == 0)
     proxy.send_signal(signal.SIGTERM)
     assert proxy.wait(_PATIENCE) == 143
+
+
+class Counting(Simulated):
+    """Notes the correlation ids of what it was asked."""
+
+    def __init__(self, advertised: Mapping[int, Endpoint]) -> None:
+        super().__init__(advertised)
+        self.asked: list[int] = []
+
+    def answer(self, node_id: int, request: bytes) -> bytes | None:
+        self.asked.append(struct.unpack_from(">i", request, 4)[0])
+        return super().answer(node_id, request)
+
+
+def test_a_connection_over_tls_ends_behind_its_last_response_at_a_restart(tmp_path: Path) -> None:
+    """Its keys cannot be passed on. Of what the client has sent meanwhile, the broker has got what was answered."""
+    rules = tmp_path / "rules"
+    options = ("--tls-cert", str(CERTIFICATE[0]), "--tls-key", str(CERTIFICATE[1]))
+    with serving_as(Counting, 1, dead="127.0.78") as served:
+        rules.write_text(f"{served.cluster.advertised[1]}={served.reachable[1]}\n")
+        with started(served, rules, *options) as proxy, over_tls(connected(LISTEN)) as client:
+            assert ask(client, API_VERSIONS, 0)
+            before = workers(proxy)
+            sender = threading.Thread(target=send_until_the_end, args=(client,))
+            sender.start()
+            proxy.send_signal(signal.SIGUSR2)
+            answered = [0, *correlations(client)]
+            sender.join()
+            assert answered == served.cluster.asked == list(range(len(answered)))
+            until(lambda: not any(alive(pid) for pid in before))
+            with over_tls(connected(LISTEN)) as another:
+                assert ask(another, API_VERSIONS)
+
+
+def send_until_the_end(client: socket.socket) -> None:
+    with suppress(OSError):
+        for correlation in itertools.count(1):
+            packet = API_VERSIONS + struct.pack(">ih", correlation, 2) + b"me"
+            client.sendall(struct.pack(">i", len(packet)) + packet)
+
+
+def correlations(client: socket.socket) -> Iterator[int]:
+    """Of the responses until the end of the connection, which is none within a response."""
+    with client.makefile("rb") as stream:
+        while head := stream.read(8):
+            length, correlation = struct.unpack(">ii", head)
+            assert len(stream.read(length - 4)) == length - 4
+            yield correlation
 
 
 def test_two_proxies_do_not_share_a_port(proxy: subprocess.Popen[str], brokers: Served, tmp_path: Path) -> None:
