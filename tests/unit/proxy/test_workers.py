@@ -163,6 +163,7 @@ def test_a_connection_over_tls_ends_behind_its_last_response_at_a_restart(tmp_pa
             proxy.send_signal(signal.SIGUSR2)
             answered = [0, *correlations(client)]
             sender.join()
+            assert isinstance(served.cluster, Counting)
             assert answered == served.cluster.asked == list(range(len(answered)))
             until(lambda: not any(alive(pid) for pid in before))
             with over_tls(connected(LISTEN)) as another:

@@ -21,11 +21,24 @@ class Program {
     const { topic, partitions, replicas } = this.order
     const client = this.kafka.admin()
     await client.connect()
-    await client.createTopics({ topics: [{ topic, numPartitions: partitions, replicationFactor: replicas }] })
+    // Its own wait for leaders gives up at the first broker that has not heard of the topic yet.
+    const topics = [{ topic, numPartitions: partitions, replicationFactor: replicas }]
+    await client.createTopics({ topics, waitForLeaders: false })
+    await this.known(client)
     await client.describeCluster()
     // All brokers are asked for their groups.
     await client.listGroups()
     await client.disconnect()
+  }
+
+  async known(client) {
+    for (const deadline = Date.now() + PATIENCE; ; await pause(100)) {
+      try {
+        return await client.fetchTopicMetadata({ topics: [this.order.topic] })
+      } catch (error) {
+        if (Date.now() > deadline) throw error
+      }
+    }
   }
 
   async producer(how = {}) {
