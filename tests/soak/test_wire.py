@@ -16,6 +16,7 @@ KEPT = 2_000
 """Conversations of the corpus, the shortest."""
 
 
+@pytest.mark.timeout(0)
 def test_a_session_keeps_its_word_whatever_is_sent(soak: Soak) -> None:
     """The corpus is kept in the cache of this machine, for the next soak."""
     dice = soak.random("wire")

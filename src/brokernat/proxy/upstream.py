@@ -70,7 +70,11 @@ def dial_at_once(endpoint: Endpoint) -> socket.socket | None:
     family = _own_family(endpoint.host)
     if family is None:
         return None
-    connection = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        connection = socket.socket(family, socket.SOCK_STREAM)
+    except OSError:
+        # No descriptor is left, for example. Who dials and waits will see it, too, and can say so.
+        return None
     with suppress(OSError):
         prepare(connection)
         address = (endpoint.host, endpoint.port)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import logging
+import os
 import socket
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from itertools import count
+from types import SimpleNamespace
 
 import pytest
 from kio.schema.api_versions.v0.response import ApiVersionsResponse
@@ -18,7 +21,7 @@ from tests.support.simulated_brokers import Served, serving
 from brokernat.address import AddressMap, Endpoint
 from brokernat.config import Cluster
 from brokernat.errors import ConfigError
-from brokernat.proxy import Limits, RunningProxy, Settings, serve
+from brokernat.proxy import Limits, RunningProxy, Settings, serve, upstream
 
 API_VERSIONS, METADATA = struct.pack(">hh", 18, 0), struct.pack(">hh", 3, 2)
 _ADDRESSES = count(2)
@@ -205,6 +208,20 @@ def test_brokers_that_cannot_be_reached_are_named(caplog: pytest.LogCaptureFixtu
         with closing(connected(proxy.bootstrap)) as connection:
             assert ended(connection)
         assert "the broker cannot be reached: 127.9.1.2:1: Connection refused" in caplog.text
+
+
+def test_a_process_without_free_descriptors_says_so(
+    start: Start, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proxy = start()
+
+    def none_left(*_: object) -> socket.socket:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(upstream, "socket", SimpleNamespace(**vars(socket) | {"socket": none_left}))
+    with closing(connected(proxy.bootstrap)) as connection:
+        assert ended(connection)
+    assert "Too many open files" in caplog.text
 
 
 @pytest.fixture(autouse=True)
