@@ -40,8 +40,12 @@ class Victim(StrEnum):
 
     DRIVER = "driver"
     EXECUTOR = "executor"
+    APPLICATION_MASTER = "application master"
     BROKER = "broker"
     GATEWAY = "gateway"
+
+
+ON_STANDALONE = [victim for victim in Victim if victim is not Victim.APPLICATION_MASTER]
 
 
 @dataclass(frozen=True)
@@ -152,9 +156,17 @@ def kill_driver(played: Round, job: Job) -> None:
 
 def kill_executor(played: Round, job: Job) -> None:
     """One of the executors; the master has another one started in its place."""
-    executors = sorted(played.stage.spark.executors())
-    assert executors, job.tail()
-    os.kill(played.dice.choice(executors), signal.SIGKILL)
+    _kill_one_of(played.stage.spark.executors(), played, job)
+
+
+def kill_application_master(played: Round, job: Job) -> None:
+    """Of YARN, which ends its executors and starts another one, and that asks for executors again."""
+    _kill_one_of(played.stage.spark.application_masters(), played, job)
+
+
+def _kill_one_of(processes: frozenset[int], played: Round, job: Job) -> None:
+    assert processes, job.tail()
+    os.kill(played.dice.choice(sorted(processes)), signal.SIGKILL)
     played.struck()
 
 
@@ -183,6 +195,7 @@ def kill_gateway(played: Round, job: Job) -> None:
 STROKES: Mapping[Victim, Callable[[Round, Job], None]] = {
     Victim.DRIVER: kill_driver,
     Victim.EXECUTOR: kill_executor,
+    Victim.APPLICATION_MASTER: kill_application_master,
     Victim.BROKER: kill_broker,
     Victim.GATEWAY: kill_gateway,
 }

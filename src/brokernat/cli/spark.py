@@ -118,9 +118,10 @@ def pipeline_session(prepared: Prepared, wanted: SparkOptions) -> Iterator[Spark
     """For a pipeline, which nobody else may run meanwhile; our own log goes beside Spark's.
 
     Raises:
-        ConfigError: another process runs it; or see `clients.spark.configure`.
+        ConfigError: another process runs it, a path that Spark would not find here; or see `clients.spark.configure`.
         MissingToolError: no PySpark, no Java, no agent, no connector.
     """
+    from brokernat.pipelines.checkpoint.files import Files
     from brokernat.pipelines.checkpoint.state import locked
     from brokernat.pipelines.session import require_spark
 
@@ -132,6 +133,7 @@ def pipeline_session(prepared: Prepared, wanted: SparkOptions) -> Iterator[Spark
         _log_to_file(folder / "pipeline.log"),
         _session(name, prepared.clusters, folder, wanted, prepared.driver_jars()) as spark,
     ):
+        Files(spark).require_named(prepared.paths)
         yield spark
 
 

@@ -80,6 +80,13 @@ class Prepared:
         return (*both, *self.others.values())
 
     @property
+    def paths(self) -> dict[str, str]:
+        """What is read and written as files, by its place below the pipeline in the file."""
+        pipeline = self.pipeline
+        named = {f"references.{name}.path": section.path for name, section in pipeline.references.items()}
+        return {"checkpoint": pipeline.checkpoint} | {place: path for place, path in named.items() if path}
+
+    @property
     def topics(self) -> dict[str, tuple[str, ...]]:
         """The topics that are read or written, by cluster name."""
         source, sink = self.pipeline.source, self.pipeline.sink

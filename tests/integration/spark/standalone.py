@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import pyspark
 
@@ -35,6 +36,11 @@ _MASTER_URL = re.compile(r"Starting Spark master at (spark://\S+)")
 @dataclass(frozen=True)
 class StandaloneCluster:
     """A running master with its workers."""
+
+    settings: ClassVar[Mapping[str, str]] = {}
+    """What Spark needs beside the master."""
+    client_environ: ClassVar[Mapping[str, str]] = {}
+    """What a driver finds the cluster by, beside the master."""
 
     url: str
     directory: Path

@@ -1,6 +1,6 @@
-"""PySpark programs as processes of their own where the client stands, on a standalone cluster there.
+"""PySpark programs as processes of their own where the client stands, on a standalone cluster there, or on YARN.
 
-Master, workers, executors and driver are separate JVMs that share nothing with the test but files, so each can be
+The cluster's daemons, executors and driver are separate JVMs that share nothing with the test but files, so each can be
 killed for itself. Every setting goes in by `spark-defaults.conf`, as on a cluster of one's own: the programs under test
 are started as a user starts them.
 """
@@ -15,7 +15,9 @@ from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 
+import pyspark
 from tests.integration.spark.standalone import SHORT_LIVED, StandaloneCluster, standalone_cluster
+from tests.integration.spark.yarn import YarnCluster, yarn_cluster
 
 from brokernat.clients.spark.connector import connector_jars
 from brokernat.testbed import NetnsWorld
@@ -59,10 +61,10 @@ class Job:
 
 @dataclass(frozen=True)
 class SparkPlace:
-    """Where programs run; `standalone` is their cluster."""
+    """Where programs run, and the cluster of their executors."""
 
     place: Place
-    standalone: StandaloneCluster
+    cluster: StandaloneCluster | YarnCluster
     folder: Path
 
     def start(
@@ -74,6 +76,7 @@ class SparkPlace:
         defaults = {**self._settings(), **(settings or {})}
         (work / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in defaults.items()))
         environ = {**os.environ, "SPARK_CONF_DIR": str(work), "SPARK_LOCAL_IP": HERE, "PYTHONUNBUFFERED": "1"}
+        environ |= self.cluster.client_environ
         log, output = work / "log", work / "output"
         with log.open("wb") as errors, output.open("wb") as out:
             process = subprocess.Popen(
@@ -94,19 +97,29 @@ class SparkPlace:
         return job
 
     def executors(self) -> frozenset[int]:
-        """The process ids of the executors: what runs Spark's executor class in a work directory of our workers."""
-        return frozenset(int(process.name) for process in Path("/proc").glob("[0-9]*") if self._is_executor(process))
+        """The process ids of the executors."""
+        return self._jvms("CoarseGrainedExecutorBackend")
 
-    def _is_executor(self, process: Path) -> bool:
+    def application_masters(self) -> frozenset[int]:
+        """The process ids of YARN's application masters of drivers that run here."""
+        return self._jvms("ExecutorLauncher")
+
+    def _jvms(self, main: str) -> frozenset[int]:
+        """What runs a class of Spark's in a folder of our cluster."""
+        return frozenset(int(each.name) for each in Path("/proc").glob("[0-9]*") if self._runs(each, main.encode()))
+
+    def _runs(self, process: Path, main: bytes) -> bool:
         try:
-            in_our_folder = process.joinpath("cwd").readlink().is_relative_to(self.standalone.directory)
-            return in_our_folder and b"CoarseGrainedExecutorBackend" in process.joinpath("cmdline").read_bytes()
+            in_our_folder = process.joinpath("cwd").readlink().is_relative_to(self.cluster.directory)
+            # Not the shells that a container is started by: they have the whole line in one word.
+            words = process.joinpath("cmdline").read_bytes().split(b"\0")
         except OSError:
             return False
+        return in_our_folder and any(word.endswith(main) for word in words)
 
     def _settings(self) -> dict[str, str]:
         return {
-            "spark.master": self.standalone.url,
+            "spark.master": self.cluster.url,
             "spark.driver.host": HERE,
             "spark.driver.bindAddress": HERE,
             "spark.driver.memory": "512m",
@@ -115,6 +128,7 @@ class SparkPlace:
             "spark.sql.shuffle.partitions": "2",
             "spark.ui.enabled": "false",
             **SHORT_LIVED,
+            **self.cluster.settings,
         }
 
 
@@ -127,8 +141,6 @@ def spark_place(place: Place, folder: Path, *, mark_second_worker: bool = False)
         folder: logs, work directories, the jobs' own folders.
         mark_second_worker: run the second worker as group `WORKER_MARK`; needs root.
     """
-    import pyspark
-
     # Where no registry can be reached, the cache has to know everything: what there is, and what there is not.
     connector_jars(pyspark.__version__)
     prefix = tuple(place.command([]))
@@ -136,6 +148,14 @@ def spark_place(place: Place, folder: Path, *, mark_second_worker: bool = False)
     with standalone_cluster(folder / "standalone", workers=1, host=HERE, prefix=prefix) as standalone:
         replace(standalone, prefix=marked).add_worker("worker-2")
         yield SparkPlace(place, standalone, folder)
+
+
+@contextmanager
+def yarn_place(place: Place, folder: Path) -> Iterator[SparkPlace]:
+    """A YARN with two nodes in `place`; the arguments are those of `spark_place`."""
+    connector_jars(pyspark.__version__)
+    with yarn_cluster(folder / "yarn", prefix=place.command([])) as yarn:
+        yield SparkPlace(place, yarn, folder)
 
 
 @contextmanager

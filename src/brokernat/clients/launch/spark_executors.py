@@ -7,10 +7,11 @@ spark-submit, and `PYSPARK_SUBMIT_ARGS` for a Python program that starts its JVM
 so ours stands behind the user's and holds the user's value.
 
 An executor whose `-javaagent` names a missing jar dies at once and is started again for ever, so the jar's path on
-the hosts is never guessed: with `--agent-path` the executors start with the agent. Without it Spark ships the jar
-(`--jars`), its plugin loads the agent before the first task, and the rules stand in the executor's environment. That
-fails where nothing is shipped in time: a driver that a worker starts, and a job that sets `spark.jars` or
-`spark.plugins` in its code, which takes ours away. Both are refused.
+the hosts is never guessed. With `--agent-path` the executors start with the agent. On YARN they do without it, because
+YARN puts files into the working directory of a container before its JVM starts; a driver in a container is served, too.
+Elsewhere Spark ships the jar (`--jars`), its plugin loads the agent before the first task, and the rules stand in the
+executor's environment. That fails where nothing is shipped in time: a driver that a worker starts, and a job that sets
+`spark.jars` or `spark.plugins` in its code, which takes ours away. Both are refused.
 """
 
 from __future__ import annotations
@@ -32,9 +33,11 @@ from brokernat.clients.spark.settings import (
     DRIVER_OPTIONS,
     EXECUTOR_OPTIONS,
     JARS,
+    YARN_FILES,
     executors_elsewhere,
     joined,
     runs_on_this_machine,
+    runs_on_yarn,
 )
 from brokernat.errors import ConfigError, Finding
 from brokernat.jvm import agent_argument, agent_jar, require_absolute
@@ -46,6 +49,10 @@ _DEPLOY_MODE: Final = "spark.submit.deployMode"
 _SET_IN_CODE = re.compile(r"""["'](spark\.(?:jars|plugins))["']""")
 _GIVE_A_PATH: Final = (
     "copy it to every host (brokernat agent --copy-to DIR) and pass --agent-path /DIR/brokernat-agent.jar"
+)
+_MOUNT_IT: Final = (
+    "let a pod template put it into driver and executors (docs/guides/clusters.md) "
+    "and pass --agent-path with its path there"
 )
 # The options of spark-submit that have no value (SparkSubmitOptionParser.switches).
 _SWITCHES = frozenset({"--verbose", "-v", "--supervise", "--help", "-h", "--usage-error", "--version"})
@@ -88,11 +95,14 @@ def with_executors(
     submit_args = environ.get(SUBMIT_ARGS)
     is_submit = kind is Kind.SPARK
     own, rest, present = _options(kind, program, command, environ)
+    # In cluster mode the driver is started by a worker, too.
+    in_cluster_mode = present.get(_DEPLOY_MODE) == "cluster"
     if jar is not None:
         require_absolute(jar)
-        # In cluster mode the driver is started by a worker, too.
-        in_cluster_mode = present.get(_DEPLOY_MODE) == "cluster"
         additions, means = by_path(jar, address_map, driver=in_cluster_mode), f"load the agent from {jar}"
+    elif runs_on_yarn(present.get("spark.master", "")):
+        additions = in_containers(address_map, driver=in_cluster_mode)
+        means = "get the agent from YARN, in the working directory of each container"
     elif _elsewhere(present):
         _refuse_what_only_a_path_serves(present, rest if is_submit else command[1:])
         additions, means = shipped(address_map), "get the agent from Spark, by --jars and a plugin"
@@ -133,8 +143,10 @@ def _elsewhere(present: Mapping[str, str]) -> bool:
 
 def _refuse_what_only_a_path_serves(present: Mapping[str, str], words: Sequence[str]) -> None:
     if present.get(_DEPLOY_MODE) == "cluster":
-        message = "in cluster mode the driver is started by a worker, before Spark ships any jar"
-        raise _refused("agent-path-unknown", message, _GIVE_A_PATH)
+        in_pods = present["spark.master"].startswith("k8s:")
+        by = "in a pod" if in_pods else "by a worker"
+        message = f"in cluster mode the driver is started {by}, before Spark ships any jar"
+        raise _refused("agent-path-unknown", message, _MOUNT_IT if in_pods else _GIVE_A_PATH)
     for word in words:
         file = Path(word)
         code = file.read_text("utf-8", "replace") if file.suffix == ".py" and file.is_file() else ""
@@ -218,10 +230,20 @@ class Addition:
 
 
 def by_path(jar: str, address_map: AddressMap, *, driver: bool) -> list[Addition]:
-    """Executors, and with `driver` the driver, start with the agent at `jar`, an absolute path on their hosts."""
+    """Executors, and with `driver` the driver, start with the agent at `jar`, a path that each of them has."""
     option = f"-javaagent:{jar}={agent_argument(address_map)}"
     names = [EXECUTOR_OPTIONS, *([DRIVER_OPTIONS] if driver else [])]
     return [Addition(name, option, " ") for name in names]
+
+
+def in_containers(address_map: AddressMap, *, driver: bool) -> list[Addition]:
+    """YARN puts the agent's jar into each container, which starts with it; with `driver` the driver's as well.
+
+    Raises:
+        MissingToolError: the jar was not built.
+    """
+    jar = agent_jar()
+    return [Addition(YARN_FILES, str(jar), ","), *by_path(jar.name, address_map, driver=driver)]
 
 
 def shipped(address_map: AddressMap) -> list[Addition]:
@@ -261,6 +283,7 @@ def _nothing(_: str) -> str:
 
 
 _CLEAN: Final = {
+    YARN_FILES: _without_jar,
     _PLUGINS: _without_plugin,
     EXECUTOR_OPTIONS: without_agent,
     DRIVER_OPTIONS: without_agent,

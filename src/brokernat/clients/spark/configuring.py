@@ -87,7 +87,8 @@ def configure(
     master = present.get("spark.master", "local[*]")
     if not runs_on_this_machine(master) and any(cluster.tunnel is not None for cluster in as_clusters(clusters)):
         raise executors_elsewhere(master)
-    choice = choose_loader(master, loader, agent_jar(), agent_path)
+    too_late = jvm is not None and not _has_agent(jvm)
+    choice = choose_loader(master, loader, agent_jar(), agent_path, too_late=too_late)
     jars = () if brings_connector(present) else connector_jars(release, connector_version).jars
     needed = settings(present, choice, (*jars, spark_functions_jar())) | {CATALOG_KEY: FUNCTIONS_CLASS}
     environment.refuse_overridden(needed, os.environ)
@@ -133,11 +134,15 @@ def _refuse_unprepared(jvm: Any, choice: LoaderChoice) -> None:
             f'--jars "$(brokernat spark-packages)" and, with the javaagent loader, '
             f"--driver-java-options -javaagent:{choice.driver_agent}",
         )
-    if choice.loader is Loader.JAVAAGENT and jvm.java.lang.System.getProperty("brokernat.agent.version") is None:
+    if choice.loader is Loader.JAVAAGENT and not _has_agent(jvm):
         raise _too_late(
             "Spark's JVM has started already, without the agent",
             f"pass --driver-java-options -javaagent:{choice.driver_agent}, or use the reporter loader",
         )
+
+
+def _has_agent(jvm: Any) -> bool:
+    return jvm.java.lang.System.getProperty("brokernat.agent.version") is not None
 
 
 def _too_late(message: str, hint: str) -> ConfigError:

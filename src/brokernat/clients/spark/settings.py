@@ -3,8 +3,9 @@
 `-javaagent` is the stronger of the two (it is there before the first class of the host) but needs the jar under the
 same absolute path on every host; a JVM whose option names a missing jar dies at once, and a standalone cluster
 starts the next executor for ever (5,035 starts in 95 s, seen). So it is chosen only where the path is certain: the
-JVMs of this machine, or a path that the user vouches for. Everywhere else Spark ships the jar (`spark.jars`) and the
-agent attaches itself when a Kafka client makes its metrics reporter.
+JVMs of this machine, a path that the user vouches for, or YARN, which puts files into the working directory of a
+container before its JVM starts. Everywhere else Spark ships the jar (`spark.jars`) and the agent attaches itself when a
+Kafka client makes its metrics reporter.
 
 What the user has set stays: lists are added to, regular expressions get an alternative, single values are left alone.
 `spark.{driver,executor}.defaultJavaOptions` are used and not `extraJavaOptions`: Spark puts the defaults in front of
@@ -17,7 +18,7 @@ import enum
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from brokernat.errors import ConfigError, Finding
 from brokernat.jvm import require_absolute
@@ -32,6 +33,8 @@ LOADER_KEY = "spark.brokernat.loader"
 """Where `configure` leaves its choice of loader, so that every later part can ask the session."""
 
 JARS = "spark.jars"
+YARN_FILES = "spark.yarn.dist.files"
+"""YARN puts them into the working directory of each container, under their names (Client.prepareLocalResources)."""
 DRIVER_OPTIONS = "spark.driver.defaultJavaOptions"
 EXECUTOR_OPTIONS = "spark.executor.defaultJavaOptions"
 
@@ -64,10 +67,12 @@ class LoaderChoice:
     driver_agent: Path
     """The jar on this machine."""
     executor_agent: str
-    """The jar's absolute path on the hosts of the executors (javaagent only)."""
+    """The jar's absolute path on the hosts of the executors, or its name in a container of YARN (javaagent only)."""
 
 
-def choose_loader(master: str, asked: Loader, jar: Path, agent_path: str | None = None) -> LoaderChoice:
+def choose_loader(
+    master: str, asked: Loader, jar: Path, agent_path: str | None = None, *, too_late: bool = False
+) -> LoaderChoice:
     """The loader for an application on `master`.
 
     Args:
@@ -75,6 +80,7 @@ def choose_loader(master: str, asked: Loader, jar: Path, agent_path: str | None 
         asked: what the caller wants; AUTO decides by the master.
         jar: the agent jar on this machine.
         agent_path: absolute path of the jar on every host that runs an executor, vouched for by the caller.
+        too_late: the driver's JVM has started without the agent.
 
     Raises:
         ConfigError: a relative `agent_path`, or `-javaagent` asked for hosts whose path nobody named.
@@ -89,6 +95,11 @@ def choose_loader(master: str, asked: Loader, jar: Path, agent_path: str | None 
     if here:
         reason = "asked for" if asked is Loader.JAVAAGENT else f"all JVMs of {master} run on this machine"
         return LoaderChoice(Loader.JAVAAGENT, reason, jar, str(jar))
+    if runs_on_yarn(master) and not (too_late and asked is Loader.AUTO):
+        reason = (
+            "asked for" if asked is Loader.JAVAAGENT else "YARN puts the jar into each container before its JVM starts"
+        )
+        return LoaderChoice(Loader.JAVAAGENT, reason, jar, jar.name)
     if asked is Loader.JAVAAGENT:
         raise _refused(
             "agent-path-unknown",
@@ -107,6 +118,11 @@ def choose_loader(master: str, asked: Loader, jar: Path, agent_path: str | None 
 def runs_on_this_machine(master: str) -> bool:
     """Whether every JVM of the application is a child of this process: local[..] and local-cluster[..]."""
     return master == "local" or master.startswith(("local[", "local-cluster["))
+
+
+def runs_on_yarn(master: str) -> bool:
+    """Whether executors are containers of YARN; `yarn-client` is what Spark 1 called it, and Spark still takes it."""
+    return master.startswith("yarn")
 
 
 def executors_elsewhere(master: str) -> ConfigError:
@@ -137,7 +153,9 @@ def settings(present: Mapping[str, str], choice: LoaderChoice, jars: Iterable[Pa
     else:
         driver = executor = ALLOW_ATTACH
         shipped.append(str(choice.driver_agent))
+    named = choice.loader is Loader.JAVAAGENT and not PurePosixPath(choice.executor_agent).is_absolute()
     needed = {
+        YARN_FILES: joined(present.get(YARN_FILES, ""), [str(choice.driver_agent)], ",") if named else "",
         JARS: joined(present.get(JARS, ""), shipped, ","),
         DRIVER_OPTIONS: joined(present.get(DRIVER_OPTIONS, ""), [driver], " "),
         EXECUTOR_OPTIONS: joined(present.get(EXECUTOR_OPTIONS, ""), [executor], " "),

@@ -5,12 +5,14 @@ Only what references and the checkpoint need: look, read and write small texts, 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from brokernat import durable
+from brokernat.errors import ConfigError, Finding
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,6 +32,17 @@ class Files:
     """The file systems that a session knows."""
 
     spark: SparkSession
+
+    def require_named(self, paths: Mapping[str, str]) -> None:
+        """Do nothing where each path, by its place in the file, is on the file system that a reader expects.
+
+        Raises:
+            ConfigError: see `unnamed`.
+        """
+        jvm: Any = self.spark.sparkContext._jvm  # noqa: SLF001
+        default = jvm.org.apache.hadoop.fs.FileSystem.getDefaultUri(self._configuration()).toString()
+        if found := unnamed(paths, default):
+            raise ConfigError(*found)
 
     def stamps(self, path: str) -> tuple[FileStamp, ...]:
         """Every file under `path` (a file, a folder, or a pattern with `*`), hidden ones left out as Spark does."""
@@ -96,12 +109,33 @@ class Files:
 
     def _locate(self, path: str) -> tuple[Any, Any]:
         at = self._path(path)
-        configuration = self.spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001 - py4j has no public door
-        return at.getFileSystem(configuration), at
+        return at.getFileSystem(self._configuration()), at
+
+    def _configuration(self) -> Any:
+        return self.spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001 - py4j has no public door
 
     def _path(self, path: str) -> Any:
         jvm: Any = self.spark.sparkContext._jvm  # noqa: SLF001
         return jvm.org.apache.hadoop.fs.Path(path)
+
+
+def unnamed(paths: Mapping[str, str], default: str) -> tuple[Finding, ...]:
+    """Paths without a file system where Spark's default, `fs.defaultFS`, is not this machine's own.
+
+    In the file such a path starts from the file's folder, which is here; Spark would look for it there.
+    """
+    if is_local(default):
+        return ()
+    return tuple(
+        Finding(
+            "no-file-system",
+            f"`{place}: {path}` names no file system, and Spark's default is {default} (fs.defaultFS)",
+            f"write `{default.rstrip('/')}/...` for a place that all hosts share, "
+            f"or `file://{path}` for this host's disk",
+        )
+        for place, path in paths.items()
+        if not urlsplit(path).scheme
+    )
 
 
 def _sync(path: str) -> None:

@@ -77,7 +77,9 @@ def test_a_second_time_says_the_same_once() -> None:
     assert twice[-2] == EXECUTOR
 
 
-@pytest.mark.parametrize("master", ["--master yarn", "--master=k8s://h", "--conf spark.master=spark://h:7077"])
+@pytest.mark.parametrize(
+    "master", ["--master spark://h:7077", "--master=k8s://h", "--conf spark.master=spark://h:7077"]
+)
 def test_other_hosts_without_a_path_get_the_agent_from_spark(master: str, agent: Path) -> None:
     found = submit(f"spark-submit {master} --jars a.jar,b.jar --conf spark.plugins=x.Y job.py", jar=None)
     assert found[-11:] == (
@@ -85,6 +87,32 @@ def test_other_hosts_without_a_path_get_the_agent_from_spark(master: str, agent:
         "spark.executorEnv.BROKERNAT_MAP=a:1=b:2", "--conf", "spark.executorEnv.BROKERNAT_UNMAPPED=fail", "--conf",
         "spark.executor.defaultJavaOptions=-XX:+EnableDynamicAgentLoading", "job.py",
     )  # fmt: skip
+
+
+def in_container(jvm: str) -> str:
+    return f"spark.{jvm}.defaultJavaOptions=-javaagent:brokernat-agent.jar=a:1=b:2;unmapped=fail"
+
+
+def test_containers_of_yarn_start_with_the_agent_that_yarn_puts_into_them(agent: Path) -> None:
+    line = "spark-submit --master yarn --conf spark.yarn.dist.files=rules.txt --jars a.jar"
+    assert submit(f"{line} job.py", jar=None) == (
+        *line.split(), "--conf", f"spark.yarn.dist.files=rules.txt,{agent}", "--conf", in_container("executor"),
+        "job.py",
+    )  # fmt: skip
+
+
+@pytest.mark.usefixtures("agent")
+def test_a_driver_in_a_container_of_yarn_gets_it_too() -> None:
+    found = submit("spark-submit --master yarn --deploy-mode cluster job.py", jar=None)
+    assert in_container("driver") in found
+    assert in_container("executor") in found
+
+
+@pytest.mark.usefixtures("agent")
+def test_a_job_on_yarn_may_set_jars_and_plugins_in_its_code(tmp_path: Path) -> None:
+    job = tmp_path / "job.py"
+    job.write_text("builder.config('spark.jars', 'x').config('spark.plugins', 'x.Y')")
+    assert submit(f"spark-submit --master yarn {job}", jar=None)[-1] == str(job)
 
 
 def test_a_python_program_on_other_hosts_gets_it_by_the_variable(agent: Path) -> None:
@@ -95,18 +123,25 @@ def test_a_python_program_on_other_hosts_gets_it_by_the_variable(agent: Path) ->
 
 
 @pytest.mark.usefixtures("agent")
-def test_what_was_shipped_by_an_outer_exec_is_taken_out() -> None:
-    theirs = "--master spark://h:7077 --jars a.jar --conf spark.plugins=x.Y pyspark-shell"
+@pytest.mark.parametrize("master", ["spark://h:7077", "yarn"])
+def test_what_was_shipped_by_an_outer_exec_is_taken_out(master: str) -> None:
+    more = "--jars a.jar --conf spark.plugins=x.Y --conf spark.yarn.dist.files=rules.txt"
+    theirs = f"--master {master} {more} pyspark-shell"
     after = without_ours({"PYSPARK_SUBMIT_ARGS": python(theirs, jar=None) or ""})["PYSPARK_SUBMIT_ARGS"]
     assert "brokernat" not in after.lower()
     assert "--jars a.jar" in after
     assert "spark.plugins=x.Y" in after
+    assert "spark.yarn.dist.files=rules.txt" in after
 
 
 @pytest.mark.usefixtures("agent")
-def test_a_driver_that_a_worker_starts_needs_a_path() -> None:
-    with pytest.raises(ConfigError, match="the driver is started by a worker") as caught:
-        submit("spark-submit --master yarn --deploy-mode cluster job.py", jar=None)
+@pytest.mark.parametrize(
+    ("master", "by", "hint"), [("spark://h", "by a worker", "--copy-to"), ("k8s://h", "in a pod", "pod template")]
+)
+def test_a_driver_that_starts_before_any_jar_is_shipped_needs_a_path(master: str, by: str, hint: str) -> None:
+    with pytest.raises(ConfigError, match=f"the driver is started {by}") as caught:
+        submit(f"spark-submit --master {master} --deploy-mode cluster job.py", jar=None)
+    assert hint in str(caught.value.hint)
     assert "--agent-path" in str(caught.value.hint)
 
 
@@ -116,10 +151,10 @@ def test_a_job_that_takes_the_shipped_agent_out_again_needs_a_path(tmp_path: Pat
     job = tmp_path / "job.py"
     job.write_text(f"builder.config('{setting}', 'x')")
     with pytest.raises(ConfigError, match=f"sets {setting} in its code") as caught:
-        submit(f"spark-submit --master yarn {job}", jar=None)
+        submit(f"spark-submit --master spark://h:7077 {job}", jar=None)
     assert "--agent-path" in str(caught.value.hint)
     job.write_text(f"builder.config('{setting}.packages', 'x')")
-    assert submit(f"spark-submit --master yarn {job}", jar=None)[-1] == str(job)
+    assert submit(f"spark-submit --master spark://h:7077 {job}", jar=None)[-1] == str(job)
 
 
 def test_nothing_is_changed_without_a_path() -> None:

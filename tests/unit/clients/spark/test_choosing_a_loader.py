@@ -17,7 +17,11 @@ JAR = Path("/opt/brokernat-agent.jar")
         ("local[2,4]", Loader.AUTO, None, Loader.JAVAAGENT, str(JAR), "on this machine"),
         ("local-cluster[2,1,1024]", Loader.AUTO, None, Loader.JAVAAGENT, str(JAR), "on this machine"),
         ("spark://m:7077", Loader.AUTO, None, Loader.REPORTER, str(JAR), "other hosts"),
-        ("yarn", Loader.AUTO, None, Loader.REPORTER, str(JAR), "other hosts"),
+        ("yarn", Loader.AUTO, None, Loader.JAVAAGENT, JAR.name, "each container"),
+        ("yarn", Loader.JAVAAGENT, None, Loader.JAVAAGENT, JAR.name, "asked for"),
+        ("yarn", Loader.REPORTER, None, Loader.REPORTER, str(JAR), "asked for"),
+        ("yarn", Loader.AUTO, "/agents/a.jar", Loader.JAVAAGENT, "/agents/a.jar", "/agents/a.jar"),
+        ("k8s://h", Loader.AUTO, None, Loader.REPORTER, str(JAR), "other hosts"),
         ("k8s://h", Loader.AUTO, "/agents/a.jar", Loader.JAVAAGENT, "/agents/a.jar", "/agents/a.jar"),
         ("spark://m:7077", Loader.JAVAAGENT, "/agents/a.jar", Loader.JAVAAGENT, "/agents/a.jar", "/agents/a.jar"),
         ("local[2]", Loader.REPORTER, None, Loader.REPORTER, str(JAR), "asked for"),
@@ -30,6 +34,12 @@ def test_javaagent_only_where_the_path_is_certain(
     choice = choose_loader(master, asked, JAR, agent_path)
     assert (choice.loader, choice.executor_agent, choice.driver_agent) == (loader, executor_agent, JAR)
     assert reason in choice.reason
+
+
+def test_a_driver_that_runs_without_the_agent_attaches_it_on_yarn_too() -> None:
+    """Under spark-submit nobody has asked for the option yet."""
+    assert choose_loader("yarn", Loader.AUTO, JAR, too_late=True).loader is Loader.REPORTER
+    assert choose_loader("yarn", Loader.JAVAAGENT, JAR, too_late=True).loader is Loader.JAVAAGENT
 
 
 @pytest.mark.parametrize("master", ["local[2]", "spark://m:7077"])

@@ -28,6 +28,16 @@ def test_the_reporter_ships_the_jar_and_allows_the_attach() -> None:
     assert found["spark.executor.defaultJavaOptions"] == "-XX:+EnableDynamicAgentLoading"
 
 
+def test_yarn_puts_the_jar_where_the_option_of_a_container_finds_it() -> None:
+    choice = LoaderChoice(Loader.JAVAAGENT, "", JAR, JAR.name)
+    found = settings({"spark.yarn.dist.files": "rules.txt"}, choice, CONNECTOR)
+    assert found["spark.yarn.dist.files"] == "rules.txt,/opt/brokernat-agent.jar"
+    assert found["spark.executor.defaultJavaOptions"] == "-javaagent:brokernat-agent.jar"
+    assert found["spark.driver.defaultJavaOptions"] == "-javaagent:/opt/brokernat-agent.jar"
+    assert settings(found, choice, CONNECTOR) == found, "a second time changes nothing"
+    assert "spark.yarn.dist.files" not in settings({}, JAVAAGENT, CONNECTOR)
+
+
 def test_what_the_user_set_stays_and_comes_first() -> None:
     present = {
         "spark.jars": "/mine.jar,/cache/connector.jar",
