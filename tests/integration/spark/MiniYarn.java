@@ -23,8 +23,19 @@ public final class MiniYarn {
         YarnConfiguration.NM_WEBAPP_ADDRESS,
     };
 
-    public static void main(String[] arguments) throws Exception {
-        int nodes = Integer.parseInt(arguments[0]);
+    public static void main(String[] arguments) {
+        int code = 1;
+        try {
+            run(Integer.parseInt(arguments[0]), arguments[1]);
+            code = 0;
+        } catch (Exception | LinkageError problem) {
+            problem.printStackTrace();
+        }
+        // Threads of the cluster outlive it.
+        Runtime.getRuntime().halt(code);
+    }
+
+    private static void run(int nodes, String folder) throws Exception {
         YarnConfiguration settings = new YarnConfiguration();
         settings.set("fs.defaultFS", "file:///");
         // Else the cluster listens, and tells clients to connect, where the name of this machine leads.
@@ -49,8 +60,8 @@ public final class MiniYarn {
         if (!cluster.waitForNodeManagersToConnect(60_000)) {
             throw new IllegalStateException("not all node managers are at the resource manager");
         }
-        File ready = new File(arguments[1], "yarn-site.xml");
-        File begun = new File(arguments[1], "yarn-site.new");
+        File ready = new File(folder, "yarn-site.xml");
+        File begun = new File(folder, "yarn-site.new");
         try (Writer file = new FileWriter(begun)) {
             cluster.getConfig().writeXml(file);
         }
@@ -59,7 +70,5 @@ public final class MiniYarn {
         }
         while (System.in.read() >= 0) {}
         cluster.stop();
-        // Threads of the cluster outlive it.
-        Runtime.getRuntime().halt(0);
     }
 }

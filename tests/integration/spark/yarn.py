@@ -20,11 +20,13 @@ from brokernat.jvm import find_java, resolve
 
 HADOOP = "3.4.2"
 PROGRAM = Path(__file__).with_name("MiniYarn.java")
-# Its pom leaves out what the certificates of the web proxy are made with.
+# Its pom leaves out what logs, what the web proxy's certificates are made with, and what Java 8 still brought along.
 _JARS = (
     f"org.apache.hadoop:hadoop-client-minicluster:{HADOOP}",
     "org.bouncycastle:bcpkix-jdk18on:1.78.1",
-    "org.slf4j:slf4j-simple:1.7.36",
+    "org.slf4j:slf4j-reload4j:1.7.36",
+    "javax.xml.bind:jaxb-api:2.3.1",
+    "org.glassfish.jaxb:jaxb-runtime:2.3.9",
 )
 _JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx512m", "--add-opens=java.base/java.lang=ALL-UNNAMED")
 
@@ -47,11 +49,6 @@ class YarnCluster:
     def client_environ(self) -> Mapping[str, str]:
         """What a driver finds the cluster by."""
         return {"HADOOP_CONF_DIR": str(self.directory / "conf")}
-
-    def container_logs(self) -> dict[str, str]:
-        """stderr of every container, by its name."""
-        logs = sorted(self.directory.rglob("container_*/stderr"))
-        return {path.parent.name: path.read_text(errors="replace") for path in logs}
 
 
 @contextmanager
