@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, starmap
 
-from brokernat.doctor.checks.failures import home_cluster, path_failure, same_listener
+from brokernat.doctor.checks.failures import ANOTHER_LISTENER, home_cluster, path_failure, same_listener
 from brokernat.doctor.checks.queries import (
     ProbedEndpoint,
     bootstrap_servers,
@@ -74,9 +74,11 @@ def listeners_mixed(evidence: Evidence) -> Iterator[CheckFinding]:
     listeners, each metadata update may bring other endpoints: brokers come and go.
     Remedy: bootstrap servers of one listener.
     """
+    # Where a node's own endpoint leads to another listener, that is what is wrong: BN603.
+    odd = {each.probe.endpoint for each in dialled_nodes(evidence) if _of_another_listener(each)}
     sets: dict[tuple[Advertised, ...], list[EndpointProbe]] = {}
     for probe in evidence.bootstraps:
-        if probe.brokers is not None:
+        if probe.brokers is not None and probe.endpoint not in odd:
             sets.setdefault(probe.brokers, []).append(probe)
     probes = [probe for of_set in sets.values() for probe in of_set]
     if len({probe.cluster_id for probe in probes}) > 1 or all(starmap(same_listener, combinations(probes, 2))):
@@ -97,6 +99,10 @@ def listeners_mixed(evidence: Evidence) -> Iterator[CheckFinding]:
         broker=tuple(_define(names)),
         explains=[path_failure(path, evidence) for path in evidence.paths if path.broker not in best],
     )
+
+
+def _of_another_listener(probed: ProbedEndpoint) -> bool:
+    return probed.failure is not None and probed.failure.words == ANOTHER_LISTENER
 
 
 def _define(names: Mapping[tuple[Advertised, ...], str | None]) -> Iterator[str]:

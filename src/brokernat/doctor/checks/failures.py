@@ -16,6 +16,7 @@ from brokernat.doctor.host_kinds import dialable
 _Result = TypeVar("_Result")
 # Of one node, an id that differs is a wrong forward as likely as a proxy's work.
 _FEWEST = 2
+ANOTHER_LISTENER = "another listener"
 
 
 def once(compute: Callable[[Evidence], _Result]) -> Callable[[Evidence], _Result]:
@@ -50,8 +51,9 @@ def path_failure(path: BrokerPath, evidence: Evidence) -> Failure | None:
     if identity is not None and identity.node_id not in (None, broker.node_id):
         own = renumbered(evidence)
         return Failure(probe.endpoint, "identity", broker.node_id, words="another node", doubt=own is not None)
-    if path.rule and not any(same_listener(probe, each) for each in evidence.bootstraps if each.answers):
-        return Failure(probe.endpoint, "metadata", broker.node_id, words="another listener")
+    told_by = [each for each in evidence.bootstraps if broker in (each.brokers or ())]
+    if told_by and not any(same_listener(probe, each) for each in told_by):
+        return Failure(probe.endpoint, "metadata", broker.node_id, words=ANOTHER_LISTENER)
     if size_failure(probe) is None and identity is not None and identity.node_id is None and path.rule:
         return Failure(probe.endpoint, "identity", broker.node_id, words="not proven", doubt=True)
     return size_failure(probe)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from brokernat.doctor.checks.failures import renumbered, same_listener
+from brokernat.doctor.checks.failures import ANOTHER_LISTENER, renumbered
 from brokernat.doctor.checks.queries import acl_line, dialled_nodes, proven_line, sureness
 from brokernat.doctor.checks.registry import Need, check, error, warning
 from brokernat.doctor.evidence import Evidence
-from brokernat.doctor.finding import CheckFinding, Confidence
+from brokernat.doctor.finding import CheckFinding, Confidence, Remedy
 
 
 @check("BN601", Need.METADATA, explains=("BN603", "BN611"))
@@ -62,23 +62,24 @@ def balancer(evidence: Evidence) -> Iterator[CheckFinding]:
             yield error(probed, message, seen, client=client, broker=broker, confidence=sureness(identity))
 
 
-@check("BN603", Need.METADATA, Need.MAP)
+@check("BN603", Need.METADATA)
 def another_listener(evidence: Evidence) -> Iterator[CheckFinding]:
     """The right node, on another listener.
 
-    Cause: The address map leads to another listener of the brokers: {subjects}.
-    What: what is dialled for a node advertises other endpoints of the nodes than the bootstrap servers do.
-    Why: the rule leads to the right broker and the port of another listener. Metadata read there switches endpoints.
+    Cause: Another listener of the brokers answers than the one that is meant, at {subjects}.
+    What: what is dialled for a node advertises other endpoints of the nodes than the bootstrap servers that name it.
+    Why: a rule, a forward or a published port leads to the right broker and the port of another listener. Metadata read
+    there switches endpoints.
     Remedy: the port of the same listener.
     """
-    answering = [probe for probe in evidence.bootstraps if probe.answers]
     for probed in dialled_nodes(evidence):
+        if probed.failure is None or probed.failure.words != ANOTHER_LISTENER or probed.path is None:
+            continue
         told = ", ".join(map(str, probed.probe.brokers or ()))
-        known = any(same_listener(probed.probe, probe) for probe in answering)
-        if told and probed.path is not None and probed.path.rule and not known:
-            fix = f"let the rule `{probed.path.rule}` lead to the listener of the bootstrap servers"
-            message = f"{probed.probe.endpoint} advertises another set of brokers"
-            yield error(probed, message, (f"it says: {told}",), client=fix)
+        rule = f"let the rule `{probed.path.rule}` lead to the listener of the bootstrap servers"
+        remedy = Remedy((rule,)) if probed.path.rule else probed.mended_here()
+        message = f"{probed.probe.endpoint} advertises another set of brokers"
+        yield error(probed, message, (f"it says: {told}",), remedy=remedy)
 
 
 @check("BN604", Need.METADATA, Need.MAP)

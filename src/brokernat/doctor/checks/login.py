@@ -38,10 +38,13 @@ def login(evidence: Evidence) -> Iterator[CheckFinding]:
         if sasl.outcome == "not-tried":
             yield warning(probed, sasl.detail)
         elif sasl.outcome == "mechanism-not-offered":
-            offered = ", ".join(sasl.offered) or "none"
+            offered = ", ".join(sasl.offered)
+            message = f"the mechanism {evidence.mechanism} is not offered" if offered else "the listener takes no login"
             fix = f"set `sasl.mechanism` to one that is offered: {offered}"
-            message = f"the mechanism {evidence.mechanism} is not offered"
-            yield error(probed, message, (f"offered: {offered}",), client=fix)
+            if not offered:
+                protocol = "PLAINTEXT" if probe.tls is None else "SSL"
+                fix = f"set `security.protocol: {protocol}`, or give the port of a listener with a login"
+            yield error(probed, message, (f"offered: {offered or 'none'}",), client=fix)
         else:
             given = "the token" if evidence.mechanism == "OAUTHBEARER" else "user name or password"
             refused = f"{given} {'is' if given == 'the token' else 'are'} refused"

@@ -223,14 +223,14 @@ def slow(evidence: Evidence) -> Iterator[CheckFinding]:
         yield finding(severity, probed, message, client="keep the time-outs of clients above this", explains=False)
 
 
-@check("BN315", explains=("BN401", "BN404", "BN407"))
+@check("BN315", explains=("BN401", "BN403", "BN404", "BN407"))
 def unlike_its_neighbours(evidence: Evidence) -> Iterator[CheckFinding]:
     """One endpoint is unlike its neighbours.
 
     Cause: One endpoint is unlike the others: {messages}.
     What: this client, as it is configured, gets further at other nodes of the cluster than at this one.
-    Why: a proxy stands before this node alone, its forward leads to another listener (one with TLS, with a login,
-    without TLS), or this broker's listener is configured unlike the others'.
+    Why: a proxy stands before this node alone, with a certificate of its own perhaps, its forward leads to another
+    listener (one with TLS, with a login, without either), or this broker's listener is configured unlike the others'.
     Remedy: at that place: the forward, the proxy or the listener of this node. A change to the client would break the
     others.
     """
@@ -251,16 +251,23 @@ def _unlike(probe: EndpointProbe) -> tuple[Stage, str] | None:
         plain = probe.tls.plain or probe.tls.outcome == "not-tls"
         if plain:
             return "tls", "no TLS is spoken"
-        return ("tls", "the TLS handshake fails") if probe.tls.outcome in ("failed", "client-certificate") else None
+        return ("tls", _UNLIKE_TLS[probe.tls.outcome]) if probe.tls.outcome in _UNLIKE_TLS else None
     if probe.versions is not None and probe.versions.protocol == "TLS":
         return "versions", "TLS is spoken"
     if probe.sasl is not None and probe.sasl.outcome == "mechanism-not-offered":
-        return "sasl", f"the login is by {', '.join(probe.sasl.offered) or 'another mechanism'}"
+        return "sasl", f"the login is by {', '.join(probe.sasl.offered)}" if probe.sasl.offered else "no login is taken"
     if probe.sasl is not None and probe.sasl.outcome in ("rejected", "closed", "reset"):
         return "sasl", "the login is refused"
     if probe.sasl is None and probe.metadata is not None and probe.metadata.outcome in ("closed", "reset"):
         return "metadata", "Kafka closes the connection without a login"
     return None
+
+
+_UNLIKE_TLS = {
+    "failed": "the TLS handshake fails",
+    "client-certificate": "the TLS handshake fails",
+    "untrusted": "a certificate is shown that the client does not trust",
+}
 
 
 def _ended(probe: EndpointProbe, *faults: str) -> Stage | None:

@@ -20,6 +20,7 @@ from brokernat.doctor.evidence import (
     Evidence,
     Leaderless,
     ListenerSeen,
+    Login,
     NameLookup,
     SizeTest,
     TlsHandshake,
@@ -115,6 +116,48 @@ def test_a_plain_listener_among_those_with_tls() -> None:
     found = diagnose(replace(HEALTHY, security_protocol="SSL", paths=(*secure[:2], replace(WELL[2], probe=plain))))
     assert causes(found) == ["BN315"]
     assert "no TLS is spoken at node 3" in found.causes[0].sentence
+
+
+def test_a_certificate_that_is_not_trusted_at_one_is_that_of_a_proxy() -> None:
+    secure = tuple(replace(each, probe=replace(each.probe, tls=TlsHandshake("ok"))) for each in WELL)
+    foreign = at_third(tls=TlsHandshake("untrusted", detail="self-signed certificate"))
+    found = diagnose(replace(HEALTHY, security_protocol="SSL", paths=(*secure[:2], replace(WELL[2], probe=foreign))))
+    assert causes(found) == ["BN315"]
+    assert "does not trust at node 3" in found.causes[0].sentence
+    assert "correct the forward, proxy or listener" in advice(found)
+    assert "trust store" not in advice(found)
+
+
+def test_a_listener_without_a_login_among_those_with_one() -> None:
+    known = tuple(replace(each, probe=replace(each.probe, sasl=Login("ok"))) for each in WELL)
+    plain = at_third(versions=HELLO, sasl=Login("mechanism-not-offered", detail="ILLEGAL_SASL_STATE"))
+    paths = (*known[:2], replace(WELL[2], probe=plain))
+    found = diagnose(replace(HEALTHY, security_protocol="SASL_PLAINTEXT", mechanism="PLAIN", paths=paths))
+    assert causes(found) == ["BN315"]
+    assert "no login is taken at node 3" in found.causes[0].sentence
+
+
+def test_where_no_listener_takes_a_login_the_client_is_meant() -> None:
+    refusal = at_third(versions=HELLO, sasl=Login("mechanism-not-offered"))
+    paths = tuple(BrokerPath(each, dataclasses.replace(refusal, endpoint=each.endpoint)) for each in BROKERS)
+    servers = (reached(1, BROKERS[0].endpoint),)
+    evidence = replace(HEALTHY, bootstraps=servers, paths=paths, security_protocol="SASL_PLAINTEXT", mechanism="PLAIN")
+    found = diagnose(evidence)
+    assert causes(found) == ["BN404"]
+    assert "takes no login" in found.causes[0].sentence
+    assert "security.protocol: PLAINTEXT" in advice(found)
+
+
+@pytest.mark.parametrize("entered", [False, True], ids=["beside", "as-a-bootstrap-server"])
+def test_a_forward_to_another_listener_of_the_node(entered: bool) -> None:
+    """Without any map; a bootstrap server there does not make it two listeners in one list."""
+    inner = tuple(Advertised(each.node_id, f"10.9.0.{each.node_id}", 29092) for each in BROKERS)
+    odd = replace(reached(3, BROKERS[2].endpoint), brokers=inner)
+    found = diagnose(replace(third(odd), bootstraps=(*HEALTHY.bootstraps, *((odd,) if entered else ()))))
+    assert causes(found) == ["BN603"]
+    assert "listener" in found.causes[0].sentence
+    assert "node 3" in found.causes[0].sentence
+    assert "correct the forward, proxy or listener" in advice(found)
 
 
 def test_where_all_are_so_the_client_is_meant() -> None:
