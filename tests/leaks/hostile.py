@@ -24,6 +24,7 @@ DEAD = "127.0.81"
 FETCH, METADATA, API_VERSIONS, PRODUCE = 1, 3, 18, 0
 ANSWER = 1 << 20
 """Bytes of a Fetch answer."""
+_ALL = struct.pack(">i", -1)
 _PATIENCE = 20
 _GREETINGS = (
     b"GET / HTTP/1.1\r\nHost: kafka\r\n\r\n",
@@ -63,6 +64,12 @@ class Bent(Simulated):
         bend = Bend(self.dice.choice(_KINDS), self.dice.randrange(256), self.dice.randbytes(20), stays=False)
         return bend.apply(right).data
 
+    def _said(self, node_id: int, api: int, version: int, body: bytes) -> bytes:
+        # For an array kio takes memory by the length that is written, and ends the process where there is none.
+        if (api, body) != (METADATA, _ALL):
+            raise ValueError("no request of a right client")
+        return super()._said(node_id, api, version, body)
+
 
 @contextmanager
 def fronted(
@@ -85,7 +92,7 @@ def request(api: int, version: int, body: bytes = b"", correlation: int = 7) -> 
     return struct.pack(">i", len(head + body)) + head + body
 
 
-ALL_TOPICS = request(METADATA, 1, struct.pack(">i", -1))
+ALL_TOPICS = request(METADATA, 1, _ALL)
 
 
 def connected(at: Endpoint) -> socket.socket:

@@ -31,7 +31,11 @@ class Processes:
 
     def resident(self) -> int:
         """Bytes of memory of the largest of them, now."""
-        return max(int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE for pid in self.pids())
+        return max(_resident(pid) for pid in self.pids())
+
+    def resident_in_all(self) -> int:
+        """Bytes of memory of all of them, now; what they share is counted for each."""
+        return sum(_resident(pid) for pid in self.pids())
 
     def resident_peak(self) -> int:
         """Bytes of memory that the largest of them had at most."""
@@ -109,6 +113,10 @@ def _descent(pid: int) -> list[int]:
 def _processor_seconds(pid: int) -> float:
     after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return sum(map(int, after_name[11:13])) / _TICKS
+
+
+def _resident(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE
 
 
 def _peak(pid: int) -> int:

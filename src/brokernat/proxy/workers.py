@@ -13,6 +13,7 @@ at once would else wait in the queue of a sibling that is about to close it, be 
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import resource
@@ -200,6 +201,9 @@ class _Parent:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _WATCHED)
 
     def _start_all(self) -> None:
+        # What the start has made stays until the end: no collection need walk it, and no worker copies it.
+        gc.collect()
+        gc.freeze()
         came, said = os.pipe()
         for number in range(self._workers):
             self._start(number, lambda: os.close(said))
