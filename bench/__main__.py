@@ -7,6 +7,7 @@ BENCHES = (
     "bench.agent",
     "bench.plugin",
     "bench.proxy",
+    "bench.tunnel",
     "bench.pipelines",
     "bench.pipelines.against_hand",
     "bench.shipping",

@@ -57,7 +57,9 @@ def say(line: str) -> None:
     print(line, flush=True)
 
 
-def compare(name: str, side: str, records: int, forks: Sequence[Sequence[Sequence[float]]]) -> bool:
+def compare(
+    name: str, side: str, records: int, forks: Sequence[Sequence[Sequence[float]]], against: str = "direct"
+) -> bool:
     """Print one side against direct, with direct against direct beside it; gives whether the floor is met.
 
     Args:
@@ -67,18 +69,19 @@ def compare(name: str, side: str, records: int, forks: Sequence[Sequence[Sequenc
         forks: by start of the JVMs, by round: seconds of direct, of the other side, of direct again. A ratio above 1
             says that the other one was faster. The other side runs between the two direct ones and is held against
             their mean, so that what drifts evenly over a round cancels out.
+        against: what direct is called.
     """
     other = [[fmean((direct, again)) / seconds for direct, seconds, again in rounds] for rounds in forks]
     control = [[direct / again for direct, _, again in rounds] for rounds in forks]
     seconds = fmean(direct for rounds in forks for direct, _, _ in rounds)
-    width = max(len(side), len("direct"))
-    say(f"{name}: {records} records of {RECORD_BYTES} B, direct {seconds:.1f} s, {records / seconds:,.0f} records/s")
-    say(f"     {side:{width}} / direct, by fork  {_listed(other)}")
-    say(f"     {'direct':{width}} / direct, by fork  {_listed(control)}")
-    say(f"     {'direct':{width}} / direct (A/A)    {interval_of_forks(control).show(4)}")
+    width = max(len(side), len(against))
+    say(f"{name}: {records} records of {RECORD_BYTES} B, {against} {seconds:.1f} s, {records / seconds:,.0f} records/s")
+    say(f"     {side:{width}} / {against}, by fork  {_listed(other)}")
+    say(f"     {against:{width}} / {against}, by fork  {_listed(control)}")
+    say(f"     {against:{width}} / {against} (A/A)    {interval_of_forks(control).show(4)}")
     figure = interval_of_forks(other)
     goal = f"lower end >= {GOAL}, floor {FLOOR}"
-    return verdict(f"{name}, {side} / direct", figure.show(4), goal, figure.low >= FLOOR)
+    return verdict(f"{name}, {side} / {against}", figure.show(4), goal, figure.low >= FLOOR)
 
 
 def _listed(forks: Sequence[Sequence[float]]) -> str:

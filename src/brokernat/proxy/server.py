@@ -161,8 +161,9 @@ class Proxy:
         """Accept who has connected, and then nobody more."""
         self._draining = True
         for node_id, listener in self._listeners.items():
-            while self._accept(listener, node_id):
-                pass
+            for _ in range(_BACKLOG):
+                if not self._accept(listener, node_id):
+                    break
             polling.running().on_readable(listener.fileno(), None)
             listener.close()
 
