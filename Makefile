@@ -8,6 +8,8 @@ JARS := src/brokernat/jvm/_native/brokernat-agent.jar src/brokernat/jvm/_native/
 JAR_SOURCES := $(wildcard native/*/pom.xml) $(shell find native/jvm-agent/src/main native/spark-functions/src/main -type f)
 PLUGIN := src/brokernat/clients/librdkafka/_native/libbrokernat-rdkafka.so
 PLUGIN_SOURCES := $(wildcard native/librdkafka-plugin/src/*)
+# Without what Python has compiled, each of the hundreds of processes that tests start compiles PySpark and us anew.
+unexport PYTHONDONTWRITEBYTECODE
 # Random inputs are the same in each run of a target, and the order of sets in each of its processes, or they would
 # not agree on the list of tests; `SEED=...` draws others.
 PYTEST = PYTHONHASHSEED=$(SEED) $(BIN)/python -m pytest --hypothesis-seed=$(SEED)
