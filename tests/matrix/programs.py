@@ -159,7 +159,7 @@ class Programs:
 
     def _jarjar(self, *arguments: str | Path) -> None:
         tool = ":".join(map(str, resolve([_JARJAR])))
-        command = [self.java, "-cp", tool, "org.pantsbuild.jarjar.Main", *arguments]
+        command = [self.java, *_JVM, "-cp", tool, "org.pantsbuild.jarjar.Main", *arguments]
         subprocess.run(command, check=True, timeout=_TIMEOUT, capture_output=True)
 
 

@@ -104,7 +104,8 @@ public final class Exerciser {
 
   /** Cluster, topic, one question to each broker that only this broker can answer, and offsets from each leader. */
   private Map<String, Object> admin() throws Exception {
-    try (AdminClient admin = AdminClient.create(properties)) {
+    AdminClient admin = AdminClient.create(properties);
+    try {
       DescribeClusterResult cluster = admin.describeCluster();
       Collection<Node> nodes = await(cluster.nodes());
       createTopic(admin, nodes);
@@ -115,6 +116,9 @@ public final class Exerciser {
       seen.put("answered_for", answeredFor(admin, nodes));
       seen.put("list_offsets", listOffsets(admin, nodes.size()));
       return seen;
+    } finally {
+      // Every answer was waited for. With patience it sleeps until its metadata is old, 5 minutes, where a call expires meanwhile.
+      admin.close(Duration.ZERO);
     }
   }
 
