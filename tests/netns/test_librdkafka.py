@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.integration.librdkafka.conftest import Program, order
 from tests.integration.librdkafka.program import RECORDS
-from tests.integration.librdkafka.releases import RELEASES
+from tests.integration.librdkafka.releases import NEWEST_IN_THE_GATE
 
 from brokernat.clients import librdkafka
 from brokernat.testbed import NetnsWorld
@@ -24,7 +24,7 @@ _TIMEOUT = 120
 _METADATA_TIMEOUT = "60"
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@NEWEST_IN_THE_GATE
 def test_every_kind_of_client_of_confluent_kafka(release: str, nginx_world: NetnsWorld, topic_name: str) -> None:
     hq = nginx_world.hq
     answer, log = Program.start(release, "exercise", [order(hq, topic_name)], nginx_world.client).end()

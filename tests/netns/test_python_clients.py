@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from tests.integration.python_clients.conftest import Orders
 from tests.integration.python_clients.expectations import ROLES, assert_dialled, assert_healthy
-from tests.integration.python_clients.libraries import LIBRARIES, Library
+from tests.integration.python_clients.libraries import NEWEST_IN_THE_GATE, Library
 
 from brokernat.testbed import NetnsWorld
 
 pytestmark = pytest.mark.netns
 
 
-@pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library.name.replace(" ", "-"))
+@NEWEST_IN_THE_GATE
 def test_every_role_through_nginx(library: Library, nginx_world: NetnsWorld, tmp_path: Path) -> None:
     outcome = library.exercise([Orders(tmp_path)(nginx_world.hq)], *ROLES, place=nginx_world.client)
     assert_healthy(outcome, nginx_world.hq)

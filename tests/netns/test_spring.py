@@ -26,7 +26,8 @@ pytestmark = pytest.mark.netns
 KAFKA_CLIENTS = {"boot-2": "3.0.2", "boot-4": "4.2.1"}
 
 
-@pytest.fixture(scope="module", params=KAFKA_CLIENTS)
+# The old client through a gateway is tested without namespaces.
+@pytest.fixture(scope="module", params=[pytest.param("boot-2", marks=pytest.mark.soak), "boot-4"])
 def profile(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

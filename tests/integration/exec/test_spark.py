@@ -87,6 +87,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandaloneClus
         yield running
 
 
+@pytest.mark.soak
 def test_without_exec_it_fails(job: Job) -> None:
     command, environ = job.words("python", "local[2]", patience="6000")
     failed = job.run.bare(command, **environ)

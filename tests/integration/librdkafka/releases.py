@@ -17,13 +17,12 @@ import pytest
 from brokernat.jvm.cache import create_directory, locked
 from brokernat.paths import cache_dir
 
-RELEASES = [
-    "newest",
-    pytest.param(
-        "oldest",
-        marks=pytest.mark.skipif(sys.version_info >= (3, 12), reason="the oldest release has no wheel for this Python"),
-    ),
-]
+_HAS_WHEEL = pytest.mark.skipif(sys.version_info >= (3, 12), reason="the oldest release has no wheel for this Python")
+RELEASES = ["newest", pytest.param("oldest", marks=_HAS_WHEEL)]
+NEWEST_IN_THE_GATE = pytest.mark.parametrize(
+    "release", ["newest", pytest.param("oldest", marks=[_HAS_WHEEL, pytest.mark.soak])]
+)
+"""For what the map decides and every release does alike once its clients of every kind work."""
 ROOT = Path(__file__).resolve().parents[3]
 OLDEST_LOCK = ROOT / "requirements" / "confluent-oldest.lock"
 

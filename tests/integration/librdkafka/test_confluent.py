@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from tests.integration.librdkafka.conftest import TIMEOUT, Program, client_cluster, order
 from tests.integration.librdkafka.program import RECORDS
-from tests.integration.librdkafka.releases import RELEASES
+from tests.integration.librdkafka.releases import NEWEST_IN_THE_GATE, RELEASES
 
 from brokernat.address import AddressMap, Unmapped
 from brokernat.clients.confluent import configure
@@ -109,7 +109,7 @@ def test_the_asyncio_clients(twins: LoopbackWorld, topic_name: str) -> None:
     assert sorted(values) == [f"{number}".encode() for number in range(9)]
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@NEWEST_IN_THE_GATE
 def test_nothing_acknowledged_is_lost_when_leaders_move_and_a_broker_restarts(
     release: str, twins: LoopbackWorld, topic_name: str
 ) -> None:
