@@ -57,6 +57,7 @@ class Stage:
     gateway: Gateway
     spark: SparkPlace
     folder: Path
+    outage: float = OUTAGE
 
 
 @dataclass
@@ -183,11 +184,11 @@ def kill_broker(played: Round, job: Job) -> None:
 
 
 def kill_gateway(played: Round, job: Job) -> None:
-    """The gateway for half a minute."""
+    """The gateway, for as long as the stage says."""
     played.stage.gateway.stop()
     try:
         played.struck()
-        time.sleep(OUTAGE)
+        time.sleep(played.stage.outage)
     finally:
         played.stage.gateway.start()
 

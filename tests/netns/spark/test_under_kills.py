@@ -41,7 +41,7 @@ class KilledGateway:
 
 @pytest.fixture
 def stage(world: NetnsWorld, spark: SparkPlace, tmp_path: Path) -> Stage:
-    return Stage(world.hq, world.local, KilledGateway(world), spark, tmp_path)
+    return Stage(world.hq, world.local, KilledGateway(world), spark, tmp_path, outage=5)
 
 
 def test_executor_leader_and_gateway_die_in_one_run_with_hq_as_source_and_sink(stage: Stage) -> None:
