@@ -122,13 +122,18 @@ def reversed_rules(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     told = {broker.endpoint for probed in probed_endpoints(evidence) for broker in probed.probe.brokers or ()}
     dead = {probed.probe.rule: probed for probed in bootstrap_servers(evidence) if _dead_by_its_rule(probed, evidence)}
-    for text in evidence.rules or ():
-        rule = parse_rule(text)
-        left, right = str(rule.pattern), text.partition("=")[2]
+    sides = {text: (str(parse_rule(text).pattern), text.partition("=")[2]) for text in evidence.rules or ()}
+    shown = {text for text, (left, right) in sides.items() if (right in told and left not in told) or text in dead}
+    # Where no bootstrap server answers, the others of one gateway are known by it alone.
+    gateways = {_host(sides[text][0]) for text in shown}
+    for text, (left, right) in sides.items():
         proven = right in told and left not in told
-        if not proven and text not in dead:
+        alike = not told and _host(left) in gateways and _host(right) not in gateways
+        if text not in shown and not alike:
             continue
         why = f"{right} is what a broker advertises" if proven else f"nobody answers at {right}, and {left} does"
+        if text not in shown:
+            why = f"{_host(left)} is the left side of other rules that are exchanged"
         unmapped = (path_failure(path, evidence) for path in evidence.paths if path.broker.endpoint == right)
         yield error(
             f"rule {text}",
@@ -138,6 +143,10 @@ def reversed_rules(evidence: Evidence) -> Iterator[CheckFinding]:
             explains=[*unmapped, *([dead[text].failure] if text in dead else [])],
             confidence=Confidence.PROVEN if proven else Confidence.LIKELY,
         )
+
+
+def _host(end: str) -> str:
+    return end.rpartition(":")[0] or end
 
 
 def _dead_by_its_rule(probed: ProbedEndpoint, evidence: Evidence) -> bool:

@@ -35,7 +35,7 @@ def not_kafka(evidence: Evidence) -> Iterator[CheckFinding]:
     for probed in probed_endpoints(evidence):
         versions, metadata = probed.probe.versions, probed.probe.metadata
         if versions is not None and versions.outcome == "other-protocol" and versions.protocol != "TLS":
-            spelled = versions.protocol[:1] in "AEFHILMNORSX" and versions.protocol.isupper()
+            spelled = versions.protocol[:1] in "AEFHILMNORSX" and versions.protocol.partition(" ")[0].isupper()
             said = f"{'an' if spelled else 'a'} {versions.protocol} server answers"
         elif versions is not None and versions.outcome in ("unreadable", "unsupported"):
             text = _legible(versions.first_bytes)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from brokernat.doctor.checks.queries import (
     bootstrap_servers,
     dialled_nodes,
     node,
     probed_endpoints,
+    reached_listeners,
     remedy_for,
     unreachable,
 )
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy
-from brokernat.doctor.host_kinds import neighbours
+from brokernat.doctor.host_kinds import address, is_loopback, neighbours
 
 
 @check("BN101")
@@ -69,7 +71,12 @@ def advertised_unreachable(evidence: Evidence) -> Iterator[CheckFinding]:
     for probed in dialled_nodes(evidence):
         path, reason = probed.path, unreachable(probed.probe)
         if path is not None and path.rule is None and reason and not probed.probe.dns_error:
-            yield error(probed, reason, remedy=remedy_for(evidence, path))
+            remedy = remedy_for(evidence, path)
+            if address(path.broker.host) is None and not is_loopback(path.broker.host):
+                leads = f"`{path.broker.host}` resolves here to {', '.join(probed.probe.addresses)}"
+                record = f"{leads}: if {probed.node} is not there for this side, correct the name server's record"
+                remedy = replace(remedy, broker=(*remedy.broker, record))
+            yield error(probed, reason, remedy=remedy)
 
 
 @check("BN304", Need.METADATA, Need.MAP)
@@ -121,9 +128,9 @@ def firewall(evidence: Evidence) -> Iterator[CheckFinding]:
         if probed.failure is None or probed.failure.stage != "connect":
             continue
         end, attempts = probed.probe.endpoint, probed.probe.attempts
-        remedy = Remedy(
-            (f"have {end} opened from here, as the endpoints that answer are",), (f"let the firewall pass {end}",)
-        )
+        instead = reached_listeners(evidence) if probed.path is not None else ()
+        opened = f"have {end} opened from here, as the endpoints that answer are"
+        remedy = Remedy((*instead, opened), (f"let the firewall pass {end}",))
         severity = probed.severity
         rejected = [each for each in attempts if each.rejected]
         if rejected and len(rejected) == len(attempts):

@@ -99,8 +99,12 @@ class Attempt:
 
     @property
     def rejected(self) -> bool:
-        """Whether something on the way to the port, and not the port, said no."""
-        return self.icmp in ("port-unreachable", "net-prohibited", "host-prohibited", "admin-prohibited")
+        """Whether something on the way to the port, and not the port, said no.
+
+        A router may well find no host; a host that calls itself unreachable is there, and its firewall rejects.
+        """
+        itself = self.icmp == "host-unreachable" and self.reported_by == self.address
+        return itself or self.icmp in ("port-unreachable", "net-prohibited", "host-prohibited", "admin-prohibited")
 
 
 @dataclass(frozen=True, slots=True)

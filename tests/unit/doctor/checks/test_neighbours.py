@@ -72,9 +72,17 @@ REJECTED = replace(
 )
 
 
+def unreachable_says(reporter: str) -> EndpointProbe:
+    """ICMP host-unreachable instead of a connection to the third node."""
+    away = Attempt("192.168.1.25", "unreachable", icmp="host-unreachable", reported_by=reporter)
+    return replace(at_third(), attempts=(away,))
+
+
 @pytest.mark.parametrize(
     ("probe", "cause", "words"),
     [
+        (unreachable_says("192.168.1.25"), "BN308", "rejects"),
+        (unreachable_says("192.168.1.1"), "BN302", "node 3"),
         (at_third(versions=ApiVersions("other-protocol", protocol="TLS")), "BN315", "TLS is spoken at node 3"),
         (at_third(versions=HELLO, metadata=ClusterMetadata("closed")), "BN315", "without a login at node 3"),
         (at_third(versions=ApiVersions("other-protocol", protocol="HTTP")), "BN104", "an HTTP server answers"),
@@ -335,6 +343,19 @@ def test_a_listener_that_works_from_here_leads() -> None:
     assert "add a listener" not in advice(found)
 
 
+def test_it_leads_also_where_a_firewall_stands_before_the_other() -> None:
+    away = tuple(
+        BrokerPath(each, replace(refused(each.endpoint), attempts=(Attempt(each.host, "timeout"),))) for each in BROKERS
+    )
+    ends = [f"192.168.1.{22 + n}:9293" for n in (1, 2, 3)]
+    public = tuple(ListenerSeen(n, "PUBLIC", end, reached(n, end)) for n, end in zip((1, 2, 3), ends, strict=True))
+    beside = tuple(reached(n, f"192.168.1.9:{9092 + n}") for n in (1, 2))
+    found = diagnose(replace(WITHOUT_MAP, bootstraps=beside, paths=away, listeners=public))
+    assert causes(found) == ["BN308"]
+    root = next(each for each in found.findings if each.code == "BN308")
+    assert root.remedy.client[0].startswith(f"bootstrap at {','.join(ends)}: listener PUBLIC")
+
+
 def test_a_listener_that_lacks_a_node_is_no_way_in() -> None:
     end = "172.10.1.41:9294"
     part = ListenerSeen(1, "PART", end, replace(reached(1, end), brokers=BROKERS[:2]))
@@ -342,6 +363,16 @@ def test_a_listener_that_lacks_a_node_is_no_way_in() -> None:
 
 
 # Names
+
+
+def test_a_name_that_leads_where_nobody_listens_may_be_a_wrong_record() -> None:
+    broker = Advertised(1, "kafka-1.hq.example", 9092)
+    there = probed(broker.endpoint, broker.host, ("10.9.0.11",), attempts=(Attempt("10.9.0.11", "unreachable"),))
+    probe = replace(reached(1, "10.9.0.1:9092"), brokers=(broker,))
+    found = diagnose(replace(WITHOUT_MAP, bootstraps=(probe,), paths=(BrokerPath(broker, there),), replicas=(1,)))
+    assert causes(found) == ["BN302"]
+    assert "`kafka-1.hq.example` resolves here to 10.9.0.11" in advice(found)
+    assert "name server" in advice(found)
 
 
 def test_a_name_server_that_is_dead_is_not_an_unknown_name() -> None:
@@ -387,13 +418,13 @@ def by_rules(*rules: str, bootstraps: tuple[EndpointProbe, ...], paths: tuple[Br
 
 
 def test_rules_with_their_sides_exchanged() -> None:
-    """The bootstrap servers are led to what brokers advertise, and nobody answers there."""
-    rules = tuple(f"172.10.1.40:{9092 + n}={BROKERS[n - 1].endpoint}" for n in (1, 2))
+    """The bootstrap servers are led to what brokers advertise, and nobody answers there; the third rule is alike."""
+    rules = tuple(f"172.10.1.40:{9092 + n}={BROKERS[n - 1].endpoint}" for n in (1, 2, 3))
     dead = tuple(replace(refused(BROKERS[n - 1].endpoint), name="172.10.1.40", rule=rules[n - 1]) for n in (1, 2))
     written = tuple(reached(n, f"172.10.1.40:{9092 + n}") for n in (1, 2))
     found = diagnose(replace(by_rules(*rules, bootstraps=dead, paths=()), replicas=None, as_written=written))
     assert causes(found) == ["BN616"]
-    assert "192.168.1.23:9092 = 172.10.1.40:9093" in advice(found)
+    assert all(f"{each.endpoint} = 172.10.1.40:{9092 + each.node_id}" in advice(found) for each in BROKERS)
 
 
 def test_one_rule_with_its_sides_exchanged_is_proven_by_what_is_advertised() -> None:
