@@ -50,10 +50,19 @@ def apicurio(folder: Path) -> Iterator[str]:
         process.wait()
 
 
-def register(url: str, subject: str, schema: object) -> int:
-    """The id of an Avro schema as the next version of a subject."""
-    body = json.dumps({"schema": json.dumps(schema, separators=(",", ":"))}).encode()
-    request = urllib.request.Request(f"{url}/subjects/{subject}/versions", body)
+def register(url: str, subject: str, schema: object, *references: dict[str, object]) -> int:
+    """The id of a schema as the next version of a subject: Avro, or of Protobuf the text of a `.proto` file.
+
+    Args:
+        url: of the API.
+        subject: where to.
+        schema: an Avro schema, or a text.
+        references: what a text imports: `name`, `subject` and `version`.
+    """
+    body: dict[str, object] = {"schema": schema, "schemaType": "PROTOBUF", "references": references}
+    if not isinstance(schema, str):
+        body = {"schema": json.dumps(schema, separators=(",", ":"))}
+    request = urllib.request.Request(f"{url}/subjects/{subject}/versions", json.dumps(body).encode())
     request.add_header("Content-Type", "application/vnd.schemaregistry.v1+json")
     with urllib.request.urlopen(request, timeout=60) as answer:
         return int(json.load(answer)["id"])

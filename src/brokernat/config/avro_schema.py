@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from brokernat.config.record_schema import RecordSchema, UnreadableTypeError, quoted
 from brokernat.errors import ConfigError, Finding
 from brokernat.paths import reading
 
@@ -38,15 +38,7 @@ _MOST_DIGITS = 38
 _LEAVE_OUT = "leave the field out of the schema file: Avro reads the other fields without it"
 
 
-@dataclass(frozen=True, slots=True)
-class AvroSchema:
-    """The text of a schema, in one line, and the columns of its records as DDL."""
-
-    text: str
-    columns: str
-
-
-def read_avro_schema(path: str) -> AvroSchema:
+def read_avro_schema(path: str) -> RecordSchema:
     """The schema of a file.
 
     Raises:
@@ -55,15 +47,11 @@ def read_avro_schema(path: str) -> AvroSchema:
     with reading(path, "the Avro schema"):
         text = Path(path).read_text("utf-8-sig")
     columns = avro_columns(text)
-    return AvroSchema(json.dumps(json.loads(text), separators=(",", ":")), columns)
+    return RecordSchema(json.dumps(json.loads(text), separators=(",", ":")), columns)
 
 
-class _Refused(Exception):  # noqa: N818 - it is caught in this module
-    """A part of a schema has no column type; `label` is where it is."""
-
-    def __init__(self, label: str, what: str) -> None:
-        super().__init__(what)
-        self.finding = Finding("unreadable-type", f"field `{label}`: {what}", _LEAVE_OUT)
+def _refused(label: str, what: str) -> UnreadableTypeError:
+    return UnreadableTypeError(label, what, _LEAVE_OUT)
 
 
 def avro_columns(text: str) -> str:
@@ -87,8 +75,8 @@ def avro_columns(text: str) -> str:
     with types.inside(schema, "") as namespace:
         for name, declared in _fields(schema):
             try:
-                columns.append(f"{_quoted(name)} {types.member(declared, namespace, name)}")
-            except _Refused as found:
+                columns.append(f"{quoted(name)} {types.member(declared, namespace, name)}")
+            except UnreadableTypeError as found:
                 refused.append(found.finding)
     if refused:
         raise ConfigError(*refused)
@@ -121,7 +109,7 @@ class _Types:
         members = [each for each in declared if each != "null"]
         if len(members) != 1:
             what = f"a union of {len(members)} types" if members else "null alone"
-            raise _Refused(label, f"{what} has no column type")
+            raise _refused(label, f"{what} has no column type")
         null = "" if len(members) < len(declared) else " NOT NULL"
         return f"{self.type(members[0], namespace, label)}{null}"
 
@@ -150,26 +138,26 @@ class _Types:
                 return _decimal(declared, label)
             case {"type": str() as name} if name not in ("array", "map"):
                 return _LOGICAL.get((name, declared.get("logicalType"))) or self.type(name, namespace, label)
-        raise _Refused(label, "its type is not one of Avro's")
+        raise _refused(label, "its type is not one of Avro's")
 
     def _named(self, name: str, namespace: str, label: str) -> str:
         full_name = name if "." in name or not namespace else f"{namespace}.{name}"
         if full_name in self._open:
-            raise _Refused(label, f"record `{name}` holds itself, which no column type does")
+            raise _refused(label, f"record `{name}` holds itself, which no column type does")
         if name == "null":
-            raise _Refused(label, "null alone has no column type")
+            raise _refused(label, "null alone has no column type")
         if full_name not in self._known:
-            raise _Refused(label, f"the schema has no type `{name}`")
+            raise _refused(label, f"the schema has no type `{name}`")
         return self.type(*self._known[full_name], label)
 
     def _struct(self, record: Mapping[str, Any], namespace: str, label: str) -> str:
         with self.inside(record, namespace) as inner:
             fields = [
-                f"{_quoted(name)}: {self.member(declared, inner, f'{label}.{name}')}"
+                f"{quoted(name)}: {self.member(declared, inner, f'{label}.{name}')}"
                 for name, declared in _fields(record)
             ]
         if not fields:
-            raise _Refused(label, f"record `{record['name']}` has no fields")
+            raise _refused(label, f"record `{record['name']}` has no fields")
         return f"STRUCT<{', '.join(fields)}>"
 
     def _element(self, declared: Any, namespace: str, label: str) -> str:
@@ -202,15 +190,11 @@ def _fields(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def _decimal(declared: Mapping[str, Any], label: str) -> str:
     precision, scale = declared.get("precision"), declared.get("scale", 0)
     if not isinstance(precision, int) or not isinstance(scale, int) or not 0 <= scale <= precision:
-        raise _Refused(label, "a decimal needs a precision, and a scale that is not larger")
+        raise _refused(label, "a decimal needs a precision, and a scale that is not larger")
     if precision > _MOST_DIGITS:
-        raise _Refused(label, f"a decimal of {precision} digits has no column type: {_MOST_DIGITS} are the most")
+        raise _refused(label, f"a decimal of {precision} digits has no column type: {_MOST_DIGITS} are the most")
     return f"DECIMAL({precision},{scale})"
 
 
 def _no_schema(what: str) -> ConfigError:
     return ConfigError(Finding("bad-schema", f"this is no Avro schema that can be read: {what}"))
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from brokernat.address import AddressMap, lint
-from brokernat.config.avro_schema import read_avro_schema
 from brokernat.config.cluster import Cluster
 from brokernat.config.document import Document, Path, Value
 from brokernat.config.kafka_names import LOGIN_NAMES, NAMES, is_secret
 from brokernat.config.model import Decode, Encode, Pipeline
 from brokernat.config.problems import did_you_mean, nearest
+from brokernat.config.schema_files import read_schema_file
 from brokernat.errors import ConfigError, Finding, Severity
 
 
@@ -152,7 +152,7 @@ def check_schema_files(pipelines: Mapping[str, Pipeline], document: Document) ->
         for section, path in sections:
             if section is not None and section.schema_file is not None:
                 try:
-                    read_avro_schema(section.schema_file)
+                    read_schema_file(section)
                 except ConfigError as error:
                     location = document.locate(("pipelines", name, *path, "schema_file"))
                     yield from (problem.at(location) for problem in error.problems)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
@@ -190,7 +191,7 @@ class Registry(Section):
 class Decode(Section):
     """How the bytes of a record become columns."""
 
-    format: Literal["json", "csv", "avro", "raw"] = Field(description="The format of the record's value.")
+    format: Literal["json", "csv", "avro", "protobuf", "raw"] = Field(description="The format of the record's value.")
     ddl: NonEmpty | None = Field(
         None,
         alias="schema",
@@ -201,16 +202,28 @@ class Decode(Section):
     schema_file: DataPath | None = Field(
         None,
         min_length=1,
-        description="`avro`: a file with the Avro schema of a record (`.avsc`); its fields are the columns.",
+        description="A file with the schema whose fields are the columns. `avro`: the Avro schema of a record "
+        "(`.avsc`). `protobuf`: what `protoc --descriptor_set_out --include_imports` writes.",
+    )
+    message: NonEmpty | None = Field(
+        None,
+        description="`protobuf`: the full name of the message, such as `acme.Order`; the only one of the file unless "
+        "given.",
     )
     registry: Registry | None = Field(
         None,
-        description="`avro`: where the schema of each record is found by the id that it begins with (Confluent's wire "
-        "format). Without it all records are written with the schema of `schema_file`, and have no id.",
+        description="`avro`, `protobuf`: where the schema of each record is found by the id that it begins with "
+        "(Confluent's wire format). Without it all records are written with the schema of `schema_file`, and have no "
+        "id.",
+    )
+    subject: NonEmpty | None = Field(
+        None,
+        description="`avro`, `protobuf`, in place of `schema_file`: the subject of the registry whose newest schema "
+        "has the columns. It is asked for at each start.",
     )
     on_unknown_schema: Literal["dead-letter", "stop"] | None = Field(
         None,
-        description="`avro` with a registry: what becomes of a record whose schema the registry does not have; "
+        description="With a registry: what becomes of a record whose schema the registry does not have; "
         "`dead-letter` unless given. A registry that does not answer always stops the run.",
     )
 
@@ -218,9 +231,10 @@ class Decode(Section):
     def _keys_of_the_format(self) -> Self:
         given = {type(self).model_fields[name].alias or name for name in self.model_fields_set}
         needed = _NEEDED[self.format]
-        if needed not in given:
-            problem = Finding("missing", f"`{needed}` is missing", f"`format: {self.format}` needs it")
-            raise faults([Fault(problem, (needed,))])
+        if needed not in given and (needed != "schema_file" or self.subject is None):
+            hint = f"`format: {self.format}` needs it"
+            hint += ", or a `registry` and a `subject`" if needed == "schema_file" else ""
+            raise faults([Fault(Finding("missing", f"`{needed}` is missing", hint), (needed,))])
         found = [
             Fault(
                 Finding("other-format", f"`{key}` has no effect with `format: {self.format}`", "remove it"),
@@ -229,22 +243,36 @@ class Decode(Section):
             )
             for key in sorted(given - {"format"} - _TAKEN[self.format])
         ]
-        if self.on_unknown_schema is not None and self.registry is None and not found:
-            message = "`on_unknown_schema` has no effect without a `registry`"
-            found.append(Fault(Finding("no-registry", message), ("on_unknown_schema",), key=True))
+        if self.registry is None and not found:
+            found = _without_registry(given)
+        if self.schema_file is not None and self.subject is not None and not found:
+            found = [_two_schemas("subject")]
         if found:
             raise faults(found)
         return self
 
 
-_NEEDED = {"json": "schema", "csv": "schema", "avro": "schema_file", "raw": "schema"}
+_NEEDED = {"json": "schema", "csv": "schema", "avro": "schema_file", "protobuf": "schema_file", "raw": "schema"}
 _TAKEN = {
     "json": {"schema"},
     "csv": {"schema", "delimiter"},
-    "avro": {"schema_file", "registry", "on_unknown_schema"},
+    "avro": {"schema_file", "registry", "subject", "on_unknown_schema"},
+    "protobuf": {"schema_file", "message", "registry", "subject", "on_unknown_schema"},
     "raw": {"schema"},
 }
 """The keys of each format."""
+
+
+def _without_registry(given: AbstractSet[str]) -> list[Fault]:
+    return [
+        Fault(Finding("no-registry", f"`{key}` has no effect without a `registry`"), (key,), key=True)
+        for key in sorted(given & {"subject", "on_unknown_schema", "register"})
+    ]
+
+
+def _two_schemas(key: str) -> Fault:
+    message = "the columns come from `schema_file` or from the registry's subject, not from both"
+    return Fault(Finding("two-schemas", message, "remove one of them"), (key,), key=True)
 
 
 class Enrich(Section):
@@ -389,10 +417,14 @@ class Reference(Section):
 class Encode(Section):
     """How the columns of a tag become bytes."""
 
-    format: Literal["avro"] = Field(description="The format of a tag's value; without `encode` it is JSON.")
-    schema_file: DataPath = Field(
-        min_length=1, description="A file with the Avro schema of a tag (`.avsc`); its fields are the columns of tags."
+    format: Literal["avro", "protobuf"] = Field(description="The format of a tag's value; without `encode` it is JSON.")
+    schema_file: DataPath | None = Field(
+        None,
+        min_length=1,
+        description="A file with the schema of a tag, as in `decode`; its fields are the columns of tags. With "
+        "`format: protobuf` and a registry the schema is the newest of the subject.",
     )
+    message: NonEmpty | None = Field(None, description="`protobuf`: the full name of the message, as in `decode`.")
     registry: Registry | None = Field(
         None,
         description="Where the schema has an id, with which tags then begin (Confluent's wire format). The map and the "
@@ -402,18 +434,33 @@ class Encode(Section):
         None, description="The subject of the registry that has the schema; the topic and `-value` unless given."
     )
     register_schema: bool = Field(
-        False, alias="register", description="Register the schema where the subject does not have it yet."
+        False, alias="register", description="`avro`: register the schema where the subject does not have it yet."
     )
 
     @model_validator(mode="after")
-    def _keys_of_a_registry(self) -> Self:
+    def _keys_of_the_format(self) -> Self:
         given = {type(self).model_fields[name].alias or name for name in self.model_fields_set}
-        if self.registry is None and (found := sorted(given & {"subject", "register"})):
-            raise faults(
-                Fault(Finding("no-registry", f"`{key}` has no effect without a `registry`"), (key,), key=True)
-                for key in found
-            )
+        found = [] if self.registry else _without_registry(given)
+        if self.format == "avro" and self.message is not None:
+            problem = Finding("other-format", "`message` has no effect with `format: avro`", "remove it")
+            found.append(Fault(problem, ("message",), key=True))
+        if self.format == "protobuf" and self.register_schema and not found:
+            hint = "register the `.proto` file where it is built, and remove `register`"
+            problem = Finding("not-registering", "to register a Protobuf schema is not supported", hint)
+            found.append(Fault(problem, ("register",)))
+        if self.takes_subject and self.schema_file is not None and not found:
+            found.append(_two_schemas("schema_file"))
+        if not self.takes_subject and self.schema_file is None and not found:
+            problem = Finding("missing", "`schema_file` is missing", f"`format: {self.format}` needs it")
+            found.append(Fault(problem, ("schema_file",)))
+        if found:
+            raise faults(found)
         return self
+
+    @property
+    def takes_subject(self) -> bool:
+        """Whether tags have the schema that the subject has, and not that of a file."""
+        return self.format == "protobuf" and self.registry is not None
 
 
 class Sink(Section):

@@ -179,8 +179,11 @@ def try_steps(spark: SparkSession, prepared: Prepared) -> list[CheckResult]:
         return [from_error("steps", error)]
     except Exception as error:  # noqa: BLE001 - Spark refuses a plan by many classes
         return [CheckResult("steps", Level.ERROR, root_cause(error), code=2)]
+    columns = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in plan.schema)
+    decode = prepared.pipeline.decode
     return [
         *(_reference(name, version) for name, version in versions.items()),
+        *([CheckResult("columns", Level.OK, f"subject {decode.subject}: {columns}")] if decode.subject else []),
         CheckResult("steps", Level.OK, "decode, enrich, transform and sink fit together"),
     ]
 

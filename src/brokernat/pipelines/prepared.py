@@ -5,6 +5,7 @@ This module makes no connection and starts nothing. Checking, running and reconc
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,9 +13,10 @@ from typing import TYPE_CHECKING, Self
 
 from brokernat.clients.spark import decode as json
 from brokernat.config import Cluster, Config, Pipeline
-from brokernat.config.avro_schema import read_avro_schema
 from brokernat.config.cluster import Profile
-from brokernat.config.model import Decode, Enrich
+from brokernat.config.model import Decode, Encode, Enrich
+from brokernat.config.record_schema import RecordSchema
+from brokernat.config.schema_files import read_schema_file, schema_of_text
 from brokernat.errors import ConfigError, Finding
 from brokernat.pipelines.checkpoint.state import Owner, State
 from brokernat.pipelines.kafka.admin import TopicFacts, Unseen
@@ -26,7 +28,7 @@ from brokernat.pipelines.references.source import ReferenceSource
 from brokernat.pipelines.references.topic import TopicSource
 from brokernat.pipelines.root_cause import root_cause
 from brokernat.pipelines.steps.decode import decode
-from brokernat.pipelines.steps.formats import Avro, AvroTags, Csv, Registry, raw
+from brokernat.pipelines.steps.formats import Avro, AvroTags, Csv, Protobuf, ProtobufTags, Registry, raw
 from brokernat.pipelines.steps.plan import Plan
 from brokernat.pipelines.steps.transform import load_transform
 
@@ -121,19 +123,41 @@ class Prepared:
         tag_format = self._tag_format(registers=registers)
         return Plan(pipeline.name, schema, pipeline.sink, transform, value_format, tag_format)
 
+    @property
+    def _own_subject(self) -> str:
+        """The subject of tags where the file names none."""
+        return f"{self.pipeline.sink.topic}-value"
+
     def _tag_format(self, *, registers: bool) -> TagFormat | None:
         from pyspark.sql import SparkSession
 
         section, schema_id = self.pipeline.sink.encode, None
         if section is None:
             return None
-        schema = read_avro_schema(section.schema_file)
-        if section.registry is not None and (registers or not section.register_schema):
-            subject = section.subject or f"{self.pipeline.sink.topic}-value"
-            registry = Registry.of(section.registry, self.sink)
-            spark = SparkSession.active()
-            schema_id = registry.id_of(schema.text, subject, spark, register=section.register_schema)
-        return AvroTags(schema.text, parse_schema(schema.columns), schema_id)
+        subject = section.subject or self._own_subject
+        if section.takes_subject:
+            schema, schema_id = newest_schema(section, self.sink, subject)
+        else:
+            schema = read_schema_file(section)
+            if section.registry is not None and (registers or not section.register_schema):
+                registry = Registry.of(section.registry, self.sink)
+                spark = SparkSession.active()
+                schema_id = registry.id_of(schema.text, subject, spark, register=section.register_schema)
+        tags = ProtobufTags if section.format == "protobuf" else AvroTags
+        return tags(schema.text, parse_schema(schema.columns), schema_id)
+
+    def newest_schemas(self) -> dict[str, RecordSchema]:
+        """The schemas that a registry's subject decides, by the names of their sections.
+
+        Raises:
+            ConfigError: a registry does not answer, or has no such subject.
+        """
+        decode, encode, found = self.pipeline.decode, self.pipeline.sink.encode, {}
+        if decode.subject is not None:
+            found["decode"], _ = newest_schema(decode, self.source, decode.subject)
+        if encode is not None and encode.takes_subject:
+            found["encode"], _ = newest_schema(encode, self.sink, encode.subject or self._own_subject)
+        return found
 
     def references(self) -> list[ReferenceTable]:
         """One table for each `enrich` entry, in order; the same reference may be joined by several keys."""
@@ -170,8 +194,12 @@ class Prepared:
         values, place = section.kafka.decode, f"references.{join.reference}.kafka.decode"
         cluster = next(each for each in self.clusters if each.name == section.kafka.cluster)
 
+        @functools.cache
+        def columns() -> tuple[StructType, ValueFormat]:
+            return read_format(values, cluster, place)
+
         def decoded(records: DataFrame) -> DataFrame:
-            return decode(records, *read_format(values, cluster, place))
+            return decode(records, *columns())
 
         return TopicSource(section.kafka, cluster, join.key, decoded)
 
@@ -190,13 +218,32 @@ def read_format(section: Decode, cluster: Cluster, place: str = "decode") -> tup
     Raises:
         ConfigError: the schema or its file cannot be read.
     """
-    if section.schema_file is not None:
-        schema = read_avro_schema(section.schema_file)
+    if section.format in _OF_SCHEMA:
+        if section.subject is not None:
+            schema, _ = newest_schema(section, cluster, section.subject)
+        else:
+            schema = read_schema_file(section)
         stops = section.on_unknown_schema == "stop"
         registry = Registry.of(section.registry, cluster, stops_on_unknown=stops) if section.registry else None
-        return parse_schema(schema.columns, f"{place}.schema_file"), Avro(schema.text, registry)
+        return parse_schema(schema.columns, f"{place}.schema_file"), _OF_SCHEMA[section.format](schema.text, registry)
     of_ddl: dict[str, ValueFormat] = {"json": json, "csv": Csv(section.delimiter), "raw": raw}
     return parse_schema(section.ddl or "", f"{place}.schema"), of_ddl[section.format]
+
+
+_OF_SCHEMA = {"avro": Avro, "protobuf": Protobuf}
+
+
+def newest_schema(section: Decode | Encode, cluster: Cluster, subject: str) -> tuple[RecordSchema, int]:
+    """The newest schema of a subject of a section's registry, and its id. It needs a running Spark session.
+
+    Raises:
+        ConfigError: the registry does not answer or has no such subject, or the schema has no columns.
+    """
+    from pyspark.sql import SparkSession
+
+    assert section.registry is not None  # noqa: S101 - a subject without a registry is refused
+    text, schema_id = Registry.of(section.registry, cluster).newest(subject, section, SparkSession.active())
+    return schema_of_text(section, text), schema_id
 
 
 def parse_schema(ddl: str, place: str = "decode.schema") -> StructType:

@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
-from brokernat.config import load
+from brokernat.config import Cluster, load
+from brokernat.config.model import Decode, Encode
+from brokernat.config.record_schema import RecordSchema
+from brokernat.errors import ConfigError, Finding
 from brokernat.pipelines.checkpoint.definition import changes, definition
 from brokernat.pipelines.prepared import Prepared
 
@@ -19,7 +22,7 @@ clusters:
 pipelines:
   tags:
     source: {{cluster: hq, topics: [{topics}], starting_offsets: {starting_offsets}}}
-    decode: {{format: json, schema: "{decode}"}}
+    decode: {decode}
     enrich: [{{reference: customers, key: {enrich}}}]
     references: {{customers: {{format: csv, path: customers.csv}}}}
     transform: {transform}
@@ -28,7 +31,7 @@ pipelines:
     mode: {mode}
 """
 BEFORE = {
-    "decode": "id STRING",
+    "decode": "{format: json, schema: id STRING}",
     "transform": "defined_tags:tag",
     "enrich": "id",
     "key": "id",
@@ -58,7 +61,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("name", "after"),
     [
-        ("decode", "id STRING, amount DOUBLE"),
+        ("decode", "{format: json, schema: 'id STRING, amount DOUBLE'}"),
         ("transform", "defined_tags:other"),
         ("enrich", "name"),
         ("key", "name"),
@@ -84,6 +87,33 @@ def test_another_text_of_a_file_is_a_change(folder: Path) -> None:
     (folder / "defined_tags.py").write_text("def tag(records): return records.where('id > 1')\n")
     (folder / "tag.avsc").write_text('{"type": "record", "name": "Tag", "fields": []}')
     assert [change.name for change in changes(before, noted(folder))] == ["transform", "encode"]
+
+
+def test_another_schema_of_a_subject_is_a_change_and_a_registry_that_is_away_is_none(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newest = {"orders-value": '{"type": "record"}', "tags-value": "{}"}
+
+    def answer(section: Decode | Encode, cluster: Cluster, subject: str) -> tuple[RecordSchema, int]:
+        if subject not in newest:
+            raise ConfigError(Finding("registry", "it is away"))
+        return RecordSchema(newest[subject], "id STRING"), 1
+
+    monkeypatch.setattr("brokernat.pipelines.prepared.newest_schema", answer)
+    registry = "registry: {url: 'http://registry'}"
+
+    def now() -> dict[str, str]:
+        decode = f"{{format: avro, subject: orders-value, {registry}}}"
+        return noted(folder, decode=decode, encode=f"{{format: protobuf, {registry}}}")
+
+    before = now()
+    assert list(changes(before, now())) == []
+    newest["orders-value"] += " "
+    assert [change.name for change in changes(before, now())] == ["decode"]
+    newest["tags-value"] += " "
+    assert [change.name for change in changes(before, now())] == ["decode", "encode"]
+    del newest["tags-value"]
+    assert list(changes(before, now())) == []
 
 
 @pytest.mark.parametrize(

@@ -45,13 +45,13 @@ class Change:
 
 _FROM_NOW_ON = "it holds from the next batch on; a batch that was cut is run again with it, so copies may differ"
 CHANGES = (
-    Change("decode", "`decode`, or the file of its schema", Meaning.KEPT, _FROM_NOW_ON),
+    Change("decode", "`decode`, or the file or the subject of its schema", Meaning.KEPT, _FROM_NOW_ON),
     Change("transform", "the transform, or the file that it is in", Meaning.KEPT, _FROM_NOW_ON),
     Change("enrich", "`enrich`", Meaning.KEPT, _FROM_NOW_ON),
     Change(
         "key", "`sink.key`", Meaning.KEPT, "tags get another key, and with it another partition, from the next batch on"
     ),
-    Change("encode", "`sink.encode`, or the file of its schema", Meaning.KEPT, _FROM_NOW_ON),
+    Change("encode", "`sink.encode`, or the file or the subject of its schema", Meaning.KEPT, _FROM_NOW_ON),
     Change("mode", "`mode`", Meaning.KEPT, "both modes share the checkpoint"),
     Change("topics", "a topic more in `source.topics`", Meaning.KEPT, "it is read from its beginning"),
     Change(
@@ -93,10 +93,8 @@ def definition(prepared: Prepared) -> dict[str, str]:
 
     pipeline = prepared.pipeline
     found = {
-        "decode": _format(pipeline.decode),
         "enrich": _digest([join.model_dump(exclude_defaults=True) for join in pipeline.enrich]),
         "key": pipeline.sink.key or "",
-        "encode": _format(pipeline.sink.encode) if pipeline.sink.encode else "",
         "mode": pipeline.mode,
         "topics": " ".join(pipeline.source.topics),
         "starting_offsets": pipeline.source.starting_offsets,
@@ -104,7 +102,7 @@ def definition(prepared: Prepared) -> dict[str, str]:
         "dead_letters": f"{pipeline.sink.cluster}/{pipeline.sink.dead_letters}",
         "spark": pyspark.__version__,
     }
-    return found | _transform(pipeline.transform, prepared.folder)
+    return found | _formats(prepared) | _transform(pipeline.transform, prepared.folder)
 
 
 def changes(noted: Mapping[str, str], now: Mapping[str, str]) -> Iterator[Change]:
@@ -132,15 +130,31 @@ def _transform(name: str | None, folder: Path) -> dict[str, str]:
     return {"transform": f"{name} {_digest(_text(file))}"}
 
 
-def _format(section: Decode | Encode) -> str:
+def _formats(prepared: Prepared) -> dict[str, str]:
+    sections = {"decode": prepared.pipeline.decode, "encode": prepared.pipeline.sink.encode}
+    try:
+        newest = {name: schema.text for name, schema in prepared.newest_schemas().items()}
+    except BrokernatError:
+        # Whoever tries the steps says so.
+        newest = None
+    return {
+        name: _format(section, (newest or {}).get(name)) if section else ""
+        for name, section in sections.items()
+        if newest is not None or section is None or section.registry is None
+    }
+
+
+def _format(section: Decode | Encode, newest: str | None) -> str:
     parts = section.model_dump(by_alias=True, exclude_defaults=True)
     if section.schema_file is not None:
         parts["schema_file"] = _text(Path(section.schema_file))
+    if newest is not None:
+        parts["newest"] = newest
     return _digest(parts)
 
 
 def _text(file: Path) -> str:
-    return file.read_text("utf-8", "replace") if file.is_file() else ""
+    return file.read_text("utf-8", "surrogateescape") if file.is_file() else ""
 
 
 def _digest(value: Any) -> str:

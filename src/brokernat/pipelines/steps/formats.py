@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from brokernat.clients.spark import check_schema
 from brokernat.clients.spark.decoding import check_names
 from brokernat.clients.spark.functions import call, time_zone
 from brokernat.config import Cluster, Secret
+from brokernat.config.model import Decode, Encode
 from brokernat.config.model import Registry as RegistrySection
 from brokernat.errors import ConfigError, Finding
 from brokernat.pipelines.root_cause import root_cause
@@ -69,23 +70,52 @@ class Registry:
             raise ConfigError(Finding("not-registered", message, "register it, or write `register: true`"))
         return int(found)
 
+    def newest(self, subject: str, section: Decode | Encode, spark: SparkSession) -> tuple[str, int]:
+        """The newest schema of a subject in the format of a section, as `schema_of_text` reads it, and its id.
+
+        Raises:
+            ConfigError: the registry does not answer, has no such subject, or a schema of another kind.
+        """
+        from py4j.protocol import Py4JJavaError
+
+        try:
+            found = _java(spark).newest(self.name_in(spark), subject, section.format.upper(), section.message)
+        except Py4JJavaError as error:
+            raise ConfigError(Finding("registry", root_cause(error))) from None
+        if found is None:
+            raise ConfigError(Finding("no-subject", f"the schema registry {self.url} has no subject `{subject}`"))
+        return str(found[1]), int(found[0])
+
 
 def _java(spark: SparkSession) -> Any:
     jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - py4j has no public door
     return jvm.io.brokernat.spark.Registry
 
 
-@dataclass(frozen=True, slots=True)
-class Avro:
-    """Avro's binary encoding, with Confluent's five bytes in front of it where there is a registry."""
+@dataclass(frozen=True)
+class _OfSchema:
+    """Records of a schema, with Confluent's bytes in front of them where there is a registry."""
 
+    format: ClassVar[str]
     schema: str
     registry: Registry | None = None
 
     def __call__(self, value: Column, columns: StructType, spark: SparkSession) -> Column:
         check_names(columns)
         name = self.registry.name_in(spark) if self.registry else _NO_REGISTRY
-        return call(spark, "decode", ("avro", name, self.schema, columns.json()), value)
+        return call(spark, "decode", (self.format, name, self.schema, columns.json()), value)
+
+
+class Avro(_OfSchema):
+    """Avro's binary encoding; `schema` is the text of an Avro schema."""
+
+    format = "avro"
+
+
+class Protobuf(_OfSchema):
+    """Protobuf's encoding; `schema` is the JSON that `config/protobuf_schema.py` describes."""
+
+    format = "protobuf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +150,11 @@ def raw(value: Column, columns: StructType, spark: SparkSession) -> Column:
     return call(spark, "decode", ("raw", columns.json()), value)
 
 
-@dataclass(frozen=True, slots=True)
-class AvroTags:
-    """Tags in Avro's binary encoding, behind the id of their schema where it has one."""
+@dataclass(frozen=True)
+class _TagsOfSchema:
+    """Tags as records of a schema, behind the schema's id where it has one."""
 
+    format: ClassVar[str]
     schema: str
     columns: StructType
     schema_id: int | None = None
@@ -147,7 +178,19 @@ class AvroTags:
         if problems:
             raise ConfigError(*problems)
         schema_id = _NO_REGISTRY if self.schema_id is None else str(self.schema_id)
-        return call(spark, "encode", ("avro", schema_id, self.schema), content)
+        return call(spark, "encode", (self.format, schema_id, self.schema), content)
+
+
+class AvroTags(_TagsOfSchema):
+    """Tags in Avro's binary encoding."""
+
+    format = "avro"
+
+
+class ProtobufTags(_TagsOfSchema):
+    """Tags in Protobuf's encoding."""
+
+    format = "protobuf"
 
 
 def _shown(types: Mapping[str, DataType], name: str) -> str:

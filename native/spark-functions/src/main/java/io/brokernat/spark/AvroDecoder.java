@@ -53,7 +53,7 @@ final class AvroDecoder implements Decoder {
         }
         int id = ByteBuffer.wrap(value).getInt(1);
         try {
-            return record(value, HEADER, id, resolvers.containsKey(id) ? null : registry.avroSchema(id));
+            return record(value, HEADER, id, resolvers.containsKey(id) ? null : (Schema) registry.schema(id, Registry.AVRO));
         } catch (Registry.UnknownSchemaException unknown) {
             return Decoder.fault(columns, "UnknownSchema", unknown.getMessage());
         }
@@ -72,7 +72,7 @@ final class AvroDecoder implements Decoder {
                 return malformed(id, "there are " + bytes.left() + " bytes behind the record");
             }
             return new GenericInternalRow(row);
-        } catch (AvroReader.MismatchException mismatch) {
+        } catch (MismatchException mismatch) {
             return Decoder.fault(columns, "WrongType", mismatch.getMessage());
         } catch (AvroTypeException incompatible) {
             String message = "the value has " + schemaOf(id) + ": " + firstLine(incompatible.getMessage());

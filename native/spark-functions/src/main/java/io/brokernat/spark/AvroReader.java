@@ -32,15 +32,6 @@ import org.apache.spark.unsafe.types.UTF8String;
 interface AvroReader {
     Object read(ResolvingDecoder in) throws IOException;
 
-    /** A value that has the schema's type and does not fit into the column's. */
-    final class MismatchException extends IOException {
-        private static final long serialVersionUID = 1;
-
-        MismatchException(String label, String what) {
-            super("field `" + label + "`: " + what);
-        }
-    }
-
     /** @throws IllegalArgumentException the schema's values have another type */
     static AvroReader of(Schema schema, DataType type, String label) {
         switch (schema.getType()) {

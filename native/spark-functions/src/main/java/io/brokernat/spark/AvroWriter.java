@@ -23,15 +23,6 @@ import org.apache.spark.unsafe.types.UTF8String;
 interface AvroWriter {
     void write(Encoder out, SpecializedGetters values, int place) throws IOException;
 
-    /** A value that the schema has no place for. */
-    final class UnwritableException extends RuntimeException {
-        private static final long serialVersionUID = 1;
-
-        UnwritableException(String label, String what) {
-            super("a tag does not fit its Avro schema: field `" + label + "`: " + what);
-        }
-    }
-
     /** @throws IllegalArgumentException the type's values have another schema */
     static AvroWriter of(Schema schema, DataType type, String label) {
         if (schema.getType() == Schema.Type.UNION) {
@@ -40,7 +31,7 @@ interface AvroWriter {
         AvroWriter writer = ofValue(schema, type, label);
         return (out, values, place) -> {
             if (values.isNullAt(place)) {
-                throw new UnwritableException(label, "it is null");
+                throw new UnwritableException("Avro", label, "it is null");
             }
             writer.write(out, values, place);
         };
@@ -148,7 +139,7 @@ interface AvroWriter {
         return (out, values, place) -> {
             Integer symbol = symbols.get(values.getUTF8String(place));
             if (symbol == null) {
-                throw new UnwritableException(label, "`" + values.getUTF8String(place) + "` is none of its symbols");
+                throw new UnwritableException("Avro", label, "`" + values.getUTF8String(place) + "` is none of its symbols");
             }
             out.writeEnum(symbol);
         };
@@ -161,7 +152,7 @@ interface AvroWriter {
                 BigInteger number = unscaled(values, place, decimal);
                 byte[] digits = number.toByteArray();
                 if (digits.length > size) {
-                    throw new UnwritableException(label, "its digits take more than " + size + " bytes");
+                    throw new UnwritableException("Avro", label, "its digits take more than " + size + " bytes");
                 }
                 byte[] padded = new byte[size];
                 Arrays.fill(padded, (byte) (number.signum() < 0 ? -1 : 0));
@@ -172,7 +163,7 @@ interface AvroWriter {
         return (out, values, place) -> {
             byte[] bytes = values.getBinary(place);
             if (bytes.length != size) {
-                throw new UnwritableException(label, "it has " + bytes.length + " bytes, expected " + size);
+                throw new UnwritableException("Avro", label, "it has " + bytes.length + " bytes, expected " + size);
             }
             out.writeFixed(bytes);
         };

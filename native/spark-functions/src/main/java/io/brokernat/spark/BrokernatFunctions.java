@@ -45,8 +45,9 @@ public final class BrokernatFunctions implements FunctionCatalog {
                 return new DecodeFunction(format);
             }
         }
-        if (namespace.length == 3 && namespace[0].equals("encode") && namespace[1].equals("avro")) {
-            return new EncodeFunction(function.name(), namespace[2].equals("none") ? null : Integer.valueOf(namespace[2]));
+        if (namespace.length == 3 && namespace[0].equals("encode")) {
+            Integer id = namespace[2].equals("none") ? null : Integer.valueOf(namespace[2]);
+            return new EncodeFunction(namespace[1], function.name(), id);
         }
         if (namespace.length == 4 && namespace[0].equals("record")) {
             return new RecordFunction(

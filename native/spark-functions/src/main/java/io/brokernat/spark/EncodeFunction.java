@@ -1,14 +1,6 @@
 package io.brokernat.spark;
 
-import java.io.ByteArrayOutputStream;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.ByteBuffer;
-import org.apache.avro.Schema;
-import org.apache.avro.io.BinaryEncoder;
-import org.apache.avro.io.EncoderFactory;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.connector.catalog.functions.BoundFunction;
 import org.apache.spark.sql.connector.catalog.functions.ScalarFunction;
 import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
@@ -17,23 +9,23 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * A struct as Avro's binary encoding, behind a zero byte and a schema's id where there is one.
+ * A struct as {@link Encoder} writes it.
  *
  * <p>A value that the schema has no place for (null, an unknown symbol) ends the task: a tag that was made may not
  * disappear, and it is no fault of the record that it was made of.
  */
 public final class EncodeFunction implements UnboundFunction, ScalarFunction<byte[]> {
     private static final long serialVersionUID = 1;
-    private static final int HEADER = 5;
 
+    private final String format;
     private final String schema;
     private final Integer id;
     private StructType type;
-    private transient AvroWriter writer;
-    private transient BinaryEncoder encoder;
+    private transient Encoder encoder;
 
     /** @param id of the schema in a registry; null where values have none. */
-    EncodeFunction(String schema, Integer id) {
+    EncodeFunction(String format, String schema, Integer id) {
+        this.format = format;
         this.schema = schema;
         this.id = id;
     }
@@ -41,21 +33,10 @@ public final class EncodeFunction implements UnboundFunction, ScalarFunction<byt
     /** Spark looks for this name (ScalarFunction.MAGIC_METHOD_NAME) and calls it without a row around the argument. */
     public byte[] invoke(InternalRow tag) {
         // Tasks of one JVM have copies of their own.
-        if (writer == null) {
-            writer = AvroWriter.of(new Schema.Parser().parse(schema), type, "");
+        if (encoder == null) {
+            encoder = Encoder.of(format, schema, id, type);
         }
-        try {
-            ByteArrayOutputStream bytes = new ByteArrayOutputStream(256);
-            if (id != null) {
-                bytes.write(ByteBuffer.allocate(HEADER).putInt(1, id).array());
-            }
-            encoder = EncoderFactory.get().binaryEncoder(bytes, encoder);
-            writer.write(encoder, new GenericInternalRow(new Object[] {tag}), 0);
-            encoder.flush();
-            return bytes.toByteArray();
-        } catch (IOException impossible) {
-            throw new UncheckedIOException(impossible);
-        }
+        return encoder.encode(tag);
     }
 
     @Override
@@ -65,7 +46,7 @@ public final class EncodeFunction implements UnboundFunction, ScalarFunction<byt
         }
         type = (StructType) arguments.fields()[0].dataType();
         // A type that the schema does not have is refused while the query is analysed, and not by its tasks.
-        AvroWriter.of(new Schema.Parser().parse(schema), type, "");
+        Encoder.of(format, schema, id, type);
         return this;
     }
 
@@ -86,11 +67,11 @@ public final class EncodeFunction implements UnboundFunction, ScalarFunction<byt
 
     @Override
     public String canonicalName() {
-        return "brokernat.encode(" + id + "," + schema + ")";
+        return "brokernat.encode(" + format + "," + id + "," + schema + ")";
     }
 
     @Override
     public String description() {
-        return "encode(STRUCT): columns to an Avro record";
+        return "encode(STRUCT): columns to a record of a schema";
     }
 }

@@ -44,6 +44,8 @@ abstract class Format implements Serializable {
                 return json(columns, settings[1]);
             case "avro3":
                 return avro(columns, Registry.named(settings[1]), settings[1], settings[2]);
+            case "protobuf3":
+                return protobuf(columns, Registry.named(settings[1]), settings[1], settings[2]);
             case "csv3":
                 return csv(columns, settings[1], settings[2].charAt(0));
             case "raw1":
@@ -95,6 +97,17 @@ abstract class Format implements Serializable {
             @Override
             Decoder decoder() {
                 return new AvroDecoder(new Schema.Parser().parse(schema), columns, registry);
+            }
+        };
+    }
+
+    private static Format protobuf(StructType columns, Registry registry, String id, String schema) {
+        return new Format(columns, "protobuf", id, schema) {
+            private static final long serialVersionUID = 1;
+
+            @Override
+            Decoder decoder() {
+                return new ProtobufDecoder(ProtobufSchema.of(schema), registry);
             }
         };
     }

@@ -29,6 +29,9 @@ import org.apache.avro.SchemaParseException;
 public final class Registry implements Serializable {
     private static final long serialVersionUID = 1;
 
+    /** Names of formats, as registries have them. */
+    static final String AVRO = "AVRO", PROTOBUF = "PROTOBUF";
+
     static final int MOST_SCHEMAS = 1_000;
     private static final long PATIENCE_NANOS = 60_000_000_000L;
     private static final long FIRST_PAUSE_MILLIS = 100;
@@ -38,7 +41,7 @@ public final class Registry implements Serializable {
     /** By the name that functions have them under; names and not URLs and logins, because Spark shows functions. */
     private static final Map<String, Registry> NAMED = new ConcurrentHashMap<>();
 
-    private static final Map<Registry, Cache> CACHES = new ConcurrentHashMap<>();
+    private static final Map<Map.Entry<Registry, String>, Cache> CACHES = new ConcurrentHashMap<>();
 
     private final String url;
     private final String address;
@@ -93,20 +96,56 @@ public final class Registry implements Serializable {
     }
 
     /**
-     * The Avro schema of an id.
+     * The schema of an id.
      *
+     * @param format {@link #AVRO} for a {@link Schema}, or {@link #PROTOBUF} for a {@link ProtobufSchema}.
      * @throws UnknownSchemaException the registry has none of this id, or one of another format.
      * @throws RegistryException it could not be asked; or it has none, and that is to end the task.
      */
-    Schema avroSchema(int id) throws UnknownSchemaException {
-        Object found = cache().get(id, () -> look(id));
-        if (found instanceof Schema) {
-            return (Schema) found;
+    Object schema(int id, String format) throws UnknownSchemaException {
+        Object found = cache(format).get(id, () -> look(id, format));
+        if (!(found instanceof String)) {
+            return found;
         }
         if (stopsOnUnknown) {
             throw new RegistryException(found + "; `on_unknown_schema: stop` ends the run");
         }
         throw new UnknownSchemaException((String) found);
+    }
+
+    /**
+     * The newest schema of a subject; called from Python on the driver.
+     *
+     * @param message of Protobuf, the full name; null for the only one.
+     * @return its id and its text: of Avro the schema with all that it refers to, of Protobuf the JSON of the message;
+     *     null where there is no such subject.
+     * @throws RegistryException the registry could not be asked, or its schema is another.
+     */
+    public static String[] newest(String name, String subject, String format, String message) {
+        Map<String, Object> answer = named(name).get("/subjects/" + encoded(subject) + "/versions/latest");
+        if (answer == null) {
+            return null;
+        }
+        String what = "the schema of the subject `" + subject + "`";
+        Object found = named(name).parsed(answer, format, what);
+        if (found instanceof String) {
+            throw new RegistryException((String) found);
+        }
+        String id = (String) answer.get("id");
+        if (found instanceof Schema) {
+            return new String[] {id, found.toString()};
+        }
+        ProtobufSchema schema = (ProtobufSchema) found;
+        List<String> outermost = schema.outermost();
+        if (message == null && outermost.size() != 1) {
+            throw new RegistryException(what + " has " + outermost.size() + " messages: name one of them by `message`: "
+                    + String.join(", ", outermost));
+        }
+        String chosen = message == null ? outermost.get(0) : message;
+        if (!schema.byIndex.containsValue(chosen)) {
+            throw new RegistryException(what + " has no message `" + chosen + "`; it has " + String.join(", ", outermost));
+        }
+        return new String[] {id, schema.json(chosen)};
     }
 
     /**
@@ -127,46 +166,69 @@ public final class Registry implements Serializable {
         return answer == null ? null : Integer.valueOf((String) answer.get("id"));
     }
 
-    private Cache cache() {
-        return CACHES.computeIfAbsent(this, unknown -> new Cache());
+    private Cache cache(String format) {
+        return CACHES.computeIfAbsent(Map.entry(this, format), unknown -> new Cache());
     }
 
     /** A schema, or why there is none. */
-    private Object look(int id) {
+    private Object look(int id, String format) {
         Map<String, Object> answer = get("/schemas/ids/" + id);
         if (answer == null) {
             return "the schema registry has no schema with the id " + id;
         }
-        Object type = answer.getOrDefault("schemaType", "AVRO");
-        if (!type.equals("AVRO")) {
-            return "the schema with the id " + id + " is " + type + ", not AVRO";
+        return parsed(answer, format, "the schema with the id " + id);
+    }
+
+    /** The schema of an answer, or why there is none; {@code what} says which one. */
+    private Object parsed(Map<String, Object> answer, String format, String what) {
+        Object type = answer.getOrDefault("schemaType", AVRO);
+        if (!type.equals(format)) {
+            return what + " is " + type + ", not " + format;
         }
         try {
-            // Defaults of a writer are of no use to a reader.
-            Schema.Parser parser = new Schema.Parser().setValidateDefaults(false);
-            for (Object reference : (List<?>) answer.getOrDefault("references", List.of())) {
-                addReferences(parser, (Map<?, ?>) reference);
-            }
-            return parser.parse((String) answer.get("schema"));
+            return format.equals(AVRO) ? avro(answer) : protobuf(answer);
+        } catch (ProtoText.UnreadableException error) {
+            return what + " is not one that is read: " + error.getMessage();
         } catch (AvroRuntimeException | ClassCastException | NullPointerException error) {
-            return "the schema with the id " + id + " is not one that Avro reads";
+            return what + " is not one that " + (format.equals(AVRO) ? "Avro" : "Protobuf") + " reads";
         }
     }
 
-    /** Parses what a schema refers to, the innermost first. */
-    private void addReferences(Schema.Parser parser, Map<?, ?> reference) {
-        if (parser.getTypes().containsKey(String.valueOf(reference.get("name")))) {
-            return;
+    private Schema avro(Map<String, Object> answer) {
+        // Defaults of a writer are of no use to a reader.
+        Schema.Parser parser = new Schema.Parser().setValidateDefaults(false);
+        Map<String, String> texts = new LinkedHashMap<>();
+        addReferences(texts, answer);
+        texts.forEach((type, text) -> {
+            if (!parser.getTypes().containsKey(type)) {
+                parser.parse(text);
+            }
+        });
+        return parser.parse((String) answer.get("schema"));
+    }
+
+    private ProtobufSchema protobuf(Map<String, Object> answer) {
+        Map<String, String> texts = new LinkedHashMap<>();
+        addReferences(texts, answer);
+        return ProtoText.parse((String) answer.get("schema"), texts.values());
+    }
+
+    /** Adds the texts that a schema refers to by their names, the innermost first. */
+    private void addReferences(Map<String, String> texts, Map<String, Object> answer) {
+        for (Object each : (List<?>) answer.getOrDefault("references", List.of())) {
+            Map<?, ?> reference = (Map<?, ?>) each;
+            String name = String.valueOf(reference.get("name"));
+            if (texts.containsKey(name)) {
+                continue;
+            }
+            String subject = encoded(reference.get("subject"));
+            Map<String, Object> found = get("/subjects/" + subject + "/versions/" + reference.get("version"));
+            if (found == null) {
+                throw new SchemaParseException("no subject " + subject);
+            }
+            addReferences(texts, found);
+            texts.put(name, (String) found.get("schema"));
         }
-        String subject = encoded(reference.get("subject"));
-        Map<String, Object> answer = get("/subjects/" + subject + "/versions/" + reference.get("version"));
-        if (answer == null) {
-            throw new SchemaParseException("no subject " + subject);
-        }
-        for (Object inner : (List<?>) answer.getOrDefault("references", List.of())) {
-            addReferences(parser, (Map<?, ?>) inner);
-        }
-        parser.parse((String) answer.get("schema"));
     }
 
     private static String encoded(Object segment) {

@@ -74,7 +74,7 @@ final class RegistryAnswer {
     }
 
     /** Null where the bytes are no JSON object. */
-    private static Map<String, Object> object(byte[] body) {
+    static Map<String, Object> object(byte[] body) {
         try (JsonParser in = JSON.createParser(body)) {
             return in.nextToken() == JsonToken.START_OBJECT ? object(in) : null;
         } catch (IOException noJson) {
