@@ -50,11 +50,12 @@ def decode(schema: Schema, value: bytes | None) -> str | Value:
         return "Tombstone"
     types = _Types(schema)
     try:
-        return types.finished(schema["message"], types.read(schema["message"], _Reader(value), {}))
+        columns: Value = types.finished(schema["message"], types.read(schema["message"], _Reader(value), {}))
     except MalformedError:
         return "MalformedValue"
     except MismatchError:
         return "WrongType"
+    return columns
 
 
 def varint(number: int) -> bytes:
