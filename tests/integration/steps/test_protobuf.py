@@ -173,7 +173,7 @@ def test_each_record_is_read_by_its_own_schema(spark: SparkSession, decoded: Cal
         ]
         found = decoded(values, mine, registry)
     assert schema_id == 1
-    nothing = {"amount": 0.0, "count": None, "state": "NONE", "more": []}
+    nothing: dict[str, Any] = {"amount": 0.0, "count": None, "state": "NONE", "more": []}
     assert found[:2] == [
         nothing | {"name": "a", "amount": 1.5},
         # The symbol is the one of the writer's schema.
