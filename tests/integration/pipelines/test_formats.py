@@ -147,7 +147,7 @@ def test_the_subject_of_protobuf_has_the_columns(workplace: Workplace, registry:
     batches = workplace.drain()
     register(registry, subject, SECOND.replace("Other {", "Another { int32 more = 3; } message Other {"), imported)
     same = workplace.run("check").stdout
-    register(registry, subject, FIRST)
+    register(registry, subject, SECOND.replace("at = 4", "at = 9"), imported)
     other = workplace.run("check").stdout
 
     assert {name: sum(batch[name] for batch in batches) for name in ("tags", "dead_letters")} == {
