@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from tests.integration.spark.standalone import defaults_in
+from tests.support.warm_cli import WarmCli
 
 from brokernat.jvm import find_java, resolve
 from brokernat.testbed import LoopbackWorld, Record
@@ -140,7 +141,9 @@ def test_the_java_tool_reads_through_the_map(loopback_world: LoopbackWorld, orde
 
 
 @pytest.mark.spark
-def test_what_is_shipped_is_read_back_whole(loopback_world: LoopbackWorld, topic_name: str, tmp_path: Path) -> None:
+def test_what_is_shipped_is_read_back_whole(
+    loopback_world: LoopbackWorld, topic_name: str, tmp_path: Path, warm_cli: WarmCli
+) -> None:
     """The shipping guide's handlers and its first `ship`, then the reconciliation of the guide on reading back."""
     (tmp_path / "brokernat.yaml").write_text(carried_over(THE_FILE, loopback_world), encoding="utf-8")
     logs = tmp_path / "var" / "log" / "app"
@@ -164,12 +167,12 @@ for number in range({COUNT}):
     ship = here(dialling("brokernat ship --cluster", SHIPPING))
     reconcile = here(dialling("brokernat pipeline reconcile --cluster", READING_BACK))
     state = {"XDG_STATE_HOME": str(tmp_path), "SPARK_LOCAL_IP": "127.0.0.1", **defaults_in(tmp_path / "conf")}
-    for command in (
-        ["python", "-c", service],
-        [*shlex.split(ship), "--once", "--from-beginning"],
-        [*shlex.split(reconcile), "--format", "json"],
-    ):
+    for command in (["python", "-c", service], [*shlex.split(ship), "--once", "--from-beginning"]):
         done = run(command, tmp_path, **state)
         assert done.returncode == 0, (command, done.stderr[-3000:])
+    _, *words = shlex.split(reconcile)
+    environ = {**os.environ, **state, "BROKERNAT_CONFIG": str(tmp_path / "brokernat.yaml")}
+    done = warm_cli.run([*words, "--format", "json"], environ)
+    assert done.returncode == 0, done.stderr[-3000:]
     accounts = json.loads(done.stdout)["sources"]
     assert [(account["records"], account["missing"]) for account in accounts] == [(COUNT, 0)] * 2

@@ -47,12 +47,12 @@ def test_the_check_says_that_nobody_came_and_passes_when_the_cores_are_free(
     settings = (word for item in HERE.items() for word in ("--conf", "=".join(item)))
     command = ("check", "--master", standalone.url, *settings)
     with all_cores_held(standalone, workplace.folder):
-        ended = workplace.run_alone(*command, "--proof-timeout", "5", code=5)
+        ended = workplace.run(*command, "--proof-timeout", "5", code=5)
     assert "error: not proved: no executor registered in time, 1 expected" in ended.stderr
     assert "another application" in ended.stderr
     assert "an executor that was expected did not register in time [BN615]" in ended.stderr
     assert "not checked: an executor has not answered" in ended.stdout
 
-    healed = workplace.run_alone(*command, "--proof-timeout", "180")
+    healed = workplace.run(*command, "--proof-timeout", "180")
     assert "not proved" not in healed.stderr
     assert {line.split()[0] for line in healed.stdout.splitlines() if " proved" in line} == {"driver", "0"}

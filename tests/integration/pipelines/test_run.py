@@ -76,14 +76,17 @@ def test_the_source_is_read_once(workplace: Workplace, function: str | None) -> 
     if function:
         workplace.pipeline |= {"transform": f"read_tags:{function}"}
     workplace.write([*(order(number) for number in range(200)), b"{", order(1, amount="x")])
-    # A process of its own has its Spark log in its own folder.
-    (batch,) = map(json.loads, workplace.run_alone("run", "--once", "--format", "json").stdout.splitlines())
+    events = workplace.folder / "events"
+    events.mkdir()
+    settings = {"enabled": "true", "compress": "false", "dir": f"file:{events}"}
+    logged = [word for name, value in settings.items() for word in ("--conf", f"spark.eventLog.{name}={value}")]
+    (batch,) = map(json.loads, workplace.run("run", "--once", "--format", "json", *logged).stdout.splitlines())
     filtered = 1 if function == "plain" else 0
     found = [batch[name] for name in ("received", "tags", "dead_letters", "filtered")]
     assert found == [202, 200 - filtered, 2, filtered]
     assert (len(workplace.read_tags()), len(workplace.read_dead())) == (200 - filtered, 2)
-    log = (workplace.checkpoint / "_brokernat" / "spark.log").read_text()
-    assert [int(rows) for rows in re.findall(r'"numInputRows" : (\d+),\n  "inputRowsPerSecond', log)] == [202]
+    log = "".join(path.read_text() for path in events.rglob("*") if path.is_file())
+    assert [int(rows) for rows in re.findall(r'"numInputRows":(\d+),"inputRowsPerSecond', log)] == [202]
 
 
 def test_an_overwritten_reference_shows_in_the_tags_and_sigterm_finishes_the_batch(workplace: Workplace) -> None:
