@@ -17,6 +17,7 @@ from tests.integration.discover.conftest import Recorder, Switched
 from tests.integration.spark.standalone import SHORT_LIVED
 from tests.support.balancers import BALANCERS
 from tests.support.cluster_admin import Allow, Operation, allow, delete_topics
+from tests.support.warm_cli import WarmCli
 
 from brokernat.address import AddressMap, Endpoint
 from brokernat.config import Cluster, load
@@ -88,7 +89,7 @@ def test_the_right_map_from_a_range(kinds_world: LoopbackWorld, tmp_path: Path, 
 
 
 def test_exchanged_ports_in_the_file_are_put_right_and_the_pipeline_runs(
-    loopback_world: LoopbackWorld, tmp_path: Path
+    loopback_world: LoopbackWorld, tmp_path: Path, warm_cli: WarmCli
 ) -> None:
     hq, local = loopback_world.hq, loopback_world.local
     exchanged = ",".join(f"{hq.advertised[node]}={hq.reachable[to]}" for node, to in {1: 2, 2: 1, 3: 3}.items())
@@ -114,7 +115,10 @@ def test_exchanged_ports_in_the_file_are_put_right_and_the_pipeline_runs(
     try:
         settings = {"spark.sql.shuffle.partitions": "2", **SHORT_LIVED}
         spark = [word for item in settings.items() for word in ("--conf", "=".join(item))]
-        run("pipeline", "run", PIPELINE, "--once", "--master", "local[2,4]", *spark, folder=tmp_path)
+        done = warm_cli.run(
+            ["pipeline", "run", PIPELINE, "--once", "--config", str(file), "--master", "local[2,4]", *spark]
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
         assert len(local.read(TAGS)) == orders.expected_tags
         assert len(local.read(DEAD_LETTERS)) == orders.expected_dead_letters
     finally:
