@@ -2,16 +2,25 @@
 
 import json
 import random
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyspark
 import pytest
+from tests.integration.spark.standalone import SPARK_HOME
+from tests.netns.spark.pipeline_file import cluster_section, write_file
 from tests.netns.spark.spark_place import SparkPlace, yarn_place
 from tests.soak.kills import Stage, Victim, new_round
 
-from brokernat.testbed import NetnsWorld
+from brokernat.clients.spark.connector import connector_jars
+from brokernat.testbed import NetnsWorld, Record
 
 pytestmark = [pytest.mark.netns, pytest.mark.soak]
+
+JOB = str(Path(__file__).parent / "jobs" / "existing.py")
+VALUES = sorted(f"order {number}" for number in range(30))
+SETTINGS = {"spark.executor.instances": "2", "spark.pyspark.python": sys.executable}
 
 
 @pytest.fixture(scope="module")
@@ -35,3 +44,24 @@ def test_a_pipeline_loses_nothing_when_executor_and_application_master_die(
     assert reconciled.process.returncode == 0, reconciled.tail()
     partitions = json.loads(reconciled.output.read_text())["partitions"]
     assert sum(partition["missing"] for partition in partitions) == 0
+
+
+@pytest.mark.parametrize("mode", ["client", "cluster"])
+def test_an_existing_job_runs_by_exec(
+    world: NetnsWorld, yarn: SparkPlace, topic_name: str, tmp_path: Path, mode: str
+) -> None:
+    """In cluster mode the driver is in a container, too."""
+    hq, target = world.hq, f"{topic_name}-copy"
+    for topic in (topic_name, target):
+        hq.create_topic(topic, partitions=3)
+    hq.write(topic_name, [Record(value=value.encode()) for value in VALUES])
+    config = write_file(tmp_path, {"hq": cluster_section(hq.cluster)}, {})
+    jaas = tmp_path / "jaas"
+    jaas.write_text(hq.cluster.kafka_properties()["sasl.jaas.config"])
+    servers = ",".join(map(str, hq.cluster.bootstrap_servers))
+    words = ["-m", "brokernat", "exec", "--config", str(config), "--cluster", "hq", "--"]
+    words += [str(SPARK_HOME / "bin" / "spark-submit"), "--master", "yarn", "--deploy-mode", mode]
+    jars = ",".join(map(str, connector_jars(pyspark.__version__).jars))
+    job = yarn.run([*words, JOB, servers, topic_name, target, str(jaas)], settings={**SETTINGS, "spark.jars": jars})
+    assert job.process.returncode == 0, job.tail()
+    assert sorted((record.value or b"").decode() for record in hq.read(target)) == VALUES

@@ -109,8 +109,9 @@ def as_clusters(clusters: Clusters) -> tuple[Cluster, ...]:
 
 def brings_connector(present: Mapping[str, str]) -> bool:
     """Whether the user's own settings name a Kafka connector already."""
-    places = (present.get("spark.jars", ""), present.get("spark.jars.packages", ""))
-    found = any("spark-sql-kafka-0-10" in place for place in places)
+    # spark-submit --jars is the last one on YARN.
+    places = ("spark.jars", "spark.jars.packages", "spark.yarn.dist.jars")
+    found = any("spark-sql-kafka-0-10" in present.get(place, "") for place in places)
     if found:
         log.info("the Kafka connector is the one that the settings name")
     return found

@@ -67,6 +67,7 @@ def test_the_clusters_of_a_config_are_taken_as_they_are() -> None:
     [
         ("spark.jars", "/mine/spark-sql-kafka-0-10_2.13-4.3.0.jar"),
         ("spark.jars.packages", "org.apache.spark:spark-sql-kafka-0-10_2.13:4.3.0"),
+        ("spark.yarn.dist.jars", "/mine/spark-sql-kafka-0-10_2.13-4.3.0.jar"),
     ],
 )
 def test_a_connector_that_the_user_brings_stays_the_only_one(setting: tuple[str, str]) -> None:
