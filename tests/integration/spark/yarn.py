@@ -43,7 +43,9 @@ class YarnCluster:
         """Spark's own jars are on every host, and nothing is left in anybody's home."""
         staging = self.directory / "staging"
         return {"spark.yarn.jars": f"local:{SPARK_HOME}/jars/*", "spark.yarn.stagingDir": staging.as_uri(),
-                "spark.yarn.am.memory": "512m"}  # fmt: skip
+                "spark.yarn.am.memory": "512m",
+                # In cluster mode Spark forgets the host that was set for the driver.
+                "spark.yarn.appMasterEnv.SPARK_LOCAL_IP": "127.0.0.1"}  # fmt: skip
 
     @property
     def client_environ(self) -> Mapping[str, str]:
