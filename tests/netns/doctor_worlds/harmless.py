@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tests.netns.doctor_worlds.demand import Demand
 from tests.netns.doctor_worlds.kinds import (
+    NO_FRONTS,
     NOT_KAFKA,
     RIGHT,
     Dice,
@@ -21,8 +22,19 @@ from tests.netns.doctor_worlds.kinds import (
     others,
     some,
 )
-from tests.netns.doctor_worlds.layout import DOMAIN, GATEWAY, NODES, NOWHERE, bound, door, front
-from tests.netns.doctor_worlds.middlebox import Forward
+from tests.netns.doctor_worlds.layout import (
+    DOMAIN,
+    GATEWAY,
+    NODES,
+    NOWHERE,
+    NOWHERE_6,
+    advertised,
+    bound,
+    door,
+    front,
+    host,
+)
+from tests.netns.doctor_worlds.middlebox import HTTP, SSH, Forward
 from tests.netns.doctor_worlds.report import Client
 from tests.netns.doctor_worlds.site import Site
 
@@ -93,7 +105,7 @@ def healthy_with_one_connection_per_address(dice: Dice) -> World:
 @kind(chance=True)
 def healthy_behind_a_balancer(dice: Dice) -> World:
     """The bootstrap server leads to any broker, as a balancer's address does; what is advertised is right."""
-    pick, balancer = dice.choice(["turns", "random", "source"]), Endpoint(GATEWAY, 9300)
+    pick, balancer = dice.choice(["turns", "random", "source", "least"]), Endpoint(GATEWAY, 9300)
     listener = dice.choice(["FRONT", "PUBLIC"])
     to = tuple(bound(node) if listener == "FRONT" else door(listener, node) for node in some(dice, least=2))
     return World(
@@ -117,3 +129,69 @@ def one_bootstrap_server_is_dead(dice: Dice) -> World:
     servers = [dead, front(node), *map(front, some(dice, others(node)))]
     dice.shuffle(servers)
     return World(what, Client(tuple(servers)), Demand(harmless=True, said=(re.escape(str(dead)),)), (dns(),))
+
+
+@kind(gate=False)
+def healthy_by_a_name_of_all(dice: Dice) -> World:
+    """One bootstrap name that has the addresses of some brokers, as a round robin of DNS or a headless service."""
+    alias, nodes = Endpoint(f"kafka.{DOMAIN}", 9093), some(dice, least=2)
+    answers = dice.choice([(tuple(map(host, nodes)),), tuple((host(node),) for node in nodes)])
+    return World(f"{answers}", Client((alias,)), Demand(harmless=True), (dns({alias.host: answers}),))
+
+
+@kind(slow=True, gate=False)
+def a_bootstrap_name_with_a_dead_address(dice: Dice) -> World:
+    alias, dead = Endpoint(f"kafka.{DOMAIN}", 9093), dice.choice([NOWHERE, NOWHERE_6])
+    answers = [dead, *map(host, some(dice))]
+    demand = Demand(harmless=True, said=(dead,), never=(NOT_KAFKA,))
+    return World(f"{answers}", Client((alias,)), demand, (dns({alias.host: (tuple(answers),)}),))
+
+
+@kind(gate=False)
+def one_slow_node(dice: Dice) -> World:
+    node, delay = dice.choice(NODES), dice.choice([1.0, 1.5, 2.0])
+    said = (rf"(node {node}\b|{host(node)})[^\n]*(slow|latency|\d s\b)",)
+    change = forwards({front(node): Forward((bound(node),), delay=delay)})
+    client = by_front(dice, dice.choice([NODES, others(node)]))
+    return World(
+        f"node {node} takes {delay} s", client, Demand(harmless=True, said=said, never=(NOT_KAFKA,)), (change,)
+    )
+
+
+@kind(chance=True, slow=True, gate=False)
+def one_lossy_node(dice: Dice) -> World:
+    node = dice.choice(NODES)
+    rule = f"out: ip saddr {host(node)} tcp sport {{9092, 9093}} numgen random mod 100 < 25 drop"
+    demand = Demand(harmless=True, never=(NOT_KAFKA,))
+    return World(f"node {node}", dice.choice([by_front(dice), by("PUBLIC", some(dice))]), demand, (filtered(rule),))
+
+
+@kind(gate=False)
+def a_map_that_heals(dice: Dice) -> World:
+    listener = dice.choice(["LOCALS", "BOX", "SVC", "CLOUD", "ONE"])
+    leads = {advertised(listener, node): door(listener, node) for node in NODES}
+    if listener == "ONE":
+        leads = {end: Endpoint(host(2), end.port) for end in leads if end.host == "localhost"}
+    client = mapped(dice, leads, [door(listener, node) for node in some(dice)])
+    return World(listener, client, Demand(harmless=True), (dns(),))
+
+
+@kind(gate=False)
+def a_map_with_rules_for_others(dice: Dice) -> World:
+    more = {
+        Endpoint(f"192.0.2.{20 + node}", 9092): Endpoint(GATEWAY, 9400 + node) for node in range(dice.choice([1, 5]))
+    }
+    return World(f"{len(more)} more", mapped(dice, {**RIGHT, **more}), Demand(harmless=True), (forwards(NO_FRONTS),))
+
+
+@kind(gate=False)
+def one_bootstrap_server_is_no_broker(dice: Dice) -> World:
+    """Clients go on to the next one."""
+    odd = Endpoint(GATEWAY, 9300)
+    what = dice.choice(
+        [Forward(answers=HTTP), Forward(greets=SSH), Forward(silent=True), Forward(close_at_request=True)]
+    )
+    servers = [odd, *map(front, some(dice))]
+    dice.shuffle(servers)
+    demand = Demand(harmless=True, said=(re.escape(str(odd)),))
+    return World(f"{what}", Client(tuple(servers)), demand, (forwards({odd: what}),))

@@ -33,12 +33,14 @@ class World:
 
 @dataclass(frozen=True)
 class Kind:
-    """A class of worlds. `slow` ones restart brokers or wait for time-outs and stay out of the gate."""
+    """A class of worlds. `slow` ones restart brokers or wait for time-outs and stay out of the gate, as do those
+    without `gate`: variants of a class that is there."""
 
     name: str
     draw: Callable[[Dice], World]
     chance: bool = False
     slow: bool = False
+    gate: bool = True
     known_wrong: str = ""
     """Why the report is still wrong."""
 

@@ -9,6 +9,8 @@ network namespace, the client in another, and a middlebox at the addresses that 
 | 172.20.1.53 | the name server |
 | 172.20.2.1 | the other cluster |
 | 10.9.0.11 .. .14 | where brokers bind what the client has no route to |
+| fd20:9::10 | client |
+| fd20:1::40 | the gateway; fd20:1::99 is nobody's |
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from brokernat.testbed import Protocol
 NODES = (1, 2, 3, 4)
 CLIENT_HOST, SECOND_CLIENT_HOST = "172.20.9.10", "172.20.9.11"
 GATEWAY, NAME_SERVER, OTHER, NOWHERE = "172.20.1.40", "172.20.1.53", "172.20.2.1", "172.20.1.99"
+CLIENT_HOST_6, FIRST_LINK_6, GATEWAY_6, NOWHERE_6 = "fd20:9::10", "fd20:9::1", "fd20:1::40", "fd20:1::99"
 FIRST_LINK = "172.20.1.1"
 DOMAIN = "site.example"
 TOPIC = "orders"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from tests.netns.doctor_worlds.demand import Demand
 from tests.netns.doctor_worlds.kinds import (
@@ -113,3 +114,31 @@ def names_that_only_their_place_knows(dice: Dice) -> World:
     name = re.escape(advertised(listener, 1).host) + "|" + re.escape(advertised(listener, 2).host)
     demand = Demand((rf"node|{name}",), said=(remedy,), codes=frozenset({"BN301", "BN203"}))
     return World(listener, by(listener, some(dice)), demand, (dns(),))
+
+
+@kind(gate=False)
+def mixed_listeners_three_ways(dice: Dice) -> World:
+    one, two, three = dice.sample(NODES, 3)
+    servers = (front(one), door("PUBLIC", two), door("NAMED", three))
+    demand = Demand(("listener",), codes=frozenset({"BN502"}), fix=("listener",), never=(CLIENT_SETTINGS,))
+    return World("FRONT, PUBLIC and NAMED", Client(servers), demand, (dns(),))
+
+
+@kind(gate=False)
+def mixed_with_a_protected_listener(dice: Dice) -> World:
+    one, two = dice.sample(NODES, 2)
+    listener = dice.choice(["TLS", "LOGIN"])
+    odd = door(listener, two)
+    servers = [odd, front(one), *map(front, some(dice, others(one, two)))]
+    demand = Demand((re.escape(str(odd)), f"{listener}|SASL"), never=(CLIENT_SETTINGS, ADD_LISTENER, NOT_KAFKA))
+    return World(f"FRONT and {odd}", Client(tuple(servers)), demand)
+
+
+@kind(gate=False)
+def one_rule_for_four_localhosts(dice: Dice) -> World:
+    node = dice.choice(NODES)
+    client = replace(by("LOCAL", [node]), rules=(f"{advertised('LOCAL', node)} = {door('LOCAL', node)}",))
+    demand = Demand(
+        ("localhost|same", r"\b(4|four|all|every|each|several)\b|nodes"), never=(CLIENT_SETTINGS, NOT_KAFKA)
+    )
+    return World(f"node {node}", client, demand)

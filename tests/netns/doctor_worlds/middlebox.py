@@ -10,10 +10,12 @@ import socket
 import ssl
 import struct
 import threading
+from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
+from ipaddress import ip_address
 from itertools import count
 from typing import Any
 
@@ -27,7 +29,13 @@ HTTP = (
 )
 _CHUNK = 64 * 1024
 _TIMEOUT = 30
-_A_RECORD = 1
+MYSQL = b"J\0\0\0\x0a8.0.36\0\x0b\0\0\0abcdefgh\0\xff\xff\xff\2\0\xff\xdf\x15" + b"\0" * 30
+SMTP = b"220 mail.site.example ESMTP Postfix\r\n"
+REDIS = b"-ERR unknown command, with args beginning with: \r\n"
+_A_RECORD, _AAAA_RECORD = 1, 28
+
+Answers = Callable[[str, int], tuple[str, ...]]
+"""A name and the type of record -> addresses; none is NXDOMAIN, and an empty one that there is no such record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +45,7 @@ class Forward:
     to: tuple[Endpoint, ...] = ()
     """Where it leads; several are a balancer."""
     pick: str = "turns"
-    """Of a balancer: `turns`, `random` or `source` (the client's address decides)."""
+    """Of a balancer: `turns`, `random`, `source` (the client's address decides) or `least` (connections)."""
     cut_after: int | None = None
     """Bytes of answers, then both sides are closed."""
     close_at_request: bool = False
@@ -67,6 +75,7 @@ class Middlebox:
         self._dice = random.Random(seed)
         self._forwards: dict[Endpoint, tuple[Forward, asyncio.Server, set[asyncio.Task[None]]]] = {}
         self._turns = count()
+        self._open_to: Counter[Endpoint] = Counter()
         started: Future[asyncio.AbstractEventLoop] = Future()
 
         def serve() -> None:
@@ -101,8 +110,8 @@ class Middlebox:
         if end in self._forwards:
             self._do(self._shut(end))
 
-    def name_server(self, end: Endpoint, answers: Callable[[str], tuple[str, ...]]) -> Callable[[], None]:
-        """Serve names at `end`: name -> IPv4 addresses; none is NXDOMAIN. The result ends it."""
+    def name_server(self, end: Endpoint, answers: Answers) -> Callable[[], None]:
+        """Serve names at `end`. The result ends it."""
 
         async def begin() -> asyncio.DatagramTransport:
             transport, _ = await self._loop.create_datagram_endpoint(
@@ -161,7 +170,17 @@ class Middlebox:
             writer.close()
             await writer.wait_closed()
             return
-        far_reader, far_writer = await asyncio.open_connection(*self._chosen(forward, writer))
+        chosen = self._chosen(forward, writer)
+        self._open_to[chosen] += 1
+        try:
+            await self._lead(forward, chosen, reader, writer)
+        finally:
+            self._open_to[chosen] -= 1
+
+    async def _lead(
+        self, forward: Forward, to: Endpoint, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        far_reader, far_writer = await asyncio.open_connection(to.host, to.port)
         ways = {
             asyncio.ensure_future(_requests(reader, far_writer, forward)),
             asyncio.ensure_future(_answers(far_reader, writer, forward)),
@@ -177,15 +196,15 @@ class Middlebox:
                 writer.close()
                 await writer.wait_closed()
 
-    def _chosen(self, forward: Forward, writer: asyncio.StreamWriter) -> tuple[str, int]:
+    def _chosen(self, forward: Forward, writer: asyncio.StreamWriter) -> Endpoint:
         if forward.pick == "random":
-            end = self._dice.choice(forward.to)
-        elif forward.pick == "source":
+            return self._dice.choice(forward.to)
+        if forward.pick == "source":
             host = writer.get_extra_info("peername")[0]
-            end = forward.to[int(host.rpartition(".")[2]) % len(forward.to)]
-        else:
-            end = forward.to[next(self._turns) % len(forward.to)]
-        return end.host, end.port
+            return forward.to[int(host.rpartition(".")[2]) % len(forward.to)]
+        if forward.pick == "least":
+            return min(forward.to, key=lambda end: self._open_to[end])
+        return forward.to[next(self._turns) % len(forward.to)]
 
 
 async def _requests(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, forward: Forward) -> None:
@@ -235,7 +254,7 @@ async def _ended(transport: asyncio.DatagramTransport) -> None:
 
 
 class _NameServer(asyncio.DatagramProtocol):
-    def __init__(self, answers: Callable[[str], tuple[str, ...]]) -> None:
+    def __init__(self, answers: Answers) -> None:
         self._answers = answers
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -249,20 +268,26 @@ class _NameServer(asyncio.DatagramProtocol):
         question = data[12 : position + 5]
         wanted = struct.unpack_from(">H", data, position + 1)[0]
         name = ".".join(labels).lower()
-        # An answer by turns is one for both kinds of address.
-        known = self._answers(name) if wanted == _A_RECORD else ("",)
-        records = b"".join(
-            b"\xc0\x0c" + struct.pack(">HHIH", _A_RECORD, 1, 0, 4) + socket.inet_aton(each) for each in known if each
-        )
-        head = data[:2] + struct.pack(">HHHHH", 0x8180 if known else 0x8183, 1, len(records) // 16, 0, 0)
-        self._transport.sendto(head + question + records, address)
+        known = self._answers(name, wanted)
+        records = [
+            b"\xc0\x0c" + struct.pack(">HHIH", wanted, 1, 0, len(each)) + each
+            for each in (ip_address(each).packed for each in known if each)
+        ]
+        head = data[:2] + struct.pack(">HHHHH", 0x8180 if known else 0x8183, 1, len(records), 0, 0)
+        self._transport.sendto(head + question + b"".join(records), address)
 
 
-def by_turns(names: Mapping[str, tuple[tuple[str, ...], ...]]) -> Callable[[str], tuple[str, ...]]:
+def by_turns(names: Mapping[str, tuple[tuple[str, ...], ...]]) -> Answers:
     """A name server's answers: each name's are given one after the other."""
-    turns = {name: count() for name in names}
+    turns: Counter[str] = Counter()
 
-    def answer(name: str) -> tuple[str, ...]:
-        return names[name][next(turns[name]) % len(names[name])] if name in names else ()
+    def answer(name: str, record: int) -> tuple[str, ...]:
+        if name not in names:
+            return ()
+        given = names[name][turns[name] % len(names[name])]
+        # An answer by turns is one for both kinds of address, which are asked for one after the other.
+        turns[name] += record == _A_RECORD
+        wanted = tuple(each for each in given if (":" in each) == (record == _AAAA_RECORD))
+        return wanted or ("",) * bool(given)
 
     return answer

@@ -9,6 +9,7 @@ from tests.netns.doctor_worlds.kinds import (
     ADD_LISTENER,
     CLIENT_SETTINGS,
     NO_FRONTS,
+    NOT_KAFKA,
     RIGHT,
     Change,
     Dice,
@@ -25,8 +26,20 @@ from tests.netns.doctor_worlds.kinds import (
     rule,
     some,
 )
-from tests.netns.doctor_worlds.layout import GATEWAY, NODES, NOWHERE, advertised, bound, door, front, gate, host
+from tests.netns.doctor_worlds.layout import (
+    GATEWAY,
+    NODES,
+    NOWHERE,
+    NOWHERE_6,
+    advertised,
+    bound,
+    door,
+    front,
+    gate,
+    host,
+)
 from tests.netns.doctor_worlds.middlebox import Forward
+from tests.netns.doctor_worlds.report import Client
 
 from brokernat.address import Endpoint
 
@@ -183,3 +196,114 @@ def map_with_a_balancer_and_a_wrong_listener(dice: Dice) -> World:
         demand,
         (forwards({**NO_FRONTS, balancer: Forward(over)}),),
     )
+
+
+@kind(slow=True, gate=False)
+def a_name_with_a_dead_ipv6_address(dice: Dice) -> World:
+    node = dice.choice(NODES)
+    answers = (NOWHERE_6, host(node))
+    demand = Demand(harmless=True, said=(NOWHERE_6, "dns|name server|record|resolve"), never=(CLIENT_SETTINGS,))
+    client = by("NAMED", some(dice, others(node)))
+    return World(f"{name(node)} is {answers}", client, demand, (dns({name(node): (answers,)}),))
+
+
+@kind(gate=False)
+def names_with_inside_addresses(dice: Dice) -> World:
+    """The name server is asked from outside and answers as inside."""
+    answers = {name(node): ((bound(node).host,),) for node in NODES}
+    demand = Demand(
+        (re.escape(name(1)),),
+        said=(bound(1).host, bound(4).host, "name server"),
+        fix=("dns|name server|hosts|rule|map",),
+        never=(CLIENT_SETTINGS, NOT_KAFKA),
+    )
+    client = Client(tuple(door("NAMED", node) for node in some(dice)))
+    return World("10.9.0.x", client, demand, (dns(answers),))
+
+
+@kind(gate=False)
+def a_name_that_is_loopback(dice: Dice) -> World:
+    node = dice.choice(NODES)
+    there = dice.choice(["127.0.0.1", "127.0.1.1", GATEWAY])
+    demand = Demand(
+        (at(node, advertised("NAMED", node)),),
+        said=(rf"{re.escape(name(node))}[^\n]*{there}|{there}[^\n]*{re.escape(name(node))}", "dns|name server|resolve"),
+        never=(CLIENT_SETTINGS, ADD_LISTENER),
+    )
+    client = by("NAMED", some(dice, others(node)))
+    return World(f"{name(node)} is {there}", client, demand, (dns({name(node): ((there,),)}),))
+
+
+@kind(gate=False)
+def crossed_hosts_lines(dice: Dice) -> World:
+    one, two = dice.sample(NODES, 2)
+    lines = (f"{host(two)} {name(one)}", f"{host(one)} {name(two)}")
+    demand = Demand(("hosts",), said=lines, fix=("hosts",), never=("correct the forward", CLIENT_SETTINGS))
+    return World("; ".join(lines), by("NAMED", some(dice, others(one, two))), demand, (dns(None, *lines),))
+
+
+@kind(gate=False)
+def hosts_lines_of_all_to_the_gateway(dice: Dice) -> World:
+    lines = [f"{GATEWAY} {name(node)}" for node in NODES]
+    client = Client(tuple(door("NAMED", node) for node in some(dice)))
+    demand = Demand(("hosts",), said=(lines[0],), fix=("hosts",), never=(CLIENT_SETTINGS, NOT_KAFKA))
+    return World(f"all to {GATEWAY}", client, demand, (dns(None, *lines),))
+
+
+@kind(gate=False)
+def map_without_a_node(dice: Dice) -> World:
+    node = dice.choice(NODES)
+    leads = {one: other for one, other in RIGHT.items() if one != front(node)}
+    demand = Demand(
+        (at(node), "map|rule"), fix=(rf"{re.escape(str(front(node)))} ?=",), never=(ADD_LISTENER, CLIENT_SETTINGS)
+    )
+    client = mapped(dice, leads, [gate(each) for each in some(dice, others(node))])
+    return World(f"node {node}", client, demand, (forwards(NO_FRONTS),))
+
+
+@kind(gate=False)
+def map_shifted_by_one(dice: Dice) -> World:
+    nodes = dice.sample(NODES, dice.choice([3, 4]))
+    leads = {**RIGHT, **{front(one): gate(two) for one, two in zip(nodes, nodes[1:] + nodes[:1], strict=True)}}
+    fix = tuple(rule(front(node), gate(node)) for node in nodes)
+    demand = Demand(tuple(rf"\b{node}\b" for node in nodes), codes=frozenset({"BN601"}), fix=fix)
+    return World(f"{nodes}", mapped(dice, leads), demand, (forwards(NO_FRONTS),))
+
+
+@kind(gate=False)
+def map_with_one_gate_twice(dice: Dice) -> World:
+    node, other = dice.sample(NODES, 2)
+    demand = Demand((at(node), rf"\b{other}\b"), never=(ADD_LISTENER, CLIENT_SETTINGS))
+    client = mapped(dice, {**RIGHT, front(node): gate(other)}, [gate(other)])
+    return World(f"{node} to {other}'s", client, demand, (forwards(NO_FRONTS),))
+
+
+@kind(gate=False)
+def map_by_hosts_where_ports_differ(dice: Dice) -> World:
+    """`host = host` keeps the port, and the gateway has others."""
+    leads = [f"{host(node)} = {GATEWAY}" for node in NODES]
+    client = Client(tuple(map(gate, some(dice))), tuple(leads))
+    demand = Demand(("map|rule",), said=(f"{GATEWAY}:9092",), never=(ADD_LISTENER, CLIENT_SETTINGS))
+    return World("ports are kept", client, demand, (forwards(NO_FRONTS),))
+
+
+@kind(gate=False)
+def map_of_addresses_where_names_are_advertised(dice: Dice) -> World:
+    leads = {Endpoint(host(node), 9102): door("SVC", node) for node in NODES}
+    client = mapped(dice, leads, [door("SVC", node) for node in some(dice)])
+    demand = Demand(
+        ("map|rule",),
+        fix=(rf"{re.escape(str(advertised('SVC', 1)))} ?=",),
+        never=(CLIENT_SETTINGS,),
+    )
+    return World("SVC", client, demand, (dns(),))
+
+
+@kind(gate=False)
+def map_with_wrong_advertised_ports(dice: Dice) -> World:
+    wrong = some(dice, least=2)
+    leads = {(Endpoint(host(node), 9192) if node in wrong else front(node)): gate(node) for node in NODES}
+    demand = Demand(
+        ("map|rule",), fix=(rf"{re.escape(str(front(wrong[0])))} ?=",), never=(ADD_LISTENER, CLIENT_SETTINGS)
+    )
+    return World(f"nodes {wrong}", mapped(dice, leads), demand, (forwards(NO_FRONTS),))

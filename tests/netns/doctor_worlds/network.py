@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
 
 from tests.netns.doctor_worlds.demand import Demand
 from tests.netns.doctor_worlds.kinds import (
@@ -15,13 +15,12 @@ from tests.netns.doctor_worlds.kinds import (
     at,
     by,
     by_front,
-    dns,
     filtered,
     forwards,
     kind,
-    name,
     one_odd,
     others,
+    rule,
     some,
 )
 from tests.netns.doctor_worlds.layout import (
@@ -29,14 +28,14 @@ from tests.netns.doctor_worlds.layout import (
     GATEWAY,
     NODES,
     OTHER_BROKER,
-    advertised,
     bound,
     door,
     front,
+    gate,
     host,
     inside,
 )
-from tests.netns.doctor_worlds.middlebox import HTTP, SSH, Forward
+from tests.netns.doctor_worlds.middlebox import HTTP, MYSQL, REDIS, SMTP, SSH, Forward
 from tests.netns.doctor_worlds.report import Client
 
 from brokernat.address import Endpoint
@@ -151,61 +150,6 @@ def closed_at_the_first_request(dice: Dice) -> World:
     )
 
 
-SIZE = r"\blarge|\bsize|mtu|bytes|\bcuts?\b|big"
-
-
-@kind()
-def cut_in_a_large_answer(dice: Dice) -> World:
-    node, after = dice.choice(NODES), dice.choice([1000, 1460, 2000, 3000, 6000])
-    faulty = dice.choice([[node], list(NODES)])
-    changed = {front(each): Forward((bound(each),), cut_after=after) for each in faulty}
-    client = by_front(dice, others(node) if len(faulty) == 1 else NODES)
-    demand = Demand((at(node), SIZE) if len(faulty) == 1 else (SIZE,), never=(NOT_KAFKA, CLIENT_SETTINGS))
-    return World(f"nodes {faulty} after {after} bytes", client, demand, (forwards(changed),))
-
-
-@kind(slow=True)
-def large_answers_vanish(dice: Dice) -> World:
-    sizes = [1100, 1448, 2000, 4096, 7000]
-    return large_ones_vanish(dice, sizes, lambda node, size: Forward((bound(node),), largest_answer=size))
-
-
-@kind(slow=True)
-def large_requests_vanish(dice: Dice) -> World:
-    sizes = [600, 1000, 1400, 4096, 7000]
-    return large_ones_vanish(dice, sizes, lambda node, size: Forward((bound(node),), largest_request=size))
-
-
-def large_ones_vanish(dice: Dice, sizes: list[int], limited: Callable[[int, int], Forward]) -> World:
-    node, largest = dice.choice(NODES), dice.choice(sizes)
-    faulty = dice.choice([[node], list(NODES)])
-    changed = {front(each): limited(each, largest) for each in faulty}
-    client = by_front(dice, others(node) if len(faulty) == 1 else NODES)
-    demand = Demand(
-        (at(node), SIZE) if len(faulty) == 1 else (SIZE,),
-        said=(r"mtu|tunnel|middlebox|vpn",),
-        never=(NOT_KAFKA, CLIENT_SETTINGS),
-    )
-    return World(f"nodes {faulty} above {largest} bytes", client, demand, (forwards(changed),))
-
-
-@kind()
-def large_packets_vanish(dice: Dice) -> World:
-    """As in a tunnel with a smaller MTU and no ICMP: the kernel sends the large segment again and again."""
-    node, largest, way = dice.choice(NODES), dice.choice([1280, 1400, 1420]), dice.choice(["in", "out"])
-    port = dice.choice([9092, 9093])
-    match = f"ip daddr {host(node)} tcp dport {port}" if way == "in" else f"ip saddr {host(node)} tcp sport {port}"
-    end = front(node) if port == 9092 else door("PUBLIC", node)
-    client = around(dice, node) if port == 9092 else by("PUBLIC", some(dice, others(node)))
-    demand = Demand((at(node, end), SIZE), said=(r"mtu|tunnel|middlebox|vpn",), never=(NOT_KAFKA, CLIENT_SETTINGS))
-    return World(
-        f"node {node}:{port} {way} above {largest}",
-        client,
-        demand,
-        (filtered(f"{way}: {match} meta length > {largest} drop"),),
-    )
-
-
 @kind()
 def another_server(dice: Dice) -> World:
     node = dice.choice(NODES)
@@ -286,49 +230,101 @@ def gateway_up_and_brokers_down(dice: Dice) -> World:
     return World(f"nodes {faulty}", client, demand, (forwards(changed),))
 
 
-FAULTS: dict[str, Callable[[int], Forward | None]] = {
-    "refused": lambda node: None,
-    "silent": lambda node: Forward(silent=True),
-    "cut": lambda node: Forward((bound(node),), cut_after=8),
-    "closed": lambda node: Forward(close_at_request=True),
-    "HTTP": lambda node: Forward(answers=HTTP),
-    "SSH": lambda node: Forward(greets=SSH),
-    "TLS": lambda node: Forward((bound(node),), tls=True),
-    "login": lambda node: Forward((inside("LOGIN", node),)),
-    "cluster": lambda node: Forward((OTHER_BROKER,)),
-    "controller": lambda node: Forward((CONTROLLER,)),
-}
+@kind(gate=False)
+def a_server_of_another_kind(dice: Dice) -> World:
+    node = dice.choice(NODES)
+    what, fault = dice.choice(
+        [
+            ("MySQL|8.0.36", Forward(greets=MYSQL)),
+            ("SMTP|mail", Forward(greets=SMTP)),
+            ("Redis|-ERR", Forward(answers=REDIS)),
+            ("HTTPS|TLS", Forward(tls=True, answers=HTTP)),
+        ]
+    )
+    demand = one_odd(node, said=(what,), fix=("forward|proxy|port",), never=("give the port of a kafka",))
+    return World(f"{what} for node {node}", around(dice, node), demand, (forwards({front(node): fault}),))
 
 
-@kind()
-def two_faults_at_two_nodes(dice: Dice) -> World:
-    (one, two), (here, there) = dice.sample(NODES, 2), dice.sample(sorted(FAULTS), 2)
-    changed = {front(one): FAULTS[here](one), front(two): FAULTS[there](two)}
-    demand = Demand((at(one), at(two)), never=(CLIENT_SETTINGS, ADD_LISTENER, "give the port of a kafka"))
-    return World(f"node {one} {here}, node {two} {there}", around(dice, one, two), demand, (forwards(changed),))
+@kind(gate=False)
+def forward_to_another_listener(dice: Dice) -> World:
+    node, listener = dice.choice(NODES), dice.choice(["PUBLIC", "BOX", "LOCALS", "SVC", "NAMED"])
+    demand = one_odd(node, "listener", fix=("forward|proxy|gateway|port",))
+    changed = {front(node): Forward((inside(listener, node),))}
+    return World(f"node {node} to {listener}", around(dice, node), demand, (forwards(changed),))
 
 
-@kind()
-def a_hosts_line_and_a_firewall(dice: Dice) -> World:
-    one, two, other = dice.sample(NODES, 3)
-    line = f"{host(other)} {name(one)}"
-    rule = f"in: ip daddr {host(two)} tcp dport 9098 drop"
+@kind(gate=False)
+def crossed_ports_of_one_node(dice: Dice) -> World:
+    """FRONT's port leads to PUBLIC and PUBLIC's to FRONT."""
+    node = dice.choice(NODES)
+    back = f"nat: ip daddr {host(node)} tcp dport 9093 dnat to {bound(node)}"
+    changes = (forwards({front(node): Forward((inside("PUBLIC", node),))}), filtered(back))
+    return World(f"node {node}", around(dice, node), one_odd(node, "listener", fix=("forward|proxy|port",)), changes)
+
+
+@kind(gate=False)
+def tls_proxy_before_all(dice: Dice) -> World:
+    """Here the client's protocol is what is wrong: all are alike."""
+    changed = {front(node): Forward((bound(node),), tls=True) for node in NODES}
+    demand = Demand(("TLS",), fix=("security.protocol",), never=(NOT_KAFKA, ADD_LISTENER))
+    return World("all", by_front(dice), demand, (forwards(changed),))
+
+
+@kind(gate=False)
+def a_foreign_certificate_for_one_of_tls(dice: Dice) -> World:
+    node, entry = dice.choice(NODES), Endpoint(GATEWAY, 9300)
+    end = door("TLS", node)
+    changes = (
+        forwards({entry: Forward((bound(node),), tls=True)}),
+        filtered(f"nat: ip daddr {host(node)} tcp dport {end.port} dnat to {entry}"),
+    )
+    demand = Demand((at(node, end), "certificate|trust"), fix=("proxy|forward|terminat",), never=(CLIENT_SETTINGS,))
+    return World(f"node {node}", by("TLS", some(dice, others(node))), demand, changes)
+
+
+@kind(gate=False)
+def a_plain_listener_for_one_of_login(dice: Dice) -> World:
+    node = dice.choice(NODES)
+    end = door("LOGIN", node)
+    rule = f"nat: ip daddr {host(node)} tcp dport {end.port} dnat to {door('PUBLIC', node)}"
+    demand = Demand((at(node, end), "login|SASL"), fix=("proxy|forward|listener",), never=(CLIENT_SETTINGS,))
+    return World(f"node {node}", by("LOGIN", some(dice, others(node))), demand, (filtered(rule),))
+
+
+@kind(gate=False)
+def firewall_drops_some(dice: Dice) -> World:
+    nodes = dice.sample(NODES, dice.choice([2, 3]))
+    hosts = ", ".join(map(host, nodes))
+    how = dice.choice(["drop", "reject with icmp admin-prohibited"])
     demand = Demand(
-        ("hosts", at(two, advertised("NAMED", two))),
-        said=(line, "firewall|packet filter|dropped|drops"),
-        never=(CLIENT_SETTINGS,),
+        tuple(map(at, nodes)), said=("firewall|packet filter",), never=(NOT_KAFKA, ADD_LISTENER, CLIENT_SETTINGS)
     )
-    return World(
-        f"{line}, {rule}", by("NAMED", some(dice, others(one, two))), demand, (dns(None, line), filtered(rule))
-    )
+    changes = (filtered(f"in: ip daddr {{ {hosts} }} tcp dport 9092 {how}"),)
+    return World(f"nodes {nodes}, {how}", by_front(dice, others(*nodes)), demand, changes)
 
 
-@kind()
-def mixed_listeners_and_a_fault(dice: Dice) -> World:
-    one, two, odd = dice.sample(NODES, 3)
-    fault = dice.choice(sorted(FAULTS))
-    client = Client((front(one), door("PUBLIC", two)))
+@kind(slow=True, gate=False)
+def firewall_drops_all_that_is_advertised(dice: Dice) -> World:
+    hosts = ", ".join(map(host, NODES))
     demand = Demand(
-        ("listener", at(odd)), codes=frozenset({"BN502"}), never=(CLIENT_SETTINGS, "give the port of a kafka")
+        (r"\b(4|four|all|every|each|nodes? 1, 2)\b|and 1 more",),
+        fix=(r"172\.20\.1\.4\d:9093",),
+        never=(ADD_LISTENER, CLIENT_SETTINGS),
     )
-    return World(f"node {odd} {fault}", client, demand, (forwards({front(odd): FAULTS[fault](odd)}),))
+    client = Client(tuple(map(gate, some(dice))))
+    changes = (filtered(f"in: iifname to-client ip daddr {{ {hosts} }} tcp dport 9092 drop"),)
+    return World("PUBLIC reached", client, demand, changes)
+
+
+@kind(gate=False)
+def one_broker_that_is_reached_by_a_forward_only(dice: Dice) -> World:
+    """A cluster of one broker: there is no neighbour to hold it against."""
+    entry, how = Endpoint(GATEWAY, 9300), dice.choice(["drop", "reject with tcp reset"])
+    changes = (
+        forwards({entry: Forward((OTHER_BROKER,))}),
+        filtered(f"in: iifname to-client ip daddr {OTHER_BROKER.host} tcp dport {OTHER_BROKER.port} {how}"),
+    )
+    demand = Demand(
+        (re.escape(str(OTHER_BROKER)),), fix=(rule(OTHER_BROKER, entry),), never=(CLIENT_SETTINGS, "another cluster")
+    )
+    return World(how, Client((entry,)), demand, changes)

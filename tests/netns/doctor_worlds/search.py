@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 
 from tests.netns.doctor_worlds.demand import Demand
 from tests.netns.doctor_worlds.kinds import NO_FRONTS, Dice, World, forwards, kind, others, some
-from tests.netns.doctor_worlds.layout import GATEWAY, NODES, bound, door, front, gate
-from tests.netns.doctor_worlds.middlebox import Forward
+from tests.netns.doctor_worlds.layout import GATEWAY, GATEWAY_6, NODES, OTHER_BROKER, bound, door, front, gate
+from tests.netns.doctor_worlds.middlebox import HTTP, Forward
 from tests.netns.doctor_worlds.report import Client
 
 from brokernat.address import Endpoint
@@ -18,8 +19,12 @@ def searched(servers: Iterable[Endpoint], candidates: Iterable[Endpoint], *more:
     return Client(tuple(servers), more=words, command="discover")
 
 
-def rules_of(nodes: Iterable[int]) -> frozenset[str]:
-    return frozenset(f"{front(node)}={gate(node)}" for node in nodes)
+def rules_of(nodes: Iterable[int], entry: Callable[[int], Endpoint] = gate) -> frozenset[str]:
+    return frozenset(f"{front(node)}={entry(node)}" for node in nodes)
+
+
+def gate_6(node: int) -> Endpoint:
+    return Endpoint(GATEWAY_6, gate(node).port)
 
 
 @kind()
@@ -31,7 +36,11 @@ def discover_all(dice: Dice) -> World:
 
 @kind(chance=True)
 def discover_a_balancer(dice: Dice) -> World:
-    over, pick, port = dice.sample(NODES, dice.choice([2, 2, 3, 4])), dice.choice(["turns", "random", "source"]), 9300
+    over, pick, port = (
+        dice.sample(NODES, dice.choice([2, 2, 3, 4])),
+        dice.choice(["turns", "random", "source", "least"]),
+        9300,
+    )
     balancer, left = Endpoint(GATEWAY, port), others(*over)
     client = searched([*map(gate, left), balancer], [*map(gate, left), balancer])
     demand = Demand(rules=rules_of(left), said=("balancer|several nodes|different nodes|more than one|by turns",))
@@ -56,3 +65,45 @@ def discover_with_slow_answers(dice: Dice) -> World:
     return World(
         f"{delay} s", searched(map(gate, some(dice)), map(gate, NODES)), demand, (forwards({**NO_FRONTS, **slow}),)
     )
+
+
+@kind(gate=False, chance=True)
+def discover_two_balancers(dice: Dice) -> World:
+    over, pick = dice.sample(NODES, 4), dice.choice(["turns", "random", "least"])
+    balancers = {Endpoint(GATEWAY, 9300): over[:2], Endpoint(GATEWAY, 9301): over[2:]}
+    changed = {end: Forward(tuple(map(bound, nodes)), pick=pick) for end, nodes in balancers.items()}
+    client = searched([*balancers], [*balancers])
+    return World(f"{pick} over {over}", client, Demand(rules=frozenset()), (forwards({**NO_FRONTS, **changed}),))
+
+
+@kind(gate=False)
+def discover_among_others(dice: Dice) -> World:
+    """Candidates that are no broker of this cluster, and a node that has no candidate."""
+    missing = dice.choice(NODES)
+    left = others(missing)
+    odd = {
+        Endpoint(GATEWAY, 9300): Forward((OTHER_BROKER,)),
+        Endpoint(GATEWAY, 9301): Forward(answers=HTTP),
+        Endpoint(GATEWAY, 9302): Forward((bound(missing),), tls=True),
+        Endpoint(GATEWAY, 9303): Forward((Endpoint(GATEWAY, 1),)),
+    }
+    client = searched(map(gate, left), [*odd, *map(gate, left)])
+    demand = Demand(rules=rules_of(left), whole=True, said=(re.escape(str(front(missing))),))
+    return World(f"none for {missing}", client, demand, (forwards({**NO_FRONTS, **odd}),))
+
+
+@kind(gate=False)
+def discover_by_ipv6(dice: Dice) -> World:
+    sixes = {gate_6(node): Forward((bound(node),)) for node in NODES}
+    demand = Demand(rules=rules_of(NODES, gate_6), whole=True)
+    client = searched(map(gate_6, some(dice)), dice.sample([*sixes], 4))
+    return World("[fd20:1::40]", client, demand, (forwards({**NO_FRONTS, **sixes}),))
+
+
+@kind(gate=False)
+def discover_with_a_silent_candidate(dice: Dice) -> World:
+    quiet = dice.choice(NODES)
+    left = others(quiet)
+    client = searched(map(gate, left), map(gate, NODES))
+    demand = Demand(rules=rules_of(left), whole=True, said=(re.escape(str(gate(quiet))),))
+    return World(f"node {quiet}", client, demand, (forwards({**NO_FRONTS, gate(quiet): Forward(silent=True)}),))

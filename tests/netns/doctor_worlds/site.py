@@ -16,9 +16,12 @@ from typing import Any
 
 from tests.netns.doctor_worlds.layout import (
     CLIENT_HOST,
+    CLIENT_HOST_6,
     CONTROLLER_PORT,
     FIRST_LINK,
+    FIRST_LINK_6,
     GATEWAY,
+    GATEWAY_6,
     LISTENERS,
     NAME_SERVER,
     NODES,
@@ -294,6 +297,14 @@ class Site(NetnsWorld):
         mine = [GATEWAY, NAME_SERVER, OTHER, *map(host, NODES), *(bound(node).host for node in NODES)]
         for each in mine:
             site.run(tool("ip"), "address", "add", f"{each}/32", "dev", "lo")
+        # Without "nodad" an address of IPv6 cannot be used for its first second.
+        for place, address in (
+            (self.client, (f"{CLIENT_HOST_6}/64", "dev", "to-hq")),
+            (site, (f"{FIRST_LINK_6}/64", "dev", "to-client")),
+            (site, (f"{GATEWAY_6}/128", "dev", "lo")),
+        ):
+            place.run(tool("ip"), "address", "add", *address, "nodad")
+        self.client.run(tool("ip"), "route", "add", "fd20:1::/64", "via", FIRST_LINK_6)
         certificate, key = self._certificate
         new_key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", key)
         run("openssl", "req", "-x509", *new_key, "-days", "9", "-subj", "/CN=proxy.example", "-out", certificate)

@@ -10,6 +10,8 @@ from brokernat.doctor.checks.queries import (
     dialled_nodes,
     node,
     probed_endpoints,
+    proven_line,
+    proven_lines,
     reached_listeners,
     remedy_for,
     unreachable,
@@ -130,7 +132,10 @@ def firewall(evidence: Evidence) -> Iterator[CheckFinding]:
         end, attempts = probed.probe.endpoint, probed.probe.attempts
         instead = reached_listeners(evidence) if probed.path is not None else ()
         opened = f"have {end} opened from here, as the endpoints that answer are"
-        remedy = Remedy((*instead, opened), (f"let the firewall pass {end}",))
+        proven = set(proven_lines(evidence))
+        lines = proven_line(evidence, probed.path) if probed.path is not None and probed.path.rule is None else ()
+        rules = tuple(line for line in lines if line in proven)
+        remedy = Remedy((*instead, opened), (f"let the firewall pass {end}",), rules)
         severity = probed.severity
         rejected = [each for each in attempts if each.rejected]
         if rejected and len(rejected) == len(attempts):

@@ -354,6 +354,7 @@ def test_it_leads_also_where_a_firewall_stands_before_the_other() -> None:
     assert causes(found) == ["BN308"]
     root = next(each for each in found.findings if each.code == "BN308")
     assert root.remedy.client[0].startswith(f"bootstrap at {','.join(ends)}: listener PUBLIC")
+    assert root.remedy.rules == ("192.168.1.23:9092 = 192.168.1.9:9093",), "the way that is open"
 
 
 def test_a_listener_that_lacks_a_node_is_no_way_in() -> None:
