@@ -38,8 +38,8 @@ Roles: admin (cluster, topics, groups), producer, idempotent and transactional p
 also the groups of KIP-848, where the library has them (kafka-clients from 4.0 on, librdkafka).
 
 kafkajs 2.2.4 reports a `send` to several partitions as done although it dropped a partition whose leader moved to a
-broker that had already answered (`brokersWithoutResponse` in its `sendMessages.js`). Where its row has records that
-were not read, this is probably why: send to one partition at a time.
+broker that had already answered (`brokersWithoutResponse` in its `sendMessages.js`). So its program here sends to one
+partition at a time, and yours should.
 """
 
 
