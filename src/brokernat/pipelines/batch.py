@@ -1,11 +1,9 @@
-"""One batch: decode, enrich, transform, write, and count all of it; what does not add up is not committed.
+"""A batch whose transform may do anything: what it gets and what it returns is kept and counted before it is written.
 
-Spark calls this with each micro-batch and commits its offsets when it returns; whatever is raised leaves the batch
-uncommitted, and the next start runs it again with the same offsets. Without a transform, and with one that works row by
-row, nothing is kept and nothing is read twice: one query reads, counts, writes and counts again. Any other transform
-may multiply records, cost (Python) and give other rows each time: what it gets and what it returns is kept (memory,
-then disk) and counted before anything is written. When nothing may begin any more, a batch that comes is refused before
-it reads a record: that is how a stop never cuts one in two.
+A transform that is not made of projections and filters may multiply records, cost (Python) and give other rows each
+time. So both of its ends are kept (memory, then disk), and what does not add up is not written. Spark calls this with
+each micro-batch and commits its offsets when it returns; whatever is raised leaves the batch uncommitted, and the next
+start runs it again with the same offsets. Every other pipeline works in one pass (`one_pass.py`).
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ from brokernat.pipelines.steps.row_by_row import is_row_by_row
 from brokernat.pipelines.steps.sink import write
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, Observation, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 log = logging.getLogger(__name__)
 
@@ -67,11 +65,6 @@ class Batches:
     on_batch: Callable[[BatchReport], None]
     failure: BaseException | None = field(default=None, init=False)
     """What ended the query, as it was raised: Spark hands back only a text of it."""
-    _in_one_pass: bool = field(default=False, init=False)
-    """Whether the transform of the last batch needed no keeping."""
-
-    def __post_init__(self) -> None:
-        self._in_one_pass = self.plan.transform is None
 
     def __call__(self, records: DataFrame, batch_id: int) -> None:
         try:
@@ -88,41 +81,25 @@ class Batches:
         started = time.monotonic()
         entering = Observation()
         joins, versions = current_joins(self.plan, self.references, records.sparkSession)
-        envelope = envelop(count_rows(records, entering), self.cluster_id)
-        decoded = self.plan.decode_and_enrich(envelope, joins)
+        decoded = self.plan.decode_and_enrich(envelop(count_rows(records, entering), self.cluster_id), joins)
         with ExitStack() as kept:
-            if not self._in_one_pass:
-                # Before the transform is called: it may read its records, or make a frame of what it has read.
-                _keep(decoded, kept)
-            transformed = self.plan.transformed(decoded) if self.plan.transform else decoded
-            outgoing = self.plan.outgoing(decoded, transformed)
-            self._in_one_pass = outgoing is not None
-            if outgoing is not None:
-                kept.close()
-                counts = self._write_in_one_pass(records, entering, outgoing)
-            else:
-                _keep(transformed, kept)
-                counts = self._count_and_write(records, entering, decoded, transformed)
+            # Before the transform is called: it may read its records, or make a frame of what it has read.
+            _keep(decoded, kept)
+            transformed = self.plan.transformed(decoded)
+            _keep(transformed, kept)
+            rows, causes = count_faults(decoded)
+            faulty = sum(causes.values())
+            check_received(observed(entering), rows, records.count)
+            tags = self._count(decoded, transformed, rows - faulty)
+            write(self.plan.tags(transformed).unionByName(self.plan.dead_letters(decoded)), self.sink_options)
+        counts = Counts(rows, tags, faulty, rows - faulty - tags, causes)
         self.on_batch(BatchReport(batch_id, counts, time.monotonic() - started, versions))
 
-    def _write_in_one_pass(self, records: DataFrame, entering: Observation, outgoing: DataFrame) -> Counts:
-        counts = Counts.of_written(write(outgoing, self.sink_options))
-        check_received(observed(entering), counts.received, records.count, written=True)
-        return counts
-
-    def _count_and_write(
-        self, records: DataFrame, entering: Observation, decoded: DataFrame, transformed: DataFrame
-    ) -> Counts:
+    def _count(self, decoded: DataFrame, transformed: DataFrame, good: int) -> int:
         assert self.plan.transform  # noqa: S101 - nothing else needs more than one pass
-        rows, causes = count_faults(decoded)
-        faulty = sum(causes.values())
-        check_received(observed(entering), rows, records.count)
         if is_row_by_row(well(decoded), transformed):
-            tags = transformed.count()
-        else:
-            tags = count_transformed(transformed, rows - faulty, transform=self.plan.transform.name)
-        write(self.plan.tags(transformed).unionByName(self.plan.dead_letters(decoded)), self.sink_options)
-        return Counts(rows, tags, faulty, rows - faulty - tags, causes)
+            return transformed.count()
+        return count_transformed(transformed, good, transform=self.plan.transform.name)
 
 
 def current_joins(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from brokernat.clients.spark import Role, client_properties, kafka_options
@@ -16,6 +16,7 @@ from brokernat.pipelines.checkpoint.definition import definition
 from brokernat.pipelines.checkpoint.files import Files
 from brokernat.pipelines.checkpoint.state import Owner, State, foreign
 from brokernat.pipelines.kafka.admin import TopicFacts, Unseen, open_admin
+from brokernat.pipelines.one_pass import ChangedReferenceError, OnePass
 from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.query import activity, batch_reports, has_ended, query_failure
 from brokernat.pipelines.realtime import EpochRun
@@ -24,16 +25,17 @@ from brokernat.pipelines.steps.source import read_stream
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 log = logging.getLogger(__name__)
 
 
 class Run:
-    """A running query. Call `poll` until it returns False. `stop` may be called from a signal handler."""
+    """A query that runs. Call `poll` until it returns False. `stop` may be called from a signal handler."""
 
-    def __init__(self, query: StreamingQuery, batches: Batches, stopping: threading.Event) -> None:
-        self._query = query
-        self._batches = batches
+    def __init__(self, begin: Callable[[], Begun], stopping: threading.Event) -> None:
+        self._begin = begin
+        self._begun = begin()
         self._stopping = stopping
 
     def stop(self) -> None:
@@ -42,11 +44,11 @@ class Run:
 
     def reports(self, after: int | None) -> list[Mapping[str, Any]]:
         """Spark's reports of the batches after that number."""
-        return batch_reports(self._query, after)
+        return batch_reports(self._begun.query, after)
 
     def activity(self) -> str | None:
         """What Spark does, None while it waits for its next batch."""
-        return activity(self._query)
+        return activity(self._begun.query)
 
     def poll(self) -> bool:
         """Waits 0.2 s and returns whether the query still runs.
@@ -57,25 +59,43 @@ class Run:
         """
         from pyspark.errors import StreamingQueryException
 
+        query = self._begun.query
         try:
-            if has_ended(self._query):
+            if has_ended(query):
+                self._begun.forget()
                 return False
         except StreamingQueryException as error:
-            self._raise_failure(error)
-            return False
-        if self._stopping.is_set() and not self._query.status["isTriggerActive"]:
+            self._begun.forget()
+            return self._begins_again(error)
+        if self._stopping.is_set() and not query.status["isTriggerActive"]:
             # Between two batches: nothing is cut short. A batch that begins right now refuses itself.
-            self._query.stop()
+            query.stop()
+            self._begun.forget()
             return False
         return True
 
-    def _raise_failure(self, error: Exception) -> None:
-        failure = self._batches.failure
+    def _begins_again(self, error: Exception) -> bool:
+        batches = self._begun.batches
+        failure = batches.failure
         if isinstance(failure, StoppedError):
-            return
+            return False
+        if isinstance(failure, ChangedReferenceError):
+            self._begun = self._begin()
+            return True
         if isinstance(failure, BrokernatError):
             raise failure
+        if isinstance(batches, OnePass) and (too_large := batches.too_large(error)):
+            raise too_large
         raise query_failure(failure or error)
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A query, what it does with its batches, and what is to be called when it has ended."""
+
+    query: StreamingQuery
+    batches: Batches | OnePass
+    forget: Callable[[], None] = lambda: None
 
 
 def start(
@@ -106,22 +126,28 @@ def start(
     if pipeline.mode == "realtime":
         return EpochRun(spark, prepared, cluster_id, on_batch, starting=starting)
     stopping = threading.Event()
-    batches = Batches(
-        plan=prepared.plan(registers=True),
-        cluster_id=cluster_id,
-        references=prepared.references(),
-        sink_options=kafka_options(prepared.sink, role=Role.SINK),
-        stopping=stopping,
-        on_batch=on_batch,
-    )
-    options = kafka_options(prepared.source, role=Role.SOURCE)
-    stream = read_stream(spark, pipeline.source, options, starting=starting)
-    writer = stream.writeStream.queryName(pipeline.name).option("checkpointLocation", pipeline.checkpoint)
-    if once:
-        writer = writer.trigger(availableNow=True)
-    elif pipeline.trigger_interval:
-        writer = writer.trigger(processingTime=pipeline.trigger_interval)
-    return Run(writer.foreachBatch(batches).start(), batches, stopping)
+    plan, references = prepared.plan(registers=True), prepared.references()
+    source_options = kafka_options(prepared.source, role=Role.SOURCE)
+    sink_options = kafka_options(prepared.sink, role=Role.SINK)
+
+    def configured(writer: DataStreamWriter) -> DataStreamWriter:
+        writer = writer.queryName(pipeline.name).option("checkpointLocation", pipeline.checkpoint)
+        if once:
+            return writer.trigger(availableNow=True)
+        return writer.trigger(processingTime=pipeline.trigger_interval) if pipeline.trigger_interval else writer
+
+    def begin() -> Begun:
+        stream = read_stream(spark, pipeline.source, source_options, starting=starting)
+        one_pass = OnePass(
+            spark, plan, cluster_id, pipeline.checkpoint, references, source_options, sink_options, stopping, on_batch
+        )
+        if begun := one_pass.start(stream, configured):
+            query, forget = begun
+            return Begun(query, one_pass, forget)
+        batches = Batches(plan, cluster_id, references, sink_options, stopping, on_batch)
+        return Begun(configured(stream.writeStream).foreachBatch(batches).start(), batches)
+
+    return Run(begin, stopping)
 
 
 def check_once(prepared: Prepared, *, once: bool) -> None:

@@ -76,3 +76,8 @@ def query_failure(error: BaseException) -> IncompleteError:
         return TransientFailureError(f"the query failed: {cause}", hint=_NOTHING_IS_LOST)
     hint = next((hint for said, hint in _HINTS.items() if said.search(cause)), _NOTHING_IS_LOST)
     return IncompleteError(f"the query failed: {cause}", hint=hint)
+
+
+def execution(query: StreamingQuery) -> Any:
+    """Spark's `StreamExecution`."""
+    return query._jsq.streamingQuery()  # noqa: SLF001 - Python has a part of it

@@ -25,7 +25,7 @@ from brokernat.pipelines.batch import BatchReport, current_joins
 from brokernat.pipelines.checkpoint.committed import uncommitted
 from brokernat.pipelines.checkpoint.files import Files
 from brokernat.pipelines.prepared import Prepared
-from brokernat.pipelines.query import activity, batch_reports, has_ended, query_failure
+from brokernat.pipelines.query import activity, batch_reports, execution, has_ended, query_failure
 from brokernat.pipelines.steps.counting import Counts, count_outgoing, count_rows
 from brokernat.pipelines.steps.envelope import envelop
 from brokernat.pipelines.steps.plan import Join, Plan, well
@@ -238,7 +238,7 @@ def end_with_epoch(query: StreamingQuery) -> None:
     from pyspark.sql import SparkSession
 
     package: Any = SparkSession.active()._jvm.org.apache.spark.sql.execution.streaming.runtime  # type: ignore[union-attr]  # noqa: SLF001
-    _execution(query).state().set(getattr(getattr(package, "TERMINATED$"), "MODULE$"))
+    execution(query).state().set(getattr(getattr(package, "TERMINATED$"), "MODULE$"))
 
 
 def _thread_has_ended(query: StreamingQuery) -> bool:
@@ -246,14 +246,9 @@ def _thread_has_ended(query: StreamingQuery) -> bool:
     if not has_ended(query):
         return False
     # From `end_with_epoch` on Spark calls the query ended, while its epoch still runs.
-    thread = _execution(query).queryExecutionThread()
+    thread = execution(query).queryExecutionThread()
     thread.join(_JOIN_MILLISECONDS)
     return not thread.isAlive() and has_ended(query)
-
-
-def _execution(query: StreamingQuery) -> Any:
-    """Spark's `StreamExecution`."""
-    return query._jsq.streamingQuery()  # noqa: SLF001 - Python has a part of it
 
 
 def _forget_uncommitted(files: Files, checkpoint: str) -> None:

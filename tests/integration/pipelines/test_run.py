@@ -89,6 +89,32 @@ def test_the_source_is_read_once(workplace: Workplace, function: str | None) -> 
     assert [int(rows) for rows in re.findall(r'"numInputRows":(\d+),"inputRowsPerSecond', log)] == [202]
 
 
+LOSES = """
+from brokernat.pipelines.steps.plan import Plan
+
+steps = Plan.decode_and_enrich
+Plan.decode_and_enrich = lambda *given: steps(*given).where("%s")
+
+
+def tag(records):
+    return records
+"""
+
+
+@pytest.mark.parametrize(("kept", "left"), [("brokernat_src.key = 'k'", 5), ("false", 0)])
+def test_what_does_not_add_up_is_not_committed(workplace: Workplace, kept: str, left: int) -> None:
+    """Nothing that came out is no proof that nothing came in: there, Spark drops what counts."""
+    workplace.pipeline["transform"] = "my_lossy:tag"
+    (workplace.folder / "my_lossy.py").write_text(LOSES % kept)
+    workplace.write([order(number) for number in range(5)], key=b"k")
+    workplace.write([order(number) for number in range(5, 8)], key=b"other")
+    ended = workplace.run_alone("run", "--once", code=6)
+    assert f"8 records came in, {left} came out" in ended.stderr
+    assert "was written and is not committed" in ended.stderr
+    assert workplace.offsets() == (0, -1)
+    assert len(workplace.read_tags()) == left
+
+
 def test_an_overwritten_reference_shows_in_the_tags_and_sigterm_finishes_the_batch(workplace: Workplace) -> None:
     workplace.write([order(number) for number in range(10)])
     with workplace.running() as run:

@@ -34,6 +34,11 @@ class ClassicSession:
         return self.spark.sparkContext._jvm  # noqa: SLF001 - py4j has no public door
 
     @property
+    def gateway(self) -> Any:
+        """Python's door to the driver's JVM."""
+        return self.spark.sparkContext._gateway  # noqa: SLF001
+
+    @property
     def is_local(self) -> bool:
         """Whether the driver is the only executor."""
         return bool(self.spark.sparkContext._jsc.isLocal())  # noqa: SLF001
@@ -72,8 +77,7 @@ class ClassicSession:
         return named.invoke(None, self._array(java.Object, [function, text]))
 
     def _array(self, kind: Any, values: list[Any]) -> Any:
-        gateway: Any = self.spark.sparkContext._gateway  # noqa: SLF001
-        array = gateway.new_array(kind, len(values))
+        array = self.gateway.new_array(kind, len(values))
         for index, value in enumerate(values):
             array[index] = value
         return array

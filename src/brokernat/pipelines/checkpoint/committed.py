@@ -20,30 +20,46 @@ _EARLIEST = -2
 
 
 @dataclass(frozen=True, slots=True)
-class Committed:
+class Range:
     """From `begin` on, up to and without `end`."""
 
     begin: Mapping[str, Mapping[int, int]]
     end: Mapping[str, Mapping[int, int]]
 
 
-def read_committed(files: Files, checkpoint: str) -> Committed | None:
+def read_committed(files: Files, checkpoint: str) -> Range | None:
     """What a checkpoint says, None where no batch was ever committed."""
     batches = _numbers(files, f"{checkpoint}/commits")
     if not batches:
         return None
     end = offsets(files.read_text(f"{checkpoint}/offsets/{max(batches)}") or "")
-    first = offsets(files.read_text(f"{checkpoint}/sources/0/0") or "{}")
-    begin = {
-        topic: {partition: first.get(topic, {}).get(partition, 0) for partition in ends} for topic, ends in end.items()
-    }
-    return Committed(begin, end)
+    return _from(_first(files, checkpoint), end)
+
+
+def read_uncommitted(files: Files, checkpoint: str) -> Range | None:
+    """What the batch reads that has begun and is not committed, None where there is none."""
+    begun = uncommitted(files, checkpoint)
+    if not begun:
+        return None
+    committed = read_committed(files, checkpoint)
+    begin = committed.end if committed else _first(files, checkpoint)
+    return _from(begin, offsets(files.read_text(begun[0]) or ""))
 
 
 def uncommitted(files: Files, checkpoint: str) -> list[str]:
     """The files with the offsets of batches that have no commit: at most that of the last one."""
     commits = _numbers(files, f"{checkpoint}/commits")
     return [f"{checkpoint}/offsets/{number}" for number in _numbers(files, f"{checkpoint}/offsets") - commits]
+
+
+def _first(files: Files, checkpoint: str) -> Offsets:
+    return offsets(files.read_text(f"{checkpoint}/sources/0/0") or "{}")
+
+
+def _from(begin: Mapping[str, Mapping[int, int]], end: Offsets) -> Range:
+    return Range(
+        {topic: {number: begin.get(topic, {}).get(number, 0) for number in ends} for topic, ends in end.items()}, end
+    )
 
 
 def _numbers(files: Files, folder: str) -> set[int]:

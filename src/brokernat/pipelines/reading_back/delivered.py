@@ -8,7 +8,6 @@ find out which, only those records go through the same steps again. If a transfo
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING
 from brokernat.clients.spark import Role, client_properties, kafka_options
 from brokernat.errors import IncompleteError
 from brokernat.pipelines.batch import current_joins
-from brokernat.pipelines.checkpoint.committed import Committed, as_option, read_committed
+from brokernat.pipelines.checkpoint.committed import Range, as_option, read_committed
 from brokernat.pipelines.checkpoint.files import Files
 from brokernat.pipelines.kafka.admin import open_admin
 from brokernat.pipelines.prepared import Prepared
@@ -26,7 +25,7 @@ from brokernat.pipelines.reading_back.shipped import last_header, read_topics, r
 from brokernat.pipelines.root_cause import root_cause
 from brokernat.pipelines.steps.envelope import COORDINATES, REPLAY_HEADER, SOURCE_HEADER, TIMESTAMP_HEADER, envelop
 from brokernat.pipelines.steps.plan import faulty
-from brokernat.pipelines.steps.source import DEFAULTS
+from brokernat.pipelines.steps.source import read_between
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Row, SparkSession
@@ -77,7 +76,7 @@ def reconcile_pipeline(spark: SparkSession, prepared: Prepared) -> tuple[Deliver
 
 
 def compare(
-    spark: SparkSession, prepared: Prepared, offsets: Committed, cluster_id: str, coordinates: DataFrame
+    spark: SparkSession, prepared: Prepared, offsets: Range, cluster_id: str, coordinates: DataFrame
 ) -> tuple[Delivered, ...]:
     """Compares the source with the `coordinates` that its sink holds, see `sink_coordinates`."""
     from pyspark.sql import functions as F  # noqa: N812
@@ -112,7 +111,7 @@ def compare(
 def _account(
     topic: str,
     partition: int,
-    offsets: Committed,
+    offsets: Range,
     counted: Row | None,
     missing: Mapping[str, tuple[int, tuple[Span, ...]]],
 ) -> Delivered:
@@ -170,20 +169,13 @@ def held_offsets(coordinates: DataFrame) -> DataFrame:
     return coordinates.groupBy("place", "offset").agg(copies.alias("copies"))
 
 
-def read_source(spark: SparkSession, prepared: Prepared, offsets: Committed) -> DataFrame:
+def read_source(spark: SparkSession, prepared: Prepared, offsets: Range) -> DataFrame:
     """The records of the source between these offsets that are still there, with their `place`."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    own = {
-        "assign": json.dumps({topic: sorted(ends) for topic, ends in offsets.end.items()}),
-        "startingOffsets": as_option(offsets.begin),
-        "endingOffsets": as_option(offsets.end),
-        "includeHeaders": "true",
-        # Retention may have removed what was committed long ago: it is not there to be compared.
-        "failOnDataLoss": "false",
-    }
-    options = kafka_options(prepared.source, role=Role.SOURCE)
-    records = spark.read.format("kafka").options(**{**DEFAULTS, **options, **own}).load()
+    options, begin, end = kafka_options(prepared.source, role=Role.SOURCE), offsets.begin, offsets.end
+    # Retention may have removed what was committed long ago: it is not there to be compared.
+    records = read_between(spark, options, as_option(begin), as_option(end), fail_on_loss=False)
     return records.withColumn("place", _place(F.col("topic"), F.col("partition")))
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from brokernat.clients.spark import client_properties
 from brokernat.errors import ConfigError, Finding, IncompleteError
-from brokernat.pipelines.checkpoint.committed import Committed, Offsets
+from brokernat.pipelines.checkpoint.committed import Offsets, Range
 from brokernat.pipelines.checkpoint.files import Files
 from brokernat.pipelines.kafka.admin import open_admin
 from brokernat.pipelines.pipeline import claim
@@ -141,7 +141,7 @@ def _propose(
         if one.last >= at:
             begin[topic][partition] = max(at, one.first) if from_first else at
             until[topic][partition] = one.last + 1
-    span = Committed({t: p for t, p in begin.items() if p}, {t: p for t, p in until.items() if p})
+    span = Range({t: p for t, p in begin.items() if p}, {t: p for t, p in until.items() if p})
     compared = compare(spark, prepared, span, cluster_id, coordinates) if span.end else ()
     by_place = {(one.topic, one.partition): one for one in compared}
     proposals = [
@@ -201,7 +201,7 @@ def _refuse_another_topic(
     if not last:
         return
     after = {topic: {number: at + 1 for number, at in partitions.items()} for topic, partitions in last.items()}
-    records = read_source(spark, prepared, Committed(last, after))
+    records = read_source(spark, prepared, Range(last, after))
     for row in records.select("topic", "partition", F.unix_millis("timestamp").alias("timestamp")).collect():
         one = held[row["topic"], row["partition"]]
         if row["timestamp"] != one.timestamp:

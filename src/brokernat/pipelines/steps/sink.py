@@ -11,8 +11,8 @@ with may be too large for that topic as well, and a limit is raised once, by who
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from brokernat.clients.spark.functions import call, time_zone
 from brokernat.clients.spark.session import ClassicSession
@@ -23,7 +23,7 @@ from brokernat.pipelines.steps.envelope import COORDINATES, FAULT, KEPT, SOURCE_
 from brokernat.pipelines.steps.fault import FAULT_TYPE
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import DataType
 
     from brokernat.pipelines.steps.formats import TagFormat
@@ -44,9 +44,8 @@ PRODUCER_DEFAULTS: Mapping[str, str] = {
     "kafka.delivery.timeout.ms": "120000",
 }
 REQUIRED: Mapping[str, str] = {"kafka.acks": "all"}
-_SINK = "io.brokernat.spark.KafkaSink"
+SINK = "io.brokernat.spark.KafkaSink"
 """Spark's own sink: it counts, and its plan holds no password (`KafkaSink.java`)."""
-_COUNTS = "brokernat.counts"
 _RECORD = "brokernat_record"
 _TOO_LARGE = "RecordTooLargeException"
 
@@ -133,6 +132,39 @@ def producer_options(given: Mapping[str, str]) -> dict[str, str]:
     return {**PRODUCER_DEFAULTS, **given, **REQUIRED}
 
 
+class Listener:
+    """What the sink tells of its batches; an exception ends the query and leaves the batch uncommitted."""
+
+    def begins(self) -> None:
+        """Nothing of a batch has been written yet."""
+
+    def written(self, batch_id: int, rows: Mapping[str, int]) -> None:
+        """A batch is acknowledged and not committed yet.
+
+        Args:
+            batch_id: its number.
+            rows: how many were `tags`, were `filtered`, or were dead letters of each cause; what did not occur is left
+                out. Exact, however often tasks were tried (`CountedWrite.java`).
+        """
+
+    class Java:
+        """What py4j asks for."""
+
+        implements = ("io.brokernat.spark.BatchListener",)
+
+
+def listen(spark: SparkSession, listener: Listener) -> tuple[dict[str, str], Callable[[], None]]:
+    """The option of a write to `SINK` that the listener hears of, and what ends that."""
+    from pyspark.java_gateway import ensure_callback_server_started
+
+    session = ClassicSession(spark)
+    ensure_callback_server_started(session.gateway)  # type: ignore[no-untyped-call]
+    sink: Any = session.jvm.io.brokernat.spark.KafkaSink
+    name = uuid.uuid4().hex
+    sink.listen(name, listener)
+    return {"brokernat.listener": name}, lambda: sink.forget(name)
+
+
 def write(rows: DataFrame, options: Mapping[str, str]) -> dict[str, int]:
     """Sends rows and returns when every one is acknowledged; Spark raises otherwise.
 
@@ -141,8 +173,7 @@ def write(rows: DataFrame, options: Mapping[str, str]) -> dict[str, int]:
         options: of the sink cluster, see `producer_options`.
 
     Returns:
-        How many rows were `tags`, were `filtered`, or were dead letters of each cause; what did not occur is left out.
-        Exact, however often tasks were tried (`WrittenCounts.java`).
+        See `Listener.written`.
 
     Raises:
         IncompleteError: a record is larger than the producer or the topic takes; names the largest.
@@ -150,20 +181,36 @@ def write(rows: DataFrame, options: Mapping[str, str]) -> dict[str, int]:
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
-    counts = uuid.uuid4().hex
-    writer = rows.write.format(_SINK).mode("append").options(**producer_options(options)).option(_COUNTS, counts)
+    found: dict[str, int] = {}
+
+    class Counting(Listener):
+        def written(self, batch_id: int, rows: Mapping[str, int]) -> None:  # noqa: ARG002 - Spark passes it
+            found.update(rows)
+
+    mine, forget = listen(rows.sparkSession, Counting())
     try:
-        writer.save()
+        rows.write.format(SINK).mode("append").options(**producer_options(options), **mine).save()
     except (PySparkException, Py4JJavaError) as error:
-        cause = root_cause(error)
-        if not cause.startswith(_TOO_LARGE):
-            raise
-        raise IncompleteError(
-            f"a record is too large for the sink: {cause}; the largest are {', '.join(largest(rows))}",
-            hint="raise max.request.size of the sink cluster's client and max.message.bytes of the topic, or let the "
-            "transform make less of it; nothing is lost: the next start runs the batch again",
-        ) from None
-    return dict(ClassicSession(rows.sparkSession).jvm.io.brokernat.spark.WrittenCounts.take(counts))
+        if too_large := too_large_for_sink(error, lambda: rows):
+            raise too_large from None
+        raise
+    finally:
+        forget()
+    return found
+
+
+def too_large_for_sink(error: Exception, rows: Callable[[], DataFrame | None]) -> IncompleteError | None:
+    """The error to raise where a write has failed because one of `rows` is too large; it names the largest."""
+    cause = root_cause(error)
+    if not cause.startswith(_TOO_LARGE):
+        return None
+    found = rows()
+    named = "" if found is None else f"; the largest are {', '.join(largest(found))}"
+    return IncompleteError(
+        f"a record is too large for the sink: {cause}{named}",
+        hint="raise max.request.size of the sink cluster's client and max.message.bytes of the topic, or let the "
+        "transform make less of it; nothing is lost: the next start runs the batch again",
+    )
 
 
 def largest(rows: DataFrame, count: int = 3) -> list[str]:

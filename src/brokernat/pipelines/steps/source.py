@@ -10,6 +10,7 @@ price: a transaction that its producer never ends holds up what stands behind it
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -52,3 +53,24 @@ def read_stream(
     if not whole:
         own["maxOffsetsPerTrigger"] = str(source.max_offsets_per_trigger or BATCH_RECORDS)
     return spark.readStream.format("kafka").options(**{**DEFAULTS, **options, **own}).load()
+
+
+def read_between(
+    spark: SparkSession, options: Mapping[str, str], begin: str, end: str, *, fail_on_loss: bool = True
+) -> DataFrame:
+    """The same columns of the records between two offsets of each partition.
+
+    Args:
+        options: from `clients.spark.kafka_options`, with the credentials.
+        begin: as Spark's `startingOffsets`.
+        end: the same; names every topic and partition.
+        fail_on_loss: whether records that the source does not have any more are an error.
+    """
+    own = {
+        "assign": json.dumps({topic: sorted(map(int, ends)) for topic, ends in json.loads(end).items()}),
+        "startingOffsets": begin,
+        "endingOffsets": end,
+        "includeHeaders": "true",
+        "failOnDataLoss": str(fail_on_loss).lower(),
+    }
+    return spark.read.format("kafka").options(**{**DEFAULTS, **options, **own}).load()

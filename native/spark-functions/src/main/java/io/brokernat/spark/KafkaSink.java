@@ -2,6 +2,7 @@ package io.brokernat.spark;
 
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.sql.connector.catalog.SupportsWrite;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableCapability;
@@ -12,21 +13,21 @@ import org.apache.spark.sql.connector.write.BatchWrite;
 import org.apache.spark.sql.connector.write.LogicalWriteInfo;
 import org.apache.spark.sql.connector.write.Write;
 import org.apache.spark.sql.connector.write.WriteBuilder;
+import org.apache.spark.sql.connector.write.streaming.StreamingWrite;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /**
- * Spark's own Kafka sink for batches, written to as a V2 source that counts, and silent about its options.
+ * Spark's own Kafka sink, for batches and streams, that tells a {@link BatchListener} what it writes.
  *
- * <p>As a V1 source, which it is by default, the sink runs a query of its own and no {@code Observation} completes. As a
- * V2 source its plan names Spark's {@code KafkaWrite}, whose text holds every option, and with them the password, in
- * Spark's pages and event logs.
- *
- * <p>What was written is told by {@link WrittenCounts}: rows are counted where they leave for the producer, because an
- * {@code Observation} of them would copy every row once more. A row without a topic is counted and not written.
+ * <p>Rows are counted where they leave for the producer, because an {@code Observation} of them would copy every row once
+ * more. A row without a topic is counted and not written. The text of Spark's {@code KafkaWrite} holds every option, and
+ * with them the password, in Spark's pages and event logs; here it is silent.
  */
 public final class KafkaSink implements TableProvider {
     private static final String SPARKS_OWN = "org.apache.spark.sql.kafka010.KafkaSourceProvider";
+    private static final String LISTENER = "brokernat.listener";
+    private static final Map<String, BatchListener> LISTENERS = new ConcurrentHashMap<>();
 
     private final TableProvider kafka;
 
@@ -35,6 +36,16 @@ public final class KafkaSink implements TableProvider {
         ClassLoader context = Thread.currentThread().getContextClassLoader();
         ClassLoader loader = context == null ? KafkaSink.class.getClassLoader() : context;
         kafka = (TableProvider) Class.forName(SPARKS_OWN, true, loader).getDeclaredConstructor().newInstance();
+    }
+
+    /** Lets {@code listener} hear of the writes whose option {@code brokernat.listener} is {@code id}. */
+    public static void listen(String id, BatchListener listener) {
+        LISTENERS.put(id, listener);
+    }
+
+    /** Ends what {@link #listen} began. */
+    public static void forget(String id) {
+        LISTENERS.remove(id);
     }
 
     @Override
@@ -67,17 +78,19 @@ public final class KafkaSink implements TableProvider {
 
         @Override
         public Set<TableCapability> capabilities() {
-            return Set.of(TableCapability.BATCH_WRITE, TableCapability.ACCEPT_ANY_SCHEMA);
+            return Set.of(
+                    TableCapability.BATCH_WRITE, TableCapability.STREAMING_WRITE, TableCapability.ACCEPT_ANY_SCHEMA);
         }
 
         @Override
         public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
             Write write = table.newWriteBuilder(info).build();
-            WrittenCounts counts = new WrittenCounts(info.schema(), info.options().get(WrittenCounts.OPTION));
+            BatchListener listener = LISTENERS.get(info.options().get(LISTENER));
+            CountedWrite counted = new CountedWrite(info.schema(), listener);
             return new WriteBuilder() {
                 @Override
                 public Write build() {
-                    return new SilentWrite(write, counts);
+                    return new SilentWrite(write, counted);
                 }
             };
         }
@@ -85,11 +98,11 @@ public final class KafkaSink implements TableProvider {
 
     private static final class SilentWrite implements Write {
         private final Write write;
-        private final WrittenCounts counts;
+        private final CountedWrite counted;
 
-        SilentWrite(Write write, WrittenCounts counts) {
+        SilentWrite(Write write, CountedWrite counted) {
             this.write = write;
-            this.counts = counts;
+            this.counted = counted;
         }
 
         @Override
@@ -99,7 +112,12 @@ public final class KafkaSink implements TableProvider {
 
         @Override
         public BatchWrite toBatch() {
-            return counts.of(write.toBatch());
+            return counted.of(write.toBatch());
+        }
+
+        @Override
+        public StreamingWrite toStreaming() {
+            return counted.of(write.toStreaming());
         }
 
         @Override
