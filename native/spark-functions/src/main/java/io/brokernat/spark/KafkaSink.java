@@ -8,21 +8,18 @@ import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableCapability;
 import org.apache.spark.sql.connector.catalog.TableProvider;
 import org.apache.spark.sql.connector.expressions.Transform;
-import org.apache.spark.sql.connector.metric.CustomMetric;
-import org.apache.spark.sql.connector.write.BatchWrite;
 import org.apache.spark.sql.connector.write.LogicalWriteInfo;
 import org.apache.spark.sql.connector.write.Write;
 import org.apache.spark.sql.connector.write.WriteBuilder;
-import org.apache.spark.sql.connector.write.streaming.StreamingWrite;
+import org.apache.spark.sql.kafka010.KafkaWrite;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /**
- * Spark's own Kafka sink, for batches and streams, that tells a {@link BatchListener} what it writes.
+ * A Kafka sink for batches and streams that tells a {@link BatchListener} what it writes.
  *
- * <p>Rows are counted where they leave for the producer, because an {@code Observation} of them would copy every row once
- * more. A row without a topic is counted and not written. The text of Spark's {@code KafkaWrite} holds every option, and
- * with them the password, in Spark's pages and event logs; here it is silent.
+ * <p>Options and producers are those of Spark's own sink. Rows are counted where they leave for the producer, because an
+ * {@code Observation} of them would copy every row once more. A row without a topic is counted and not written.
  */
 public final class KafkaSink implements TableProvider {
     private static final String SPARKS_OWN = "org.apache.spark.sql.kafka010.KafkaSourceProvider";
@@ -84,50 +81,15 @@ public final class KafkaSink implements TableProvider {
 
         @Override
         public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
-            Write write = table.newWriteBuilder(info).build();
+            Map<String, Object> settings = ((KafkaWrite) table.newWriteBuilder(info).build()).producerParams();
             BatchListener listener = LISTENERS.get(info.options().get(LISTENER));
-            CountedWrite counted = new CountedWrite(info.schema(), listener);
+            Write write = new CountedWrite(info.schema(), settings, listener);
             return new WriteBuilder() {
                 @Override
                 public Write build() {
-                    return new SilentWrite(write, counted);
+                    return write;
                 }
             };
-        }
-    }
-
-    private static final class SilentWrite implements Write {
-        private final Write write;
-        private final CountedWrite counted;
-
-        SilentWrite(Write write, CountedWrite counted) {
-            this.write = write;
-            this.counted = counted;
-        }
-
-        @Override
-        public String description() {
-            return write.description();
-        }
-
-        @Override
-        public BatchWrite toBatch() {
-            return counted.of(write.toBatch());
-        }
-
-        @Override
-        public StreamingWrite toStreaming() {
-            return counted.of(write.toStreaming());
-        }
-
-        @Override
-        public CustomMetric[] supportedCustomMetrics() {
-            return write.supportedCustomMetrics();
-        }
-
-        @Override
-        public String toString() {
-            return "Kafka";
         }
     }
 }

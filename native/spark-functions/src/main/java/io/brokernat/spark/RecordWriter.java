@@ -1,0 +1,163 @@
+package io.brokernat.spark;
+
+import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.kafka.clients.producer.Callback;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.header.Header;
+import org.apache.kafka.common.header.internals.RecordHeader;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.connector.write.DataWriter;
+import org.apache.spark.sql.connector.write.WriterCommitMessage;
+import org.apache.spark.sql.kafka010.producer.CachedKafkaProducer;
+import org.apache.spark.sql.kafka010.producer.InternalKafkaProducerPool$;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/**
+ * What a task writes with: rows go from Spark's memory to the producer, and are counted.
+ *
+ * <p>The producers are those that Spark's Kafka sink keeps for its tasks. Its own writer ({@code KafkaRowWriter}) copies
+ * each row twice more, because it must make do with columns in any order and of any type.
+ */
+final class RecordWriter implements DataWriter<InternalRow> {
+    private static final String TAGS = "tags", FILTERED = "filtered";
+
+    private final Columns columns;
+    private final CachedKafkaProducer cached;
+    private final KafkaProducer<byte[], byte[]> producer;
+    private final Map<UTF8String, String> texts = new HashMap<>();
+    private final Map<String, Long> deadLetters = new HashMap<>();
+    private final Callback onAnswer = (metadata, error) -> {
+        if (error != null) {
+            fail(error);
+        }
+    };
+    private long tags;
+    private long filtered;
+    private volatile Exception failure;
+
+    /** @param settings of the producer. */
+    RecordWriter(Columns columns, Map<String, Object> settings) {
+        this.columns = columns;
+        cached = InternalKafkaProducerPool$.MODULE$.acquire(settings);
+        producer = cached.producer();
+    }
+
+    /** Where a row has what; {@code cause} is null in a tag. */
+    static final class Columns implements Serializable {
+        private static final long serialVersionUID = 1;
+
+        private final int topic;
+        private final int key;
+        private final int value;
+        private final int headers;
+        private final int cause;
+
+        Columns(StructType schema) {
+            topic = schema.fieldIndex("topic");
+            key = schema.fieldIndex("key");
+            value = schema.fieldIndex("value");
+            headers = schema.fieldIndex("headers");
+            cause = schema.fieldIndex("cause");
+        }
+    }
+
+    /** What a task says when it has ended: its rows by what they were. */
+    static final class Counted implements WriterCommitMessage {
+        private static final long serialVersionUID = 1;
+
+        final HashMap<String, Long> rows;
+
+        private Counted(HashMap<String, Long> rows) {
+            this.rows = rows;
+        }
+    }
+
+    @Override
+    public void write(InternalRow row) {
+        if (row.isNullAt(columns.topic)) {
+            filtered++;
+            return;
+        }
+        throwFailure();
+        if (row.isNullAt(columns.cause)) {
+            tags++;
+        } else {
+            deadLetters.merge(text(row.getUTF8String(columns.cause)), 1L, Long::sum);
+        }
+        byte[] key = row.isNullAt(columns.key) ? null : row.getBinary(columns.key);
+        byte[] value = row.isNullAt(columns.value) ? null : row.getBinary(columns.value);
+        String topic = text(row.getUTF8String(columns.topic));
+        producer.send(new ProducerRecord<>(topic, null, key, value, headers(row)), onAnswer);
+    }
+
+    private List<Header> headers(InternalRow row) {
+        ArrayData given = row.getArray(columns.headers);
+        List<Header> headers = new ArrayList<>(given.numElements());
+        for (int place = 0; place < given.numElements(); place++) {
+            InternalRow header = given.getStruct(place, 2);
+            headers.add(new RecordHeader(text(header.getUTF8String(0)), header.isNullAt(1) ? null : header.getBinary(1)));
+        }
+        return headers;
+    }
+
+    /** Topics, causes and names of headers are few and come again and again. */
+    private String text(UTF8String text) {
+        String known = texts.get(text);
+        if (known == null) {
+            known = text.toString();
+            if (texts.size() < 100) {
+                // Spark uses the memory of a row again.
+                texts.put(text.copy(), known);
+            }
+        }
+        return known;
+    }
+
+    @Override
+    public WriterCommitMessage commit() {
+        producer.flush();
+        throwFailure();
+        HashMap<String, Long> rows = new HashMap<>(deadLetters);
+        if (tags > 0) {
+            rows.put(TAGS, tags);
+        }
+        if (filtered > 0) {
+            rows.put(FILTERED, filtered);
+        }
+        return new Counted(rows);
+    }
+
+    /** What was sent stays: the batch is run again. */
+    @Override
+    public void abort() {}
+
+    @Override
+    public void close() {
+        InternalKafkaProducerPool$.MODULE$.release(cached);
+    }
+
+    private void fail(Exception error) {
+        if (failure == null) {
+            failure = error;
+        }
+    }
+
+    private void throwFailure() {
+        if (failure != null) {
+            throw sneaky(failure);
+        }
+    }
+
+    /** As Spark's own writer: the exception of Kafka's is the cause that is shown. */
+    @SuppressWarnings("unchecked")
+    private static <E extends Exception> RuntimeException sneaky(Exception error) throws E {
+        throw (E) error;
+    }
+}
