@@ -105,7 +105,7 @@ class OnePass(Listener):
 
     def written(self, batch_id: int, rows: Mapping[str, int]) -> None:
         """Reports a batch that adds up."""
-        self._noting(lambda: self._report(batch_id, Counts.of_written(dict(rows))))
+        self._noting(lambda: self._report(batch_id, Counts.of_outgoing(dict(rows))))
 
     def too_large(self, error: Exception) -> IncompleteError | None:
         """The error to raise where the query has failed because a record is too large; it names the largest."""

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 _RECEIVED, _LEAVING = "brokernat_received", "brokernat_leaving"
-_NONE: Mapping[str, int] = {"rows": 0, "dead_letters": 0, "filtered": 0}
 _UNKNOWN = -1
 """What Spark reports of a sink that does not count."""
 _LOOK_SECONDS = 2.0
@@ -209,12 +208,11 @@ def epoch_counts(progress: Mapping[str, Any]) -> Counts:
     """
     found = {name: row.asDict() for name, row in progress["observedMetrics"].items()}
     # Spark reports nothing of a plan that it finds empty.
-    received, leaving = found.get(_RECEIVED, {"rows": 0})["rows"], found.get(_LEAVING, _NONE)
-    counts = Counts.of_outgoing(received, leaving)
+    received, counts = found.get(_RECEIVED, {"rows": 0})["rows"], Counts.of_outgoing(found.get(_LEAVING, {}))
     written = progress["sink"]["numOutputRows"]
-    if received != leaving["rows"] or written not in (counts.tags + counts.dead_letters, _UNKNOWN):
+    if received != counts.received or written not in (counts.tags + counts.dead_letters, _UNKNOWN):
         raise IncompleteError(
-            f"epoch {progress['batchId']}: {counted(received, 'record')} came in, {leaving['rows']} came out, "
+            f"epoch {progress['batchId']}: {counted(received, 'record')} came in, {counts.received} came out, "
             f"{written} were written ({counts})",
             hint="the epoch is committed: `brokernat pipeline reconcile` names what is missing or repeated; "
             "please report this",

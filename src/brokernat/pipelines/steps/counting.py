@@ -40,16 +40,9 @@ class Counts:
     """The dead letters by `FaultKind`; kinds that did not occur are left out."""
 
     @classmethod
-    def of_outgoing(cls, received: int, found: Mapping[str, int]) -> Counts:
-        """The counts of one pass, from what `count_outgoing` has found."""
-        dead_letters, filtered = found["dead_letters"], found["filtered"]
+    def of_outgoing(cls, found: Mapping[str, int]) -> Counts:
+        """The counts of one pass: of the rows that were `tags`, were `filtered`, or were dead letters of each cause."""
         causes = {kind.value: found[kind] for kind in FaultKind if found.get(kind)}
-        return cls(received, found["rows"] - dead_letters - filtered, dead_letters, filtered, causes)
-
-    @classmethod
-    def of_written(cls, found: Mapping[str, int]) -> Counts:
-        """The counts of one pass, from what `write` returns."""
-        causes = {kind.value: found[kind] for kind in FaultKind if kind in found}
         return cls(sum(found.values()), found.get("tags", 0), sum(causes.values()), found.get("filtered", 0), causes)
 
     def __add__(self, other: Counts) -> Counts:
@@ -74,13 +67,13 @@ def count_rows(frame: DataFrame, observation: Observation | str) -> DataFrame:
 
 
 def count_outgoing(rows: DataFrame, observation: Observation | str) -> DataFrame:
-    """Rows for the sink, with `rows`, `dead_letters` (each kind by its name, too) and `filtered` counted in passing."""
+    """Rows for the sink, with what `Counts.of_outgoing` takes counted in passing."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    count, cause = F.count(F.lit(1)), F.col("cause")
+    topic, cause = F.col("topic"), F.col("cause")
     kinds = (F.count_if(cause == kind.value).alias(kind) for kind in FaultKind)
-    filtered = (count - F.count("topic")).alias("filtered")
-    return rows.observe(observation, count.alias("rows"), F.count(cause).alias("dead_letters"), filtered, *kinds)
+    tags = F.count_if(topic.isNotNull() & cause.isNull()).alias("tags")
+    return rows.observe(observation, tags, F.count_if(topic.isNull()).alias("filtered"), *kinds)
 
 
 def count_faults(records: DataFrame) -> tuple[int, dict[str, int]]:
