@@ -54,6 +54,9 @@ class OnePass(Listener):
     sink_options: Mapping[str, str] = field(repr=False)
     stopping: threading.Event
     on_batch: Callable[[BatchReport], None]
+    looked_at: set[int]
+    """The references, by their place, that a query has begun again for since the last batch. One that tells no version,
+    or whose new one cannot be read, would refuse the same batch for ever."""
     failure: BaseException | None = field(default=None, init=False)
     """What ended the query, as it was raised: Spark hands back only a text of it."""
     _joins: Sequence[Join] = field(default=(), init=False)
@@ -126,10 +129,12 @@ class OnePass(Listener):
         self._began = time.monotonic()
         if self.stopping.is_set():
             raise StoppedError("a stop was asked for")
-        for table in self.references:
-            if table.has_changed(self.spark):
+        for place, table in enumerate(self.references):
+            if place not in self.looked_at and table.has_changed(self.spark):
+                self.looked_at.add(place)
                 raise ChangedReferenceError(f"reference `{table.name}` has changed")
             table.check_age()
+        self.looked_at.clear()
 
     def _report(self, batch_id: int, counts: Counts) -> None:
         check_received(self._received(), counts.received, lambda: self._batch_again().count(), written=True)

@@ -129,6 +129,7 @@ def start(
     plan, references = prepared.plan(registers=True), prepared.references()
     source_options = kafka_options(prepared.source, role=Role.SOURCE)
     sink_options = kafka_options(prepared.sink, role=Role.SINK)
+    looked_at: set[int] = set()
 
     def configured(writer: DataStreamWriter) -> DataStreamWriter:
         writer = writer.queryName(pipeline.name).option("checkpointLocation", pipeline.checkpoint)
@@ -139,7 +140,16 @@ def start(
     def begin() -> Begun:
         stream = read_stream(spark, pipeline.source, source_options, starting=starting)
         one_pass = OnePass(
-            spark, plan, cluster_id, pipeline.checkpoint, references, source_options, sink_options, stopping, on_batch
+            spark,
+            plan,
+            cluster_id,
+            pipeline.checkpoint,
+            references,
+            source_options,
+            sink_options,
+            stopping,
+            on_batch,
+            looked_at,
         )
         if begun := one_pass.start(stream, configured):
             query, forget = begun

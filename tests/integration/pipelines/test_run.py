@@ -69,10 +69,14 @@ def test_every_record_becomes_a_tag_a_dead_letter_or_is_counted_as_filtered(work
     assert {record.key for record in dead} == {b"k"}
 
 
+# Other tests share the process.
 NEVER_AGAIN = """
+from pathlib import Path
+
 from brokernat.pipelines.one_pass import OnePass
 
-OnePass._batch_again = None
+again, mine = OnePass._batch_again, str(Path(__file__).parent)
+OnePass._batch_again = lambda one_pass: None if mine in one_pass.checkpoint else again(one_pass)
 """
 
 
