@@ -18,7 +18,6 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Final
 
 from brokernat.proxy import polling
@@ -114,7 +113,12 @@ class Relay:
         if self._pass_on and self.movable and self._pass_on(self):
             self.close()
             return
-        if not self._responses.end() or not self._requests.drop():
+        try:
+            told = self._responses.end()
+        except ssl.SSLWantWriteError:
+            self._responses.await_room(self._end)
+            return
+        if not told or not self._requests.drop():
             self.close()
             return
         self._draining, self._ending = False, True
@@ -169,6 +173,7 @@ class _Flow:
         self._direction = direction
         self._loop = polling.running()
         self._reading = False
+        self._awaits_room = False
         self._at_end = False
         self._stopped = False
         self._tls = isinstance(source, ssl.SSLSocket)
@@ -195,8 +200,7 @@ class _Flow:
     def stop(self) -> None:
         self.pause()
         self._stopped = True
-        if self.waiting:
-            self._loop.on_writable(self._target.fileno(), None)
+        self._await_no_room()
 
     def drop(self) -> bool:
         """From now on, send nothing of what is read. Returns whether anything can come."""
@@ -210,12 +214,31 @@ class _Flow:
         return not isinstance(self._target, ssl.SSLSocket) and self._shut_down()
 
     def end(self) -> bool:
-        """As `end_half`, where nothing that the target still sends is wanted: so TLS can be ended, too."""
+        """As `end_half`, where nothing that the target still sends is wanted: so TLS can be ended, too.
+
+        Raises:
+            ssl.SSLWantWriteError: there is no room for the end of TLS: the target has to read first.
+        """
+        self._await_no_room()
         if isinstance(self._target, ssl.SSLSocket):
             # Its first step sends `close_notify`; the second one would wait for the client's.
-            with suppress(OSError, ValueError):
+            try:
                 self._target.unwrap()
+            except ssl.SSLWantWriteError:
+                raise
+            except (OSError, ValueError):
+                pass
         return self._shut_down()
+
+    def await_room(self, call: Callable[[], object]) -> None:
+        """Call this when the target takes more."""
+        self._awaits_room = True
+        self._loop.on_writable(self._target.fileno(), call)
+
+    def _await_no_room(self) -> None:
+        if self._awaits_room:
+            self._awaits_room = False
+            self._loop.on_writable(self._target.fileno(), None)
 
     def _shut_down(self) -> bool:
         try:
@@ -273,7 +296,7 @@ class _Flow:
         if sent < size:
             self.waiting = memoryview(b"".join(chunks))[sent:]
             self.pause()
-            self._loop.on_writable(self._target.fileno(), self._write)
+            self.await_room(self._write)
 
     def _write(self) -> None:
         try:
@@ -286,7 +309,7 @@ class _Flow:
         self.waiting = self.waiting[sent:]
         if self.waiting:
             return
-        self._loop.on_writable(self._target.fileno(), None)
+        self._await_no_room()
         if self._at_end:
             self._relay.end_of(self)
         else:

@@ -24,6 +24,7 @@ pytestmark = pytest.mark.integration
 NATIVE = ROOT / "native" / "librdkafka-plugin"
 FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-O1", "-g", "-fPIC", "-fno-sanitize-recover=all"]
 PACKAGED = plugin_library().parent
+TSAN_OPTIONS = f"suppressions={NATIVE / 'tests' / 'librdkafka.tsan'}"
 LEFT_OUT = {"libbrokernat-rdkafka.so": "preload.c", "libbrokernat-preload.so": "conf_init.c"}
 RULES = "kafka-1:9092=first:1,first:1=twice:1"
 MANY_CLIENTS = """
@@ -80,9 +81,8 @@ def runtime(sanitizer: str) -> str:
 
 
 def run(*command: str | Path, **variables: str) -> None:
-    done = subprocess.run(
-        command, cwd=ROOT, env=os.environ | variables, capture_output=True, text=True, timeout=300, check=False
-    )
+    environ = os.environ | {"TSAN_OPTIONS": TSAN_OPTIONS} | variables
+    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr[-5000:]
 
 
@@ -111,7 +111,7 @@ def test_a_client_without_a_configuration_has_the_map_of_a_preloaded_library(san
             "LD_PRELOAD": f"{preload} {library}".strip(),
             "BROKERNAT_MAP": f"kafka-1.invalid:9092=127.0.0.1:{broker.getsockname()[1]}",
         }
-        environ = os.environ | variables
+        environ = os.environ | {"TSAN_OPTIONS": TSAN_OPTIONS} | variables
         bare = subprocess.Popen(
             [program, "kafka-1.invalid:9092"], env=environ, stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True
         )

@@ -95,7 +95,6 @@ LIBRARIES = (KAFKA_PYTHON_2, KAFKA_PYTHON_3, AIOKAFKA)
 NEWEST_IN_THE_GATE = pytest.mark.parametrize(
     "library",
     [pytest.param(KAFKA_PYTHON_2, marks=pytest.mark.soak), KAFKA_PYTHON_3, AIOKAFKA],
-    indirect=True,
     ids=lambda library: library.name.replace(" ", "-"),
 )
 """For what the maps' own code decides, which all versions of a library share."""
