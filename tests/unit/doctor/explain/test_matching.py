@@ -129,3 +129,60 @@ def test_a_rule_is_proposed_only_where_one_is_missing() -> None:
         "10.0.0.1:9092 = HOST:PORT",
         None,
     ]
+
+
+@pytest.mark.parametrize(
+    ("reason", "code"),
+    [
+        ("tls: failed to verify certificate: x509: certificate signed by unknown authority", "BN403"),
+        ("tls: failed to verify certificate: x509: certificate has expired or is not yet valid: ", "BN403"),
+        ("tls: failed to verify certificate: x509: certificate is valid for k1, not gw", "BN402"),
+        ("remote error: tls: unknown certificate authority", "BN405"),
+        ("tls: first record does not look like a TLS handshake", "BN401"),
+        ("dial tcp: lookup gw on 10.0.0.2:53: read udp 10.1.4.7:4195->10.0.0.2:53: i/o timeout", "BN102"),
+        ("dial tcp: lookup gw: i/o timeout", "BN102"),
+        ("dial tcp: i/o timeout", "BN102"),
+        ("dial tcp 10.0.0.1:9092: i/o timeout", "BN302"),
+        ("dial tcp: lookup gw on 10.0.0.2:53: no such host", "BN301"),
+    ],
+)
+def test_what_go_reports_is_told_apart(reason: str, code: str) -> None:
+    found = match_line(f"[sarama] Failed to connect to broker gw:9092: {reason}")
+    assert found is not None
+    assert found.codes[0] == code
+
+
+@pytest.mark.parametrize(
+    ("size", "code"),
+    [("11957258", "BN312"), ("115343416", "BN312"), ("-720899", "BN104"), ("542393671", "BN104")],
+)
+def test_a_large_message_is_told_from_another_protocol(size: str, code: str) -> None:
+    found = match_line(f"InvalidReceiveException: Invalid receive (size = {size} larger than 1048576)")
+    assert found is not None
+    assert found.codes[0] == code
+
+
+@pytest.mark.parametrize(
+    ("line", "means"),
+    [
+        ("GSSAPI Error: Unspecified GSS failure. (Matching credential not found)", "no valid ticket"),
+        ("GSSAPI Error: Unspecified GSS failure. (Server kafka/gw not found in Kerberos database)", "no principal"),
+        ("[thrd:ssl://k:1/3]: ssl://k:1/3: Failed to verify broker certificate: certificate has expired", "is expired"),
+        ("[thrd:ssl://k:1/3]: ssl://k:1/3: Failed to verify broker certificate: self signed certificate", "authority"),
+        ("kafka: client has run out of available brokers to talk to: unexpected EOF", "ended it without an answer"),
+        (
+            "kafka: client has run out of available brokers to talk to (Is your cluster reachable?)",
+            "None of the brokers",
+        ),
+        ('SaslAuthenticationException: {"status":"invalid_token"}', "does not accept the token"),
+        ("SaslAuthenticationException: [0f5a6a55-0e3c]: Too many connects", "limited number of IAM logins"),
+        ("RestClientException: Unauthorized; error code: 401", "refuses the login"),
+        ("SchemaRegistryError: Timed out (HTTP status code 500, SR code 50002)", "`_schemas`"),
+        ("RestClientException: Schema not found; error code: 40403", "does not have"),
+        ("aiokafka: Unable to bootstrap from [('localhost', 9092, 0)]", "is the machine, or the container"),
+    ],
+)
+def test_one_kind_has_a_meaning_for_each_reason(line: str, means: str) -> None:
+    found = match_line(line)
+    assert found is not None
+    assert means in found.means
