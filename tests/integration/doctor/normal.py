@@ -33,8 +33,9 @@ def normal(evidence: Evidence, scene: Scene) -> Evidence:
     for cluster in scene.world.clusters.values():
         text = text.replace(cluster.cluster_id, f"{cluster.name}-cluster")
         for broker in cluster.plan.brokers:
-            # 9092, unless something of this machine has that port.
-            text = re.sub(rf"(127\.\d+\.[125]\.\d+:|\"port\": ){broker.bound.port}\b", r"\g<1>9092", text)
+            if cluster is not scene.local:
+                # 9092, unless something of this machine has that port.
+                text = re.sub(rf"(127\.\d+\.[125]\.\d+:|\"port\": ){broker.bound.port}\b", r"\g<1>9092", text)
             local = [each.bound.port for each in broker.more if each.bound.host == "127.0.0.1"]
             for number, port in enumerate(local, _FIRST_LOCAL_PORT):
                 text = re.sub(rf"\b{port}\b", str(number), text)

@@ -32,7 +32,9 @@ from tests.netns.doctor_worlds.layout import (
     bound,
     door,
     front,
+    gate,
     host,
+    inside,
 )
 from tests.netns.doctor_worlds.middlebox import HTTP, SSH, Forward
 from tests.netns.doctor_worlds.report import Client
@@ -195,3 +197,57 @@ def one_bootstrap_server_is_no_broker(dice: Dice) -> World:
     dice.shuffle(servers)
     demand = Demand(harmless=True, said=(re.escape(str(odd)),))
     return World(f"{what}", Client(tuple(servers)), demand, (forwards({odd: what}),))
+
+
+@kind(gate=False)
+def healthy_by_ipv6(dice: Dice) -> World:
+    return World("SIX", by("SIX", some(dice)), Demand(harmless=True))
+
+
+@kind(gate=False)
+def healthy_by_hosts_lines(dice: Dice) -> World:
+    lines = [f"{host(node)} hq-kafka{node}" for node in NODES]
+    return World("SHORT", by("SHORT", some(dice)), Demand(harmless=True), (dns(None, *lines),))
+
+
+@kind(gate=False)
+def a_firewall_that_counts_connections(dice: Dice) -> World:
+    """More than a few at once are refused, or new ones are let in one after the other."""
+    node = dice.choice(NODES)
+    limit = dice.choice(["ct count over 2 reject with tcp reset", "limit rate over 1/second burst 1 packets drop"])
+    rule = f"in: ip daddr {host(node)} tcp dport 9092 ct state new {limit}"
+    return World(f"node {node}, {limit}", by_front(dice), Demand(harmless=True, never=(NOT_KAFKA,)), (filtered(rule),))
+
+
+@kind(gate=False, chance=True)
+def one_flaky_node(dice: Dice) -> World:
+    node = dice.choice(NODES)
+    change = forwards({front(node): Forward((bound(node),), reset_share=dice.choice([0.2, 0.3]))})
+    return World(f"node {node}", by_front(dice, others(node)), Demand(harmless=True, never=(NOT_KAFKA,)), (change,))
+
+
+@kind(gate=False)
+def a_map_of_ipv6(dice: Dice) -> World:
+    entries = {node: Endpoint(GATEWAY, 9310 + node) for node in NODES}
+    changed = {end: Forward((inside("SIX", node),)) for node, end in entries.items()}
+    client = mapped(
+        dice, {door("SIX", node): end for node, end in entries.items()}, [*entries.values()][: dice.randint(1, 4)]
+    )
+    return World("SIX by IPv4", client, Demand(harmless=True), (forwards(dict(changed)),))
+
+
+@kind(gate=False)
+def a_map_for_half_of_the_nodes(dice: Dice) -> World:
+    """The others are reached as they advertise, and `unmapped: pass` lets clients do so."""
+    nodes = dice.sample(NODES, 2)
+    client = mapped(dice, {front(node): gate(node) for node in nodes})
+    return World(f"{nodes}", replace(client, unmapped="pass"), Demand(harmless=True))
+
+
+@kind(gate=False)
+def a_hosts_line_that_a_rule_overrules(dice: Dice) -> World:
+    node, other = dice.sample(NODES, 2)
+    leads = {advertised("NAMED", each): Endpoint(host(each), 9098) for each in NODES}
+    client = mapped(dice, leads, [door("NAMED", each) for each in some(dice)])
+    line = f"{host(other)} {advertised('NAMED', node).host}"
+    return World(line, client, Demand(harmless=True), (dns(None, line),))

@@ -41,6 +41,8 @@ class Kind:
     chance: bool = False
     slow: bool = False
     gate: bool = True
+    kraft: bool = False
+    """Not of ZooKeeper's brokers: a controller's listener, or an endpoint that several nodes advertise."""
     known_wrong: str = ""
     """Why the report is still wrong."""
 
@@ -89,6 +91,10 @@ def filtered(*rules: str) -> Change:
 
 def names(**how: Any) -> Change:
     return lambda site: site.names(**how)
+
+
+def routed(*routes: str) -> Change:
+    return lambda site: site.routed(*routes)
 
 
 def dns(changed: Mapping[str, tuple[tuple[str, ...], ...]] | None = None, *hosts: str) -> Change:

@@ -10,7 +10,7 @@ network namespace, the client in another, and a middlebox at the addresses that 
 | 172.20.2.1 | the other cluster |
 | 10.9.0.11 .. .14 | where brokers bind what the client has no route to |
 | fd20:9::10 | client |
-| fd20:1::40 | the gateway; fd20:1::99 is nobody's |
+| fd20:1::40 | the gateway; fd20:1::41 .. ::44 are the hosts of nodes 1 to 4, fd20:1::99 is nobody's |
 """
 
 from __future__ import annotations
@@ -41,14 +41,29 @@ LISTENERS: dict[str, tuple[int, Protocol, str | None]] = {
     "CLOUD": (9103, Protocol.PLAINTEXT, "ip-172-31-18-16{node}.us-west-2.compute.internal:9103"),
     "LOGIN": (9100, Protocol.SASL_PLAINTEXT, None),
     "TLS": (9101, Protocol.SSL, None),
+    "HALF": (9104, Protocol.PLAINTEXT, None),
+    "PAIR": (9105, Protocol.PLAINTEXT, None),
+    "SIX": (9106, Protocol.PLAINTEXT, None),
+    "SHORT": (9107, Protocol.PLAINTEXT, "hq-kafka{node}:9107"),
 }
-PART_LACKS, _ODD_ONE = 3, 2
+LACKS = {"PART": (3,), "PAIR": (2, 4)}
+"""The nodes that do not have a listener."""
+_LOCALHOST = {"ONE": (2,), "HALF": (1, 3)}
+"""The nodes that advertise `localhost` where the others advertise their address."""
+SHARED = ("LOCAL", "HALF")
+"""Where several nodes advertise one endpoint, which ZooKeeper's brokers refuse."""
+_DIRECT = ("NAMED", "SHORT")
+"""What is bound on a host that the client reaches, whatever is advertised."""
 PEER, CONTROLLER_PORT = 19090, 19091
 
 
 def host(node: int) -> str:
     """The host of a node as the client sees it."""
     return f"172.20.1.{40 + node}"
+
+
+def host_6(node: int) -> str:
+    return f"fd20:1::{40 + node}"
 
 
 def front(node: int) -> Endpoint:
@@ -68,28 +83,28 @@ def gate(node: int) -> Endpoint:
 
 def door(listener: str, node: int) -> Endpoint:
     """Where a client enters a listener: the broker's own port, or where that is not reached, the gateway's."""
-    port, _, advertised = LISTENERS[listener]
-    if advertised is None or listener == "NAMED":
-        return Endpoint(host(node), port)
+    port, _, words = LISTENERS[listener]
+    if words is None or listener in _DIRECT:
+        return inside(listener, node)
     return Endpoint(GATEWAY, port + 1000 * node)
 
 
 def advertised(listener: str, node: int) -> Endpoint:
     """What a client of a listener is told about a node."""
     port, _, words = LISTENERS[listener]
-    if listener == "ONE" and node == _ODD_ONE:
+    if node in _LOCALHOST.get(listener, ()):
         return Endpoint("localhost", port)
     if words is None:
-        return Endpoint(host(node), port)
+        return inside(listener, node)
     return Endpoint.parse(words.format(node=node, container=CONTAINERS[node - 1]))
 
 
 def inside(listener: str, node: int) -> Endpoint:
     """Where a broker binds a listener."""
     port, _, words = LISTENERS[listener]
-    if words is None or listener == "NAMED":
-        return Endpoint(host(node), port)
-    return Endpoint(bound(node).host, port)
+    if listener == "SIX":
+        return Endpoint(host_6(node), port)
+    return Endpoint(host(node) if words is None or listener in _DIRECT else bound(node).host, port)
 
 
 OTHER_BROKER = Endpoint(OTHER, _FRONT)

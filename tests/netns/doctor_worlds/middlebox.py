@@ -51,6 +51,10 @@ class Forward:
     close_at_request: bool = False
     reset_share: float = 0.0
     """Of connections, reset at their first request."""
+    preface: bytes = b""
+    """Sent to the target before the client's bytes."""
+    garbles: bool = False
+    """The bytes of answers are others, their lengths are right."""
     delay: float = 0.0
     """Seconds before each piece of an answer."""
     silent: bool = False
@@ -181,6 +185,7 @@ class Middlebox:
         self, forward: Forward, to: Endpoint, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         far_reader, far_writer = await asyncio.open_connection(to.host, to.port)
+        far_writer.write(forward.preface)
         ways = {
             asyncio.ensure_future(_requests(reader, far_writer, forward)),
             asyncio.ensure_future(_answers(far_reader, writer, forward)),
@@ -218,6 +223,8 @@ async def _answers(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, f
     while message := await _piece(reader, forward.largest_answer):
         if forward.delay:
             await asyncio.sleep(forward.delay)
+        if forward.garbles:
+            message = message[:4] + bytes(byte ^ 0x5A for byte in message[4:])
         if left is not None:
             message, left = message[:left], left - len(message)
         writer.write(message)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from tests.netns.doctor_worlds.demand import Demand
 from tests.netns.doctor_worlds.kinds import (
     ADD_LISTENER,
     CLIENT_SETTINGS,
+    LOGINS,
     NO_FRONTS,
     NOT_KAFKA,
     RIGHT,
@@ -28,6 +30,7 @@ from tests.netns.doctor_worlds.kinds import (
 )
 from tests.netns.doctor_worlds.layout import (
     GATEWAY,
+    GATEWAY_6,
     NODES,
     NOWHERE,
     NOWHERE_6,
@@ -37,6 +40,7 @@ from tests.netns.doctor_worlds.layout import (
     front,
     gate,
     host,
+    inside,
 )
 from tests.netns.doctor_worlds.middlebox import Forward
 from tests.netns.doctor_worlds.report import Client
@@ -307,3 +311,143 @@ def map_with_wrong_advertised_ports(dice: Dice) -> World:
         ("map|rule",), fix=(rf"{re.escape(str(front(wrong[0])))} ?=",), never=(ADD_LISTENER, CLIENT_SETTINGS)
     )
     return World(f"nodes {wrong}", mapped(dice, leads), demand, (forwards(NO_FRONTS),))
+
+
+@kind(gate=False)
+def hosts_lines_forget_one(dice: Dice) -> World:
+    node = dice.choice(NODES)
+    lines = [f"{host(each)} hq-kafka{each}" for each in others(node)]
+    end = advertised("SHORT", node)
+    demand = Demand(
+        (at(node, end),), said=("resolve|unknown",), fix=("hosts|rule|map|dns",), never=(CLIENT_SETTINGS, ADD_LISTENER)
+    )
+    return World(f"no line for node {node}", by("SHORT", some(dice)), demand, (dns(None, *lines),))
+
+
+@kind(gate=False)
+def hosts_lines_shifted_by_one(dice: Dice) -> World:
+    nodes = dice.sample(NODES, 3)
+    lines = tuple(f"{host(two)} {name(one)}" for one, two in zip(nodes, nodes[1:] + nodes[:1], strict=True))
+    demand = Demand(("hosts",), said=lines, fix=("hosts",), never=("correct the forward", CLIENT_SETTINGS))
+    return World("; ".join(lines), by("NAMED", others(*nodes)), demand, (dns(None, *lines),))
+
+
+@kind(gate=False)
+def a_name_whose_ipv6_address_is_another_broker(dice: Dice) -> World:
+    node, other = dice.sample(NODES, 2)
+    six = Endpoint(GATEWAY_6, advertised("NAMED", node).port)
+    changes = (dns({name(node): ((GATEWAY_6, host(node)),)}), forwards({six: Forward((inside("NAMED", other),))}))
+    demand = Demand(
+        (name(node), "dns|record|address|name server|resolve"),
+        said=(rf"{GATEWAY_6}[^\n]*\b{other}\b|node {other}[^\n]*{GATEWAY_6}",),
+        never=(CLIENT_SETTINGS,),
+    )
+    return World(f"{name(node)}, {six} is {other}", by("NAMED", some(dice, others(node))), demand, changes)
+
+
+@kind(gate=False)
+def map_of_hosts_swapped(dice: Dice) -> World:
+    """Rules that nobody needs: what is advertised is reached."""
+    one, two = dice.sample(NODES, 2)
+    rules = (
+        f"{host(one)} = {host(two)}",
+        f"{host(two)} = {host(one)}",
+        *(f"{host(n)} = {host(n)}" for n in others(one, two)),
+    )
+    demand = Demand(
+        (rf"\b{one}\b", rf"\b{two}\b"),
+        codes=frozenset({"BN601"}),
+        fix=("rule|map",),
+        never=("correct the forward", CLIENT_SETTINGS),
+    )
+    return World(f"{one} and {two}", Client(tuple(map(front, some(dice))), rules), demand)
+
+
+@kind(gate=False)
+def map_wildcard_to_one(dice: Dice) -> World:
+    node = dice.choice(NODES)
+    rules = (f"*.kafka-headless.prod.svc.cluster.local:9102 = {door('SVC', node)}",)
+    demand = Demand(
+        (rf"\b{node}\b",), codes=frozenset({"BN601", "BN607"}), fix=("rule|map",), never=(ADD_LISTENER, CLIENT_SETTINGS)
+    )
+    return World(f"all to {node}", Client((door("SVC", node),), rules), demand, (dns(),))
+
+
+@kind(gate=False)
+def map_that_nobody_needs_and_dead(dice: Dice) -> World:
+    """What is advertised is reached; the rules lead to ports where nothing listens."""
+    leads = {front(node): Endpoint(GATEWAY, 9700 + node) for node in NODES}
+    demand = Demand(
+        ("map|rule",),
+        fix=("without|remove|no (map|rule)|take .* out|not need|delete|leave",),
+        never=(ADD_LISTENER, CLIENT_SETTINGS),
+    )
+    return World("refused", mapped(dice, leads), demand)
+
+
+@kind(gate=False)
+def map_swapped_and_a_hung_broker(dice: Dice) -> World:
+    one, two, hung, last = dice.sample(NODES, 4)
+    leads = {**RIGHT, front(one): gate(two), front(two): gate(one)}
+    demand = Demand(
+        (rf"\b{one}\b", rf"\b{two}\b", at(hung, gate(hung))),
+        fix=(rule(front(one), gate(one)),),
+        never=(ADD_LISTENER, CLIENT_SETTINGS, NOT_KAFKA),
+    )
+    changes = (forwards(NO_FRONTS), lambda site: site.stopped(hung))
+    return World(f"{one} and {two}, {hung} hung", mapped(dice, leads, [gate(last)]), demand, changes)
+
+
+@kind(slow=True, gate=False)
+def map_swapped_and_a_broker_down(dice: Dice) -> World:
+    one, two, down, last = dice.sample(NODES, 4)
+    leads = {**RIGHT, front(one): gate(two), front(two): gate(one)}
+    demand = Demand(
+        (rf"\b{one}\b", rf"\b{two}\b"),
+        said=(rf"\b{down}\b[^\n]*\b(down|not run|no broker|refused|clos)|(down|clos)[^\n]*\b{down}\b",),
+        fix=(rule(front(one), gate(one)),),
+        never=(ADD_LISTENER, CLIENT_SETTINGS, NOT_KAFKA),
+    )
+    changes = (forwards(NO_FRONTS), lambda site: site.ended(down))
+    return World(f"{one} and {two}, {down} down", mapped(dice, leads, [gate(last)]), demand, changes)
+
+
+@kind(gate=False)
+def map_to_a_plain_port_of_tls(dice: Dice) -> World:
+    node = dice.choice(NODES)
+    entries = {each: Endpoint(GATEWAY, 9320 + each) for each in NODES}
+    changed = {end: Forward((inside("PUBLIC" if each == node else "TLS", each),)) for each, end in entries.items()}
+    leads = {door("TLS", each): end for each, end in entries.items()}
+    client = mapped(dice, leads, [door("TLS", each) for each in some(dice, others(node))])
+    demand = Demand(
+        (at(node, door("TLS", node)), "TLS"),
+        fix=("forward|proxy|rule|listener",),
+        never=(CLIENT_SETTINGS, ADD_LISTENER),
+    )
+    return World(f"node {node}", replace(client, properties=LOGINS["TLS"]), demand, (forwards(dict(changed)),))
+
+
+@kind(gate=False)
+def map_of_ipv6_swapped(dice: Dice) -> World:
+    one, two = dice.sample(NODES, 2)
+    entries = {node: Endpoint(GATEWAY, 9310 + node) for node in NODES}
+    changed = {end: Forward((inside("SIX", node),)) for node, end in entries.items()}
+    leads = {door("SIX", node): entries[{one: two, two: one}.get(node, node)] for node in NODES}
+    fix = (rule(door("SIX", one), entries[one]), rule(door("SIX", two), entries[two]))
+    demand = Demand((rf"\b{one}\b", rf"\b{two}\b"), codes=frozenset({"BN601"}), fix=fix, never=(ADD_LISTENER,))
+    return World(f"{one} and {two}", mapped(dice, leads, entries.values()), demand, (forwards(dict(changed)),))
+
+
+@kind(gate=False)
+def map_of_hosts_shifted(dice: Dice) -> World:
+    """Rules of hosts in a ring: each leads to what the next one is for."""
+    nodes = dice.sample(NODES, dice.choice([3, 4]))
+    leads = {**{node: node for node in NODES}, **dict(zip(nodes, nodes[1:] + nodes[:1], strict=True))}
+    rules = tuple(f"{host(node)} = {host(there)}" for node, there in leads.items())
+    demand = Demand(
+        tuple(rf"\b{node}\b" for node in nodes),
+        codes=frozenset({"BN601"}),
+        fix=("rule|map", rule(front(nodes[0]), front(nodes[0]))),
+        never=("correct the forward", CLIENT_SETTINGS, "both steps"),
+    )
+    return World(f"{nodes}", Client(tuple(map(front, some(dice))), rules), demand)

@@ -20,6 +20,7 @@ from tests.netns.doctor_worlds.kinds import (
     kind,
     one_odd,
     others,
+    routed,
     rule,
     some,
 )
@@ -158,7 +159,7 @@ def another_server(dice: Dice) -> World:
     return World(f"{what} for node {node}", around(dice, node), demand, (forwards({front(node): fault}),))
 
 
-@kind()
+@kind(kraft=True)
 def controller_port(dice: Dice) -> World:
     node = dice.choice(NODES)
     demand = one_odd(node, "controller", fix=("forward|proxy|port",), never=("give the port of a kafka",))
@@ -328,3 +329,130 @@ def one_broker_that_is_reached_by_a_forward_only(dice: Dice) -> World:
         (re.escape(str(OTHER_BROKER)),), fix=(rule(OTHER_BROKER, entry),), never=(CLIENT_SETTINGS, "another cluster")
     )
     return World(how, Client((entry,)), demand, changes)
+
+
+@kind(gate=False)
+def forwards_shifted_by_one(dice: Dice) -> World:
+    nodes = dice.sample(NODES, dice.choice([3, 4]))
+    changed = {front(one): Forward((bound(two),)) for one, two in zip(nodes, nodes[1:] + nodes[:1], strict=True)}
+    demand = Demand(
+        tuple(rf"\b{node}\b" for node in nodes),
+        codes=frozenset({"BN601"}),
+        fix=("forward",),
+        never=(CLIENT_SETTINGS, ADD_LISTENER),
+    )
+    return World(f"{nodes}", by_front(dice), demand, (forwards(dict(changed)),))
+
+
+@kind(gate=False)
+def two_forwards_to_one_node(dice: Dice) -> World:
+    one, two, third = dice.sample(NODES, 3)
+    changed = {front(each): Forward((bound(third),)) for each in (one, two)}
+    demand = Demand(
+        (at(one), at(two), rf"\b{third}\b"),
+        codes=frozenset({"BN601", "BN607"}),
+        fix=("forward",),
+        never=(CLIENT_SETTINGS, ADD_LISTENER),
+    )
+    return World(f"{one} and {two} to {third}", by_front(dice), demand, (forwards(dict(changed)),))
+
+
+@kind(gate=False, chance=True)
+def a_balancer_where_nodes_are_advertised(dice: Dice) -> World:
+    node, over = dice.choice(NODES), tuple(map(bound, dice.sample(NODES, dice.choice([2, 4]))))
+    faulty, pick = dice.choice([[node], list(NODES)]), dice.choice(["turns", "least"])
+    changed = {front(each): Forward(over, pick=pick) for each in faulty}
+    demand = Demand(
+        (at(node) if len(faulty) == 1 else "node", "balancer|several|different|by turns|another|other|node"),
+        said=("balancer|several nodes|different nodes|by turns",),
+        fix=("forward|balancer|port",),
+        never=(CLIENT_SETTINGS, ADD_LISTENER),
+    )
+    return World(f"{pick} over {over} for {faulty}", by_front(dice), demand, (forwards(dict(changed)),))
+
+
+@kind(gate=False)
+def no_route_to_one(dice: Dice) -> World:
+    """A route of the client's own machine, as a VPN leaves it."""
+    node, how = dice.choice(NODES), dice.choice(["unreachable", "prohibit", "blackhole"])
+    demand = one_odd(node, fix=(rf"ip route get {host(node)}",), never=(NOT_KAFKA, r"172\.20[^\n]*works from here"))
+    return World(f"{how} node {node}", around(dice, node), demand, (routed(f"{how} {host(node)}/32"),))
+
+
+@kind(gate=False)
+def firewall_by_ipv6(dice: Dice) -> World:
+    node = dice.choice(NODES)
+    how = dice.choice(["drop", "reject with icmpv6 admin-prohibited"])
+    end = door("SIX", node)
+    demand = Demand(
+        (at(node, end),),
+        said=("firewall|packet filter|dropped|rejects",),
+        never=(CLIENT_SETTINGS, ADD_LISTENER, NOT_KAFKA),
+    )
+    change = filtered(f"in6: ip6 daddr {end.host} tcp dport {end.port} {how}")
+    return World(f"node {node} {how}", by("SIX", some(dice, others(node))), demand, (change,))
+
+
+@kind(gate=False)
+def a_preface_before_the_requests_of_one(dice: Dice) -> World:
+    """A proxy that sends the PROXY protocol's line to a broker, which closes."""
+    node = dice.choice(NODES)
+    preface = b"PROXY TCP4 172.20.9.10 172.20.1.41 51234 9092\r\n"
+    demand = one_odd(
+        node,
+        r"clos|reset",
+        said=(r"path|proxy|balancer|middlebox|between|gateway|forward|firewall",),
+        never=(NOT_KAFKA,),
+    )
+    changes = (forwards({front(node): Forward((bound(node),), preface=preface)}),)
+    return World(f"node {node}", around(dice, node), demand, changes)
+
+
+@kind(gate=False)
+def garbled_answers_of_one(dice: Dice) -> World:
+    node = dice.choice(NODES)
+    demand = one_odd(node, fix=("path|proxy|balancer|middlebox|between|gateway|forward|firewall",))
+    changes = (forwards({front(node): Forward((bound(node),), garbles=True)}),)
+    return World(f"node {node}", around(dice, node), demand, changes)
+
+
+@kind(gate=False)
+def firewall_drops_a_port_of_the_gateway(dice: Dice) -> World:
+    node = dice.choice(NODES)
+    how = dice.choice(["drop", "reject with icmp admin-prohibited"])
+    end = gate(node)
+    client = Client(tuple(map(gate, some(dice, others(node)))), tuple(f"{front(n)} = {gate(n)}" for n in NODES))
+    demand = Demand(
+        (at(node, end),),
+        said=("firewall|packet filter|dropped|rejects", re.escape(str(end))),
+        never=(CLIENT_SETTINGS, ADD_LISTENER),
+    )
+    changes = (filtered(f"in: ip daddr {end.host} tcp dport {end.port} {how}"),)
+    return World(f"{end} {how}", client, demand, changes)
+
+
+@kind(gate=False)
+def a_hung_broker_behind_the_gateway(dice: Dice) -> World:
+    node = dice.choice(NODES)
+    client = Client(tuple(map(gate, some(dice, others(node)))), tuple(f"{front(n)} = {gate(n)}" for n in NODES))
+    demand = Demand(
+        (at(node, gate(node)),),
+        said=(r"silent|no answer|not answer|nothing|hung|hang|stuck|timed out",),
+        never=(NOT_KAFKA, CLIENT_SETTINGS, ADD_LISTENER),
+    )
+    return World(f"node {node}", client, demand, (lambda site: site.stopped(node),))
+
+
+@kind(slow=True, gate=False)
+def a_firewall_and_a_broker_down(dice: Dice) -> World:
+    node, down = dice.sample(NODES, 2)
+    demand = Demand(
+        (at(node, door("PUBLIC", node)),),
+        said=(
+            "firewall|packet filter|dropped|drops",
+            rf"\b{down}\b[^\n]*\b(down|not run|no broker|refused)|down[^\n]*\b{down}\b",
+        ),
+        never=(CLIENT_SETTINGS, ADD_LISTENER),
+    )
+    changes = (lambda site: site.ended(down), filtered(f"in: ip daddr {host(node)} tcp dport 9093 drop"))
+    return World(f"node {node} dropped, {down} down", by("PUBLIC", others(node, down)), demand, changes)

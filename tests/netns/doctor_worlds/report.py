@@ -15,6 +15,7 @@ class Client:
 
     servers: tuple[Endpoint, ...]
     rules: tuple[str, ...] = ()
+    unmapped: str = "fail"
     properties: tuple[tuple[str, str], ...] = ()
     more: tuple[str, ...] = ()
     command: str = "doctor"

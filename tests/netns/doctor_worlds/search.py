@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from tests.netns.doctor_worlds.demand import Demand
-from tests.netns.doctor_worlds.kinds import NO_FRONTS, Dice, World, forwards, kind, others, some
-from tests.netns.doctor_worlds.layout import GATEWAY, GATEWAY_6, NODES, OTHER_BROKER, bound, door, front, gate
+from tests.netns.doctor_worlds.kinds import LOGINS, NO_FRONTS, Dice, World, filtered, forwards, kind, others, some
+from tests.netns.doctor_worlds.layout import (
+    GATEWAY,
+    GATEWAY_6,
+    NODES,
+    OTHER_BROKER,
+    bound,
+    door,
+    front,
+    gate,
+    host,
+    inside,
+)
 from tests.netns.doctor_worlds.middlebox import HTTP, Forward
 from tests.netns.doctor_worlds.report import Client
 
@@ -107,3 +119,55 @@ def discover_with_a_silent_candidate(dice: Dice) -> World:
     client = searched(map(gate, left), map(gate, NODES))
     demand = Demand(rules=rules_of(left), whole=True, said=(re.escape(str(gate(quiet))),))
     return World(f"node {quiet}", client, demand, (forwards({**NO_FRONTS, gate(quiet): Forward(silent=True)}),))
+
+
+@kind(gate=False)
+def discover_shifted_ports(dice: Dice) -> World:
+    """The gateway's ports lead to other nodes than their order makes one believe."""
+    turned = dice.sample(NODES, 4)
+    leads = dict(zip(NODES, turned, strict=True))
+    changed = {gate(port): Forward((bound(node),)) for port, node in leads.items()}
+    demand = Demand(rules=frozenset(f"{front(node)}={gate(port)}" for port, node in leads.items()), whole=True)
+    return World(
+        f"{leads}", searched(map(gate, some(dice)), map(gate, NODES)), demand, (forwards({**NO_FRONTS, **changed}),)
+    )
+
+
+@kind(gate=False, chance=True)
+def discover_under_resets(dice: Dice) -> World:
+    changed = {gate(node): Forward((bound(node),), reset_share=0.2) for node in NODES}
+    client = searched(map(gate, NODES), map(gate, NODES))
+    return World("20 %", client, Demand(rules=rules_of(NODES)), (forwards({**NO_FRONTS, **changed}),))
+
+
+@kind(gate=False)
+def discover_with_a_login(dice: Dice) -> World:
+    entries = {node: Endpoint(GATEWAY, 9310 + node) for node in NODES}
+    changed = {end: Forward((inside("LOGIN", node),)) for node, end in entries.items()}
+    hidden = (
+        "in: iifname to-client ip daddr { " + ", ".join(map(host, NODES)) + " } tcp dport 9100 reject with tcp reset"
+    )
+    demand = Demand(rules=frozenset(f"{door('LOGIN', node)}={end}" for node, end in entries.items()), whole=True)
+    client = searched([entries[node] for node in some(dice)], entries.values(), "--send-login")
+    client = replace(client, properties=LOGINS["LOGIN"])
+    return World("LOGIN", client, demand, (forwards(dict(changed)), filtered(hidden)))
+
+
+@kind(gate=False, chance=True)
+def discover_a_balancer_beside_the_right_ones(dice: Dice) -> World:
+    balancer, pick = Endpoint(GATEWAY, 9300), dice.choice(["turns", "random", "source", "least"])
+    over = tuple(map(bound, dice.sample(NODES, dice.choice([2, 3, 4]))))
+    candidates = dice.sample([balancer, *map(gate, NODES)], 5)
+    # One that leads this client to the same node each time cannot be told from that node's own port.
+    demand = Demand(rules=rules_of(NODES), whole=pick != "source")
+    changes = (forwards({**NO_FRONTS, balancer: Forward(over, pick=pick)}),)
+    return World(f"{pick} over {over}", searched([balancer], candidates), demand, changes)
+
+
+@kind(slow=True, gate=False)
+def discover_with_a_broker_down(dice: Dice) -> World:
+    down = dice.choice(NODES)
+    left = others(down)
+    demand = Demand(rules=rules_of(left), whole=True)
+    changes = (forwards(NO_FRONTS), lambda site: site.ended(down))
+    return World(f"node {down} down", searched(map(gate, left), map(gate, NODES)), demand, changes)

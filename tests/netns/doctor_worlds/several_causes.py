@@ -202,3 +202,65 @@ def mixed_listeners_and_a_hosts_line(dice: Dice) -> World:
     return World(
         line, client, Demand(("listener", "hosts"), said=(line,), never=(CLIENT_SETTINGS,)), (dns(None, line),)
     )
+
+
+def _fault_behind(dice: Dice, listener: str) -> World:
+    """One node's port of a listener with TLS or login leads to a fault."""
+    node, fault = dice.choice(NODES), dice.choice(sorted({*FAULTS} - {listener.lower()}))
+    end, entry = door(listener, node), Endpoint(GATEWAY, 9300)
+    changes = (
+        forwards({entry: FAULTS[fault](node)}),
+        filtered(f"nat: ip daddr {host(node)} tcp dport {end.port} dnat to {entry}"),
+    )
+    demand = Demand(
+        (at(node, end), *({"HTTP", "SSH"} & {fault})),
+        never=(CLIENT_SETTINGS, ADD_LISTENER, "give the port of a kafka"),
+    )
+    return World(f"node {node} {fault}", by(listener, some(dice, others(node))), demand, changes)
+
+
+@kind(gate=False)
+def a_fault_for_one_of_tls(dice: Dice) -> World:
+    return _fault_behind(dice, "TLS")
+
+
+@kind(gate=False)
+def a_fault_for_one_of_login(dice: Dice) -> World:
+    return _fault_behind(dice, "LOGIN")
+
+
+@kind(gate=False)
+def lacks_the_listener_and_a_firewall(dice: Dice) -> World:
+    node = dice.choice(others(3))
+    rule = f"in: ip daddr {host(node)} tcp dport 9094 drop"
+    demand = Demand(
+        (r"\b3\b", "PART|listener", at(node, door("PART", node))),
+        said=("firewall|packet filter|dropped",),
+        never=(CLIENT_SETTINGS,),
+    )
+    return World(rule, by("PART", others(3, node)), demand, (filtered(rule),))
+
+
+@kind(gate=False)
+def a_fault_and_little_time(dice: Dice) -> World:
+    """What could not be found out in time is no all-clear."""
+    node, fault = dice.choice(NODES), dice.choice(sorted({*FAULTS, "drop"}))
+    seconds = dice.choice(["2", "3", "5"])
+    change = (
+        filtered(f"in: ip daddr {host(node)} tcp dport 9092 drop")
+        if fault == "drop"
+        else forwards({front(node): FAULTS[fault](node)})
+    )
+    client = replace(by_front(dice, others(node)), more=("--timeout", seconds))
+    demand = Demand((at(node),), never=(CLIENT_SETTINGS, ADD_LISTENER, "give the port of a kafka"))
+    return World(f"node {node} {fault} in {seconds} s", client, demand, (change,))
+
+
+@kind(gate=False)
+def a_coordinator_behind_a_fault(dice: Dice) -> World:
+    """A group's coordinator is at the node that is not reached, or at another one."""
+    node, fault = dice.choice(NODES), dice.choice(sorted(FAULTS))
+    groups = tuple(word for number in range(3) for word in ("--group", f"billing-{number}"))
+    client = replace(by_front(dice, others(node)), more=groups)
+    demand = Demand((at(node),), never=(CLIENT_SETTINGS, ADD_LISTENER, "give the port of a kafka"))
+    return World(f"node {node} {fault}", client, demand, (forwards({front(node): FAULTS[fault](node)}),))

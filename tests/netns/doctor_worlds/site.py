@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +22,15 @@ from tests.netns.doctor_worlds.layout import (
     FIRST_LINK_6,
     GATEWAY,
     GATEWAY_6,
+    LACKS,
     LISTENERS,
     NAME_SERVER,
     NODES,
     OTHER,
     OTHER_BROKER,
-    PART_LACKS,
     PEER,
     SECOND_CLIENT_HOST,
+    SHARED,
     TOPIC,
     advertised,
     bound,
@@ -37,6 +38,7 @@ from tests.netns.doctor_worlds.layout import (
     front,
     gate,
     host,
+    host_6,
     inside,
 )
 from tests.netns.doctor_worlds.middlebox import Forward, Middlebox
@@ -45,9 +47,10 @@ from tests.netns.doctor_worlds.report import Client, Report
 from brokernat.address import Endpoint
 from brokernat.render import Forward as PlannedForward
 from brokernat.testbed import ClusterOptions, Listener, NetnsWorld, Topic
+from brokernat.testbed.broker import BrokerVersion
 from brokernat.testbed.namespaces import join, run, tool
 from brokernat.testbed.place import Launcher, Place, wait_until
-from brokernat.testbed.topology import BrokerPlan, ClusterPlan, ListenerPlan, WorldPlan
+from brokernat.testbed.topology import DEFAULT_VERSION, BrokerPlan, ClusterPlan, ListenerPlan, WorldPlan
 
 _ENDS_WITHIN = 300
 
@@ -71,28 +74,27 @@ class SiteGateway:
         return all(self.middlebox.forward(end) for end in self.forwards)
 
 
-@dataclass
-class _Options:
-    hq: ClusterOptions = field(
-        default_factory=lambda: ClusterOptions(
-            brokers=len(NODES),
-            password="canary-91fe",
-            listeners=tuple(Listener(name, protocol) for name, (_, protocol, _) in LISTENERS.items()),
-            broker_properties={
-                # A client with this address may have one connection to each broker.
-                "max.connections.per.ip.overrides": f"{SECOND_CLIENT_HOST}:1",
-                # A broker that hangs is to stay one until a report is made, also on a busy machine.
-                "broker.session.timeout.ms": "40000",
-            },
-        )
-    )
-    other: ClusterOptions = field(default_factory=lambda: ClusterOptions(brokers=1))
+_HQ = ClusterOptions(
+    brokers=len(NODES),
+    password="canary-91fe",
+    listeners=tuple(Listener(name, protocol) for name, (_, protocol, _) in LISTENERS.items()),
+    broker_properties={
+        # A client with this address may have one connection to each broker.
+        "max.connections.per.ip.overrides": f"{SECOND_CLIENT_HOST}:1",
+        # A broker that hangs is to stay one until a report is made, also on a busy machine.
+        "broker.session.timeout.ms": "40000",
+        "zookeeper.session.timeout.ms": "40000",
+    },
+)
 
 
 class Site(NetnsWorld):
-    """A context manager; what a test changes it takes back."""
+    """A context manager; what a test changes it takes back. `version` is that of the four brokers."""
 
     middlebox: Middlebox
+
+    def __init__(self, version: str = DEFAULT_VERSION) -> None:
+        super().__init__(hq=replace(_HQ, version=version), local=ClusterOptions(brokers=1))
 
     def up(self) -> None:
         super().up()
@@ -118,7 +120,7 @@ class Site(NetnsWorld):
         file = self.state / "brokernat.yaml"
         section: dict[str, Any] = {"bootstrap_servers": ",".join(map(str, client.servers))}
         if client.rules:
-            section["address_map"] = list(client.rules)
+            section |= {"address_map": list(client.rules), "unmapped": client.unmapped}
         if client.properties:
             section["client"] = {name: value.format(folder=self.hq.folder) for name, value in client.properties}
         file.write_text(json.dumps({"clusters": {"hq": section}}))
@@ -162,23 +164,29 @@ class Site(NetnsWorld):
 
     @contextmanager
     def filtered(self, *rules: str) -> Iterator[None]:
-        """nftables on the brokers' side: `in: RULE` for packets from the client, `out: RULE` for those to it, and
-        `nat: RULE` for where a connection leads."""
+        """nftables on the brokers' side: `in: RULE` for packets from the client (`in6:` for those of IPv6),
+        `out: RULE` for those to it, and `nat: RULE` for where a connection leads."""
         chains = {
-            "in": "incoming { type filter hook input",
-            "out": "outgoing { type filter hook output",
-            "nat": "leading { type nat hook prerouting",
+            "in": "ip worlds { chain incoming { type filter hook input",
+            "in6": "ip6 worlds { chain incoming { type filter hook input",
+            "out": "ip worlds { chain outgoing { type filter hook output",
+            "nat": "ip worlds { chain leading { type nat hook prerouting",
         }
         mine = {way: [rule.partition(": ")[2] for rule in rules if rule.startswith(f"{way}: ")] for way in chains}
         text = "".join(
-            f"chain {chains[way]} priority 0; {'; '.join(lines)}; }}\n" for way, lines in mine.items() if lines
+            f"table {chains[way]} priority 0; {'; '.join(lines)}; }}\n}}\n" for way, lines in mine.items() if lines
         )
         site = self.namespace("hq")
-        site.run(tool("nft"), "-f", "-", text=f"table ip worlds {{\n{text}}}\n")
+        site.run(tool("nft"), "-f", "-", text=text)
         try:
             yield
         finally:
-            site.run(tool("nft"), "delete", "table", "ip", "worlds")
+            site.run(
+                tool("nft"),
+                "-f",
+                "-",
+                text="".join(f"table {each} worlds\ndelete table {each} worlds\n" for each in ("ip", "ip6")),
+            )
 
     @contextmanager
     def stopped(self, *nodes: int) -> Iterator[None]:
@@ -245,6 +253,17 @@ class Site(NetnsWorld):
             self.client.run(tool("ip"), *route, CLIENT_HOST)
 
     @contextmanager
+    def routed(self, *routes: str) -> Iterator[None]:
+        """Routes of the client's own, as `unreachable 172.20.1.43`."""
+        for each in routes:
+            self.client.run(tool("ip"), "route", "add", *each.split())
+        try:
+            yield
+        finally:
+            for each in routes:
+                self.client.run(tool("ip"), "route", "delete", *each.split())
+
+    @contextmanager
     def here(self, forwards: dict[Endpoint, Forward]) -> Iterator[None]:
         """Servers on the client's own machine."""
         mine = Middlebox(self.client, self._certificate)
@@ -278,10 +297,12 @@ class Site(NetnsWorld):
     # What a world of the testbed is made of
 
     def _fit(self, slot: int) -> WorldPlan | None:
-        options = _Options()
+        hq, local = self._wanted["hq"], self._wanted["local"]
+        assert hq is not None
+        assert local is not None
         return WorldPlan(
             f"{self.kind}-{slot}",
-            (ClusterPlan("hq", tuple(map(_planned, NODES)), options.hq), _other(options.other)),
+            (ClusterPlan("hq", tuple(_planned(node, hq.version) for node in NODES), hq), _other(local)),
             tuple(PlannedForward(gate(node), bound(node)) for node in NODES),
         )
 
@@ -301,7 +322,7 @@ class Site(NetnsWorld):
         for place, address in (
             (self.client, (f"{CLIENT_HOST_6}/64", "dev", "to-hq")),
             (site, (f"{FIRST_LINK_6}/64", "dev", "to-client")),
-            (site, (f"{GATEWAY_6}/128", "dev", "lo")),
+            *((site, (f"{each}/128", "dev", "lo")) for each in (GATEWAY_6, *map(host_6, NODES))),
         ):
             place.run(tool("ip"), "address", "add", *address, "nodad")
         self.client.run(tool("ip"), "route", "add", "fd20:1::/64", "via", FIRST_LINK_6)
@@ -318,12 +339,12 @@ class Site(NetnsWorld):
         return self.namespace("hq")
 
 
-def _planned(node: int) -> BrokerPlan:
+def _planned(node: int, version: str) -> BrokerPlan:
     peer, controller = Endpoint(bound(node).host, PEER), Endpoint(bound(node).host, CONTROLLER_PORT)
     more = tuple(
         ListenerPlan(Listener(name, protocol), inside(name, node), advertised(name, node))
         for name, (_, protocol, _) in LISTENERS.items()
-        if (name, node) != ("PART", PART_LACKS)
+        if node not in LACKS.get(name, ()) and not (name in SHARED and BrokerVersion(version).zookeeper)
     )
     return BrokerPlan(node, bound(node), front(node), gate(node), peer, controller, more)
 

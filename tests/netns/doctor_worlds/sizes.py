@@ -20,8 +20,9 @@ from tests.netns.doctor_worlds.kinds import (
     others,
     some,
 )
-from tests.netns.doctor_worlds.layout import NODES, bound, door, front, host
+from tests.netns.doctor_worlds.layout import GATEWAY, NODES, bound, door, front, gate, host
 from tests.netns.doctor_worlds.middlebox import Forward
+from tests.netns.doctor_worlds.report import Client
 
 SIZE = r"\blarge|\bsize|mtu|bytes|\bcuts?\b|big"
 
@@ -98,3 +99,26 @@ def requests_vanish_at_one_and_answers_at_another(dice: Dice) -> World:
     }
     demand = Demand((at(one), at(two), SIZE), never=(NOT_KAFKA, CLIENT_SETTINGS))
     return World(f"requests of {one}, answers of {two}", by_front(dice, others(one, two)), demand, (forwards(changed),))
+
+
+@kind(gate=False)
+def large_packets_vanish_at_the_gateway(dice: Dice) -> World:
+    """With a map: the port of one node, or the gateway's host."""
+    node, way, largest = dice.choice(NODES), dice.choice(["in", "out"]), dice.choice([1280, 1400])
+    client = Client(tuple(map(gate, some(dice, others(node)))), tuple(f"{front(n)} = {gate(n)}" for n in NODES))
+    match = f"ip daddr {GATEWAY} tcp dport" if way == "in" else f"ip saddr {GATEWAY} tcp sport"
+    changes = (filtered(f"{way}: {match} {gate(node).port} meta length > {largest} drop"),)
+    demand = Demand(
+        (at(node, gate(node)), SIZE), said=(r"mtu|tunnel|middlebox|vpn",), never=(NOT_KAFKA, CLIENT_SETTINGS)
+    )
+    return World(f"{way} above {largest} at {gate(node)}", client, demand, changes)
+
+
+@kind(gate=False)
+def large_packets_vanish_with_tls(dice: Dice) -> World:
+    node, way, largest = dice.choice(NODES), dice.choice(["in", "out"]), dice.choice([1280, 1400])
+    end = door("TLS", node)
+    match = f"ip daddr {end.host} tcp dport" if way == "in" else f"ip saddr {end.host} tcp sport"
+    changes = (filtered(f"{way}: {match} {end.port} meta length > {largest} drop"),)
+    demand = Demand((at(node, end), SIZE), said=(r"mtu|tunnel|middlebox|vpn",), never=(NOT_KAFKA, CLIENT_SETTINGS))
+    return World(f"{way} above {largest} at {end}", by("TLS", some(dice, others(node))), demand, changes)

@@ -4,7 +4,8 @@ import pytest
 
 from brokernat.address import Endpoint
 from brokernat.config import Cluster, Secret
-from brokernat.doctor.client.credentials import client_side
+from brokernat.doctor.client.credentials import ClientSide, client_side
+from brokernat.doctor.evidence import TlsHandshake
 from brokernat.errors import ConfigError
 
 LOGIN = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required"
@@ -27,6 +28,36 @@ def test_a_token_is_wanted_for_its_mechanism_only() -> None:
     client = client_side(bearer, "echo abc")
     assert (client.token, client.extensions) == ("abc", (("logicalCluster", "lkc-1"),))
     assert "abc" not in repr(client)
+
+
+OK, UNTRUSTED = TlsHandshake("ok"), TlsHandshake("untrusted")
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "token", "tls", "verify_name", "sent"),
+    [
+        ("PLAIN", None, None, True, False),
+        ("PLAIN", None, OK, True, True),
+        ("PLAIN", None, UNTRUSTED, True, False),
+        # A certificate proves nobody where its names are not looked at.
+        ("PLAIN", None, OK, False, False),
+        ("OAUTHBEARER", "abc", None, True, False),
+        ("OAUTHBEARER", "abc", OK, True, True),
+        # There is nothing that could be read.
+        ("OAUTHBEARER", None, None, True, True),
+        ("SCRAM-SHA-512", None, None, True, True),
+        ("SCRAM-SHA-512", None, UNTRUSTED, False, True),
+    ],
+)
+def test_a_readable_login_goes_to_verified_peers_and_where_it_was_agreed_to(
+    mechanism: str, token: str | None, tls: TlsHandshake | None, verify_name: bool, sent: bool
+) -> None:
+    protocol = "SASL_PLAINTEXT" if tls is None else "SASL_SSL"
+    client = ClientSide(protocol, mechanism, "me", "canary", verify_name=verify_name, token=token)
+    assert client.may_log_in(Endpoint("gw", 9093), tls) is sent
+    client.login_to.add(Endpoint("gw", 9093))
+    assert client.may_log_in(Endpoint("gw", 9093), tls)
+    assert client.may_log_in(Endpoint("gw", 9094), tls) is sent
 
 
 def test_a_login_line_that_is_none_is_not_quoted() -> None:

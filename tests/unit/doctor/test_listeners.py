@@ -15,6 +15,7 @@ ON_ALL = replace(reached(1, "b1.example:9090"), brokers=ALL, addresses=("10.0.0.
 ON_SOME = replace(reached(3, "b3.example:9091"), brokers=SOME, addresses=("10.0.0.3",))
 LISTENERS = (
     ListenerSeen(1, "ONE", "b1.example:9090", ON_ALL, ("b1.example:9090",)),
+    ListenerSeen(2, "ONE", "b2.example:9090", ON_ALL),
     ListenerSeen(3, "ONE", "b3.example:9090", ON_ALL),
     ListenerSeen(3, "TWO", "b3.example:9091", ON_SOME, ("b3.example:9091",)),
 )
@@ -57,8 +58,17 @@ def test_a_listener_that_some_brokers_lack_is_named_though_no_topic_shows_it() -
     assert absent.subject == "node 2"
     assert absent.message == "not on listener TWO"
     assert absent.details[0] == "listener ONE has it at b2.example:9090"
-    assert absent.remedy.client == ("bootstrap at b3.example:9090: listener ONE has all brokers",)
+    assert absent.remedy.client == ("bootstrap at b2.example:9090: listener ONE has all brokers",)
     assert found("BN503", seen(ON_ALL)) == []
+
+
+def test_a_listener_that_is_not_reached_at_every_broker_is_no_way_in() -> None:
+    away = replace(ON_ALL, brokers=None)
+    third = tuple(replace(each, probe=away) if each.node_id == 3 else each for each in LISTENERS)
+    for listeners in (third, LISTENERS[:1] + LISTENERS[2:]):
+        (absent,) = found("BN503", seen(ON_SOME, listeners=listeners))
+        assert absent.remedy.client == ()
+        assert absent.remedy.broker != ()
 
 
 def test_another_cluster_s_brokers_are_not_missed() -> None:

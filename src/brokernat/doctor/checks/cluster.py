@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, starmap
 
-from brokernat.doctor.checks.failures import ANOTHER_LISTENER, home_cluster, path_failure, same_listener
+from brokernat.doctor.checks.failures import home_cluster, is_of_another_listener, path_failure, same_listener
 from brokernat.doctor.checks.queries import (
     ProbedEndpoint,
     bootstrap_servers,
@@ -13,6 +13,7 @@ from brokernat.doctor.checks.queries import (
     listener_of,
     probed_endpoints,
     proven_line,
+    working_listeners,
 )
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.evidence import Advertised, EndpointProbe, Evidence
@@ -75,7 +76,7 @@ def listeners_mixed(evidence: Evidence) -> Iterator[CheckFinding]:
     Remedy: bootstrap servers of one listener.
     """
     # Where a node's own endpoint leads to another listener, that is what is wrong: BN603.
-    odd = {each.probe.endpoint for each in dialled_nodes(evidence) if _of_another_listener(each)}
+    odd = {each.probe.endpoint for each in dialled_nodes(evidence) if is_of_another_listener(each.failure)}
     sets: dict[tuple[Advertised, ...], list[EndpointProbe]] = {}
     for probe in evidence.bootstraps:
         if probe.brokers is not None and probe.endpoint not in odd:
@@ -99,10 +100,6 @@ def listeners_mixed(evidence: Evidence) -> Iterator[CheckFinding]:
         broker=tuple(_define(names)),
         explains=[path_failure(path, evidence) for path in evidence.paths if path.broker not in best],
     )
-
-
-def _of_another_listener(probed: ProbedEndpoint) -> bool:
-    return probed.failure is not None and probed.failure.words == ANOTHER_LISTENER
 
 
 def _define(names: Mapping[tuple[Advertised, ...], str | None]) -> Iterator[str]:
@@ -200,7 +197,11 @@ def _way_in(evidence: Evidence, first: EndpointProbe) -> tuple[str, ...]:
     """A listener that works from here and names every node that is known; the brokers' own only where no other does."""
     every = set(_expected(evidence, first)) - _down(evidence, first)
     inner = dict(first.settings).get("inter.broker.listener.name")
-    ways = [each for each in evidence.listeners if each.probe and not each.entered and every <= each.probe.node_ids]
+    ways = [
+        next((each for each in ends if not each.entered), ends[0])
+        for ends in working_listeners(evidence).values()
+        if every <= {each.node_id for each in ends}
+    ]
     best = max(ways, key=lambda each: each.name != inner, default=None)
     return () if best is None else (f"bootstrap at {best.endpoint}: listener {best.name} has all brokers",)
 

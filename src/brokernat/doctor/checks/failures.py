@@ -6,7 +6,7 @@ explains is an error of its own (BN005), so that a client that fails is never re
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from brokernat.doctor.evidence import ApiVersions, BrokerPath, Connection, EndpointProbe, Evidence, Stage, TlsHandshake
@@ -16,7 +16,7 @@ from brokernat.doctor.host_kinds import dialable
 _Result = TypeVar("_Result")
 # Of one node, an id that differs is a wrong forward as likely as a proxy's work.
 _FEWEST = 2
-ANOTHER_LISTENER = "another listener"
+_ANOTHER_LISTENER = "another listener"
 
 
 def once(compute: Callable[[Evidence], _Result]) -> Callable[[Evidence], _Result]:
@@ -36,13 +36,19 @@ def bootstrap_failure(probe: EndpointProbe, evidence: Evidence) -> Failure | Non
     return stage_failure(probe) or _cluster(probe, evidence) or size_failure(probe)
 
 
+def is_of_another_listener(failure: Failure | None) -> bool:
+    """Whether what is dialled for a node is another listener than the one that names it."""
+    return failure is not None and failure.words == _ANOTHER_LISTENER
+
+
 def path_failure(path: BrokerPath, evidence: Evidence) -> Failure | None:
     """The stage that fails on the way to a node: a rule is missing, a stage fails, or not this node answers there."""
     broker, probe = path.broker, path.probe
     if probe is None:
         words = "no rule" if evidence.rules is not None and dialable(broker.host, broker.port) else "no address"
         return Failure(broker.endpoint, "rule", broker.node_id, words=words)
-    failure = stage_failure(probe) or _cluster(probe, evidence)
+    told_by = [each for each in evidence.bootstraps if broker in (each.brokers or ())]
+    failure = stage_failure(probe) or _cluster(probe, evidence, told_by)
     if failure is not None:
         return failure
     identity = probe.identity
@@ -51,17 +57,18 @@ def path_failure(path: BrokerPath, evidence: Evidence) -> Failure | None:
     if identity is not None and identity.node_id not in (None, broker.node_id):
         own = renumbered(evidence)
         return Failure(probe.endpoint, "identity", broker.node_id, words="another node", doubt=own is not None)
-    told_by = [each for each in evidence.bootstraps if broker in (each.brokers or ())]
     if told_by and not any(same_listener(probe, each) for each in told_by):
-        return Failure(probe.endpoint, "metadata", broker.node_id, words=ANOTHER_LISTENER)
+        return Failure(probe.endpoint, "metadata", broker.node_id, words=_ANOTHER_LISTENER)
     if size_failure(probe) is None and identity is not None and identity.node_id is None and path.rule:
         return Failure(probe.endpoint, "identity", broker.node_id, words="not proven", doubt=True)
     return size_failure(probe)
 
 
+@once
 def home_cluster(evidence: Evidence) -> str | None:
-    """The cluster that is meant: that of the first bootstrap server which names one."""
-    return next((probe.cluster_id for probe in evidence.bootstraps if probe.cluster_id), None)
+    """The cluster that is meant: that of most bootstrap servers, and of the first one among equals."""
+    named = [probe.cluster_id for probe in evidence.bootstraps if probe.cluster_id]
+    return max(named, key=named.count, default=None)
 
 
 def same_listener(one: EndpointProbe, other: EndpointProbe) -> bool:
@@ -97,9 +104,10 @@ def renumbered(evidence: Evidence) -> int | None:
     return offsets.pop()
 
 
-def _cluster(probe: EndpointProbe, evidence: Evidence) -> Failure | None:
-    home = home_cluster(evidence)
-    if not probe.cluster_id or home in (None, probe.cluster_id):
+def _cluster(probe: EndpointProbe, evidence: Evidence, told_by: Sequence[EndpointProbe] = ()) -> Failure | None:
+    """What a server of another cluster names is right where that cluster answers: the server itself is astray."""
+    meant = {each.cluster_id for each in told_by} or {home_cluster(evidence)}
+    if not probe.cluster_id or probe.cluster_id in meant or not all(meant):
         return None
     return Failure(probe.endpoint, "cluster", words="another cluster")
 
@@ -133,9 +141,7 @@ def size_failure(probe: EndpointProbe) -> Failure | None:
 def _words(stage: str, result: object) -> str:
     if isinstance(result, Connection) and all(each.rejected for each in result.attempts):
         return "rejected"
-    if isinstance(result, TlsHandshake) and result.plain:
-        return _TLS["not-tls"]
-    if isinstance(result, ApiVersions) and result.outcome == "other-protocol":
+    if isinstance(result, TlsHandshake | ApiVersions) and result.protocol:
         return f"speaks {result.protocol}"
     outcome = getattr(result, "outcome", "")
     return _WORDS[stage].get(outcome) or _FAULTS.get(outcome) or f"{stage} fails"

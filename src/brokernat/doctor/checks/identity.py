@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from brokernat.doctor.checks.failures import ANOTHER_LISTENER, renumbered
-from brokernat.doctor.checks.queries import acl_line, dialled_nodes, proven_line, sureness
+from brokernat.doctor.checks.failures import is_of_another_listener, path_failure, renumbered
+from brokernat.doctor.checks.queries import (
+    ProbedEndpoint,
+    acl_line,
+    dialled_nodes,
+    proven_line,
+    sureness,
+    told_by_alone,
+)
 from brokernat.doctor.checks.registry import Need, check, error, warning
 from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy
 
 
-@check("BN601", Need.METADATA, explains=("BN603", "BN611"))
+@check("BN601", Need.METADATA, explains=("BN603", "BN607", "BN611"))
 def another_node(evidence: Evidence) -> Iterator[CheckFinding]:
     """Another node answers.
 
@@ -24,7 +31,11 @@ def another_node(evidence: Evidence) -> Iterator[CheckFinding]:
     if renumbered(evidence) is not None:
         return
     nodes = dialled_nodes(evidence)
-    ends = {each.probe.identity.node_id: each.probe.endpoint for each in reversed(nodes) if each.probe.identity}
+    ends = {
+        each.probe.identity.node_id: each.probe.endpoint
+        for each in reversed(nodes)
+        if each.probe.identity and not each.probe.identity.others
+    }
     for probed in nodes:
         path, identity = probed.path, probed.probe.identity
         # Where several nodes answer, none is wrong: BN602 says it.
@@ -34,8 +45,21 @@ def another_node(evidence: Evidence) -> Iterator[CheckFinding]:
         lines = (f"{path.broker.endpoint} = {right}",) if right else proven_line(evidence, path)
         message = f"node {identity.node_id} answers at {probed.probe.endpoint}, {probed.node} is expected"
         seen = (f"method: {identity.method}", *((f"rule: {path.rule}",) if path.rule else ()))
-        fix = "correct the forward to this node"
-        yield error(probed, message, seen, rules=lines, broker=fix, confidence=sureness(identity))
+        yield error(probed, message, seen, remedy=_corrected(probed, lines), confidence=sureness(identity))
+
+
+def _corrected(probed: ProbedEndpoint, lines: tuple[str, ...]) -> Remedy:
+    """The rule is to be corrected where no forward could make it right, else the forward."""
+    end, rule = probed.probe.endpoint, probed.path.rule if probed.path is not None else None
+    there = [path.rule for path in probed.evidence.paths if path.probe is not None and path.probe.endpoint == end]
+    advertised = end in {path.broker.endpoint for path in probed.evidence.paths}
+    if not rule or (len(there) == 1 and not advertised):
+        return Remedy(broker=("correct the forward to this node",), rules=lines)
+    where = "what a broker advertises" if advertised else "where another rule leads"
+    fix = f"correct the rule `{rule}`: it leads to {where}"
+    if len(there) > 1 and set(there) == {rule}:
+        fix = f"`{rule}` leads {len(there)} nodes to one endpoint: write a rule for each in its place"
+    return Remedy((fix,), rules=lines)
 
 
 @check("BN602", Need.METADATA, explains=("BN611",))
@@ -62,7 +86,7 @@ def balancer(evidence: Evidence) -> Iterator[CheckFinding]:
             yield error(probed, message, seen, client=client, broker=broker, confidence=sureness(identity))
 
 
-@check("BN603", Need.METADATA)
+@check("BN603", Need.METADATA, explains=("BN201", "BN202", "BN203", "BN205", "BN301", "BN302", "BN308", "BN605"))
 def another_listener(evidence: Evidence) -> Iterator[CheckFinding]:
     """The right node, on another listener.
 
@@ -73,13 +97,15 @@ def another_listener(evidence: Evidence) -> Iterator[CheckFinding]:
     Remedy: the port of the same listener.
     """
     for probed in dialled_nodes(evidence):
-        if probed.failure is None or probed.failure.words != ANOTHER_LISTENER or probed.path is None:
+        if probed.path is None or not is_of_another_listener(probed.failure):
             continue
         told = ", ".join(map(str, probed.probe.brokers or ()))
         rule = f"let the rule `{probed.path.rule}` lead to the listener of the bootstrap servers"
         remedy = Remedy((rule,)) if probed.path.rule else probed.mended_here()
         message = f"{probed.probe.endpoint} advertises another set of brokers"
-        yield error(probed, message, (f"it says: {told}",), remedy=remedy)
+        # As a bootstrap server it leads clients to what nobody else names.
+        astray = [path_failure(path, evidence) for path in told_by_alone(evidence, probed.probe.endpoint)]
+        yield error(probed, message, (f"it says: {told}",), remedy=remedy, explains=[probed.failure, *astray])
 
 
 @check("BN604", Need.METADATA, Need.MAP)

@@ -166,13 +166,16 @@ def chained_rules(evidence: Evidence) -> Iterator[CheckFinding]:
     Remedy: one rule from what is advertised to what is reached.
     """
     rules = AddressMap.parse("\n".join(evidence.rules or ()))
+    told = {path.broker.endpoint for path in evidence.paths}
     for probed in dialled_nodes(evidence):
         path = probed.path
         if path is None or not path.rule or probed.failure is None or probed.failure.doubt:
             continue
-        following = rules.find(Endpoint.parse(probed.probe.endpoint))
+        # What leads to the endpoint of a node means that node, and nothing beyond it: BN601.
+        end = probed.probe.endpoint
+        following = None if end in told else rules.find(Endpoint.parse(end))
         if following is None or following.needs_node_id or str(following) == path.rule:
             continue
-        end = following.translate(Endpoint.parse(probed.probe.endpoint))
-        remedy = Remedy(("write one rule for both steps",), rules=(f"{path.broker.endpoint} = {end}",))
+        last = following.translate(Endpoint.parse(end))
+        remedy = Remedy(("write one rule for both steps",), rules=(f"{path.broker.endpoint} = {last}",))
         yield error(probed, f"`{path.rule}` leads to what `{following}` is for", (f"rule: {following}",), remedy=remedy)

@@ -34,9 +34,10 @@ def not_kafka(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     for probed in probed_endpoints(evidence):
         versions, metadata = probed.probe.versions, probed.probe.metadata
-        if versions is not None and versions.outcome == "other-protocol" and versions.protocol != "TLS":
-            spelled = versions.protocol[:1] in "AEFHILMNORSX" and versions.protocol.partition(" ")[0].isupper()
-            said = f"{'an' if spelled else 'a'} {versions.protocol} server answers"
+        protocol = next((each.protocol for each in (probed.probe.tls, versions) if each and each.protocol), "TLS")
+        if protocol != "TLS":
+            spelled = protocol[:1] in "AEFHILMNORSX" and protocol.partition(" ")[0].isupper()
+            said = f"{'an' if spelled else 'a'} {protocol} server answers"
         elif versions is not None and versions.outcome in ("unreadable", "unsupported"):
             text = _legible(versions.first_bytes)
             said = f"what answers is no Kafka{f' (`{text}`)' if text else ''}"
@@ -110,8 +111,6 @@ def closed(evidence: Evidence) -> Iterator[CheckFinding]:
         stage = _ended(probed.probe, "closed", "reset")
         if stage is None or stage == "sasl" or (stage == "metadata" and probed.probe.sasl is None):
             # Kafka closes the connection of a user that it does not let in: BN404.
-            continue
-        if stage == "tls" and probed.probe.tls is not None and probed.probe.tls.plain:
             continue
         fix = (
             f"if a gateway or balancer listens at {probed.probe.endpoint}: see that {probed.node} runs, and that the "
@@ -248,9 +247,8 @@ def unlike_its_neighbours(evidence: Evidence) -> Iterator[CheckFinding]:
 def _unlike(probe: EndpointProbe) -> tuple[Stage, str] | None:
     """The stage that fails, and what stands there, where the client's settings could be meant."""
     if probe.tls is not None and not probe.tls.ok:
-        plain = probe.tls.plain or probe.tls.outcome == "not-tls"
-        if plain:
-            return "tls", "no TLS is spoken"
+        if probe.tls.outcome == "not-tls":
+            return None if probe.tls.protocol else ("tls", "no TLS is spoken")
         return ("tls", _UNLIKE_TLS[probe.tls.outcome]) if probe.tls.outcome in _UNLIKE_TLS else None
     if probe.versions is not None and probe.versions.protocol == "TLS":
         return "versions", "TLS is spoken"

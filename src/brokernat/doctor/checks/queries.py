@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from brokernat.address import AddressMap, lint
-from brokernat.doctor.checks.failures import bootstrap_failure, once, path_failure
+from brokernat.doctor.checks.failures import bootstrap_failure, home_cluster, once, path_failure
 from brokernat.doctor.checks.registry import Place
-from brokernat.doctor.evidence import BrokerPath, EndpointProbe, Evidence, Identity, Stage
+from brokernat.doctor.evidence import BrokerPath, EndpointProbe, Evidence, Identity, ListenerSeen, Stage
 from brokernat.doctor.finding import Confidence, Failure, Remedy, Severity
 from brokernat.doctor.host_kinds import dialable, known_kind
 from brokernat.errors import Finding
@@ -176,9 +176,12 @@ def proven_line(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
     """
     if sum(each.broker.endpoint == path.broker.endpoint for each in evidence.paths) > 1:
         return ()
-    mine = f"{path.broker.endpoint} = "
-    found = [line for line in proven_lines(evidence) if line.startswith(mine)]
-    return tuple(found) or (f"{mine}HOST:PORT that can be dialled from here",)
+    return known_line(evidence, path) or (f"{path.broker.endpoint} = HOST:PORT that can be dialled from here",)
+
+
+def known_line(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
+    """The line for one node, where the evidence proves one."""
+    return tuple(line for line in proven_lines(evidence) if line.startswith(f"{path.broker.endpoint} = "))
 
 
 def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
@@ -188,31 +191,68 @@ def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
     the way to this one.
     """
     instead = reached_listeners(evidence)
-    line = proven_line(evidence, path)
-    rules = line if not instead or set(line) <= set(proven_lines(evidence)) else ()
+    rules = known_line(evidence, path) if instead else proven_line(evidence, path)
     if any(each.answers and each.rule is None for each in evidence.paths):
-        failing = sum(each.failure is not None for each in dialled_nodes(evidence))
+        if path.probe is not None and path.probe.dns_error:
+            known = f"see that the name server or the hosts file of this machine knows `{path.broker.host}`"
+            return Remedy((*instead, known), (f"see that node {path.broker.node_id} advertises the right name",), rules)
+        failing = sum(unreachable(each.probe) is not None for each in dialled_nodes(evidence))
         what = f"node {path.broker.node_id} runs, and that a listener or a forward is at {path.broker.endpoint}"
         if failing > _FEW:
             what = "these nodes run, and that a listener or a forward is at what each advertises"
-        return Remedy(instead, (f"see that {what}",), rules)
+        return Remedy((*instead, *route_advice(path.probe)), (f"see that {what}",), rules)
     another = "add a listener that advertises an endpoint which is reached from here"
     client, broker = known_kind(path.broker.host) or ("", another)
     return Remedy((*instead, *([client] if client else ())), () if instead else (broker,), rules)
 
 
+def route_advice(probe: EndpointProbe | None) -> tuple[str, ...]:
+    """Where this machine itself knows no way; a router that knows none says so by ICMP."""
+    own = [] if probe is None else [each for each in probe.attempts if each.outcome == "unreachable" and not each.icmp]
+    return tuple(
+        f"see `ip route get {each.address}`: a route or a VPN of this machine may be missing, or the host is off"
+        for each in own
+    )
+
+
+def told_by_alone(evidence: Evidence, endpoint: str) -> list[BrokerPath]:
+    """What no other bootstrap server than this one names."""
+    others = {each for probe in evidence.bootstraps if probe.endpoint != endpoint for each in probe.brokers or ()}
+    named = {each for probe in evidence.bootstraps if probe.endpoint == endpoint for each in probe.brokers or ()}
+    return [path for path in evidence.paths if path.broker in named - others]
+
+
 def reached_listeners(evidence: Evidence) -> tuple[str, ...]:
     """Other listeners that name every node and let this client in: bootstrap there, and no map is needed."""
     every = {path.broker.node_id for path in evidence.paths}
-    names = {each.name for each in evidence.listeners if each.entered}
-    lines = []
-    for name in dict.fromkeys(each.name for each in evidence.listeners if each.name not in names):
-        ends = [each for each in evidence.listeners if each.name == name]
-        probes = [each.probe for each in ends if each.probe is not None and each.probe.answers]
-        if len(probes) == len(ends) and all(every <= probe.node_ids for probe in probes):
-            servers = ",".join(each.endpoint for each in ends)
-            lines.append(f"bootstrap at {servers}: listener {name} works from here, and no map is needed")
-    return tuple(lines)
+    entered = {each.name for each in evidence.listeners if each.entered}
+    return tuple(
+        f"bootstrap at {','.join(each.endpoint for each in ends[:_FEW])}: listener {name} works from here, and no map "
+        "is needed"
+        for name, ends in working_listeners(evidence).items()
+        if name not in entered and every <= {each.node_id for each in ends}
+    )
+
+
+@once
+def working_listeners(evidence: Evidence) -> dict[str, list[ListenerSeen]]:
+    """Listeners that this client gets through to at every endpoint that they advertise."""
+    seen: dict[str, list[ListenerSeen]] = {}
+    for each in evidence.listeners:
+        seen.setdefault(each.name, []).append(each)
+    home = home_cluster(evidence)
+    return {name: ends for name, ends in seen.items() if _works(ends, home)}
+
+
+def _works(ends: Sequence[ListenerSeen], cluster: str | None) -> bool:
+    """Whether each of several brokers answers, at an endpoint of its own."""
+    probes = [each.probe for each in ends if each.probe is not None and each.probe.answers]
+    told = {broker for probe in probes for broker in probe.brokers or ()}
+    return (
+        len(ends) == len(probes) == len({each.endpoint for each in ends})
+        and {each.endpoint for each in told} <= {each.endpoint for each in ends}
+        and all(probe.cluster_id == cluster for probe in probes)
+    )
 
 
 def server_of(probe: EndpointProbe) -> str:

@@ -8,12 +8,12 @@ from dataclasses import replace
 from brokernat.doctor.checks.queries import (
     bootstrap_servers,
     dialled_nodes,
+    known_line,
     node,
     probed_endpoints,
-    proven_line,
-    proven_lines,
     reached_listeners,
     remedy_for,
+    route_advice,
     unreachable,
 )
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
@@ -38,7 +38,7 @@ def doubtful_bootstrap(evidence: Evidence) -> Iterator[CheckFinding]:
             yield warning(f"bootstrap {endpoint}", message, client="write each bootstrap server once")
 
 
-@check("BN103", explains=("BN302", "BN305"))
+@check("BN103")
 def bootstrap_unreachable(evidence: Evidence) -> Iterator[CheckFinding]:
     """A bootstrap server takes no connection.
 
@@ -52,14 +52,13 @@ def bootstrap_unreachable(evidence: Evidence) -> Iterator[CheckFinding]:
     for probed in bootstrap_servers(evidence):
         reason = unreachable(probed.probe)
         if reason and not probed.probe.dns_error:
-            remedy = Remedy(
-                client=("correct the endpoint in `bootstrap_servers`, or have the port opened from here",),
-                broker=("see that the broker or the gateway runs and listens at this port",),
-            )
+            opened = "correct the endpoint in `bootstrap_servers`, or have the port opened from here"
+            listens = "see that the broker or the gateway runs and listens at this port"
+            remedy = Remedy((*(route_advice(probed.probe) or (opened,)),), (listens,))
             yield finding(probed.severity, probed, reason, remedy=remedy)
 
 
-@check("BN302", Need.METADATA, explains=("BN202", "BN203"))
+@check("BN302", Need.METADATA, explains=("BN103", "BN202", "BN203"))
 def advertised_unreachable(evidence: Evidence) -> Iterator[CheckFinding]:
     """An advertised endpoint takes no connection.
 
@@ -96,7 +95,7 @@ def reached_by_map(evidence: Evidence) -> Iterator[CheckFinding]:
             yield info(node(path), "reached through the address map only", seen)
 
 
-@check("BN305", Need.METADATA, Need.MAP)
+@check("BN305", Need.METADATA, Need.MAP, explains=("BN102", "BN103"))
 def unreachable_with_map(evidence: Evidence) -> Iterator[CheckFinding]:
     """A node is not reached even with the map.
 
@@ -108,11 +107,14 @@ def unreachable_with_map(evidence: Evidence) -> Iterator[CheckFinding]:
     for probed in dialled_nodes(evidence):
         path, reason = probed.path, unreachable(probed.probe)
         if path is not None and path.rule and reason:
-            remedy = Remedy(
-                (f"correct the rule `{path.rule}`",), ("see that the forward to this node is there and the node runs",)
-            )
-            message = f"by the rule it is dialled at {probed.probe.endpoint}: {reason}"
-            yield error(probed, message, (f"rule: {path.rule}",), remedy=remedy)
+            fix = [f"correct the rule `{path.rule}`"]
+            seen = [f"rule: {path.rule}"]
+            if path.direct is not None and path.direct.connected and not is_loopback(path.broker.host):
+                seen.append(f"{path.broker.endpoint} takes connections from here")
+                fix.append(f"where {probed.node} is what answers at {path.broker.endpoint}, no rule is needed for it")
+            forward = "see that the forward to this node is there and the node runs"
+            remedy = Remedy(tuple(fix), (forward,), known_line(evidence, path))
+            yield error(probed, f"by the rule it is dialled at {probed.probe.endpoint}: {reason}", seen, remedy=remedy)
 
 
 @check("BN308", explains=("BN103", "BN302", "BN305", "BN202", "BN505"))
@@ -132,9 +134,7 @@ def firewall(evidence: Evidence) -> Iterator[CheckFinding]:
         end, attempts = probed.probe.endpoint, probed.probe.attempts
         instead = reached_listeners(evidence) if probed.path is not None else ()
         opened = f"have {end} opened from here, as the endpoints that answer are"
-        proven = set(proven_lines(evidence))
-        lines = proven_line(evidence, probed.path) if probed.path is not None and probed.path.rule is None else ()
-        rules = tuple(line for line in lines if line in proven)
+        rules = known_line(evidence, probed.path) if probed.path is not None and probed.path.rule is None else ()
         remedy = Remedy((*instead, opened), (f"let the firewall pass {end}",), rules)
         severity = probed.severity
         rejected = [each for each in attempts if each.rejected]
@@ -143,16 +143,18 @@ def firewall(evidence: Evidence) -> Iterator[CheckFinding]:
             yield finding(severity, probed, "it rejects the connection", seen, remedy=remedy)
             continue
         own = {each.address for each in attempts}
-        beside = [
-            other.probe.endpoint
+        beside = {
+            other.probe.endpoint: each.address
             for other in probed_endpoints(evidence)
             for each in other.probe.attempts
             if other.probe.endpoint != end and each.outcome in ("connected", "refused")
             if any(neighbours(each.address, one) for one in own)
-        ]
+        }
         if beside and all(each.outcome == "timeout" for each in attempts):
             seen = [f"{each.address}: no answer" for each in attempts]
-            seen.append(f"answers in the same network: {', '.join(beside[:_SHOWN])}")
+            seen.append(f"answers in the same network: {', '.join([*beside][:_SHOWN])}")
+            if own.isdisjoint(beside.values()):
+                remedy = replace(remedy, broker=(*remedy.broker, f"see that the host {', '.join(sorted(own))} is up"))
             message = "packets are dropped there, and others of its network answer"
             yield finding(severity, probed, message, seen, remedy=remedy, confidence=Confidence.LIKELY)
 

@@ -31,12 +31,14 @@ def tls_mismatch(evidence: Evidence) -> Iterator[CheckFinding]:
     for probed in probed_endpoints(evidence):
         tls = probed.probe.tls
         plain = tls is None and probed.probe.speaks == "tls"
-        if plain or (tls is not None and (tls.outcome == "not-tls" or tls.plain)):
+        if plain or (tls is not None and tls.outcome == "not-tls" and not tls.protocol):
             one, other = ("port", "client") if plain else ("client", "port")
             own = evidence.security_protocol
             message = f"the {one} speaks TLS and the {other} does not (`security.protocol: {own}`)"
-            protocol = _OTHER.get(own, "PLAINTEXT")
-            remedy = Remedy((f"set `security.protocol: {protocol}`, or give the port of the other listener",))
+            fix = "give the port of the other listener"
+            if tls is None or tls.plain:
+                fix = f"set `security.protocol: {_OTHER.get(own, 'PLAINTEXT')}`, or {fix}"
+            remedy = Remedy((fix,))
             if probed.others_past("versions" if plain else "tls"):
                 remedy = probed.mended_here()
             yield error(probed, message, remedy=remedy)

@@ -103,6 +103,8 @@ class EndpointProbe:
         if self.versions is None:
             if self.tls is None or self.tls.outcome not in ("not-tls", "closed", "reset"):
                 return None
+            if self.tls.protocol:
+                return _SPEAKS.get(self.tls.protocol, "other")
             return "kafka" if self.tls.plain else "closed" if self.tls.outcome != "not-tls" else None
         match self.versions.outcome:
             case "ok":

@@ -152,7 +152,8 @@ class TlsHandshake(Result):
 
     `ok` is what some clients accept, and `objections` are what the others have against it. `closed`, `reset` and
     `silent` are a peer that says no word of TLS. `chain` is what was presented, the broker's own first, where that is
-    refused. `showed` is whether this client has a certificate. `plain` is whether Kafka answers there without TLS.
+    refused. `showed` is whether this client has a certificate. `plain` is whether Kafka answers there without TLS, and
+    `protocol` what else does, where its bytes explain it: `HTTP`, `SSH` …
     """
 
     outcome: Literal[
@@ -174,6 +175,7 @@ class TlsHandshake(Result):
     chain: tuple[Presented, ...] = ()
     showed: bool = False
     plain: bool = False
+    protocol: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,7 +111,7 @@ async def _collect(
         )
     )
     found = Survey() if surveyed is None else await surveyed
-    listeners = await dialling.listeners(bootstraps, paths)
+    listeners = await dialling.listeners(bootstraps, paths, set(found.replicas or ()))
     answering = [
         probe for probe in (*bootstraps, *(path.probe for path in paths)) if probe is not None and probe.answers
     ]
@@ -133,6 +133,24 @@ async def _collect(
         listeners=listeners,
         unprobed=max(0, len(brokers) - MOST_NODES),
     )
+
+
+def _node_ids(seen: ListenerSeen) -> frozenset[int]:
+    return seen.probe.node_ids if seen.probe is not None else frozenset()
+
+
+def _unseen(seen: Sequence[ListenerSeen]) -> list[tuple[str, Advertised]]:
+    """What the listeners that a client might use instead advertise elsewhere; of large clusters nothing."""
+    entered = {each.name for each in seen if each.entered}
+    known = {(each.name, each.endpoint) for each in seen}
+    told = dict.fromkeys(
+        (each.name, broker)
+        for each in seen
+        if each.name not in entered and each.probe is not None
+        for broker in each.probe.brokers or ()
+        if len(each.probe.brokers or ()) <= PARALLEL
+    )
+    return [(name, broker) for name, broker in told if (name, broker.endpoint) not in known]
 
 
 async def as_bootstrap(server: Endpoint, address_map: AddressMap | None, prober: Prober) -> EndpointProbe:
@@ -184,11 +202,12 @@ class _Dialling:
         return await self.probing[place]
 
     async def listeners(
-        self, bootstraps: Sequence[EndpointProbe], paths: Sequence[BrokerPath]
+        self, bootstraps: Sequence[EndpointProbe], paths: Sequence[BrokerPath], replicas: set[int]
     ) -> tuple[ListenerSeen, ...]:
         """All listeners that nodes advertise by their settings, by node id, in the order of these.
 
-        The nodes are those behind the bootstrap servers, and those of which one advertised endpoint fails.
+        The nodes are those behind the bootstrap servers, and those of which one advertised endpoint fails. Where a node
+        is not reached or not named, all that a listener advertises is seen, to know whether it would do instead.
         """
         met = {path.broker.endpoint: path.probe for path in paths}
         failing = {path.broker.node_id for path in paths if path.probe is not None and not path.probe.answers}
@@ -203,7 +222,17 @@ class _Dialling:
         found = await asyncio.gather(
             *(self._of_node(node_id, probes, met, servers) for node_id, probes in sorted(nodes.items()))
         )
-        return tuple(each for of_node in found for each in of_node)
+        seen = [each for of_node in found for each in of_node]
+        named = {path.broker.node_id for path in paths}
+        if all(path.answers for path in paths) and named >= replicas.union(*map(_node_ids, seen)):
+            return tuple(seen)
+        others = await asyncio.gather(*(self._advertised(*each, met) for each in _unseen(seen)))
+        return tuple(sorted((*seen, *others), key=lambda each: each.node_id))
+
+    async def _advertised(self, name: str, broker: Advertised, met: Mapping[str, EndpointProbe | None]) -> ListenerSeen:
+        end = broker.endpoint
+        probe = met[end] if end in met else await self._listener(end, broker.node_id, same_protocol=True)
+        return ListenerSeen(broker.node_id, name, end, probe)
 
     async def _of_node(
         self,
@@ -225,11 +254,13 @@ class _Dialling:
             if endpoint in met:
                 return ListenerSeen(node_id, name, endpoint, met[endpoint], entered)
             same = described.protocols.get(name) == self.quick.client.protocol
-            return ListenerSeen(node_id, name, endpoint, await self._listener(endpoint, node_id, same), entered)
+            return ListenerSeen(
+                node_id, name, endpoint, await self._listener(endpoint, node_id, same_protocol=same), entered
+            )
 
         return list(await asyncio.gather(*(seen(each.name, each.endpoint) for each in described.advertised)))
 
-    async def _listener(self, endpoint: str, node_id: int, same_protocol: bool) -> EndpointProbe | None:
+    async def _listener(self, endpoint: str, node_id: int, *, same_protocol: bool) -> EndpointProbe | None:
         try:
             advertised = target = Endpoint.parse(endpoint)
             if self.address_map is not None and self.address_map.find(advertised) is not None:

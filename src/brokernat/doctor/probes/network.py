@@ -159,6 +159,7 @@ async def connect(
             for each in done:
                 attempt, streams = each.result()
                 if streams is not None:
+                    waiting |= done - {each}
                     return replace(attempt, made=made, failed=made - 1), streams
                 last, failed = attempt, failed + 1
             if done and made < tries:

@@ -53,6 +53,9 @@ async def shake_hands(
 async def first_handshake(streams: Streams, client: ClientSide, name: str, patience: float) -> TlsHandshake:
     """The handshake alone, as OpenSSL judges it."""
     assert client.tls is not None  # noqa: S101
+    if streams[0].head:
+        # A server of TLS waits for the client's hello, and what came before it is lost to the handshake.
+        return TlsHandshake("not-tls", detail="the peer speaks first")
     try:
         await start_tls(streams, client.tls.context, name, patience)
     except ssl.SSLCertVerificationError as error:

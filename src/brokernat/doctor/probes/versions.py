@@ -57,10 +57,11 @@ async def explained(seen: ApiVersions, address: str, port: int, patience: float)
     return seen
 
 
-async def speaks_kafka(address: str, port: int, patience: float) -> bool:
-    """Whether a plain connection is understood there."""
+async def greet_plainly(address: str, port: int, patience: float) -> ApiVersions:
+    """The greeting over a connection of its own without TLS, and what is said in other words."""
     async with connected(address, port, patience) as streams:
-        return streams is not None and (await greet(Channel(*streams, patience))).outcome in ("ok", "controller")
+        seen = ApiVersions("closed") if streams is None else await greet(Channel(*streams, patience))
+    return await explained(seen, address, port, patience / 4)
 
 
 async def _answer_to_http(address: str, port: int, patience: float) -> bytes:

@@ -43,7 +43,7 @@ from brokernat.doctor.probes.network import TRIES, Streams, connect, resolve
 from brokernat.doctor.probes.sasl import log_in
 from brokernat.doctor.probes.size import measure
 from brokernat.doctor.probes.tls import about_client_certificate, shake_hands
-from brokernat.doctor.probes.versions import explained, greet, speaks_kafka
+from brokernat.doctor.probes.versions import explained, greet, greet_plainly
 
 Log = dict[Stage, list[tuple[float, str]]]
 """The seconds and the outcome of each try of a stage."""
@@ -306,8 +306,12 @@ class Walk:
         seen, self._streams = await shake_hands(self._streams, self.client, self.name, address, port, patience)
         wordless = seen.outcome in _WORDLESS and not self._faults("tls")
         # A plain listener takes the hello for a length and hangs up, and so does a gateway without a broker.
-        if wordless and await speaks_kafka(address, port, patience):
-            return TlsHandshake("not-tls", detail=seen.detail, plain=True)
+        if wordless:
+            plain = await greet_plainly(address, port, patience)
+            if plain.outcome in ("ok", "controller"):
+                return TlsHandshake("not-tls", detail=seen.detail, plain=True)
+            if plain.protocol not in ("", "TLS"):
+                return TlsHandshake("not-tls", detail=seen.detail, protocol=plain.protocol)
         if seen.ok:
             greeting = self._greeting = await self._greet()
             if about_client_certificate(greeting.detail):

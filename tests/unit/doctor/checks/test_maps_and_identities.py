@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import pytest
 from tests.support.endpoint_probes import replace
-from tests.unit.doctor.conftest import BROKERS, GATEWAY, mapped, reached
+from tests.unit.doctor.conftest import BROKERS, GATEWAY, mapped, reached, refused
 
 from brokernat.doctor.diagnosis import Diagnosis, diagnose
-from brokernat.doctor.evidence import Evidence, Identity, Login
+from brokernat.doctor.evidence import BrokerPath, Evidence, Identity, Login
 from brokernat.doctor.finding import Confidence
 
 HEALTHY = mapped({1: 1, 2: 2, 3: 3})
@@ -86,6 +86,57 @@ def test_forwards_turned_round_are_no_proxy() -> None:
     assert codes(diagnose(told(HEALTHY, turned))) == {"BN601"}
     one = {1: Identity(2, "describeconfigs"), 2: Identity(2, "describeconfigs")}
     assert codes(diagnose(told(HEALTHY, one))) == {"BN601"}
+
+
+def by_rules(rules: tuple[str, ...], leads: Mapping[int, tuple[int, str]]) -> Evidence:
+    """A map whose rules, one a node, lead to an endpoint each where the node of that number answers."""
+    paths = tuple(
+        BrokerPath(each, reached(*leads[each.node_id]), rule) for each, rule in zip(BROKERS, rules, strict=True)
+    )
+    servers = tuple(reached(each.node_id, each.endpoint) for each in BROKERS)
+    return replace(HEALTHY, rules=tuple(dict.fromkeys(rules)), bootstraps=servers, paths=paths)
+
+
+def test_hosts_that_rules_exchange_are_no_chain() -> None:
+    hosts = {each.node_id: each.host for each in BROKERS}
+    turn = {1: 2, 2: 1, 3: 3}
+    rules = tuple(f"{hosts[one]}={hosts[two]}" for one, two in turn.items())
+    found = diagnose(by_rules(rules, {one: (two, f"{hosts[two]}:9092") for one, two in turn.items()}))
+    assert {each.code for each in found.causes} == {"BN601"}
+    one, _ = found.of_cause(found.causes[0])
+    assert one.remedy.client == (f"correct the rule `{rules[0]}`: it leads to what a broker advertises",)
+    assert one.remedy.broker == ()
+    assert one.remedy.rules == ("192.168.1.23:9092 = 192.168.1.23:9092",)
+
+
+def test_a_rule_that_leads_all_nodes_to_one_is_to_be_several() -> None:
+    rule = "192.168.1.0/24=172.10.1.0/24"
+    found = diagnose(by_rules((rule,) * 3, dict.fromkeys((1, 2, 3), (1, GATEWAY[1]))))
+    several = (f"`{rule}` leads 3 nodes to one endpoint: write a rule for each in its place",)
+    assert {each.remedy.client for each in found.findings if each.code == "BN601"} == {several}
+
+
+def test_a_rule_to_the_endpoint_of_another_is_what_is_wrong_and_not_the_forward() -> None:
+    found = diagnose(mapped({1: 1, 2: 1, 3: 3}))
+    (wrong,) = (each for each in found.findings if each.code == "BN601")
+    assert wrong.remedy.broker == ()
+    assert wrong.remedy.client == (
+        f"correct the rule `{BROKERS[1].endpoint}={GATEWAY[1]}`: it leads to where another rule leads",
+    )
+    shared = [each for each in found.findings if each.code == "BN607"]
+    assert [each.because for each in shared] == [("BN601",)] * len(shared)
+
+
+@pytest.mark.parametrize("directly", [True, False])
+def test_a_rule_to_where_nothing_listens(directly: bool) -> None:
+    """The line that is proven is shown, and whether the advertised endpoint takes connections without a rule."""
+    dead = refused("172.10.1.40:9193")
+    touched = reached(1, BROKERS[0].endpoint) if directly else refused(BROKERS[0].endpoint)
+    path = BrokerPath(BROKERS[0], dead, f"{BROKERS[0].endpoint}=172.10.1.40:9193", touched)
+    found = diagnose(replace(HEALTHY, paths=(path, *HEALTHY.paths[1:])))
+    (finding,) = (each for each in found.findings if each.code == "BN305")
+    assert finding.remedy.rules == (f"{BROKERS[0].endpoint} = {GATEWAY[1]}",)
+    assert any("no rule is needed" in each for each in finding.remedy.client) is directly
 
 
 @pytest.mark.parametrize(

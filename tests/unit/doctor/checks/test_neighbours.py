@@ -120,10 +120,21 @@ def test_two_listeners_in_one_list_are_a_cause_beside_the_one_that_is_unlike() -
 
 def test_a_plain_listener_among_those_with_tls() -> None:
     secure = tuple(replace(each, probe=replace(each.probe, tls=TlsHandshake("ok"))) for each in WELL)
-    plain = at_third(tls=TlsHandshake("closed", plain=True))
+    plain = at_third(tls=TlsHandshake("not-tls", plain=True))
     found = diagnose(replace(HEALTHY, security_protocol="SSL", paths=(*secure[:2], replace(WELL[2], probe=plain))))
     assert causes(found) == ["BN315"]
     assert "no TLS is spoken at node 3" in found.causes[0].sentence
+
+
+def test_a_server_of_another_kind_where_a_client_speaks_tls() -> None:
+    """It is no broker, and no other protocol of the client makes it one."""
+    ssh = at_third(tls=TlsHandshake("not-tls", protocol="SSH"))
+    found = diagnose(replace(third(ssh), security_protocol="SSL"))
+    assert causes(found) == ["BN104"]
+    assert "an SSH server answers" in found.causes[0].sentence
+    alone = diagnose(replace(HEALTHY, security_protocol="SSL", bootstraps=(ssh,), paths=()))
+    assert causes(alone) == ["BN104"]
+    assert "security.protocol" not in advice(alone)
 
 
 def test_a_certificate_that_is_not_trusted_at_one_is_that_of_a_proxy() -> None:
@@ -332,15 +343,41 @@ def test_names_of_a_kind_of_place_have_their_own_remedy(host: str, word: str) ->
     assert word in advice(found)
 
 
-def test_a_listener_that_works_from_here_leads() -> None:
-    public = tuple(
-        ListenerSeen(n, "PUBLIC", f"172.10.1.{40 + n}:9293", reached(n, f"172.10.1.{40 + n}:9293")) for n in (1, 2)
+def listener(name: str, *ends: str) -> tuple[ListenerSeen, ...]:
+    """A listener that every node has, the first one at the first endpoint, and that answers at each."""
+    told = tuple(Advertised(n, end.rpartition(":")[0], int(end.rpartition(":")[2])) for n, end in enumerate(ends, 1))
+    return tuple(
+        ListenerSeen(each.node_id, name, each.endpoint, replace(reached(each.node_id, each.endpoint), brokers=told))
+        for each in told
     )
+
+
+PUBLIC = listener("PUBLIC", *(f"172.10.1.{40 + n}:9293" for n in (1, 2, 3)))
+
+
+def test_a_listener_that_works_from_here_leads() -> None:
     came_in = ListenerSeen(1, "INNER", "192.168.1.23:9092", None, (WITHOUT_MAP.bootstraps[0].endpoint,))
-    found = diagnose(replace(WITHOUT_MAP, listeners=(came_in, *public)))
+    found = diagnose(replace(WITHOUT_MAP, listeners=(came_in, *PUBLIC)))
     root = next(each for each in found.findings if each.code == "BN302")
-    assert root.remedy.client[0].startswith("bootstrap at 172.10.1.41:9293,172.10.1.42:9293: listener PUBLIC")
+    ends = ",".join(each.endpoint for each in PUBLIC)
+    assert root.remedy.client[0].startswith(f"bootstrap at {ends}: listener PUBLIC")
     assert "add a listener" not in advice(found)
+
+
+@pytest.mark.parametrize(
+    "listeners",
+    [
+        PUBLIC[:2],
+        (*PUBLIC[:2], replace(PUBLIC[2], probe=refused(PUBLIC[2].endpoint))),
+        listener("PUBLIC", "172.10.1.41:9293", "localhost:9293", "localhost:9293"),
+        (*PUBLIC[:2], replace(PUBLIC[2], probe=replace(reached(3, PUBLIC[2].endpoint), cluster_id="other"))),
+    ],
+    ids=["one was not tried", "one is not reached", "two are one endpoint", "one is another cluster's"],
+)
+def test_a_listener_that_fails_at_one_node_is_no_way_in(listeners: tuple[ListenerSeen, ...]) -> None:
+    found = diagnose(replace(WITHOUT_MAP, listeners=listeners))
+    assert causes(found) == ["BN302"]
+    assert "works from here" not in advice(found)
 
 
 def test_it_leads_also_where_a_firewall_stands_before_the_other() -> None:
@@ -348,7 +385,7 @@ def test_it_leads_also_where_a_firewall_stands_before_the_other() -> None:
         BrokerPath(each, replace(refused(each.endpoint), attempts=(Attempt(each.host, "timeout"),))) for each in BROKERS
     )
     ends = [f"192.168.1.{22 + n}:9293" for n in (1, 2, 3)]
-    public = tuple(ListenerSeen(n, "PUBLIC", end, reached(n, end)) for n, end in zip((1, 2, 3), ends, strict=True))
+    public = listener("PUBLIC", *ends)
     beside = tuple(reached(n, f"192.168.1.9:{9092 + n}") for n in (1, 2))
     found = diagnose(replace(WITHOUT_MAP, bootstraps=beside, paths=away, listeners=public))
     assert causes(found) == ["BN308"]
@@ -472,3 +509,65 @@ def test_what_no_check_explains_is_an_error_of_its_own() -> None:
     found = diagnose(third(at_third(versions=ApiVersions("silent"))), few)
     assert causes(found) == ["BN005"]
     assert "versions at 192.168.1.25:9092: silence" in found.causes[0].sentence
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_of_bootstrap_servers_of_two_clusters_the_fewer_are_astray(first: bool) -> None:
+    """Whatever their order; and what the other cluster's server names is right where that cluster answers."""
+    strange = Advertised(1, "10.1.1.1", 9092)
+    other = replace(reached(1, strange.endpoint), brokers=(strange,), cluster_id="other")
+    bootstraps = (other, *HEALTHY.bootstraps) if first else (*HEALTHY.bootstraps, other)
+    # The partitions are those that the first server tells of.
+    nodes = (1,) if first else (1, 2, 3)
+    paths = (*WELL, BrokerPath(strange, other))
+    found = diagnose(replace(HEALTHY, bootstraps=bootstraps, paths=paths, replicas=nodes, in_sync=nodes))
+    assert causes(found) == ["BN501"]
+    (astray,) = (each for each in found.findings if each.code == "BN501")
+    assert astray.subject == f"bootstrap {strange.endpoint}"
+    assert astray.remedy.client == (f"take out {strange.endpoint}: most endpoints are of another cluster",)
+    assert astray.remedy.broker == ()
+
+
+def test_what_this_machine_cannot_route_to_is_its_own_matter() -> None:
+    found = diagnose(third(replace(at_third(), attempts=(Attempt("192.168.1.25", "unreachable"),))))
+    assert causes(found) == ["BN302"]
+    assert "`ip route get 192.168.1.25`" in advice(found)
+    assert "ip route get" not in advice(diagnose(third(unreachable_says("192.168.1.1"))))
+
+
+def test_of_a_host_that_answers_nothing_it_is_not_known_whether_it_is_up() -> None:
+    assert "see that the host 192.168.1.25 is up" in advice(diagnose(third(TIMED_OUT)))
+    beside = replace(reached(3, "192.168.1.25:9093"), brokers=BROKERS)
+    found = diagnose(replace(third(TIMED_OUT), bootstraps=(*HEALTHY.bootstraps, beside)))
+    assert "is up" not in advice(found)
+
+
+def test_what_only_a_server_of_another_listener_names_is_no_cause_beside_it() -> None:
+    """The forward to node 3 leads to the listener of containers, and it is a bootstrap server, too."""
+    inside = tuple(Advertised(each.node_id, f"f3a9c2d17b4{each.node_id}", 9099) for each in BROKERS)
+    odd = replace(reached(3, BROKERS[2].endpoint), brokers=inside)
+    unknown = tuple(BrokerPath(each, probed(each.endpoint, each.host, dns_error="unknown")) for each in inside)
+    evidence = replace(HEALTHY, bootstraps=(*HEALTHY.bootstraps, odd), paths=(*third(odd).paths, *unknown))
+    found = diagnose(evidence)
+    assert causes(found) == ["BN603"]
+    assert {each.because for each in found.findings if each.code == "BN301"} == {("BN603",)}
+
+
+def test_an_unknown_name_among_known_ones_is_the_name_server_s_matter() -> None:
+    named = tuple(Advertised(each.node_id, f"kafka-{each.node_id}.example", 9092) for each in BROKERS)
+    known = tuple(
+        BrokerPath(each, replace(reached(each.node_id, each.endpoint), brokers=named, addresses=("10.0.0.1",)))
+        for each in named[:2]
+    )
+    away = BrokerPath(named[2], probed(named[2].endpoint, named[2].host, dns_error="unknown"))
+    servers = tuple(path.probe for path in known if path.probe is not None)
+    found = diagnose(replace(HEALTHY, bootstraps=servers, paths=(*known, away)))
+    assert causes(found) == ["BN301"]
+    assert "name server or the hosts file of this machine knows `kafka-3.example`" in advice(found)
+
+
+def test_a_dead_bootstrap_server_that_a_node_advertises_follows_from_the_node() -> None:
+    away = refused(BROKERS[2].endpoint)
+    found = diagnose(replace(third(away), bootstraps=(*HEALTHY.bootstraps, away)))
+    assert causes(found) == ["BN302"]
+    assert {each.because for each in found.findings if each.code == "BN103"} == {("BN302",)}

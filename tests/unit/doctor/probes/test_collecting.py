@@ -4,12 +4,13 @@ import asyncio
 from types import SimpleNamespace
 from typing import cast
 
+import pytest
 from tests.support.endpoint_probes import probed
 
 from brokernat.address import Endpoint
 from brokernat.clients.tls import TlsSide
 from brokernat.doctor.client.credentials import ClientSide
-from brokernat.doctor.evidence import Advertised, BrokerPath, EndpointProbe
+from brokernat.doctor.evidence import Advertised, Attempt, BrokerPath, EndpointProbe, Identity
 from brokernat.doctor.probes.collecting import _Dialling
 from brokernat.doctor.probes.walk import Prober
 
@@ -51,3 +52,33 @@ def test_a_bootstrap_server_that_a_broker_advertises_is_probed_once_unless_tls_i
         assert prober.probed == []
         asyncio.run(dialling._probe(here, Advertised(1, "kafka-1", 9093)))
         assert len(prober.probed) == other_name
+
+
+@pytest.mark.parametrize(
+    ("second_answers", "expected"), [(True, ["in-1:1", "out-1:2"]), (False, ["in-1:1", "out-1:2", "out-2:2"])]
+)
+def test_another_listener_is_probed_at_every_broker_where_it_may_be_needed(
+    second_answers: bool, expected: list[str]
+) -> None:
+    """It is advised in place of the one that fails, and one broker of it may fail, too."""
+    inside, outside = (
+        tuple(Advertised(node, f"{name}-{node}", port) for node in (1, 2)) for name, port in (("in", 1), ("out", 2))
+    )
+    settings = (
+        ("advertised.listeners", "IN://in-1:1,OUT://out-1:2"),
+        ("listener.security.protocol.map", "IN:PLAINTEXT,OUT:PLAINTEXT"),
+    )
+
+    class Outside(_Prober):
+        async def touch(self, endpoint: Endpoint, tries: int = 1) -> EndpointProbe:
+            return probed(str(endpoint), attempts=(Attempt("10.0.0.1", "connected"),))
+
+        async def probe(self, endpoint: Endpoint, name: str, expected: int, until: str = "") -> EndpointProbe:
+            return probed(str(endpoint), name, brokers=outside, attempts=(Attempt("10.0.0.1", "connected"),))
+
+    first = probed("in-1:1", brokers=inside, identity=Identity(1, "describeconfigs"), settings=settings)
+    second = probed("in-2:1", brokers=inside if second_answers else None)
+    paths = [BrokerPath(broker, probe) for broker, probe in zip(inside, (first, second), strict=True)]
+    prober = cast("Prober", Outside())
+    seen = asyncio.run(_Dialling(None, prober, prober).listeners([first], paths, {1, 2}))
+    assert [each.endpoint for each in seen] == expected

@@ -58,6 +58,12 @@ def test_a_secret_that_the_broker_repeats_is_masked() -> None:
     assert asyncio.run(log_in(Scripted(handshake(), refused).channel, BEARER)).detail == "no such token: ***"
 
 
+def test_what_a_broker_offers_is_its_own_words_as_well() -> None:
+    offered = SaslHandshakeResponse(error_code=ErrorCode(33), mechanisms=("canary", "y" * 1000))
+    seen = asyncio.run(log_in(Scripted(offered).channel, ClientSide("SASL_PLAINTEXT", "PLAIN", "me", "canary")))
+    assert seen == Login("mechanism-not-offered", ("***", "y" * 200), "unsupported_sasl_mechanism")
+
+
 @pytest.mark.parametrize(("mechanism", "words"), [("GSSAPI", "Kerberos"), ("OAUTHBEARER", "--token-command")])
 def test_what_is_not_tried_is_said(mechanism: str, words: str) -> None:
     script = Scripted(handshake())

@@ -216,3 +216,18 @@ def test_a_plain_listener_is_told_from_a_gateway_without_a_broker() -> None:
     empty = seen(None, client(), talk=hang_up)
     assert empty.tls is not None
     assert (empty.tls.outcome, empty.speaks) == ("reset", "closed")
+
+
+@pytest.mark.parametrize(
+    ("greeting", "reply", "protocol"),
+    [(b"SSH-2.0-OpenSSH_9.2p1\r\n", b"", "SSH"), (b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", "HTTP")],
+)
+def test_a_server_of_another_kind_is_no_listener_without_tls(greeting: bytes, reply: bytes, protocol: str) -> None:
+    def talk(connection: socket.socket) -> None:
+        connection.sendall(greeting)
+        while connection.recv(_LARGEST):
+            connection.sendall(reply)
+
+    tls = seen(None, client(), talk=talk).tls
+    assert tls is not None
+    assert (tls.outcome, tls.plain, tls.protocol) == ("not-tls", False, protocol)
