@@ -24,7 +24,7 @@ from brokernat.config.avro_schema import avro_columns
 from brokernat.errors import MissingToolError
 from brokernat.jvm import find_java, resolve, spark_functions_jar, spark_java_home
 from brokernat.pipelines.prepared import parse_schema
-from brokernat.pipelines.steps.formats import Avro, Registry
+from brokernat.pipelines.steps.formats import Registry, SchemaValues
 
 PIECE = 2_000
 NEAREST = "4.1.1"
@@ -116,7 +116,7 @@ def main() -> int:
     text = json.dumps(SCHEMA)
     with ThreadingHTTPServer(("127.0.0.1", 0), Schemas) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        ours = Avro(text, Registry(f"http://127.0.0.1:{server.server_address[1]}"))
+        ours = SchemaValues("avro", text, Registry(f"http://127.0.0.1:{server.server_address[1]}"))
         decoded = records.select(ours(F.col("value"), parse_schema(avro_columns(text)), spark).alias("row")).select(
             "row.*"
         )

@@ -53,8 +53,7 @@ and a Java that it runs on: JAVA_HOME, the PATH or the `java` extra, in this ord
 | PySpark | Scala | Java |
 |---|---|---|
 {lines}
-Spark 3.5 runs on Java 8 as well; the agent does not. Pipelines, `demo` and `pipeline reconcile` need PySpark 4.0 or
-newer.
+Spark 3.5 runs on Java 8 as well; the agent does not. `mode: realtime` of a pipeline needs PySpark 4.1 or newer.
 
 ## Spark as tested
 

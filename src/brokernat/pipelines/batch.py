@@ -12,11 +12,13 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from brokernat.errors import BrokernatError, ConfigError, Finding
+from brokernat.pipelines.query import rows_read
 from brokernat.pipelines.references.copies import ReferenceVersion
 from brokernat.pipelines.references.reference import ReferenceTable
 from brokernat.pipelines.references.source import UnusableReferenceError
@@ -24,9 +26,7 @@ from brokernat.pipelines.steps.counting import (
     Counts,
     check_received,
     count_faults,
-    count_rows,
     count_transformed,
-    observed,
 )
 from brokernat.pipelines.steps.envelope import envelop
 from brokernat.pipelines.steps.plan import Join, Plan, well
@@ -35,6 +35,7 @@ from brokernat.pipelines.steps.sink import write
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
 log = logging.getLogger(__name__)
 
@@ -65,6 +66,8 @@ class Batches:
     on_batch: Callable[[BatchReport], None]
     failure: BaseException | None = field(default=None, init=False)
     """What ended the query, as it was raised: Spark hands back only a text of it."""
+    query: Future[StreamingQuery] = field(default_factory=Future, init=False)
+    """The one that calls this; it may do so before it is known."""
 
     def __call__(self, records: DataFrame, batch_id: int) -> None:
         try:
@@ -76,12 +79,9 @@ class Batches:
             raise
 
     def _run(self, records: DataFrame, batch_id: int) -> None:
-        from pyspark.sql import Observation
-
         started = time.monotonic()
-        entering = Observation()
-        joins, versions = current_joins(self.plan, self.references, records.sparkSession)
-        decoded = self.plan.decode_and_enrich(envelop(count_rows(records, entering), self.cluster_id), joins)
+        joins, versions = current_joins(self.plan, self.references, records.sparkSession, hold=True)
+        decoded = self.plan.decode_and_enrich(envelop(records, self.cluster_id), joins)
         with ExitStack() as kept:
             # Before the transform is called: it may read its records, or make a frame of what it has read.
             _keep(decoded, kept)
@@ -89,7 +89,7 @@ class Batches:
             _keep(transformed, kept)
             rows, causes = count_faults(decoded)
             faulty = sum(causes.values())
-            check_received(observed(entering), rows, records.count)
+            check_received(rows_read(self.query.result()), rows, records.count)
             tags = self._count(decoded, transformed, rows - faulty)
             write(self.plan.tags(transformed).unionByName(self.plan.dead_letters(decoded)), self.sink_options)
         counts = Counts(rows, tags, faulty, rows - faulty - tags, causes)
@@ -103,9 +103,12 @@ class Batches:
 
 
 def current_joins(
-    plan: Plan, references: Sequence[ReferenceTable], spark: SparkSession
+    plan: Plan, references: Sequence[ReferenceTable], spark: SparkSession, *, hold: bool = False
 ) -> tuple[list[Join], dict[str, ReferenceVersion]]:
     """The references as they are now, in the order of the joins, and their versions by name.
+
+    Args:
+        hold: whether they are for one batch after the other, so that executors keep them in memory (`held.py`).
 
     Raises:
         ConfigError: records have no column of a join's name; or several references cannot be used.
@@ -134,7 +137,7 @@ def current_joins(
         if column := table.section.version_column:
             frame = frame.withColumn(column, F.lit(snapshot.id))
         types |= {field.name: field.dataType for field in frame.schema}
-        joins.append(Join(table.name, table.key, frame))
+        joins.append(Join(table.name, table.key, frame, table.held(spark, frame) if hold else None))
     if len(errors) == 1:
         raise errors[0]
     if errors:

@@ -13,19 +13,20 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from brokernat.errors import BrokernatError, IncompleteError
 from brokernat.pipelines.batch import BatchReport, StoppedError, current_joins
-from brokernat.pipelines.checkpoint.committed import as_option, read_uncommitted
+from brokernat.pipelines.checkpoint.committed import read_uncommitted
 from brokernat.pipelines.checkpoint.files import Files
-from brokernat.pipelines.query import execution
+from brokernat.pipelines.query import rows_read
 from brokernat.pipelines.references.reference import ReferenceTable
-from brokernat.pipelines.steps.counting import Counts, check_received, count_rows
+from brokernat.pipelines.steps.counting import Counts, check_received
 from brokernat.pipelines.steps.envelope import envelop
 from brokernat.pipelines.steps.plan import Join, Plan
-from brokernat.pipelines.steps.sink import SINK, Listener, listen, producer_options, too_large_for_sink
+from brokernat.pipelines.steps.sink import SINK, Listener, listening, producer_options, too_large_for_sink
 from brokernat.pipelines.steps.source import read_between
 from brokernat.pipelines.steps.transform import TransformError
 
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-_RECEIVED = "brokernat_received"
-
 
 class ChangedReferenceError(BrokernatError):
     """A reference has another version than the query joins with; nothing of the batch was written."""
@@ -43,7 +42,7 @@ class ChangedReferenceError(BrokernatError):
 
 @dataclass
 class OnePass(Listener):
-    """One query and what its batches are told by."""
+    """The queries of a run, one at a time, and what their batches are told by."""
 
     spark: SparkSession
     plan: Plan
@@ -54,26 +53,24 @@ class OnePass(Listener):
     sink_options: Mapping[str, str] = field(repr=False)
     stopping: threading.Event
     on_batch: Callable[[BatchReport], None]
-    looked_at: set[int]
-    """The references, by their place, that a query has begun again for since the last batch. One that tells no version,
-    or whose new one cannot be read, would refuse the same batch for ever."""
     failure: BaseException | None = field(default=None, init=False)
     """What ended the query, as it was raised: Spark hands back only a text of it."""
     _joins: Sequence[Join] = field(default=(), init=False)
     _query: Future[StreamingQuery] = field(default_factory=Future, init=False)
     _began: float = field(default=0.0, init=False)
+    _ends: ExitStack = field(default_factory=ExitStack, init=False)
+    _looked_at: set[int] = field(default_factory=set, init=False)
+    """The references, by their place, that a query has begun again for since the last batch. One that tells no version,
+    or whose new one cannot be read, would refuse the same batch for ever."""
 
     def start(
         self, stream: DataFrame, configured: Callable[[DataStreamWriter], DataStreamWriter]
-    ) -> tuple[StreamingQuery, Callable[[], None]] | None:
+    ) -> StreamingQuery | None:
         """Starts a query over what the source gives; None where the transform is not known to work row by row.
 
         Args:
             stream: of the source.
             configured: gives a writer name, checkpoint and trigger.
-
-        Returns:
-            The query, and what is to be called when it has ended.
 
         Raises:
             ConfigError: records have no column of a join's name; or several references cannot be used.
@@ -81,26 +78,27 @@ class OnePass(Listener):
         """
         from pyspark.errors import AnalysisException
 
-        self._joins, _ = current_joins(self.plan, self.references, self.spark)
-        mine, forget = listen(self.spark, self)
+        self.failure, self._query = None, Future()
+        self._joins, _ = current_joins(self.plan, self.references, self.spark, hold=True)
         try:
-            rows = self._outgoing(count_rows(stream, _RECEIVED))
-            if rows is None:
-                forget()
-                return None
-            writer = rows.writeStream.format(SINK).options(**producer_options(self.sink_options), **mine)
-            query = configured(writer).start()
+            with ExitStack() as ends:
+                rows = self._outgoing(stream)
+                if rows is None:
+                    return None
+                options = producer_options(self.sink_options) | ends.enter_context(listening(self.spark, self))
+                query = configured(rows.writeStream.format(SINK).options(**options)).start()
+                self._ends = ends.pop_all()
         except (AnalysisException, TransformError):
             # A frame of a batch allows more than that of a stream: the transform may read it, or number its rows.
-            forget()
             if self.plan.transform is None:
                 raise
             return None
-        except BaseException:
-            forget()
-            raise
         self._query.set_result(query)
-        return query, forget
+        return query
+
+    def ended(self) -> None:
+        """To be called when the query has ended."""
+        self._ends.close()
 
     def begins(self) -> None:
         """Refuses a batch after a stop, with another version of a reference, or with one that is too old."""
@@ -130,24 +128,21 @@ class OnePass(Listener):
         if self.stopping.is_set():
             raise StoppedError("a stop was asked for")
         for place, table in enumerate(self.references):
-            if place not in self.looked_at and table.has_changed(self.spark):
-                self.looked_at.add(place)
+            if place not in self._looked_at and table.has_changed(self.spark):
+                self._looked_at.add(place)
                 raise ChangedReferenceError(f"reference `{table.name}` has changed")
             table.check_age()
-        self.looked_at.clear()
+        self._looked_at.clear()
 
     def _report(self, batch_id: int, counts: Counts) -> None:
-        check_received(self._received(), counts.received, lambda: self._batch_again().count(), written=True)
+        check_received(
+            rows_read(self._query.result()), counts.received, lambda: self._batch_again().count(), written=True
+        )
         versions = {table.name: table.version for table in self.references}
         self.on_batch(BatchReport(batch_id, counts, time.monotonic() - self._began, versions))
-
-    def _received(self) -> Mapping[str, int] | None:
-        """What came in, as counted in passing; None where Spark found the batch empty and dropped what counts."""
-        found: Any = execution(self._query.result()).lastExecution().observedMetrics().get(_RECEIVED)
-        return {"rows": found.get().getLong(0)} if found.nonEmpty() else None
 
     def _batch_again(self) -> DataFrame:
         """The source's records of the batch that is not committed."""
         begun = read_uncommitted(Files(self.spark), self.checkpoint)
         assert begun  # noqa: S101 - Spark notes the offsets before the batch begins
-        return read_between(self.spark, self.source_options, as_option(begun.begin), as_option(begun.end))
+        return read_between(self.spark, self.source_options, begun)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from brokernat.clients.spark import Role, client_properties, kafka_options
@@ -20,10 +21,10 @@ from brokernat.pipelines.one_pass import ChangedReferenceError, OnePass
 from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.query import activity, batch_reports, has_ended, query_failure
 from brokernat.pipelines.realtime import EpochRun
-from brokernat.pipelines.steps.source import read_stream
+from brokernat.pipelines.steps.source import read_stream, source_options
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
@@ -33,10 +34,27 @@ log = logging.getLogger(__name__)
 class Run:
     """A query that runs. Call `poll` until it returns False. `stop` may be called from a signal handler."""
 
-    def __init__(self, begin: Callable[[], Begun], stopping: threading.Event) -> None:
-        self._begin = begin
-        self._begun = begin()
-        self._stopping = stopping
+    def __init__(
+        self,
+        one_pass: OnePass,
+        batches: Batches,
+        stream: Callable[[], DataFrame],
+        configured: Callable[[DataStreamWriter], DataStreamWriter],
+    ) -> None:
+        self._one_pass = one_pass
+        self._batches = batches
+        self._stream = stream
+        self._configured = configured
+        self._stopping = one_pass.stopping
+        self._query = self._start()
+
+    def _start(self) -> StreamingQuery:
+        stream = self._stream()
+        if query := self._one_pass.start(stream, self._configured):
+            return query
+        query = self._configured(stream.writeStream).foreachBatch(self._batches).start()
+        self._batches.query.set_result(query)
+        return query
 
     def stop(self) -> None:
         """Ends the query after the current batch."""
@@ -44,11 +62,11 @@ class Run:
 
     def reports(self, after: int | None) -> list[Mapping[str, Any]]:
         """Spark's reports of the batches after that number."""
-        return batch_reports(self._begun.query, after)
+        return batch_reports(self._query, after)
 
     def activity(self) -> str | None:
         """What Spark does, None while it waits for its next batch."""
-        return activity(self._begun.query)
+        return activity(self._query)
 
     def poll(self) -> bool:
         """Waits 0.2 s and returns whether the query still runs.
@@ -59,43 +77,31 @@ class Run:
         """
         from pyspark.errors import StreamingQueryException
 
-        query = self._begun.query
         try:
-            if has_ended(query):
-                self._begun.forget()
+            if has_ended(self._query):
+                self._one_pass.ended()
                 return False
         except StreamingQueryException as error:
-            self._begun.forget()
-            return self._begins_again(error)
-        if self._stopping.is_set() and not query.status["isTriggerActive"]:
+            self._one_pass.ended()
+            return self._goes_on(error)
+        if self._stopping.is_set() and not self._query.status["isTriggerActive"]:
             # Between two batches: nothing is cut short. A batch that begins right now refuses itself.
-            query.stop()
-            self._begun.forget()
+            self._query.stop()
+            self._one_pass.ended()
             return False
         return True
 
-    def _begins_again(self, error: Exception) -> bool:
-        batches = self._begun.batches
-        failure = batches.failure
+    def _goes_on(self, error: Exception) -> bool:
+        """Whether the query that has failed was to begin again, and does."""
+        failure = self._one_pass.failure or self._batches.failure
         if isinstance(failure, StoppedError):
             return False
         if isinstance(failure, ChangedReferenceError):
-            self._begun = self._begin()
+            self._query = self._start()
             return True
         if isinstance(failure, BrokernatError):
             raise failure
-        if isinstance(batches, OnePass) and (too_large := batches.too_large(error)):
-            raise too_large
-        raise query_failure(failure or error)
-
-
-@dataclass(frozen=True, slots=True)
-class Begun:
-    """A query, what it does with its batches, and what is to be called when it has ended."""
-
-    query: StreamingQuery
-    batches: Batches | OnePass
-    forget: Callable[[], None] = lambda: None
+        raise self._one_pass.too_large(error) or query_failure(failure or error)
 
 
 def start(
@@ -127,9 +133,7 @@ def start(
         return EpochRun(spark, prepared, cluster_id, on_batch, starting=starting)
     stopping = threading.Event()
     plan, references = prepared.plan(registers=True), prepared.references()
-    source_options = kafka_options(prepared.source, role=Role.SOURCE)
-    sink_options = kafka_options(prepared.sink, role=Role.SINK)
-    looked_at: set[int] = set()
+    options, sink_options = source_options(prepared.source), kafka_options(prepared.sink, role=Role.SINK)
 
     def configured(writer: DataStreamWriter) -> DataStreamWriter:
         writer = writer.queryName(pipeline.name).option("checkpointLocation", pipeline.checkpoint)
@@ -137,27 +141,12 @@ def start(
             return writer.trigger(availableNow=True)
         return writer.trigger(processingTime=pipeline.trigger_interval) if pipeline.trigger_interval else writer
 
-    def begin() -> Begun:
-        stream = read_stream(spark, pipeline.source, source_options, starting=starting)
-        one_pass = OnePass(
-            spark,
-            plan,
-            cluster_id,
-            pipeline.checkpoint,
-            references,
-            source_options,
-            sink_options,
-            stopping,
-            on_batch,
-            looked_at,
-        )
-        if begun := one_pass.start(stream, configured):
-            query, forget = begun
-            return Begun(query, one_pass, forget)
-        batches = Batches(plan, cluster_id, references, sink_options, stopping, on_batch)
-        return Begun(configured(stream.writeStream).foreachBatch(batches).start(), batches)
-
-    return Run(begin, stopping)
+    one_pass = OnePass(
+        spark, plan, cluster_id, pipeline.checkpoint, references, options, sink_options, stopping, on_batch
+    )
+    batches = Batches(plan, cluster_id, references, sink_options, stopping, on_batch)
+    stream = partial(read_stream, spark, pipeline.source, options, starting=starting)
+    return Run(one_pass, batches, stream, configured)
 
 
 def check_once(prepared: Prepared, *, once: bool) -> None:

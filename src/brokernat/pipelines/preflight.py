@@ -6,12 +6,14 @@ the two halves: it asks about the topics that the first has found, and the secon
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from brokernat.clients.spark import Outcome, Proof, Role, client_properties
 from brokernat.clients.spark.profiles import SETTINGS, profile_of
+from brokernat.clients.spark.session import ClassicSession
 from brokernat.config import Cluster
 from brokernat.config.cluster import Profile
 from brokernat.errors import BrokernatError, ConfigError, NothingReachableError
@@ -40,6 +42,7 @@ _RECORDS = (
 
 _SAME_AS = {"all": "-1"}
 """Kafka's other spelling of a value."""
+_POLL_SECONDS = 0.2
 
 
 def look_at_clusters(spark: SparkSession, prepared: Prepared) -> Preflight:
@@ -158,10 +161,21 @@ def _changed(subject: str, change: Change) -> CheckResult:
     return CheckResult(subject, Level.WARNING, message, hint)
 
 
-def task_slots(spark: SparkSession, prepared: Prepared, partitions: int) -> Iterator[CheckResult]:
-    """Whether the executors have a task slot for each partition, which `mode: realtime` needs."""
-    if prepared.pipeline.mode == "realtime" and (problem := lack_of_slots(partitions, slots(spark))):
-        yield CheckResult("task slots", Level.ERROR, problem.message, problem.hint, code=2)
+def task_slots(spark: SparkSession, prepared: Prepared, partitions: int, timeout: float) -> Iterator[CheckResult]:
+    """Whether the executors have a task slot for each partition, which `mode: realtime` needs.
+
+    Executors of a cluster come one after the other, so they are waited for, `timeout` seconds. Cores that another
+    application still holds are no mistake in the configuration.
+    """
+    if prepared.pipeline.mode != "realtime":
+        return
+    local = ClassicSession(spark).is_local
+    deadline = time.monotonic() + (0 if local else timeout)
+    while problem := lack_of_slots(partitions, slots(spark)):
+        if time.monotonic() >= deadline:
+            yield CheckResult("task slots", Level.ERROR, problem.message, problem.hint, code=2 if local else 5)
+            return
+        time.sleep(_POLL_SECONDS)
 
 
 def try_steps(spark: SparkSession, prepared: Prepared) -> list[CheckResult]:

@@ -28,7 +28,7 @@ from brokernat.pipelines.references.source import ReferenceSource
 from brokernat.pipelines.references.topic import TopicSource
 from brokernat.pipelines.root_cause import root_cause
 from brokernat.pipelines.steps.decode import decode
-from brokernat.pipelines.steps.formats import Avro, AvroTags, Csv, Protobuf, ProtobufTags, Registry, raw
+from brokernat.pipelines.steps.formats import Csv, Registry, SchemaTags, SchemaValues, raw
 from brokernat.pipelines.steps.plan import Plan
 from brokernat.pipelines.steps.transform import load_transform
 
@@ -143,8 +143,7 @@ class Prepared:
                 registry = Registry.of(section.registry, self.sink)
                 spark = SparkSession.active()
                 schema_id = registry.id_of(schema.text, subject, spark, register=section.register_schema)
-        tags = ProtobufTags if section.format == "protobuf" else AvroTags
-        return tags(schema.text, parse_schema(schema.columns), schema_id)
+        return SchemaTags(section.format, schema.text, parse_schema(schema.columns), schema_id)
 
     def newest_schemas(self) -> dict[str, RecordSchema]:
         """The schemas that a registry's subject decides, by the names of their sections.
@@ -218,19 +217,17 @@ def read_format(section: Decode, cluster: Cluster, place: str = "decode") -> tup
     Raises:
         ConfigError: the schema or its file cannot be read.
     """
-    if section.format in _OF_SCHEMA:
+    if section.format in ("avro", "protobuf"):
         if section.subject is not None:
             schema, _ = newest_schema(section, cluster, section.subject)
         else:
             schema = read_schema_file(section)
         stops = section.on_unknown_schema == "stop"
         registry = Registry.of(section.registry, cluster, stops_on_unknown=stops) if section.registry else None
-        return parse_schema(schema.columns, f"{place}.schema_file"), _OF_SCHEMA[section.format](schema.text, registry)
+        values = SchemaValues(section.format, schema.text, registry)
+        return parse_schema(schema.columns, f"{place}.schema_file"), values
     of_ddl: dict[str, ValueFormat] = {"json": json, "csv": Csv(section.delimiter), "raw": raw}
     return parse_schema(section.ddl or "", f"{place}.schema"), of_ddl[section.format]
-
-
-_OF_SCHEMA = {"avro": Avro, "protobuf": Protobuf}
 
 
 def newest_schema(section: Decode | Encode, cluster: Cluster, subject: str) -> tuple[RecordSchema, int]:
@@ -253,10 +250,11 @@ def parse_schema(ddl: str, place: str = "decode.schema") -> StructType:
         ConfigError: Spark cannot parse it, or it names a type and no columns.
     """
     from pyspark.errors import PySparkException
-    from pyspark.sql.types import StructType
+    from pyspark.sql.types import StructType, _parse_datatype_string
 
     try:
-        schema = StructType.fromDDL(ddl)
+        # What `StructType.fromDDL` of Spark 4 calls.
+        schema = _parse_datatype_string(ddl)
     except PySparkException as error:
         message = f"{place}: {root_cause(error)}"
         raise ConfigError(Finding("bad-schema", message, "for example `id STRING, amount DOUBLE`")) from None

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from brokernat.pipelines.batch import BatchReport
+from brokernat.pipelines.query import reported_batch
 from brokernat.pipelines.references.copies import ReferenceVersion
 from brokernat.pipelines.steps.counting import Counts
 
@@ -75,7 +76,7 @@ class Progress:
         """With Spark's reports of batches; those that were taken in before change nothing."""
         progress = self
         for report in spark_reports:
-            if progress.committed is None or report["batchId"] > progress.committed:
+            if progress.committed is None or reported_batch(report) > progress.committed:
                 progress = progress._with_report(report)
         return progress
 
@@ -88,7 +89,7 @@ class Progress:
             partitions=partitions(report) or self.partitions,
             steps=steps,
             steps_total={**self.steps_total, **total},
-            committed=report["batchId"],
+            committed=reported_batch(report),
         )
 
 

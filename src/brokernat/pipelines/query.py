@@ -58,9 +58,15 @@ def has_ended(query: StreamingQuery) -> bool:
 def batch_reports(query: StreamingQuery, after: int | None) -> list[Mapping[str, Any]]:
     """Spark's reports of the batches after that number, oldest first; Spark keeps the last hundred."""
     last = query.lastProgress
-    if last is None or (after is not None and last["batchId"] <= after):
+    if last is None or (after is not None and reported_batch(last) <= after):
         return []
-    return [report for report in query.recentProgress if after is None or report["batchId"] > after]
+    return [report for report in query.recentProgress if after is None or reported_batch(report) > after]
+
+
+def reported_batch(report: Mapping[str, Any]) -> int:
+    """The last batch that had ended when Spark made a report: while it waits for records, it gives the number of the
+    next one, and gives that once more when it has run."""
+    return int(report["batchId"]) - ("addBatch" not in report.get("durationMs", {}))
 
 
 def activity(query: StreamingQuery) -> str | None:
@@ -81,3 +87,29 @@ def query_failure(error: BaseException) -> IncompleteError:
 def execution(query: StreamingQuery) -> Any:
     """Spark's `StreamExecution`."""
     return query._jsq.streamingQuery()  # noqa: SLF001 - Python has a part of it
+
+
+def rows_read(query: StreamingQuery) -> int | None:
+    """How many rows the present batch has read from its source, as Spark's scan counts them.
+
+    A task that was tried again counts once; one in front of an exchange twice where its executor died later. None where
+    that is none: Spark drops a scan whose rows it has no use for, and the reason may be that a step has lost them.
+    """
+    found = 0
+    plans = [execution(query).lastExecution().executedPlan()]
+    while plans:
+        leaves = plans.pop().collectLeaves()
+        for leaf in (leaves.apply(place) for place in range(leaves.size())):
+            if inner := plan_inside(leaf):
+                plans.append(inner)
+            elif leaf.getClass().getSimpleName() == "MicroBatchScanExec":
+                found += int(leaf.metrics().apply("numOutputRows").value())
+    return found or None
+
+
+def plan_inside(node: Any) -> Any | None:
+    """The plan that a node of adaptive execution hides from whoever walks a physical plan; None of another node."""
+    name = node.getClass().getSimpleName()
+    if name == "AdaptiveSparkPlanExec":
+        return node.executedPlan()
+    return node.plan() if name.endswith("QueryStageExec") else None

@@ -25,13 +25,13 @@ from brokernat.pipelines.batch import BatchReport, current_joins
 from brokernat.pipelines.checkpoint.committed import uncommitted
 from brokernat.pipelines.checkpoint.files import Files
 from brokernat.pipelines.prepared import Prepared
-from brokernat.pipelines.query import activity, batch_reports, execution, has_ended, query_failure
+from brokernat.pipelines.query import activity, batch_reports, execution, has_ended, query_failure, reported_batch
 from brokernat.pipelines.steps.counting import Counts, count_outgoing, count_rows
 from brokernat.pipelines.steps.envelope import envelop
 from brokernat.pipelines.steps.plan import Join, Plan, well
 from brokernat.pipelines.steps.realtime_transform import refuse_unsupported
 from brokernat.pipelines.steps.sink import producer_options
-from brokernat.pipelines.steps.source import read_stream
+from brokernat.pipelines.steps.source import read_stream, source_options
 from brokernat.plurals import counted
 
 if TYPE_CHECKING:
@@ -112,6 +112,7 @@ class EpochRun:
         self._references = prepared.references()
         self._stopping = threading.Event()
         self._reported: int | None = None
+        self._partitions = 0
         self._ending = False
         self._looked_at = time.monotonic()
         _forget_uncommitted(Files(spark), prepared.pipeline.checkpoint)
@@ -160,8 +161,8 @@ class EpochRun:
     def _start(self) -> StreamingQuery:
         pipeline, sink = self._prepared.pipeline, self._prepared.sink
         self._ending = False
-        joins, _ = current_joins(self._plan, self._references, self._spark)
-        options = kafka_options(self._prepared.source, role=Role.SOURCE)
+        joins, _ = current_joins(self._plan, self._references, self._spark, hold=True)
+        options = source_options(self._prepared.source)
         stream = read_stream(self._spark, pipeline.source, options, starting=self._starting, whole=True)
         rows = outgoing(self._plan, envelop(stream, self._cluster_id), joins)
         writer = rows.writeStream.format("kafka").options(**producer_options(sink_options(sink)))
@@ -178,13 +179,16 @@ class EpochRun:
             table.check_age()
 
     def _report(self, progress: Mapping[str, Any]) -> None:
-        epoch = self._reported = int(progress["batchId"])
+        epoch = self._reported = reported_batch(progress)
         counts = epoch_counts(progress)
         if counts.received:
             seconds = progress["durationMs"]["triggerExecution"] / 1000
             versions = {table.name: table.version for table in self._references}
             self._on_batch(BatchReport(epoch, counts, seconds, versions))
-        if problem := lack_of_slots(partitions_of(progress), slots(self._spark)):
+        partitions, before = partitions_of(progress), self._partitions
+        self._partitions = partitions
+        # Slots of an executor that was lost come back; those for a new partition do not come by themselves.
+        if before and partitions > before and (problem := lack_of_slots(partitions, slots(self._spark))):
             raise ConfigError(problem)
 
     def _references_changed(self) -> bool:

@@ -64,8 +64,6 @@ SETTINGS: Mapping[str, str] = {
 }
 
 
-OLDEST_SPARK = "4.0"
-"""The first that tells when counts of a batch are complete (`Observation`), and the first with `try_cast`."""
 OLDEST_REALTIME = "4.1"
 """The first with Real-Time Mode."""
 
@@ -78,12 +76,6 @@ def require_spark(mode: str = "micro-batch") -> None:
         ConfigError: it is not supported, or too old for the mode.
     """
     version = environment.installed_spark().version
-    if numbers(version) < numbers(OLDEST_SPARK):
-        message = f"pipelines need PySpark {OLDEST_SPARK} or newer, and PySpark {version} is installed"
-        hint = (
-            f"pip install 'pyspark>={OLDEST_SPARK}'; jobs of your own work with {version}: docs/reference/versions.md"
-        )
-        raise ConfigError(Finding("pyspark-too-old", message, hint))
     if mode == "realtime" and numbers(version) < numbers(OLDEST_REALTIME):
         message = f"`mode: realtime` needs PySpark {OLDEST_REALTIME} or newer, and PySpark {version} is installed"
         hint = f"pip install 'pyspark>={OLDEST_REALTIME}', or set `mode: micro-batch`"
@@ -116,6 +108,8 @@ def start_session(
         MissingToolError: no PySpark, no Java, no agent, no connector, or a Spark that does not start.
     """
     environment.installed_spark()
+    # A builder refuses a master beside Spark Connect with an error of its own.
+    environment.refuse_connect(settings, os.environ)
     from pyspark.sql import SparkSession
 
     # PySpark prints a JSON object for each refused plan, before the exception that says the same.

@@ -8,7 +8,6 @@ import signal
 import subprocess
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import suppress
 
 import pytest
 from tests.conftest import Soak
@@ -37,16 +36,21 @@ def again(tags: Sequence[Record]) -> list[Record]:
     return [record for record in tags if record.header("brokernat-src-replayed")]
 
 
-def kill_a_replay(place: Workplace, seconds: float = 0) -> bool:
-    """Starts a replay and kills it so long after a chunk was begun; False where it has ended before."""
+def kill_a_replay(place: Workplace, tags: int = 0) -> bool:
+    """Starts a replay and kills it when a chunk is begun and so many more tags came out; False where it has ended."""
+
+    def written() -> int:
+        return sum(place.world.local.end_offsets(place.tags).values())
+
+    wanted = written() + tags
     note = place.checkpoint / "_brokernat" / "replay" / "begun.json"
     environ = {**os.environ, "XDG_STATE_HOME": str(place.folder)}
     words = [*PROGRAM, *place.words("replay")]
     with (place.folder / "replay.log").open("ab") as log:
         process = subprocess.Popen(words, stdout=log, stderr=log, start_new_session=True, env=environ)
-    wait_until(lambda: note.exists() or process.poll() is not None, "a chunk", timeout=TIMEOUT)
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(seconds)
+    wait_until(
+        lambda: process.poll() is not None or (note.exists() and written() >= wanted), "a chunk", timeout=TIMEOUT
+    )
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
@@ -101,15 +105,18 @@ def test_ten_thousand_killed_at_random_moments(
     workplace.write(broken(3334))
     workplace.drain()
     workplace.customers(NEW_CUSTOMERS)
-    dice, kills = soak.random("kill a replay"), 0
-    for _ in soak.rounds():
-        if not kill_a_replay(workplace, dice.uniform(0, 2)):
+    dice = soak.random("kill a replay")
+    came_out: list[int] = []
+    for number in soak.rounds():
+        # The first as soon as a chunk is begun, the others when some of it has come out.
+        if not kill_a_replay(workplace, dice.randint(1, 500) if number else 0):
             break
-        kills += 1
+        came_out.append(len(again(workplace.read_tags())))
+    assert came_out, "no replay was killed"
     replayed(workplace)
     name = "__connect.errors.exception.class.name"
     mended = [r for r in workplace.read_dead() if r.header(name) == b"brokernat.MissingReference"]
     assert Counter(sources(again(workplace.read_tags()))) == Counter(sources(mended))
     assert len(mended) == 3334
     with capsys.disabled():
-        print(f"\n{kills} kills in the middle of a chunk", end="")  # noqa: T201
+        print(f"\n{len(came_out)} kills, after which so many had come out: {came_out}", end="")  # noqa: T201

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+import subprocess
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -12,8 +15,10 @@ from urllib.request import urlopen
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 from prometheus_client.parser import text_string_to_metric_families
-from tests.integration.pipelines.conftest import TIMEOUT, Workplace, order
+from tests.integration.pipelines.conftest import PROGRAM, TIMEOUT, Workplace, order
 from tests.unit.pipelines.status.test_server import free_port
+
+from brokernat.testbed.place import wait_until
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -114,3 +119,32 @@ def test_a_run_shows_itself_and_kafkas_tools_see_its_lag(workplace: Workplace, m
     assert {"partitions", "steps", "references"} <= batch.keys()
     warnings = [line["message"] for line in log if line["level"] == "warning"]
     assert any(text.startswith(f"the offsets of group {GROUP} could not be committed") for text in warnings)
+
+
+@pytest.mark.soak
+@pytest.mark.usefixtures("nothing_ignored")
+def test_the_demo_shows_the_page_until_ctrl_c(tmp_path: Path) -> None:
+    port = free_port()
+    words = [*PROGRAM, "demo", "--orders", "200", "--status", str(port)]
+    with (tmp_path / "log").open("wb") as log:
+        demo = subprocess.Popen(
+            words, stdout=log, stderr=log, cwd=tmp_path, env={**os.environ, "TMPDIR": str(tmp_path)}
+        )
+    try:
+        wait_until(
+            lambda: status_of(port).get("activity") == "waiting for records",
+            "the drained pipeline",
+            timeout=TIMEOUT,
+            abort=lambda: None if demo.poll() is None else f"it ended: {(tmp_path / 'log').read_text()}",
+        )
+        status, page = status_of(port), fetched(port, "")[1]
+    finally:
+        demo.send_signal(signal.SIGINT)
+        code = demo.wait(TIMEOUT)
+    output = (tmp_path / "log").read_text()
+    assert code == 0, output
+    assert f"Its status page: http://127.0.0.1:{port}/ (end the demo with Ctrl-C)" in output
+    assert "Everything is stopped and removed" in output
+    assert (status["records"]["tags"], status["records"]["dead_letters"], status["healthy"]) == (200, 12, True)
+    assert {route["proved_by"][0] for route in status["routes"]} == {"driver"}
+    assert "page.js" in page

@@ -1,6 +1,7 @@
-"""Every PySpark of the table of versions: reads, writes, proof and `exec`, each in an environment of its own."""
+"""Every PySpark of the table of versions: reads, writes, proof, `exec` and pipelines, each in its own environment."""
 
 import hashlib
+import json
 import os
 import subprocess
 import sys
@@ -105,6 +106,62 @@ def test_reads_writes_proof_and_exec(
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-4000:]
     assert values(world, copy) == VALUES
+
+
+TRANSFORMS = """
+from pyspark.sql import functions as F
+
+
+def by_rows(orders):
+    return orders.where("n > 0").withColumn("tag", F.upper("segment"))
+
+
+def by_python(orders):
+    return by_rows(orders).withColumn("tag", F.udf(str.upper)("segment"))
+"""
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("run", list(spark_runs()), ids=str)
+@pytest.mark.parametrize("transform", ["by_rows", "by_python"])
+def test_pipelines(
+    run: SparkRun, world: LoopbackWorld, python: str, topic_name: str, tmp_path: Path, transform: str
+) -> None:
+    """In one pass, and with what a transform gets and returns kept."""
+    tags, dead = f"{topic_name}-tags", f"{topic_name}-dead"
+    for name in (topic_name, tags, dead):
+        world.hq.create_topic(name)
+    texts = [f'{{"n": {number}, "customer": "c{number % 3}"}}' for number in range(6)]
+    world.hq.write(topic_name, [Record(value=text.encode()) for text in [*texts, '{"n": 1.5}']])
+    (tmp_path / "customers.csv").write_text("customer,segment\nc0,retail\nc1,online\n")
+    (tmp_path / "my_tags.py").write_text(TRANSFORMS)
+    section = {
+        "source": {"cluster": "hq", "topics": [topic_name], "starting_offsets": "earliest"},
+        "decode": {"format": "json", "schema": "n INT, customer STRING"},
+        "enrich": [{"reference": "customers", "key": "customer"}],
+        "references": {"customers": {"format": "csv", "path": "customers.csv"}},
+        "transform": f"my_tags:{transform}",
+        "sink": {"cluster": "hq", "topic": tags, "dead_letters": dead},
+        "checkpoint": "state",
+    }
+    clusters = config_text(world.clusters.values())
+    (tmp_path / "brokernat.yaml").write_text(f"{clusters}pipelines: {json.dumps({'tags': section})}\n")
+    java = find_java(run.java, {"JAVA_HOME": str(java_binary(run.java).parents[1])} if run.java != 17 else None)
+    environ = {
+        **os.environ,
+        "JAVA_HOME": str(java.home),
+        "PYSPARK_PYTHON": python,
+        "PYTHONPATH": str(ROOT / "src"),
+        **defaults_in(tmp_path / "conf", SMALL),
+    }
+    done = subprocess.run(
+        [python, "-m", "brokernat", "pipeline", "run", "tags", "--once"],
+        cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=900, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert "7 in = 3 tags + 3 dead letters + 1 filtered" in done.stdout + done.stderr
+    assert [json.loads(value)["tag"] for value in values(world, tags)] == ["ONLINE", "RETAIL", "ONLINE"]
+    assert len(values(world, dead)) == 3
 
 
 def values(world: LoopbackWorld, topic: str) -> list[str]:

@@ -19,7 +19,7 @@ from brokernat.config import Secret
 from brokernat.config.avro_schema import avro_columns
 from brokernat.pipelines.prepared import parse_schema
 from brokernat.pipelines.steps.decode import decode
-from brokernat.pipelines.steps.formats import Avro, Registry
+from brokernat.pipelines.steps.formats import Registry, SchemaValues
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -69,7 +69,7 @@ def decoded(envelopes: Callable[..., DataFrame]) -> Callable[..., list[Any]]:
 
     def decoded(values: list[bytes | None], schema: dict[str, Any], registry: Registry | None = None) -> list[Any]:
         text = json.dumps(schema)
-        frame = decode(envelopes(values), parse_schema(avro_columns(text)), Avro(text, registry))
+        frame = decode(envelopes(values), parse_schema(avro_columns(text)), SchemaValues("avro", text, registry))
         rows = frame.orderBy("brokernat_src.offset").drop("brokernat_src", "brokernat_value").collect()
         found = [row.asDict(recursive=True) for row in rows]
         for row in found:
@@ -291,7 +291,7 @@ def test_an_unknown_schema_stops_where_that_is_wanted(decoded: Callable[..., lis
 def test_spark_shows_neither_login_nor_url(envelopes: Callable[..., DataFrame]) -> None:
     text = json.dumps(record(name="string"))
     registry = Registry("http://secret.host", None, Secret("Basic canary"))
-    frame = decode(envelopes([b""]), parse_schema(avro_columns(text)), Avro(text, registry))
+    frame = decode(envelopes([b""]), parse_schema(avro_columns(text)), SchemaValues("avro", text, registry))
     plans = frame._jdf.queryExecution().toString()
     assert "canary" not in plans
     assert "secret.host" not in plans

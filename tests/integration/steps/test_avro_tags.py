@@ -17,7 +17,7 @@ from brokernat.config.model import Sink
 from brokernat.errors import ConfigError
 from brokernat.pipelines.prepared import parse_schema
 from brokernat.pipelines.steps.decode import decode
-from brokernat.pipelines.steps.formats import Avro, AvroTags, Registry
+from brokernat.pipelines.steps.formats import Registry, SchemaTags, SchemaValues
 from brokernat.pipelines.steps.plan import Plan
 
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.spark, pytest.mark.conformance]
 
 
-def tags(schema: dict[str, Any], schema_id: int | None = None) -> AvroTags:
+def tags(schema: dict[str, Any], schema_id: int | None = None) -> SchemaTags:
     text = json.dumps(schema)
-    return AvroTags(text, parse_schema(avro_columns(text)), schema_id)
+    return SchemaTags("avro", text, parse_schema(avro_columns(text)), schema_id)
 
 
 def values(frame: DataFrame, schema: dict[str, Any], schema_id: int | None = None) -> list[bytes]:
@@ -43,7 +43,7 @@ def values(frame: DataFrame, schema: dict[str, Any], schema_id: int | None = Non
 def test_what_is_read_is_written_again(envelopes: Callable[..., DataFrame]) -> None:
     text = json.dumps(EVERYTHING)
     well = plain_avro.encode(EVERYTHING, VALUE)
-    frame = decode(envelopes([well, b"", well]), parse_schema(avro_columns(text)), Avro(text))
+    frame = decode(envelopes([well, b"", well]), parse_schema(avro_columns(text)), SchemaValues("avro", text))
     for value in values(frame, EVERYTHING):
         assert plain_avro.decode(EVERYTHING, value) == VALUE
     with_id = values(frame, EVERYTHING, 259)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import pytest
 
@@ -15,9 +16,9 @@ from brokernat.config.model import Reference, Sink
 from brokernat.errors import IncompleteError
 from brokernat.pipelines import batch as module
 from brokernat.pipelines.batch import Batches, BatchReport
+from brokernat.pipelines.references import reference
 from brokernat.pipelines.references.files import FileSource
 from brokernat.pipelines.references.reference import ReferenceTable
-from brokernat.pipelines.steps import counting
 from brokernat.pipelines.steps.counting import Counts
 from brokernat.pipelines.steps.plan import Plan
 from brokernat.pipelines.steps.transform import Transform
@@ -39,8 +40,11 @@ COLUMNS = (
 
 
 @pytest.fixture(params=["-1", "10MB"], ids=["sorted join", "broadcast join"])
-def large_references(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[None]:
-    """Up to which size a reference is sent to every executor; a larger one makes Spark exchange the records."""
+def large_references(
+    spark: SparkSession, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """Up to which size a joined reference is sent to every executor; a larger one makes Spark exchange the records."""
+    monkeypatch.setattr(reference, "hold", lambda *_, **__: None)
     name = "spark.sql.autoBroadcastJoinThreshold"
     before = spark.conf.get(name)
     spark.conf.set(name, request.param)
@@ -60,7 +64,11 @@ def run(spark: SparkSession, folder: Path, records: DataFrame, transform: Transf
     assert isinstance(schema, StructType)
     plan = Plan("tags", schema, Sink(cluster="local", topic="tags", dead_letters="dead"), transform)
     reports: list[BatchReport] = []
-    Batches(plan, "cid", [table], {}, threading.Event(), reports.append)(records, 7)
+    batches = Batches(plan, "cid", [table], {}, threading.Event(), reports.append)
+    batches.query.set_result(Mock())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "rows_read", lambda _: None)
+        batches(records, 7)
     (report,) = reports
     assert report.batch_id == 7
     return report.counts
@@ -110,7 +118,6 @@ def test_steps_that_lose_records_are_found_out(
     """Nothing that came out is no proof that nothing came in."""
     steps = Plan.decode_and_enrich
     monkeypatch.setattr(Plan, "decode_and_enrich", lambda *given: steps(*given).where(rows))
-    monkeypatch.setattr(counting, "_REPORT_SECONDS", 1)
     written: list[DataFrame] = []
     monkeypatch.setattr(module, "write", lambda rows, _options: written.append(rows))
     with pytest.raises(IncompleteError, match=r"4 records came in, [03] came out") as raised:

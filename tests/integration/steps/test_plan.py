@@ -273,6 +273,6 @@ def test_the_plan_shows_whether_a_transform_makes_one_row_of_a_record(
 
 
 def test_a_wrong_first_count_is_believed_only_after_the_second() -> None:
-    check_received({"rows": 3}, 2, recount=lambda: 2)
+    check_received(3, 2, recount=lambda: 2)
     with pytest.raises(IncompleteError, match="3 records came in, 2 came out"):
-        check_received({"rows": 5}, 2, recount=lambda: 3)
+        check_received(5, 2, recount=lambda: 3)

@@ -19,7 +19,7 @@ from brokernat.config.protobuf_schema import protobuf_columns, read_protobuf_sch
 from brokernat.errors import ConfigError
 from brokernat.pipelines.prepared import parse_schema
 from brokernat.pipelines.steps.decode import decode
-from brokernat.pipelines.steps.formats import Protobuf, ProtobufTags, Registry
+from brokernat.pipelines.steps.formats import Registry, SchemaTags, SchemaValues
 from brokernat.pipelines.steps.plan import Plan
 
 if TYPE_CHECKING:
@@ -53,7 +53,9 @@ def decoded(envelopes: Callable[..., DataFrame]) -> Callable[..., list[Any]]:
     """`decoded(values, schema, registry)`: of each record its kind and message, or its columns."""
 
     def decoded(values: list[bytes | None], schema: str, registry: Registry | None = None) -> list[Any]:
-        frame = decode(envelopes(values), parse_schema(protobuf_columns(schema)), Protobuf(schema, registry))
+        frame = decode(
+            envelopes(values), parse_schema(protobuf_columns(schema)), SchemaValues("protobuf", schema, registry)
+        )
         rows = frame.orderBy("brokernat_src.offset").drop("brokernat_src", "brokernat_value").collect()
         found = [row.asDict(recursive=True) for row in rows]
         for row in found:
@@ -230,7 +232,7 @@ def test_a_text_is_what_protoc_makes_of_it(spark: SparkSession) -> None:
 def tag_values(frame: DataFrame, schema: str, schema_id: int | None = None) -> list[bytes]:
     """The values of the tags of decoded records."""
     sink = Sink(cluster="local", topic="tags", dead_letters="tags.dead")
-    tags = ProtobufTags(schema, parse_schema(protobuf_columns(schema)), schema_id)
+    tags = SchemaTags("protobuf", schema, parse_schema(protobuf_columns(schema)), schema_id)
     outgoing = Plan("p", parse_schema("a INT"), sink, tag_format=tags).outgoing(frame)
     assert outgoing is not None
     return [bytes(row["value"]) for row in outgoing.where("topic = 'tags'").collect()]
@@ -240,7 +242,7 @@ def test_what_is_read_is_written_again(envelopes: Callable[..., DataFrame]) -> N
     schema = json.loads(ORDER)
     voucher = plain_protobuf.encode(schema, {"voucher": {"article": "v"}, "took": None})
     values = [WRITTEN, b"\xff", voucher, b""]
-    frame = decode(envelopes(values), parse_schema(protobuf_columns(ORDER)), Protobuf(ORDER))
+    frame = decode(envelopes(values), parse_schema(protobuf_columns(ORDER)), SchemaValues("protobuf", ORDER))
     expected = [plain_protobuf.decode(schema, value) for value in (WRITTEN, voucher, b"")]
     assert [plain_protobuf.decode(schema, value) for value in tag_values(frame, ORDER)] == expected
     with_id = tag_values(frame, ORDER, 259)

@@ -21,7 +21,7 @@ from brokernat.pipelines.references.source import DuplicateKeysError, StaleRefer
 from brokernat.pipelines.steps.plan import Plan
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.spark
 
@@ -90,6 +90,45 @@ def test_a_file_that_is_not_whole_leaves_the_last_good_version_in_force(
     assert [record.levelname for record in caplog.records if record.levelname == "WARNING"] == ["WARNING"]
     life.write("id,name\nc1,Uno\n")
     assert life.rows() == {"c1": "Uno"}
+
+
+def test_a_file_that_is_written_while_it_is_read_is_no_version(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
+    life.write("id,name\nc1,One\n")
+    life.rows()
+    load = FileSource.load
+
+    def written_meanwhile(source: FileSource, *arguments: Any) -> DataFrame:
+        rows = load(source, *arguments)
+        life.write("id,name\nc1,Uno\nc2,Two\n")
+        return rows
+
+    life.write("id,name\nc1,Eins\nc2,Zwei\n")
+    with monkeypatch.context() as patch:
+        patch.setattr(FileSource, "load", written_meanwhile)
+        assert life.rows() == {"c1": "One"}
+    assert "changed while it was read" in life.table.version.trouble
+    assert life.rows() == {"c1": "Uno", "c2": "Two"}
+
+
+@pytest.mark.parametrize("times", [1, 4, 5])
+def test_without_a_good_version_a_file_that_is_written_while_it_is_read_is_read_again(
+    life: Life, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    life.write("id,name\nc1,0\n")
+    load, texts = FileSource.load, iter([f"id,name\nc1,{number}\n" for number in range(1, times + 1)])
+
+    def written_meanwhile(source: FileSource, *arguments: Any) -> DataFrame:
+        rows = load(source, *arguments)
+        if text := next(texts, None):
+            life.write(text)
+        return rows
+
+    monkeypatch.setattr(FileSource, "load", written_meanwhile)
+    if times < 5:
+        assert life.rows() == {"c1": str(times)}
+    else:
+        with pytest.raises(UnusableReferenceError, match="changed while it was read"):
+            life.rows()
 
 
 def test_a_vanished_file_leaves_the_last_good_version_in_force_over_restarts(life: Life) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import ssl
 from pathlib import Path
+from typing import Any, cast
 
 import aiokafka
 import pytest
@@ -13,7 +14,7 @@ from aiokafka.admin import AIOKafkaAdminClient
 from brokernat.address import AddressMap, Endpoint
 from brokernat.clients import aiokafka as ours
 from brokernat.clients.aiokafka import attach, configure
-from brokernat.clients.aiokafka_network import DialledConnection, wrap_classes
+from brokernat.clients.aiokafka_network import DialledConnection, DialledLoop, wrap_classes
 from brokernat.clients.dialling import Dialler
 from brokernat.clients.translation import As
 from brokernat.config import Cluster, Secret
@@ -125,3 +126,14 @@ def test_a_dialled_connection_keeps_the_advertised_host() -> None:
 
     connection = asyncio.run(make())
     assert (connection.host, connection.port) == ("192.168.1.23", 9092)
+
+
+@pytest.mark.parametrize(("context", "name"), [(ssl.create_default_context(), "kafka-1"), (None, None)])
+def test_the_name_to_verify_is_the_one_that_is_advertised(context: ssl.SSLContext | None, name: str | None) -> None:
+    class Loop:
+        async def create_connection(self, *_: object, ssl: object, server_hostname: str | None) -> object:
+            return *_[1:], ssl, server_hostname
+
+    dialler = Dialler(AddressMap.parse("kafka-1=10.9.0.1"), frozenset(), "cluster hq")
+    loop = DialledLoop(cast("Any", Loop()), dialler)
+    assert asyncio.run(loop.create_connection(None, "kafka-1", 9092, ssl=context)) == ("10.9.0.1", 9092, context, name)

@@ -34,6 +34,11 @@ def test_a_bootstrap_server_that_a_rule_names_is_translated() -> None:
     assert one.dial("kafka-1", 9092) == ("10.9.0.1", 9092)
 
 
+def test_another_port_of_a_bootstrap_server_is_another_endpoint() -> None:
+    with pytest.raises(RefusedEndpointError):
+        dialler().dial("172.10.1.40", 9092)
+
+
 @pytest.mark.parametrize("servers", ["[fe80::1%eth0]:9092", ["fe80::1%eth0"], "SASL_SSL://[FE80:0::1%eth0]:9092"])
 def test_the_zone_of_a_bootstrap_server_is_dialled_and_not_compared(servers: str | list[str]) -> None:
     one = Dialler(AddressMap.parse(RULES), bootstrap_endpoints(servers), "cluster hq")

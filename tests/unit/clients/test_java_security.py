@@ -39,6 +39,7 @@ def test_what_people_copy(text: str) -> None:
         f"{PLAIN} required username=;",
         f"{PLAIN} required; {PLAIN} required;",
         f"{PLAIN} required username=a,password=b;",
+        f"{PLAIN} required username=a =",
     ],
 )
 def test_what_is_no_line_is_refused_without_a_word_of_it(text: str) -> None:

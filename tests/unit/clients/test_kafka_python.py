@@ -95,3 +95,10 @@ def test_classes_that_are_wrapped_bring_the_map(monkeypatch: pytest.MonkeyPatch)
     kafka_python_network.wrap_classes(kafka, MAP)
     for client in (KafkaProducer, KafkaConsumer, KafkaAdminClient):
         assert client.DEFAULT_CONFIG["kafka_client"] == kafka_python_network.MappedClient(MAP, "brokernat exec")
+
+
+def test_a_proxy_that_resolves_names_past_the_map_is_refused() -> None:
+    """Of kafka-python 2."""
+    kafka_python_network._refuse_proxy({"socks5_proxy": None})
+    with pytest.raises(ConfigError, match=r"`socks5_proxy` of kafka-python .* resolves names past the address map"):
+        kafka_python_network._refuse_proxy({"socks5_proxy": "socks5://proxy:1080"})

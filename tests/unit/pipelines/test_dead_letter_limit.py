@@ -15,6 +15,7 @@ from brokernat.pipelines.steps.counting import Counts
         ([(1000, 51)], True),
         # The first batch is older than the last hundred records.
         ([(50, 5), (60, 0), (60, 5)], False),
+        ([(10, 5), (100, 5)], False),
         ([(50, 5), (40, 0), (5, 1)], True),
     ],
 )

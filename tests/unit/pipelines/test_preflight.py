@@ -1,6 +1,7 @@
 """What the findings come to; the rest of the check is asked of real brokers elsewhere."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -10,9 +11,12 @@ from brokernat.clients.spark import Outcome, Proof, ProofRow, Role
 from brokernat.clients.spark.profiles import profile_of
 from brokernat.config import Cluster, load
 from brokernat.config.cluster import Profile
+from brokernat.pipelines import preflight
 from brokernat.pipelines.check_result import CheckResult, Level, Preflight
 from brokernat.pipelines.checkpoint.state import State
-from brokernat.pipelines.preflight import client_settings, not_provable
+from brokernat.pipelines.kafka.admin import TopicFacts
+from brokernat.pipelines.kafka.topic_checks import usable
+from brokernat.pipelines.preflight import client_settings, not_provable, task_slots
 from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.realtime import AT_ONCE, sink_options
 
@@ -36,6 +40,26 @@ def test_brokers_that_may_not_be_asked_are_named_by_cluster_with_the_right_to_gr
     assert (found.subject, found.level) == ("proof hq", Level.WARNING)
     assert found.message.startswith("node 2, 3 answered")
     assert "User:app --operation DescribeConfigs --cluster" in (found.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("end", "allowed", "level"),
+    [
+        ("source", {"READ", "DESCRIBE"}, Level.OK),
+        ("source", {"WRITE", "DESCRIBE"}, Level.ERROR),
+        ("sink", {"WRITE"}, Level.OK),
+        ("sink", {"READ", "DESCRIBE"}, Level.ERROR),
+        ("sink", {"ALL"}, Level.OK),
+        ("reference", {"WRITE"}, Level.ERROR),
+        # A broker that does not tell.
+        ("sink", None, Level.OK),
+    ],
+)
+def test_what_reads_needs_another_right_than_what_writes(end: str, allowed: set[str] | None, level: Level) -> None:
+    operations = None if allowed is None else frozenset(allowed)
+    (found,) = usable(end, Cluster("hq", ()), {"orders": TopicFacts("orders", 3, operations, None)})
+    assert found.level is level
+    assert (f"no {'WRITE' if end == 'sink' else 'READ'} right" in found.message) is (level is Level.ERROR)
 
 
 @pytest.mark.parametrize(("milliseconds", "profile", "records"), [(1.4, "lan", 10_000), (52.0, "wan", 50_000)])
@@ -96,3 +120,24 @@ pipelines:
     measured = prepared.with_profiles({"crm": "wan"})
     assert [each.profile for each in measured.clusters] == ["auto", "auto", "wan"]
     assert prepared.driver_jars() == ()
+
+
+@pytest.mark.parametrize(
+    ("local", "seen", "expected"),
+    [(False, [0, 1, 3], []), (True, [2], [(2, "Spark runs 2 tasks at once")]), (False, [2], [(5, "--master")])],
+    ids=["executors come one by one", "one machine", "a cluster without free cores"],
+)
+def test_slots_of_a_cluster_are_waited_for(
+    monkeypatch: pytest.MonkeyPatch, local: bool, seen: list[int], expected: list[tuple[int, str]]
+) -> None:
+    given = iter(seen)
+    monkeypatch.setattr(preflight, "slots", lambda _: next(given, seen[-1]))
+    monkeypatch.setattr(preflight, "ClassicSession", lambda _: SimpleNamespace(is_local=local))
+    monkeypatch.setattr(preflight, "_POLL_SECONDS", 0)
+    prepared: Any = SimpleNamespace(pipeline=SimpleNamespace(mode="realtime"))
+    spark: Any = None
+
+    found = list(task_slots(spark, prepared, 3, timeout=60 if len(seen) > 1 else 0))
+
+    assert [result.code for result in found] == [code for code, _ in expected]
+    assert all(text in f"{r.message} {r.hint}" for r, (_, text) in zip(found, expected, strict=True))

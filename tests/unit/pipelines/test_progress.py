@@ -29,7 +29,7 @@ def test_lag_is_the_sum_over_partitions_in_both_forms_of_offsets() -> None:
 
 def test_a_report_without_ends_keeps_the_last_lag() -> None:
     progress = Progress().with_reports([spark_report(0, {"t": {"0": 1}}, {"t": {"0": 3}})])
-    assert progress.with_reports([]).with_reports([{"batchId": 1, "sources": [{}]}]).lag == 2
+    assert progress.with_reports([]).with_reports([{**spark_report(1, {}, {}, addBatch=1), "sources": [{}]}]).lag == 2
     assert Progress().with_reports([]).lag is None
 
 
@@ -39,3 +39,12 @@ def test_a_report_counts_once_however_often_it_is_seen() -> None:
     assert progress.steps == {"addBatch": 1.5, "walCommit": 0.02}
     assert progress.steps_total == {"addBatch": 3.0, "walCommit": 0.04}
     assert progress.committed == 8
+
+
+def test_what_spark_reports_while_it_waits_hides_neither_the_last_batch_nor_the_next() -> None:
+    progress = Progress().with_reports([spark_report(0, {"t": {"0": 5}}, {"t": {"0": 5}}, addBatch=1500)])
+    waiting = spark_report(1, {"t": {"0": 5}}, {"t": {"0": 5}}, latestOffset=11)
+    assert progress.with_reports([waiting]) == progress
+    next_one = spark_report(1, {"t": {"0": 9}}, {"t": {"0": 9}}, addBatch=500)
+    progress = progress.with_reports([waiting, next_one])
+    assert (progress.committed, progress.partitions[0].end, progress.steps_total) == (1, 9, {"addBatch": 2.0})

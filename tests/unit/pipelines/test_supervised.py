@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
+from brokernat.address import AddressMap, Endpoint, NodeEndpoint
+from brokernat.config import Cluster
 from brokernat.errors import BrokernatError, ConfigError, IncompleteError, NothingReachableError, UnmappedEndpointError
 from brokernat.pipelines import supervised
 from brokernat.pipelines.batch import BatchReport
@@ -103,6 +107,21 @@ def test_what_lasts_too_long_ends_the_run(supervise: Callable[..., Any], monkeyp
         run.poll()
 
 
+def test_the_time_of_failures_counts_from_the_first_of_them(
+    supervise: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(supervised, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    run, begun = supervise(Query(AWAY), Query(AWAY), Query(AWAY))
+    assert [run.poll() for _ in range(2)] == [True, True]
+    clock[0] = 59.0
+    assert [run.poll() for _ in range(2)] == [True, True]
+    clock[0] = 61.0
+    with pytest.raises(TransientFailureError):
+        run.poll()
+    assert len(begun) == 3
+
+
 def test_a_written_batch_gives_all_the_time_again(
     supervise: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,6 +162,14 @@ def test_a_stop_ends_the_waiting(supervise: Callable[..., Any], monkeypatch: pyt
     assert len(begun) == 1
 
 
+def test_a_failure_after_a_stop_is_told_and_not_tried_again(supervise: Callable[..., Any]) -> None:
+    run, begun = supervise(Query(AWAY))
+    run.stop()
+    with pytest.raises(TransientFailureError):
+        run.poll()
+    assert len(begun) == 1
+
+
 def test_an_unmapped_leader_ends_the_run_instead_of_another_attempt(
     supervise: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,6 +182,29 @@ def test_an_unmapped_leader_ends_the_run_instead_of_another_attempt(
     monkeypatch.setattr(SupervisedRun, "_look_at_leaders", look)
     with pytest.raises(UnmappedEndpointError):
         run.poll()
+
+
+def test_the_leaders_of_every_topic_are_looked_at_in_every_cluster_that_has_a_map(
+    supervise: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known, moved = NodeEndpoint(1, Endpoint("kafka-1", 9092)), NodeEndpoint(2, Endpoint("kafka-2", 9092))
+    leaders = {"orders": [known], "tags": [known], "dead": [known, moved]}
+    away, hq = (Cluster(name, (), AddressMap.parse("kafka-1=gw")) for name in ("away", "hq"))
+    topics = {"away": ("orders",), "direct": ("dead",), "hq": ("tags", "dead")}
+
+    @contextmanager
+    def open_admin(_: object, __: object, name: str) -> Iterator[Any]:
+        if name == "away":
+            raise NothingReachableError("away")
+        yield SimpleNamespace(leaders=leaders.__getitem__)
+
+    monkeypatch.setattr(supervised, "open_admin", open_admin)
+    run, _ = supervise(Query(AWAY), Query(False))
+    run._prepared = SimpleNamespace(clusters=(away, Cluster("direct", ()), hq), topics=topics)
+    with pytest.raises(UnmappedEndpointError, match="kafka-2:9092"):
+        run.poll()
+    leaders["dead"].remove(moved)
+    run._look_at_leaders()
 
 
 def test_too_many_dead_letters_let_the_batch_end_and_are_the_error(supervise: Callable[..., Any]) -> None:

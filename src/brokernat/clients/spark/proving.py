@@ -170,7 +170,7 @@ def ask_driver(
             continue
         loader = session.spark.conf.get(LOADER_KEY, None)
         properties = client_properties(cluster, loader=Loader(loader) if loader else None)
-        found = json.loads(_java(session).Proof.discover(properties, ",".join(topics.get(cluster.name, ()))))
+        found = _discovered(session, properties, ",".join(topics.get(cluster.name, ())))
         if "cause" in found:
             rows.append(discovery_row(found, cluster.name, mapped=bool(_fingerprint(cluster))))
             continue
@@ -183,6 +183,16 @@ def ask_driver(
         notes += notes_of(answer)
         questions.append(Question(function, expected))
     return tuple(questions), tuple(rows), notes
+
+
+def _discovered(session: ClassicSession, properties: dict[str, str], topics: str) -> Answer:
+    """The nodes of a cluster, asked for twice at most: a JVM that loads Kafka's classes for the first time on a busy
+    machine may not have its answer within the short time-outs, although a bootstrap server connects."""
+    for _ in range(2):
+        found: Answer = json.loads(_java(session).Proof.discover(properties, topics))
+        if not (str(found.get("cause")).endswith("TimeoutException") and "connected" in found["bootstrap"].values()):
+            break
+    return found
 
 
 def ask_executors(

@@ -43,6 +43,11 @@ class ClassicSession:
         """Whether the driver is the only executor."""
         return bool(self.spark.sparkContext._jsc.isLocal())  # noqa: SLF001
 
+    @property
+    def executor_memory(self) -> int:
+        """The heap of each executor, as configured; bytes."""
+        return int(self._scala_context().executorMemory()) << 20
+
     def executors(self) -> dict[str, str]:
         """Host by id of every registered executor, "" while not known; empty in local mode, where the driver works."""
         if self.is_local:

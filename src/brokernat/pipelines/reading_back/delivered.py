@@ -13,19 +13,19 @@ from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
-from brokernat.clients.spark import Role, client_properties, kafka_options
+from brokernat.clients.spark import client_properties
 from brokernat.errors import IncompleteError
 from brokernat.pipelines.batch import current_joins
-from brokernat.pipelines.checkpoint.committed import Range, as_option, read_committed
+from brokernat.pipelines.checkpoint.committed import Range, read_committed
 from brokernat.pipelines.checkpoint.files import Files
 from brokernat.pipelines.kafka.admin import open_admin
 from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.reading_back.reconcile import SHOWN_RANGES, SequenceRun, Span, joined
-from brokernat.pipelines.reading_back.shipped import last_header, read_topics, runs
+from brokernat.pipelines.reading_back.shipped import as_number, last_header, read_topics, runs
 from brokernat.pipelines.root_cause import root_cause
 from brokernat.pipelines.steps.envelope import COORDINATES, REPLAY_HEADER, SOURCE_HEADER, TIMESTAMP_HEADER, envelop
 from brokernat.pipelines.steps.plan import faulty
-from brokernat.pipelines.steps.source import read_between
+from brokernat.pipelines.steps.source import read_between, source_options
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Row, SparkSession
@@ -148,11 +148,11 @@ def source_coordinates(records: DataFrame, cluster_id: str) -> DataFrame:
 
     known = records.select(
         F.split(last_header(SOURCE_HEADER), "/").alias("parts"),
-        last_header(TIMESTAMP_HEADER).try_cast("bigint").alias("timestamp"),
+        as_number(last_header(TIMESTAMP_HEADER)).alias("timestamp"),
         last_header(REPLAY_HEADER).alias("replayed"),
     )
     ours = known.where((F.size("parts") == 4) & (F.get("parts", 0) == cluster_id))
-    place, offset = _place(F.get("parts", 1), F.get("parts", 2)), F.get("parts", 3).try_cast("bigint")
+    place, offset = _place(F.get("parts", 1), F.get("parts", 2)), as_number(F.get("parts", 3))
     return ours.select(place.alias("place"), offset.alias("offset"), "timestamp", "replayed")
 
 
@@ -173,9 +173,8 @@ def read_source(spark: SparkSession, prepared: Prepared, offsets: Range) -> Data
     """The records of the source between these offsets that are still there, with their `place`."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    options, begin, end = kafka_options(prepared.source, role=Role.SOURCE), offsets.begin, offsets.end
     # Retention may have removed what was committed long ago: it is not there to be compared.
-    records = read_between(spark, options, as_option(begin), as_option(end), fail_on_loss=False)
+    records = read_between(spark, source_options(prepared.source), offsets, fail_on_loss=False)
     return records.withColumn("place", _place(F.col("topic"), F.col("partition")))
 
 

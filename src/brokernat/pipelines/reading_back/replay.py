@@ -11,7 +11,6 @@ record are possible where Spark tries a task again; they have the same `brokerna
 
 from __future__ import annotations
 
-import json
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,19 +22,20 @@ from typing import TYPE_CHECKING
 from brokernat.clients.spark import Role, client_properties, kafka_options
 from brokernat.errors import IncompleteError
 from brokernat.pipelines.batch import current_joins
-from brokernat.pipelines.checkpoint.committed import as_option
+from brokernat.pipelines.checkpoint.committed import Range
 from brokernat.pipelines.checkpoint.files import Files
 from brokernat.pipelines.checkpoint.state import State
 from brokernat.pipelines.kafka.admin import KafkaAdmin, open_admin
 from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.reading_back.replay_ledger import BegunChunk, Ledger
-from brokernat.pipelines.reading_back.shipped import last_header
+from brokernat.pipelines.reading_back.shipped import as_number, last_header
 from brokernat.pipelines.root_cause import root_cause
 from brokernat.pipelines.steps.counting import count_faults, count_transformed
 from brokernat.pipelines.steps.envelope import COORDINATES, REPLAY_HEADER, SOURCE_HEADER, TIMESTAMP_HEADER, envelop
 from brokernat.pipelines.steps.fault import CONNECT_PREFIX, FaultKind
 from brokernat.pipelines.steps.plan import well
 from brokernat.pipelines.steps.sink import write
+from brokernat.pipelines.steps.source import read_between
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -174,7 +174,7 @@ class _Replay:
         chosen = selected(letters, self._prepared.pipeline.name, self._cluster_id, self._selection)
         known = self._ledger.replayed(self._spark).distinct()
         fresh = chosen.join(known, "coordinates", "left_anti")
-        joins, _ = current_joins(self._plan, self._references, self._spark)
+        joins, _ = current_joins(self._plan, self._references, self._spark, hold=True)
         with ExitStack() as kept:
             decoded = self._plan.decode_and_enrich(envelop(as_source_records(fresh), self._cluster_id), joins)
             decoded.persist(StorageLevel.MEMORY_AND_DISK)
@@ -204,17 +204,11 @@ class _Replay:
         self._ledger.enter(coordinates)
 
     def _read(self, topic: str, begin: Mapping[int, int], end: Mapping[int, int]) -> DataFrame:
-        own = {
-            "assign": json.dumps({topic: sorted(end)}),
-            # A partition that was added meanwhile is read from its beginning.
-            "startingOffsets": as_option({topic: {number: begin.get(number, 0) for number in end}}),
-            "endingOffsets": as_option({topic: end}),
-            "includeHeaders": "true",
-            # Retention may remove dead letters while they are read: they are gone for a replay, too.
-            "failOnDataLoss": "false",
-        }
+        # A partition that was added meanwhile is read from its beginning.
+        offsets = Range({topic: {number: begin.get(number, 0) for number in end}}, {topic: end})
         options = kafka_options(self._prepared.sink, role=Role.SOURCE)
-        return self._spark.read.format("kafka").options(**options, **own).load()
+        # Retention may remove dead letters while they are read: they are gone for a replay, too.
+        return read_between(self._spark, options, offsets, fail_on_loss=False)
 
 
 def chunks(
@@ -248,8 +242,8 @@ def selected(letters: DataFrame, pipeline: str, cluster_id: str, selection: Sele
         *letters.columns,
         "coordinates",
         F.get(parts, 1).alias("src_topic"),
-        F.get(parts, 2).try_cast("int").alias("src_partition"),
-        F.get(parts, 3).try_cast("bigint").alias("src_offset"),
+        as_number(F.get(parts, 2), 9).cast("int").alias("src_partition"),
+        as_number(F.get(parts, 3)).alias("src_offset"),
         F.get(parts, 0).alias("src_cluster"),
     )
     ours = (last_header(f"{CONNECT_PREFIX}connector.name") == pipeline) & (F.col("src_cluster") == cluster_id)
@@ -294,6 +288,6 @@ def as_source_records(letters: DataFrame) -> DataFrame:
         F.col("src_topic").alias("topic"),
         F.col("src_partition").alias("partition"),
         F.col("src_offset").alias("offset"),
-        F.timestamp_millis(last_header(TIMESTAMP_HEADER).try_cast("bigint")).alias("timestamp"),
+        F.timestamp_millis(as_number(last_header(TIMESTAMP_HEADER))).alias("timestamp"),
         F.filter("headers", is_own).alias("headers"),
     )

@@ -104,8 +104,15 @@ def numbers(records: DataFrame) -> DataFrame:
     well = sequence != ""
     return records.select(
         F.when(well, F.regexp_extract(text, _HEADER_VALUE, 1)).alias("source"),
-        F.when(well, sequence.try_cast("bigint")).when(F.size(values) > 0, F.lit(_UNREADABLE)).alias("sequence"),
+        F.when(well, as_number(sequence)).when(F.size(values) > 0, F.lit(_UNREADABLE)).alias("sequence"),
     )
+
+
+def as_number(text: Column, digits: int = 18) -> Column:
+    """Text of at most so many digits as BIGINT, null for other text: `try_cast`, which Spark 3.5 has in SQL alone."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.when(text.rlike(f"^-?[0-9]{{1,{digits}}}$"), text.cast("bigint"))
 
 
 def header_values(name: str) -> Column:

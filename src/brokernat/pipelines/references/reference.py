@@ -26,6 +26,7 @@ from brokernat.config.units import in_words, seconds
 from brokernat.errors import BrokernatError
 from brokernat.pipelines.checkpoint.files import Files
 from brokernat.pipelines.references.copies import Copies, ReferenceVersion, Snapshot
+from brokernat.pipelines.references.held import HeldReference, hold
 from brokernat.pipelines.references.rows import RowRules
 from brokernat.pipelines.references.source import (
     DuplicateKeysError,
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_READS = 5
+"""How often a source that is written again and again is read before there is a version to go on with."""
 _NOTES_PER_AGE = 10
 """How often within `max_age` the checkpoint learns that a source still holds the version in force."""
 
@@ -73,6 +76,7 @@ class ReferenceTable:
         self._rules = RowRules(source.place, key, columns, section.duplicates, ordered)
         self._copies = Copies(folder)
         self._current: Snapshot | None = None
+        self._held: HeldReference | None = None
         self._trouble = ""
         self._looked_at = -math.inf
         """When the source was asked, by the monotonic clock."""
@@ -96,6 +100,20 @@ class ReferenceTable:
         snapshot = self._in_force(spark, key_type)
         self.check_age()
         return snapshot
+
+    def held(self, spark: SparkSession, frame: DataFrame) -> HeldReference | None:
+        """What executors hold of the version that `current` has returned last; None where it has to be joined.
+
+        Args:
+            frame: the version as it is joined.
+        """
+        assert self._current  # noqa: S101 - asked for after `current`
+        if self._held and self._held.version != self._current.id:
+            self._held.release()
+            self._held = None
+        if not self._held:
+            self._held = hold(spark, frame, self.key, version=self._current.id, rows=self._current.rows)
+        return self._held
 
     @property
     def version(self) -> ReferenceVersion:
@@ -175,7 +193,7 @@ class ReferenceTable:
             if self._current and version.text is not None and self._current.source == version.text:
                 self._confirm(files, self._current, version)
             else:
-                copy = self._load(spark, version, key_type)
+                version, copy = self._loaded(spark, version, key_type)
                 self._current = self._copies.keep(files, copy, version=version, recipe=recipe, previous=self._current)
                 self._trouble, self._noted_at = "", version.written_at
                 log.info(
@@ -191,6 +209,18 @@ class ReferenceTable:
         self._tried = version.text if version else None
         self._read_in_this_run = True
         return self._current
+
+    def _loaded(self, spark: SparkSession, version: SourceVersion, key_type: str) -> tuple[SourceVersion, DataFrame]:
+        """The rows and what they are of: without a good version, a source that is written meanwhile is read again."""
+        for _ in range(_READS - 1):
+            try:
+                return version, self._load(spark, version, key_type)
+            except UnusableReferenceError:
+                newer = self._asked(spark)
+                if self._current or newer.text == version.text:
+                    raise
+                version = newer
+        return version, self._load(spark, version, key_type)
 
     def _load(self, spark: SparkSession, version: SourceVersion, key_type: str) -> DataFrame:
         try:

@@ -17,14 +17,14 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from brokernat.clients.spark import Role, client_properties, kafka_options
+from brokernat.clients.spark import Role, client_properties
 from brokernat.config import Cluster
 from brokernat.config.model import KafkaReference
 from brokernat.pipelines.kafka.admin import open_admin, without_secrets
 from brokernat.pipelines.references.source import ORDER, ReferenceSource, SourceVersion
 from brokernat.pipelines.root_cause import root_cause
 from brokernat.pipelines.steps.envelope import COORDINATES, FAULT, VALUE, quoted
-from brokernat.pipelines.steps.source import DEFAULTS
+from brokernat.pipelines.steps.source import source_options
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -103,7 +103,7 @@ class TopicSource(ReferenceSource):
         return found[1] if found else text
 
     def _options(self) -> dict[str, str]:
-        return {**DEFAULTS, **kafka_options(self._cluster, role=Role.SOURCE)}
+        return source_options(self._cluster)
 
 
 def _newest(records: DataFrame) -> DataFrame:

@@ -3,29 +3,26 @@
 Records are counted where they enter and where they leave our own steps: a step that lost or multiplied one is found
 out. What a user's transform drops is `filtered`; what it duplicates or tears from its source is an error, because
 nobody could tell such tags from those of a batch that was run again. Counts ride along with the work: what leaves
-is counted by the sink itself, exactly, what enters by `observe`. The latter, in front of an exchange, holds a task
-twice when an executor died in between: so a difference is believed only after a second, slow count.
+is counted by the sink itself, exactly, what enters by Spark's scan or by `observe`. These, in front of an exchange,
+hold a task twice when an executor died in between: so a difference is believed only after a second, slow count.
 """
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from brokernat.clients.spark.releases import numbers
 from brokernat.errors import IncompleteError
 from brokernat.pipelines.steps.envelope import COORDINATES, FAULT
 from brokernat.pipelines.steps.fault import FaultKind
 from brokernat.plurals import counted
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, Observation
+    from pyspark.sql import DataFrame
 
 _EXAMPLES = 3
-_REPORT_SECONDS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +56,14 @@ class Counts:
         return f"{self.received} in = {made} + {self.filtered} filtered"
 
 
-def count_rows(frame: DataFrame, observation: Observation | str) -> DataFrame:
+def count_rows(frame: DataFrame, observation: str) -> DataFrame:
     """The frame, with `rows` counted in passing."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return frame.observe(observation, F.count(F.lit(1)).alias("rows"))
 
 
-def count_outgoing(rows: DataFrame, observation: Observation | str) -> DataFrame:
+def count_outgoing(rows: DataFrame, observation: str) -> DataFrame:
     """Rows for the sink, with what `Counts.of_outgoing` takes counted in passing."""
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -86,41 +83,16 @@ def count_faults(records: DataFrame) -> tuple[int, dict[str, int]]:
     return int(row["rows"]), {kind.value: row[kind] for kind in FaultKind if row[kind]}
 
 
-def observed(observation: Observation) -> dict[str, int] | None:
-    """What an action has counted in passing; None where Spark found the frame empty and dropped the part that counts.
-
-    It may do so with a batch that holds markers of transactions only.
-    """
-    import pyspark
-    from py4j.protocol import Py4JJavaError
-
-    # The counts come with Spark's report of the action, a moment after it. `get` alone might wait for ever.
-    java: Any = observation._jo  # noqa: SLF001 - Python only waits
-    is_old = numbers(pyspark.__version__) < numbers("4.0")
-    deadline = time.monotonic() + _REPORT_SECONDS
-    while not (java.getOrEmpty().nonEmpty() if is_old else java.future().isCompleted()):
-        if time.monotonic() > deadline:
-            return None
-        time.sleep(0.005)
-    try:
-        return observation.get or None
-    except Py4JJavaError:
-        # Spark 4.3 cannot hand an empty report over to Python.
-        return None
-
-
-def check_received(
-    entering: Mapping[str, int] | None, left: int, recount: Callable[[], int], *, written: bool = False
-) -> None:
+def check_received(entering: int | None, left: int, recount: Callable[[], int], *, written: bool = False) -> None:
     """Raise IncompleteError when steps of ours lost or multiplied records.
 
     Args:
-        entering: `rows` that came in, as counted in passing; None where that is not known.
+        entering: how many came in, as counted in passing; None where that is not known.
         left: how many came out.
         recount: counts anew what came in.
         written: whether what came out is in the sink already.
     """
-    if entering is not None and entering["rows"] == left:
+    if entering == left:
         return
     if (received := recount()) != left:
         state = "was written and is not committed: the next start writes it again" if written else "was not written"

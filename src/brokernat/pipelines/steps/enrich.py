@@ -7,7 +7,7 @@ so a record that did not decode keeps its first fault.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from brokernat.errors import ConfigError, Finding
@@ -15,36 +15,50 @@ from brokernat.pipelines.steps.envelope import FAULT, RESERVED_PREFIX, quoted
 from brokernat.pipelines.steps.fault import FaultKind, fault
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
+
+    Lookup = Callable[[Column], Column]
+    """From a key to the struct that `by_key` has for it, or null."""
 
 _KEY = "brokernat_key"
-_KNOWN = "brokernat_known"
+_FOUND = "brokernat_found"
 
 
-def enrich(records: DataFrame, reference: DataFrame, *, name: str, key: str, reference_key: str) -> DataFrame:
+def enrich(
+    records: DataFrame, reference: DataFrame, *, name: str, key: str, reference_key: str, lookup: Lookup | None = None
+) -> DataFrame:
     """Adds the columns of a reference, all but its key.
 
     Args:
         records: decoded records with `brokernat_fault`.
         reference: one row per key, `reference_key` of the type that `key` has.
         name: what faults call the reference.
+        lookup: of `by_key`'s rows, in place of a join with them.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    added = [column for column in reference.columns if column != reference_key]
-    right = reference.select(
-        F.col(quoted(reference_key)).alias(_KEY), F.lit(True).alias(_KNOWN), *(quoted(column) for column in added)
-    )
     wanted = F.when(F.col(FAULT).isNull(), F.col(quoted(key)))
-    joined = records.join(right, wanted == F.col(_KEY), "left")
+    if lookup:
+        joined = records.withColumn(_FOUND, lookup(wanted))
+    else:
+        joined = records.join(by_key(reference, reference_key), wanted == F.col(_KEY), "left")
     text = F.col(quoted(key)).cast("string")
     missing = (
         F.when(text.isNull(), fault(FaultKind.NULL_KEY, f"reference `{name}`: the key `{key}` is null"))
-        .when(F.col(_KNOWN).isNull(), fault(FaultKind.MISSING_REFERENCE, f"reference `{name}` has no `{key}` ", text))
+        .when(F.col(_FOUND).isNull(), fault(FaultKind.MISSING_REFERENCE, f"reference `{name}` has no `{key}` ", text))
     )  # fmt: skip
     verdict = F.coalesce(F.col(FAULT), missing).alias(FAULT)
     columns = [verdict if column == FAULT else F.col(quoted(column)) for column in records.columns]
-    return joined.select(*columns, *(F.col(quoted(column)) for column in added))
+    added = (column for column in reference.columns if column != reference_key)
+    return joined.select(*columns, *(F.col(f"{_FOUND}.{quoted(column)}") for column in added))
+
+
+def by_key(reference: DataFrame, key: str) -> DataFrame:
+    """The key and a struct of the other columns, which is null in no row."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    added = [F.col(quoted(column)) for column in reference.columns if column != key]
+    return reference.select(F.col(quoted(key)).alias(_KEY), F.struct(*added or (F.lit(True),)).alias(_FOUND))
 
 
 def check_columns(records: Iterable[str], added: Iterable[str], *, name: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from brokernat.clients.spark import check_schema
 from brokernat.clients.spark.decoding import check_names
@@ -92,11 +92,15 @@ def _java(spark: SparkSession) -> Any:
     return jvm.io.brokernat.spark.Registry
 
 
-@dataclass(frozen=True)
-class _OfSchema:
-    """Records of a schema, with Confluent's bytes in front of them where there is a registry."""
+@dataclass(frozen=True, slots=True)
+class SchemaValues:
+    """Records of a schema, with Confluent's bytes in front of them where there is a registry.
 
-    format: ClassVar[str]
+    `format` is `avro`, and `schema` the text of an Avro schema; or `protobuf`, and the JSON that
+    `config/protobuf_schema.py` describes.
+    """
+
+    format: str
     schema: str
     registry: Registry | None = None
 
@@ -106,18 +110,6 @@ class _OfSchema:
         return call(spark, "decode", (self.format, name, self.schema, columns.json()), value)
 
 
-class Avro(_OfSchema):
-    """Avro's binary encoding; `schema` is the text of an Avro schema."""
-
-    format = "avro"
-
-
-class Protobuf(_OfSchema):
-    """Protobuf's encoding; `schema` is the JSON that `config/protobuf_schema.py` describes."""
-
-    format = "protobuf"
-
-
 @dataclass(frozen=True, slots=True)
 class Csv:
     """One line of CSV, its fields in the order of the columns."""
@@ -125,14 +117,12 @@ class Csv:
     delimiter: str = ","
 
     def __call__(self, value: Column, columns: StructType, spark: SparkSession) -> Column:
-        from pyspark.sql.types import ArrayType, MapType, StructType, VariantType
-
         check_schema(columns)
-        nested = (ArrayType, MapType, StructType, VariantType)
+        nested = {"array", "map", "struct", "variant"}
         problems = [
             Finding("unreadable-type", f"field `{field.name}`: {field.dataType.simpleString()} cannot be read from CSV")
             for field in columns
-            if isinstance(field.dataType, nested)
+            if field.dataType.typeName() in nested
         ]
         if problems:
             raise ConfigError(*problems)
@@ -150,11 +140,11 @@ def raw(value: Column, columns: StructType, spark: SparkSession) -> Column:
     return call(spark, "decode", ("raw", columns.json()), value)
 
 
-@dataclass(frozen=True)
-class _TagsOfSchema:
-    """Tags as records of a schema, behind the schema's id where it has one."""
+@dataclass(frozen=True, slots=True)
+class SchemaTags:
+    """Tags as records of a schema, behind the schema's id where it has one; `format` and `schema` as above."""
 
-    format: ClassVar[str]
+    format: str
     schema: str
     columns: StructType
     schema_id: int | None = None
@@ -179,18 +169,6 @@ class _TagsOfSchema:
             raise ConfigError(*problems)
         schema_id = _NO_REGISTRY if self.schema_id is None else str(self.schema_id)
         return call(spark, "encode", (self.format, schema_id, self.schema), content)
-
-
-class AvroTags(_TagsOfSchema):
-    """Tags in Avro's binary encoding."""
-
-    format = "avro"
-
-
-class ProtobufTags(_TagsOfSchema):
-    """Tags in Protobuf's encoding."""
-
-    format = "protobuf"
 
 
 def _shown(types: Mapping[str, DataType], name: str) -> str:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
+    from brokernat.pipelines.steps.enrich import Lookup
     from brokernat.pipelines.steps.formats import TagFormat, ValueFormat
 
 
@@ -32,6 +33,8 @@ class Join:
     reference: str
     key: str
     frame: DataFrame
+    lookup: Lookup | None = None
+    """In place of a join with the frame, which shows what there is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,9 @@ class Plan:
         for join in joins:
             added = [column for column in join.frame.columns if column != join.key]
             check_columns(records.columns, added, name=join.reference)
-            records = enrich(records, join.frame, name=join.reference, key=join.key, reference_key=join.key)
+            records = enrich(
+                records, join.frame, name=join.reference, key=join.key, reference_key=join.key, lookup=join.lookup
+            )
         return records
 
     def transformed(self, records: DataFrame) -> DataFrame:

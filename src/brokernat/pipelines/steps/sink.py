@@ -11,7 +11,8 @@ with may be too large for that topic as well, and a limit is raised once, by who
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from brokernat.clients.spark.functions import call, time_zone
@@ -45,7 +46,7 @@ PRODUCER_DEFAULTS: Mapping[str, str] = {
 }
 REQUIRED: Mapping[str, str] = {"kafka.acks": "all"}
 SINK = "io.brokernat.spark.KafkaSink"
-"""Spark's own sink: it counts, and its plan holds no password (`KafkaSink.java`)."""
+"""Ours, with the options and producers of Spark's own: it counts, and its plan holds no password (`KafkaSink.java`)."""
 _RECORD = "brokernat_record"
 _TOO_LARGE = "RecordTooLargeException"
 
@@ -153,8 +154,9 @@ class Listener:
         implements = ("io.brokernat.spark.BatchListener",)
 
 
-def listen(spark: SparkSession, listener: Listener) -> tuple[dict[str, str], Callable[[], None]]:
-    """The option of a write to `SINK` that the listener hears of, and what ends that."""
+@contextmanager
+def listening(spark: SparkSession, listener: Listener) -> Iterator[dict[str, str]]:
+    """For the block, lets the listener hear of the write to `SINK` that is given this option."""
     from pyspark.java_gateway import ensure_callback_server_started
 
     session = ClassicSession(spark)
@@ -162,7 +164,10 @@ def listen(spark: SparkSession, listener: Listener) -> tuple[dict[str, str], Cal
     sink: Any = session.jvm.io.brokernat.spark.KafkaSink
     name = uuid.uuid4().hex
     sink.listen(name, listener)
-    return {"brokernat.listener": name}, lambda: sink.forget(name)
+    try:
+        yield {"brokernat.listener": name}
+    finally:
+        sink.forget(name)
 
 
 def write(rows: DataFrame, options: Mapping[str, str]) -> dict[str, int]:
@@ -187,15 +192,13 @@ def write(rows: DataFrame, options: Mapping[str, str]) -> dict[str, int]:
         def written(self, batch_id: int, rows: Mapping[str, int]) -> None:  # noqa: ARG002 - Spark passes it
             found.update(rows)
 
-    mine, forget = listen(rows.sparkSession, Counting())
     try:
-        rows.write.format(SINK).mode("append").options(**producer_options(options), **mine).save()
+        with listening(rows.sparkSession, Counting()) as listened:
+            rows.write.format(SINK).mode("append").options(**producer_options(options), **listened).save()
     except (PySparkException, Py4JJavaError) as error:
         if too_large := too_large_for_sink(error, lambda: rows):
             raise too_large from None
         raise
-    finally:
-        forget()
     return found
 
 

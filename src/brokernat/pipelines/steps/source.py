@@ -14,17 +14,24 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from brokernat.clients.spark import Role, kafka_options
+from brokernat.config import Cluster
 from brokernat.config.model import Source
+from brokernat.pipelines.checkpoint.committed import Range, as_option
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-DEFAULTS: Mapping[str, str] = {"kafka.isolation.level": "read_committed"}
-"""For whoever reads a pipeline's source; the cluster's own properties win."""
+_DEFAULTS: Mapping[str, str] = {"kafka.isolation.level": "read_committed"}
 
 BATCH_RECORDS = 500_000
 """The most records of one batch unless the file says otherwise: a batch is held in memory (and on disk beyond it), and
 is what a crash may repeat."""
+
+
+def source_options(cluster: Cluster) -> dict[str, str]:
+    """The options of whoever reads what a pipeline is made of; the cluster's own properties win over ours."""
+    return {**_DEFAULTS, **kafka_options(cluster, role=Role.SOURCE)}
 
 
 def read_stream(
@@ -38,7 +45,7 @@ def read_stream(
     """key, value, topic, partition, offset, timestamp, headers.
 
     Args:
-        options: from `clients.spark.kafka_options`, with the credentials.
+        options: from `source_options`, with the credentials.
         starting: offsets of each partition, where a query without a checkpoint begins at others than the file says.
         whole: without a limit of records, which Real-Time Mode refuses.
     """
@@ -52,25 +59,24 @@ def read_stream(
         own["minPartitions"] = str(source.min_partitions)
     if not whole:
         own["maxOffsetsPerTrigger"] = str(source.max_offsets_per_trigger or BATCH_RECORDS)
-    return spark.readStream.format("kafka").options(**{**DEFAULTS, **options, **own}).load()
+    return spark.readStream.format("kafka").options(**options, **own).load()
 
 
 def read_between(
-    spark: SparkSession, options: Mapping[str, str], begin: str, end: str, *, fail_on_loss: bool = True
+    spark: SparkSession, options: Mapping[str, str], offsets: Range, *, fail_on_loss: bool = True
 ) -> DataFrame:
     """The same columns of the records between two offsets of each partition.
 
     Args:
-        options: from `clients.spark.kafka_options`, with the credentials.
-        begin: as Spark's `startingOffsets`.
-        end: the same; names every topic and partition.
-        fail_on_loss: whether records that the source does not have any more are an error.
+        options: with the credentials; of a pipeline's source from `source_options`.
+        offsets: name every topic and partition that is read.
+        fail_on_loss: whether records that the cluster does not have any more are an error.
     """
     own = {
-        "assign": json.dumps({topic: sorted(map(int, ends)) for topic, ends in json.loads(end).items()}),
-        "startingOffsets": begin,
-        "endingOffsets": end,
+        "assign": json.dumps({topic: sorted(ends) for topic, ends in offsets.end.items()}),
+        "startingOffsets": as_option(offsets.begin),
+        "endingOffsets": as_option(offsets.end),
         "includeHeaders": "true",
         "failOnDataLoss": str(fail_on_loss).lower(),
     }
-    return spark.read.format("kafka").options(**{**DEFAULTS, **options, **own}).load()
+    return spark.read.format("kafka").options(**options, **own).load()

@@ -1,5 +1,8 @@
 """The map of several clusters in one process; ours beside the user's, and taken out again."""
 
+import os
+import subprocess
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -72,6 +75,16 @@ def test_a_map_that_the_kernel_would_not_pass_on_is_refused_with_another_way() -
     with pytest.raises(ConfigError, match=r"BROKERNAT_MAP would have \d+ bytes, and the kernel takes 131072") as caught:
         env.check_lengths(env.for_rules(AddressMap.parse(long)))
     assert "file:/path" in str(caught.value.hint)
+
+
+@pytest.mark.skipif(os.sysconf("SC_PAGESIZE") != 4096, reason="with larger pages the kernel takes more")
+@pytest.mark.parametrize("more", [0, 1])
+def test_the_longest_variable_is_the_kernels(more: int) -> None:
+    change = env.Change("BROKERNAT_MAP", "x" * ((128 << 10) - len("BROKERNAT_MAP=\0") + more))
+    with pytest.raises(ConfigError, match="131073 bytes") if more else nullcontext():
+        env.check_lengths([change])
+    with pytest.raises(OSError, match="Argument list too long") if more else nullcontext():
+        subprocess.run(["/bin/true"], env={change.name: str(change.value)}, check=True)
 
 
 HQ = cluster("hq", "192.168.1.23:9092=172.10.1.40:9093")

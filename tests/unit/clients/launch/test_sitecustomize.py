@@ -123,6 +123,18 @@ def test_a_program_that_connects_itself_has_the_map_or_is_refused(library: Path)
     )
 
 
+def test_a_connection_of_aiokafka_that_a_program_makes_itself_is_refused(tmp_path: Path) -> None:
+    code = """
+import asyncio
+from aiokafka.conn import AIOKafkaConnection
+async def connect(): await AIOKafkaConnection("127.0.0.1", 1).connect()
+asyncio.run(connect())
+"""
+    refused = "ConnectionRefusedError: refused: the address map of this process (BROKERNAT_MAP) cannot be used for aio"
+    assert python(code, tmp_path, "a:1=b").stderr.splitlines()[-1].startswith(refused)
+    assert not python(code, tmp_path).stderr.splitlines()[-1].startswith(refused)
+
+
 def test_no_rule_and_an_order_to_refuse(library: Path) -> None:
     """A variable that was not filled in. Without the order an empty one is no map."""
     assert python(SHOW, library, "").stdout == UNTOUCHED

@@ -60,6 +60,7 @@ def test_an_empty_map_is_one() -> None:
         ({"send.buffer.bytes": "-1"}, {"socket.send.buffer.bytes": "0"}),
         ({"auto.offset.reset": "none"}, {"auto.offset.reset": "error"}),
         ({"ssl.endpoint.identification.algorithm": ""}, {"ssl.endpoint.identification.algorithm": "none"}),
+        ({"ssl.endpoint.identification.algorithm": "https"}, {"ssl.endpoint.identification.algorithm": "https"}),
         ({"acks": "all", "linger.ms": "5"}, {"acks": "all", "linger.ms": "5"}),
         (
             {"ssl.truststore.type": "PEM", "ssl.truststore.location": "/etc/trust.pem"},

@@ -1,5 +1,6 @@
-"""What becomes of executors that join later, by what they answer; the answers of real ones are in tests/integration."""
+"""What becomes of executors by what they answer, also of those that join later; real ones are in tests/integration."""
 
+import json
 import threading
 from types import SimpleNamespace
 from typing import Any, cast
@@ -7,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from brokernat.clients.spark import proving
-from brokernat.clients.spark.proof import Outcome, Proof, ProofRow
+from brokernat.clients.spark.proof import Expected, Outcome, Proof, ProofRow
 
 
 def row(executor: str, outcome: Outcome = Outcome.PROVED) -> ProofRow:
@@ -48,3 +49,24 @@ def test_a_newcomer_that_is_not_proved_is_a_failure_also_when_it_is_silent(
             assert looked.acquire(timeout=60)
     assert failed == ([newcomer] if fails else [])
     assert asked == [frozenset({"driver", "0"})]
+
+
+def test_an_answer_counts_for_the_executor_that_gave_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark runs a job elsewhere when its executor is busy for longer than `spark.locality.wait`."""
+    monkeypatch.setattr(proving, "_POLL_SECONDS", 0.0)
+    asked: list[str] = []
+    run_by = {"0": ["0"], "1": ["0", "1"]}
+
+    def run_on(name: str, *_: object) -> SimpleNamespace:
+        asked.append(name)
+        node = {"id": 1, "outcome": "ok", "advertised": "a:1", "reachable": "b:1"}
+        answer = json.dumps({"executor": run_by[name].pop(0), "host": "here", "nodes": [node]})
+        row = SimpleNamespace(getString=lambda _: answer)
+        return SimpleNamespace(isDone=lambda: True, get=lambda: [row])
+
+    session = SimpleNamespace(executors=lambda: {"0": "here", "1": "here"}, run_on=run_on)
+    question = proving.Question(None, Expected("hq", None, None))
+    found = proving.ask_executors(cast("Any", session), (question,), timeout=7200)
+    assert asked == ["0", "1", "1"]
+    assert found.ok
+    assert found.executors == {"0", "1"}

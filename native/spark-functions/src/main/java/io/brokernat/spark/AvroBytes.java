@@ -3,7 +3,6 @@ package io.brokernat.spark;
 import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.util.Arrays;
 import org.apache.avro.io.Decoder;
 import org.apache.avro.util.Utf8;
 
@@ -15,41 +14,19 @@ import org.apache.avro.util.Utf8;
  * without fields) may not have more of them than there are bytes behind it.
  */
 final class AvroBytes extends Decoder {
-    private byte[] bytes;
-    private int place;
+    private final ByteCursor in = new ByteCursor();
 
     void set(byte[] bytes, int from) {
-        this.bytes = bytes;
-        place = from;
+        in.set(bytes, from);
     }
 
     int left() {
-        return bytes.length - place;
-    }
-
-    private int take(long length) throws IOException {
-        if (length < 0) {
-            throw new IOException("a length is negative");
-        }
-        if (length > left()) {
-            throw new EOFException("the value ends too early");
-        }
-        int from = place;
-        place += (int) length;
-        return from;
+        return in.left();
     }
 
     @Override
     public long readLong() throws IOException {
-        long value = 0;
-        for (int shift = 0; shift < 64; shift += 7) {
-            byte next = bytes[take(1)];
-            value |= (next & 0x7FL) << shift;
-            if (next >= 0) {
-                return value >>> 1 ^ -(value & 1);
-            }
-        }
-        throw new IOException("a number has more than ten bytes");
+        return in.zigzag();
     }
 
     @Override
@@ -66,7 +43,7 @@ final class AvroBytes extends Decoder {
 
     @Override
     public boolean readBoolean() throws IOException {
-        byte value = bytes[take(1)];
+        byte value = in.taken();
         if (value != 0 && value != 1) {
             throw new IOException("a BOOLEAN is neither 0 nor 1");
         }
@@ -75,27 +52,16 @@ final class AvroBytes extends Decoder {
 
     @Override
     public float readFloat() throws IOException {
-        return Float.intBitsToFloat((int) littleEndian(4));
+        return Float.intBitsToFloat((int) in.littleEndian(4));
     }
 
     @Override
     public double readDouble() throws IOException {
-        return Double.longBitsToDouble(littleEndian(8));
-    }
-
-    private long littleEndian(int length) throws IOException {
-        int from = take(length);
-        long value = 0;
-        for (int i = length - 1; i >= 0; i--) {
-            value = value << 8 | bytes[from + i] & 0xFF;
-        }
-        return value;
+        return Double.longBitsToDouble(in.littleEndian(8));
     }
 
     private byte[] taken() throws IOException {
-        long length = readLong();
-        int from = take(length);
-        return Arrays.copyOfRange(bytes, from, place);
+        return in.taken(readLong());
     }
 
     @Override
@@ -110,7 +76,7 @@ final class AvroBytes extends Decoder {
 
     @Override
     public void skipString() throws IOException {
-        take(readLong());
+        in.take(readLong());
     }
 
     @Override
@@ -120,18 +86,17 @@ final class AvroBytes extends Decoder {
 
     @Override
     public void skipBytes() throws IOException {
-        take(readLong());
+        in.take(readLong());
     }
 
     @Override
     public void readFixed(byte[] into, int start, int length) throws IOException {
-        int from = take(length);
-        System.arraycopy(bytes, from, into, start, length);
+        in.copy(into, start, length);
     }
 
     @Override
     public void skipFixed(int length) throws IOException {
-        take(length);
+        in.take(length);
     }
 
     @Override
@@ -161,7 +126,7 @@ final class AvroBytes extends Decoder {
     private long skipped() throws IOException {
         long count = readLong();
         while (count < 0) {
-            take(readLong());
+            in.take(readLong());
             count = readLong();
         }
         if (count > left()) {

@@ -45,6 +45,12 @@ public final class BrokernatFunctions implements FunctionCatalog {
                 return new DecodeFunction(format);
             }
         }
+        if (namespace.length == 1 && namespace[0].equals("lookup")) {
+            LookupFunction lookup = LookupFunction.of(function.name());
+            if (lookup != null) {
+                return lookup;
+            }
+        }
         if (namespace.length == 3 && namespace[0].equals("encode")) {
             Integer id = namespace[2].equals("none") ? null : Integer.valueOf(namespace[2]);
             return new EncodeFunction(namespace[1], function.name(), id);

@@ -19,7 +19,7 @@ import org.apache.spark.sql.types.StructType;
  * <p>Each task sends its counts with its commit message. Spark takes the message of one attempt of each task, so the sum
  * is exact however often tasks were tried.
  */
-final class CountedWrite implements Write {
+final class CountedWrite implements Write, BatchWrite, StreamingWrite {
     private final Factory factory;
     private final BatchListener listener;
 
@@ -45,51 +45,47 @@ final class CountedWrite implements Write {
 
     @Override
     public BatchWrite toBatch() {
-        return new BatchWrite() {
-            @Override
-            public DataWriterFactory createBatchWriterFactory(PhysicalWriteInfo info) {
-                listener.begins();
-                return factory;
-            }
-
-            @Override
-            public boolean useCommitCoordinator() {
-                return false;
-            }
-
-            @Override
-            public void commit(WriterCommitMessage[] messages) {
-                listener.written(0, sum(messages));
-            }
-
-            @Override
-            public void abort(WriterCommitMessage[] messages) {}
-        };
+        return this;
     }
 
     @Override
     public StreamingWrite toStreaming() {
-        return new StreamingWrite() {
-            @Override
-            public StreamingDataWriterFactory createStreamingWriterFactory(PhysicalWriteInfo info) {
-                listener.begins();
-                return factory;
-            }
-
-            @Override
-            public boolean useCommitCoordinator() {
-                return false;
-            }
-
-            @Override
-            public void commit(long batch, WriterCommitMessage[] messages) {
-                listener.written(batch, sum(messages));
-            }
-
-            @Override
-            public void abort(long batch, WriterCommitMessage[] messages) {}
-        };
+        return this;
     }
+
+    @Override
+    public DataWriterFactory createBatchWriterFactory(PhysicalWriteInfo info) {
+        listener.begins();
+        return factory;
+    }
+
+    @Override
+    public StreamingDataWriterFactory createStreamingWriterFactory(PhysicalWriteInfo info) {
+        listener.begins();
+        return factory;
+    }
+
+    @Override
+    public boolean useCommitCoordinator() {
+        return false;
+    }
+
+    @Override
+    public void commit(WriterCommitMessage[] messages) {
+        commit(0, messages);
+    }
+
+    @Override
+    public void commit(long batch, WriterCommitMessage[] messages) {
+        listener.written(batch, sum(messages));
+    }
+
+    /** What was sent stays: the batch is run again. */
+    @Override
+    public void abort(WriterCommitMessage[] messages) {}
+
+    @Override
+    public void abort(long batch, WriterCommitMessage[] messages) {}
 
     private static Map<String, Long> sum(WriterCommitMessage[] messages) {
         Map<String, Long> sum = new HashMap<>();

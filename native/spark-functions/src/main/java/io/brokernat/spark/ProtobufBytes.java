@@ -3,16 +3,15 @@ package io.brokernat.spark;
 import java.io.EOFException;
 import java.io.IOException;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 
 /**
  * Protobuf's wire format in an array: numbers, lengths, tags.
  *
- * <p>No length is larger than what is left of the message around it, nothing is allocated before its bytes are there,
- * and groups that no column needs are passed over without recursion.
+ * <p>No length is larger than what is left of the message around it, and groups that no column needs are passed
+ * over without recursion.
  */
-final class ProtobufBytes {
+final class ProtobufBytes extends ByteCursor {
     static final int VARINT = 0;
     static final int FIXED64 = 1;
     static final int DELIMITED = 2;
@@ -26,61 +25,10 @@ final class ProtobufBytes {
     private static final List<Integer> FIRST = List.of(0);
 
     private final int[] groups = new int[MOST_GROUPS];
-    private byte[] bytes;
-    private int place;
-    private int end;
 
-    void set(byte[] bytes, int from) {
-        this.bytes = bytes;
-        place = from;
-        end = bytes.length;
-    }
-
-    int left() {
-        return end - place;
-    }
-
-    /** Begins a part with a length, such as a message inside of another; returns what {@link #leave} needs. */
+    /** Begins a part that has its length in front, such as a message inside of another. */
     int enter() throws IOException {
-        int from = take(varint());
-        int before = end;
-        end = place;
-        place = from;
-        return before;
-    }
-
-    /** Goes on behind a part that was read to its end. */
-    void leave(int before) {
-        end = before;
-    }
-
-    private int take(long length) throws IOException {
-        if (length < 0) {
-            throw new IOException("a length is negative");
-        }
-        if (length > left()) {
-            throw new EOFException("the value ends too early");
-        }
-        int from = place;
-        place += (int) length;
-        return from;
-    }
-
-    long varint() throws IOException {
-        long value = 0;
-        for (int shift = 0; shift < 64; shift += 7) {
-            byte next = bytes[take(1)];
-            value |= (next & 0x7FL) << shift;
-            if (next >= 0) {
-                return value;
-            }
-        }
-        throw new IOException("a number has more than ten bytes");
-    }
-
-    long zigzag() throws IOException {
-        long value = varint();
-        return value >>> 1 ^ -(value & 1);
+        return enter(varint());
     }
 
     int fixed32() throws IOException {
@@ -91,18 +39,8 @@ final class ProtobufBytes {
         return littleEndian(8);
     }
 
-    private long littleEndian(int length) throws IOException {
-        int from = take(length);
-        long value = 0;
-        for (int i = length - 1; i >= 0; i--) {
-            value = value << 8 | bytes[from + i] & 0xFF;
-        }
-        return value;
-    }
-
     byte[] delimited() throws IOException {
-        int from = take(varint());
-        return Arrays.copyOfRange(bytes, from, place);
+        return taken(varint());
     }
 
     /** The number of the next field, times eight, and its wire type. */

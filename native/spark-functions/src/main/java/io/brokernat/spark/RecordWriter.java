@@ -1,5 +1,6 @@
 package io.brokernat.spark;
 
+import java.io.IOException;
 import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -27,6 +28,7 @@ import org.apache.spark.unsafe.types.UTF8String;
  */
 final class RecordWriter implements DataWriter<InternalRow> {
     private static final String TAGS = "tags", FILTERED = "filtered";
+    private static final int MOST_TEXTS = 100;
 
     private final Columns columns;
     private final CachedKafkaProducer cached;
@@ -80,7 +82,7 @@ final class RecordWriter implements DataWriter<InternalRow> {
     }
 
     @Override
-    public void write(InternalRow row) {
+    public void write(InternalRow row) throws IOException {
         if (row.isNullAt(columns.topic)) {
             filtered++;
             return;
@@ -112,7 +114,7 @@ final class RecordWriter implements DataWriter<InternalRow> {
         String known = texts.get(text);
         if (known == null) {
             known = text.toString();
-            if (texts.size() < 100) {
+            if (texts.size() < MOST_TEXTS) {
                 // Spark uses the memory of a row again.
                 texts.put(text.copy(), known);
             }
@@ -121,7 +123,7 @@ final class RecordWriter implements DataWriter<InternalRow> {
     }
 
     @Override
-    public WriterCommitMessage commit() {
+    public WriterCommitMessage commit() throws IOException {
         producer.flush();
         throwFailure();
         HashMap<String, Long> rows = new HashMap<>(deadLetters);
@@ -149,15 +151,13 @@ final class RecordWriter implements DataWriter<InternalRow> {
         }
     }
 
-    private void throwFailure() {
-        if (failure != null) {
-            throw sneaky(failure);
+    private void throwFailure() throws IOException {
+        if (failure instanceof RuntimeException) {
+            // Of Kafka's own classes, which tell what may pass and what may not.
+            throw (RuntimeException) failure;
         }
-    }
-
-    /** As Spark's own writer: the exception of Kafka's is the cause that is shown. */
-    @SuppressWarnings("unchecked")
-    private static <E extends Exception> RuntimeException sneaky(Exception error) throws E {
-        throw (E) error;
+        if (failure != null) {
+            throw new IOException(failure);
+        }
     }
 }

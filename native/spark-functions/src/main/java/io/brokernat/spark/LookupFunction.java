@@ -1,0 +1,128 @@
+package io.brokernat.spark;
+
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.spark.broadcast.Broadcast;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter;
+import org.apache.spark.sql.connector.catalog.functions.BoundFunction;
+import org.apache.spark.sql.connector.catalog.functions.ScalarFunction;
+import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
+import org.apache.spark.sql.execution.joins.HashedRelation;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.LongType;
+import org.apache.spark.sql.types.StringType;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/**
+ * The row of a table by its key: what a broadcast join finds, with a table that outlives the query's batches.
+ *
+ * <p>Spark makes the table of a join anew for each batch of a stream. This one is Spark's as well, and is the same for
+ * as long as a version of a reference stands.
+ */
+public final class LookupFunction implements UnboundFunction, ScalarFunction<InternalRow> {
+    private static final long serialVersionUID = 1;
+    private static final Map<String, LookupFunction> HELD = new ConcurrentHashMap<>();
+    private static final int FOUND = 1;
+
+    private final String table;
+    private final Broadcast<HashedRelation> relation;
+    private final StructType columns;
+    private DataType keyType;
+    private transient HashedRelation rows;
+    private transient UnsafeRowWriter key;
+
+    private LookupFunction(String table, Broadcast<HashedRelation> relation, StructType columns) {
+        this.table = table;
+        this.relation = relation;
+        this.columns = columns;
+    }
+
+    /**
+     * Lets functions of this driver find a table by name.
+     *
+     * @param relation its rows are a key, STRING or BIGINT, and a struct; one row a key.
+     * @param columns of the struct, as JSON.
+     */
+    public static void hold(String table, Broadcast<HashedRelation> relation, String columns) {
+        HELD.put(table, new LookupFunction(table, relation, (StructType) DataType.fromJson(columns)));
+    }
+
+    /** Ends what {@link #hold} began. Spark removes the table where no query has it any more. */
+    public static void release(String table) {
+        HELD.remove(table);
+    }
+
+    /** The function of a table; null where there is none of that name. */
+    static LookupFunction of(String table) {
+        LookupFunction held = HELD.get(table);
+        return held == null ? null : new LookupFunction(table, held.relation, held.columns);
+    }
+
+    /** Spark looks for this name (ScalarFunction.MAGIC_METHOD_NAME). */
+    public InternalRow invoke(UTF8String text) {
+        if (text == null) {
+            return null;
+        }
+        HashedRelation found = rows();
+        key.reset();
+        key.write(0, text);
+        return struct(found.getValue(key.getRow()));
+    }
+
+    /** The same for keys that are whole numbers. */
+    public InternalRow invoke(long number) {
+        return struct(rows().getValue(number));
+    }
+
+    private InternalRow struct(InternalRow row) {
+        return row == null ? null : row.getStruct(FOUND, columns.length());
+    }
+
+    private HashedRelation rows() {
+        // A task has a copy of its own, but the driver's is shared: a copy too many does no harm.
+        HashedRelation ready = rows;
+        if (ready == null) {
+            key = new UnsafeRowWriter(1, 64);
+            key.zeroOutNullBytes();
+            rows = ready = relation.value().asReadOnlyCopy();
+        }
+        return ready;
+    }
+
+    @Override
+    public BoundFunction bind(StructType arguments) {
+        keyType = arguments.length() == 1 ? arguments.fields()[0].dataType() : null;
+        if (!(keyType instanceof StringType || keyType instanceof LongType)) {
+            throw new UnsupportedOperationException("lookup takes a STRING or a BIGINT, not " + arguments.simpleString());
+        }
+        return this;
+    }
+
+    @Override
+    public DataType[] inputTypes() {
+        return new DataType[] {keyType instanceof LongType ? DataTypes.LongType : DataTypes.StringType};
+    }
+
+    @Override
+    public DataType resultType() {
+        return columns;
+    }
+
+    @Override
+    public String name() {
+        return "lookup";
+    }
+
+    @Override
+    public String canonicalName() {
+        return "brokernat.lookup(" + table + ")";
+    }
+
+    @Override
+    public String description() {
+        return "lookup(key): the row of a table";
+    }
+}

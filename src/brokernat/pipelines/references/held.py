@@ -1,0 +1,96 @@
+"""A version of a reference that every executor holds in memory for as long as it stands.
+
+Spark makes the table of a broadcast join anew for each batch of a stream: it reads the reference and sends it to
+executors while tasks wait. Here the same table is made once, by a broadcast join of Spark's own, and a function looks
+keys up in it (`LookupFunction.java`). A reference that is too large for that, or has a key of another type, is joined.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from brokernat.clients.spark.functions import call
+from brokernat.clients.spark.session import ClassicSession
+from brokernat.pipelines.query import plan_inside
+from brokernat.pipelines.steps.enrich import by_key
+from brokernat.pipelines.steps.envelope import quoted
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+_SHARE = 10
+"""A held reference takes at most one part in so many of the memory of the driver or of an executor."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldReference:
+    """A function from a key to the row of a version."""
+
+    version: str
+    name: str
+    key_type: str
+    spark: SparkSession = field(repr=False)
+
+    def __call__(self, key: Column) -> Column:
+        return call(self.spark, "lookup", (self.name,), key.cast(self.key_type))
+
+    def release(self) -> None:
+        """No query will begin with it any more."""
+        ClassicSession(self.spark).jvm.io.brokernat.spark.LookupFunction.release(self.name)
+
+
+def hold(spark: SparkSession, frame: DataFrame, key: str, *, version: str, rows: int) -> HeldReference | None:
+    """Makes the table of a version.
+
+    Args:
+        frame: one row per key.
+        key: its column.
+        version: `Snapshot.id`.
+        rows: how many there are.
+
+    Returns:
+        None where the reference has to be joined.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql.types import ByteType, IntegerType, LongType, ShortType, StringType
+
+    declared = frame.schema[key].dataType
+    if declared == StringType():
+        kind = "string"
+    elif isinstance(declared, ByteType | ShortType | IntegerType | LongType):
+        kind = "bigint"
+    else:
+        return None
+    session = ClassicSession(spark)
+    table = by_key(frame.withColumn(key, F.col(quoted(key)).cast(kind)), key)
+    java: Any = table._jdf  # noqa: SLF001 - Python has no size of a row
+    if rows * java.schema().defaultSize() > _memory(session) / _SHARE:
+        return None
+    nothing = spark.range(1).select(F.col("id").cast(kind).alias("id"))
+    joined = nothing.join(F.broadcast(table), nothing["id"] == table[table.columns[0]], "left")
+    joined.collect()
+    relation = _broadcast(joined._jdf.queryExecution().executedPlan())  # noqa: SLF001 - Python sees no plan
+    if relation is None:
+        return None
+    name = f"{version}-{uuid.uuid4().hex[:8]}"
+    session.jvm.io.brokernat.spark.LookupFunction.hold(name, relation, java.schema().apply(1).dataType().json())
+    return HeldReference(version, name, kind, spark)
+
+
+def _memory(session: ClassicSession) -> int:
+    """Of the driver or of an executor, whichever is less; bytes."""
+    driver = int(session.jvm.java.lang.Runtime.getRuntime().maxMemory())
+    return driver if session.is_local else min(driver, session.executor_memory)
+
+
+def _broadcast(plan: Any) -> Any:
+    """The table of the broadcast join that a plan has made; None where Spark found a way without."""
+    if plan.getClass().getSimpleName() == "BroadcastExchangeExec":
+        return plan.executeBroadcast()
+    if inner := plan_inside(plan):
+        return _broadcast(inner)
+    children = plan.children()
+    found = (_broadcast(children.apply(place)) for place in range(children.size()))
+    return next((one for one in found if one is not None), None)
