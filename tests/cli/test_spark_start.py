@@ -19,7 +19,6 @@ RECONCILE = ("pipeline", "reconcile", "--cluster", "local", "--topic", "audit")
     ("installed", "expected"),
     [
         (None, "error: PySpark is not installed\n\nhint: pip install 'brokernat[spark]'\n"),
-        ("3.5.7", "error: pipelines need PySpark 4.0 or newer, and PySpark 3.5.7 is installed\n\nhint: pip install"),
         ("3.4.0", "error: PySpark 3.4.0 is not supported: brokernat works with PySpark 3.5 to 4.x\n"),
     ],
 )
@@ -43,6 +42,21 @@ def test_a_spark_that_cannot_do_it_is_refused_before_anything_is_started(
     assert printed.startswith("exit 2\n")
     assert expected in printed
     assert "starting Spark" not in printed
+
+
+@pytest.mark.parametrize(
+    "command", [RECONCILE, ("pipeline", "run", "tags"), ("doctor", "--cluster", "local", "--on-executors")]
+)
+def test_spark_connect_is_refused_in_words_where_the_environment_asks_for_it(
+    run: Callable[..., str], folder: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    with (folder / "brokernat.yaml").open("a") as file:
+        file.write(PIPELINE)
+    monkeypatch.setenv("XDG_STATE_HOME", str(folder))
+    monkeypatch.setenv("SPARK_REMOTE", "sc://127.0.0.1")
+    printed = run(*command)
+    assert printed.startswith("exit 2\n")
+    assert "error: Spark Connect (SPARK_REMOTE): the agent belongs into the server's JVMs" in printed
 
 
 @pytest.mark.parametrize("command", ["run", "check"])

@@ -1,4 +1,4 @@
-"""The alert rules of `examples/operating` in Prometheus' own tester, Debian's `promtool`: which fires when."""
+"""`examples/operating` in Prometheus' own tester, Debian's `promtool`: which alert fires when, what panels find."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from tests.unit.pipelines.status.runs import START, running
+
+from brokernat.pipelines.status.prometheus import metrics_text
 
 pytestmark = pytest.mark.netns
 
-RULES = Path(__file__).resolve().parents[2] / "examples/operating/alerts.yaml"
+FOLDER = Path(__file__).resolve().parents[2] / "examples/operating"
+RULES = FOLDER / "alerts.yaml"
 LABELS = 'instance="here:8088",job="brokernat",pipeline="tags"'
 RECEIVED = f"brokernat_records_received_total{{{LABELS}}}"
 DEAD = f'brokernat_dead_letters_total{{{LABELS},cause="WrongType"}}'
@@ -96,4 +101,23 @@ def test_the_rules_fire_when_they_should_and_only_then(tmp_path: Path) -> None:
         for case, (given, fires) in CASES.items()
     ]
     (tmp_path / "tests.yaml").write_text(json.dumps({"rule_files": [str(RULES)], "tests": tests}))
+    promtool("test", "rules", "tests.yaml", folder=tmp_path)
+
+
+def test_every_expression_of_a_panel_finds_something_in_what_a_run_serves(tmp_path: Path) -> None:
+    found = [s for f in text_string_to_metric_families(metrics_text(running(), START)) for s in f.samples]
+    series = {f"{s.name}{{{','.join(f'{name}={json.dumps(s.labels[name])}' for name in s.labels)}}}" for s in found}
+    panels = json.loads((FOLDER / "dashboard.json").read_text())["panels"]
+    asked = [target["expr"] for panel in panels for target in panel["targets"]]
+    # What Grafana puts in their place.
+    expressions = [each.replace("$pipeline", "tags").replace("$__rate_interval", "5m") for each in asked]
+    test = {
+        "interval": "1m",
+        "input_series": [{"series": each, "values": "0+60x60"} for each in sorted(series)],
+        "promql_expr_test": [
+            {"expr": f"count({each}) > bool 0", "eval_time": "40m", "exp_samples": [{"labels": "{}", "value": 1}]}
+            for each in expressions
+        ],
+    }
+    (tmp_path / "tests.yaml").write_text(json.dumps({"tests": [test]}))
     promtool("test", "rules", "tests.yaml", folder=tmp_path)

@@ -45,9 +45,6 @@ class Victim(StrEnum):
     GATEWAY = "gateway"
 
 
-ON_STANDALONE = [victim for victim in Victim if victim is not Victim.APPLICATION_MASTER]
-
-
 @dataclass(frozen=True)
 class Stage:
     """Where rounds are played."""

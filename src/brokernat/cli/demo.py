@@ -15,6 +15,8 @@ from rich.status import Status
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from brokernat.address import Endpoint
+from brokernat.cli.options import LISTEN_ENDPOINT
 from brokernat.demo.events import EventTable, Heading, Quote, Say, Working
 
 _WIDTH = 110
@@ -23,19 +25,25 @@ _MARGIN = "  "
 
 @click.command()
 @click.option("--orders", default=5_000, show_default=True, type=click.IntRange(1), help="Number of valid orders.")
-def demo(orders: int) -> None:
+@click.option(
+    "--status",
+    metavar="[HOST:]PORT",
+    type=LISTEN_ENDPOINT,
+    help="Serve the status page of the pipeline, which then runs until Ctrl-C.",
+)
+def demo(orders: int, status: Endpoint | None) -> None:
     """Run a demonstration with real brokers and Spark. It needs no root and leaves nothing behind."""
     from brokernat.demo.script import run_demo
 
     output, waiting = Console(highlight=False, soft_wrap=True), Console(stderr=True, highlight=False)
     if not output.is_terminal:
         output.width = _WIDTH
-    with closing(run_demo(good_orders=orders)) as events, waiting.status("starting") as status:
+    with closing(run_demo(good_orders=orders, status=status)) as events, waiting.status("starting") as line:
         for event in events:
             if isinstance(event, Working):
-                _wait(event, waiting, status)
+                _wait(event, waiting, line)
             else:
-                status.stop()
+                line.stop()
                 output.print(_drawn(event, output))
 
 

@@ -197,7 +197,7 @@ def _preflight(spark: SparkSession, prepared: Prepared, wanted: SparkOptions) ->
         proof = prove(spark, prepared.clusters, topics=found.topics, timeout=wanted.proof_timeout)
         found = found.and_then(not_provable(proof, prepared.clusters))
         if tried or proof.complete:
-            found = found.and_then(task_slots(spark, prepared, found.partitions))
+            found = found.and_then(task_slots(spark, prepared, found.partitions, wanted.proof_timeout))
             return found.and_then(tried.result() if tried else try_steps(spark, prepared)), proof
     skipped = CheckResult("steps", Level.WARNING, "not checked: an executor has not answered")
     return found.and_then([skipped]), proof

@@ -6,7 +6,7 @@ it says.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,8 @@ from brokernat.demo.files import ORDERS
 from brokernat.errors import IncompleteError
 from brokernat.pipelines.batch import BatchReport
 from brokernat.pipelines.prepared import Prepared
+from brokernat.pipelines.progress import Progress
+from brokernat.pipelines.status.board import StatusBoard
 from brokernat.pipelines.steps.counting import Counts
 
 if TYPE_CHECKING:
@@ -72,8 +74,14 @@ def _refusals(log: Path) -> tuple[str, ...]:
     return tuple(sorted(set(lines)))[:3]
 
 
-def with_map(spark: SparkSession, prepared: Prepared, file: Path, orders: Orders) -> Iterator[Event]:
-    """The map of `file`, its proof, and the pipeline over all orders.
+def with_map(
+    spark: SparkSession, prepared: Prepared, file: Path, orders: Orders, board: StatusBoard, *, once: bool
+) -> Generator[Event, None, DemoRun]:
+    """The map of `file`, its proof, and the pipeline over all orders; returns the run.
+
+    Args:
+        board: shows the run.
+        once: the run ends with the last order; else it waits for more.
 
     Raises:
         ProofFailedError: a broker is not where the map says.
@@ -86,13 +94,50 @@ def with_map(spark: SparkSession, prepared: Prepared, file: Path, orders: Orders
     yield Working("asking every broker who it is, from inside Spark")
     proof = prove(spark, prepared.clusters, topics={prepared.source.name: prepared.pipeline.source.topics})
     proof.raise_for_failures()
+    board.prove(proof)
     yield _proved(proof)
     yield Working("orders + customers -> tags")
-    counts = _drain(spark, prepared)
     expected = Counts(len(orders.records), orders.expected_tags, orders.expected_dead_letters, 0)
-    if counts != expected:
-        raise IncompleteError(f"the pipeline counted {counts}, the orders make {expected}")
-    yield Say(f"{counts}: it adds up.")
+    run = DemoRun(spark, prepared, board, once=once)
+    while run.poll() and (once or run.counts.received < expected.received):
+        continue
+    if run.counts != expected:
+        raise IncompleteError(f"the pipeline counted {run.counts}, the orders make {expected}")
+    yield Say(f"{run.counts}: it adds up.")
+    return run
+
+
+class DemoRun:
+    """The running pipeline, and what its status page shows of it."""
+
+    def __init__(self, spark: SparkSession, prepared: Prepared, board: StatusBoard, *, once: bool) -> None:
+        from brokernat.pipelines.pipeline import start
+
+        self._board = board
+        self._reports: list[BatchReport] = []
+        self._progress = Progress()
+        self._run = start(spark, prepared, self._reports.append, once=once)
+        board.begin(spark, prepared)
+
+    @property
+    def counts(self) -> Counts:
+        """Of all batches so far."""
+        return self._progress.counts
+
+    def poll(self) -> bool:
+        """Waits 0.2 s and returns whether the query still runs; the errors are those of `Run.poll`."""
+        alive = self._run.poll()
+        self._progress = self._progress.with_reports(self._run.reports(self._progress.committed))
+        while self._reports:
+            self._progress = self._progress.after(self._reports.pop(0))
+        self._board.follow(self._progress, self._run.activity(), 0)
+        return alive
+
+    def end(self) -> None:
+        """Ends the query after its batch."""
+        self._run.stop()
+        while self.poll():
+            continue
 
 
 def _map_lines(file: Path) -> tuple[str, ...]:
@@ -103,16 +148,6 @@ def _map_lines(file: Path) -> tuple[str, ...]:
 def _proved(proof: Proof) -> EventTable:
     rows = tuple((row.cluster, str(row.node_id), row.advertised, row.dialled, row.outcome.value) for row in proof.rows)
     return EventTable(("cluster", "broker", "advertised", "dialled", "who answered"), rows)
-
-
-def _drain(spark: SparkSession, prepared: Prepared) -> Counts:
-    from brokernat.pipelines.pipeline import start
-
-    reports: list[BatchReport] = []
-    run = start(spark, prepared, reports.append, once=True)
-    while run.poll():
-        continue
-    return sum((report.counts for report in reports), Counts())
 
 
 def end_spark(spark: SparkSession) -> None:

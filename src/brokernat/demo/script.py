@@ -7,9 +7,12 @@ demo cannot end well by luck.
 
 from __future__ import annotations
 
+import signal
 import tempfile
+import threading
 import time
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 from brokernat.address import Endpoint
@@ -17,10 +20,12 @@ from brokernat.config import load
 from brokernat.demo.data import Orders, make_orders
 from brokernat.demo.events import Event, EventTable, Heading, Quote, Say, Working
 from brokernat.demo.files import DEAD_LETTERS, ORDERS, PIPELINE, TAGS, write_files
-from brokernat.demo.job import end_spark, with_map, without_map
+from brokernat.demo.job import DemoRun, end_spark, with_map, without_map
 from brokernat.demo.outcome import outcome
 from brokernat.jvm import find_java
 from brokernat.pipelines.session import require_spark
+from brokernat.pipelines.status.board import StatusBoard
+from brokernat.pipelines.status.server import serving
 from brokernat.testbed import LoopbackWorld, Record, Topic
 
 _GOOD_ORDERS = 5_000
@@ -35,14 +40,16 @@ _SPARK = {
 }
 
 
-def run_demo(*, good_orders: int = _GOOD_ORDERS) -> Generator[Event]:
+def run_demo(*, good_orders: int = _GOOD_ORDERS, status: Endpoint | None = None) -> Generator[Event]:
     """Run the demo, event by event; closing the iterator early ends everything that was started.
 
     Args:
         good_orders: how many orders become tags; some broken ones are added.
+        status: where to serve the pipeline's status page; the pipeline then runs until Ctrl-C.
 
     Raises:
         MissingToolError: no PySpark, no Java, no agent, or jars that cannot be had.
+        ConfigError: nothing can listen on `status`.
         IncompleteError: the counts do not add up.
     """
     began = time.monotonic()
@@ -61,25 +68,45 @@ def run_demo(*, good_orders: int = _GOOD_ORDERS) -> Generator[Event]:
             f"{len(orders.records)} orders wait in topic `{ORDERS}`, {orders.expected_dead_letters} of them broken."
         )
         file = write_files(folder, world.hq.cluster, world.local.cluster)
-        yield from _with_spark(folder, file, orders, world)
+        yield from _with_spark(folder, file, orders, world, status)
     yield Say(f"Everything is stopped and removed. It took {time.monotonic() - began:.0f} s.")
     yield from _what_next()
 
 
-def _with_spark(folder: Path, file: Path, orders: Orders, world: LoopbackWorld) -> Iterator[Event]:
+def _with_spark(
+    folder: Path, file: Path, orders: Orders, world: LoopbackWorld, status: Endpoint | None
+) -> Iterator[Event]:
     from brokernat.pipelines.prepared import Prepared
     from brokernat.pipelines.session import SPARK_LOG, start_session
 
     yield Working("starting Spark")
     prepared = Prepared.of(load(file), PIPELINE)
     logs = folder / "logs"
-    spark = start_session(PIPELINE, prepared.clusters, logs, master="local[2]", settings=_SPARK)
+    board = StatusBoard(prepared.pipeline)
+    with serving(status, board) if status else nullcontext():
+        spark = start_session(PIPELINE, prepared.clusters, logs, master="local[2]", settings=_SPARK)
+        try:
+            yield from without_map(spark, prepared, logs / SPARK_LOG)
+            run = yield from with_map(spark, prepared, file, orders, board, once=status is None)
+            yield from outcome(world)
+            if status:
+                yield from _stay(run, status)
+        finally:
+            end_spark(spark)
+
+
+def _stay(run: DemoRun, status: Endpoint) -> Iterator[Event]:
+    """Shows the run until Ctrl-C, for which PySpark would cancel every job."""
+    interrupted = threading.Event()
+    before = signal.signal(signal.SIGINT, lambda *_: interrupted.set())
     try:
-        yield from without_map(spark, prepared, logs / SPARK_LOG)
-        yield from with_map(spark, prepared, file, orders)
-        yield from outcome(world)
+        yield Heading("4. The pipeline goes on")
+        yield Say(f"Its status page: http://{status}/ (end the demo with Ctrl-C)")
+        while not interrupted.is_set():
+            run.poll()
+        run.end()
     finally:
-        end_spark(spark)
+        signal.signal(signal.SIGINT, before)
 
 
 def _brokers(world: LoopbackWorld) -> EventTable:
@@ -103,7 +130,8 @@ def _what_next() -> Sequence[Event]:
         Heading("Your own cluster"),
         Say(
             "`brokernat doctor --bootstrap-server HOST:PORT` says what is wrong with it; `brokernat init` writes a "
-            "commented brokernat.yaml, and `brokernat config check` reads it."
+            "commented brokernat.yaml, and `brokernat config check` reads it. `brokernat demo --status 8088` goes on "
+            "until Ctrl-C and serves the status page of the pipeline."
         ),
         Quote(
             "in a PySpark job that you have",

@@ -31,18 +31,19 @@ class Checkpoint:
 
     def coordinates(self, batch: int, cluster_id: str) -> frozenset[str]:
         """The records of a batch as `brokernat-src` names them."""
-        start = self._ends(batch - 1) if batch > 0 else {}
+        start = self.ends(batch - 1) if batch > 0 else {}
         return frozenset(
             f"{cluster_id}/{topic}/{partition}/{offset}"
-            for topic, ends in self._ends(batch).items()
+            for topic, ends in self.ends(batch).items()
             for partition, end in ends.items()
             for offset in range(start.get(topic, {}).get(partition, 0), end)
         )
 
-    def _ends(self, batch: int) -> Mapping[str, Mapping[str, int]]:
+    def ends(self, batch: int) -> Mapping[str, Mapping[int, int]]:
+        """Where a batch ended, by topic and partition."""
         # Version, metadata, then one line for each source.
-        ends: dict[str, dict[str, int]] = json.loads((self.folder / "offsets" / str(batch)).read_text().splitlines()[2])
-        return ends
+        line = (self.folder / "offsets" / str(batch)).read_text().splitlines()[2]
+        return {topic: {int(n): end for n, end in ends.items()} for topic, ends in json.loads(line).items()}
 
     def _batches(self, kind: str) -> frozenset[int]:
         # A folder that is not there yet has nothing in it.

@@ -24,5 +24,5 @@ def world() -> Iterator[NetnsWorld]:
 
 @pytest.fixture(scope="package")
 def spark(world: NetnsWorld, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkPlace]:
-    with spark_place(world.client, tmp_path_factory.mktemp("spark"), mark_second_worker=True) as place:
+    with spark_place(world.client, tmp_path_factory.mktemp("spark"), mark_last_worker=True) as place:
         yield place

@@ -51,6 +51,10 @@ class Prover:
             assert self.job.running(), self.job.tail()
             assert time.monotonic() < deadline, f"no answer in {_PATIENCE:.0f} s\n{self.job.tail()}"
             time.sleep(0.05)
+        return self.last()
+
+    def last(self) -> Answer:
+        """The last proof so far."""
         said = json.loads(self._lines()[-1])
         return Answer(tuple(said["rows"]), tuple(said["missing"]), said["message"], said["hint"])
 

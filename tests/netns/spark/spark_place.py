@@ -68,9 +68,14 @@ class SparkPlace:
     folder: Path
 
     def start(
-        self, words: Sequence[str], *, settings: Mapping[str, str] | None = None, stdin: int = subprocess.DEVNULL
+        self,
+        words: Sequence[str],
+        *,
+        program: str = sys.executable,
+        settings: Mapping[str, str] | None = None,
+        stdin: int = subprocess.DEVNULL,
     ) -> Job:
-        """Start `words`, the arguments of this Python, with `settings` of Spark beside our own."""
+        """Start a program with `words`, with `settings` of Spark beside our own."""
         work = self.folder / f"job-{next(_numbers)}"
         work.mkdir(parents=True)
         defaults = {**self._settings(), **(settings or {})}
@@ -80,7 +85,7 @@ class SparkPlace:
         log, output = work / "log", work / "output"
         with log.open("wb") as errors, output.open("wb") as out:
             process = subprocess.Popen(
-                self.place.command([sys.executable, *words]),
+                self.place.command([program, *words]),
                 env=environ,
                 cwd=Path(__file__).parents[3],
                 stdin=stdin,
@@ -133,20 +138,22 @@ class SparkPlace:
 
 
 @contextmanager
-def spark_place(place: Place, folder: Path, *, mark_second_worker: bool = False) -> Iterator[SparkPlace]:
-    """A standalone cluster of a master and two workers in `place`.
+def spark_place(
+    place: Place, folder: Path, *, workers: int = 2, mark_last_worker: bool = False
+) -> Iterator[SparkPlace]:
+    """A standalone cluster of a master and workers, each with one core, in `place`.
 
     Args:
         place: the client's.
         folder: logs, work directories, the jobs' own folders.
-        mark_second_worker: run the second worker as group `WORKER_MARK`; needs root.
+        mark_last_worker: run the last worker as group `WORKER_MARK`; needs root.
     """
     # Where no registry can be reached, the cache has to know everything: what there is, and what there is not.
     connector_jars(pyspark.__version__)
     prefix = tuple(place.command([]))
-    marked = (*prefix, "setpriv", "--regid", str(WORKER_MARK), "--keep-groups") if mark_second_worker else prefix
-    with standalone_cluster(folder / "standalone", workers=1, host=HERE, prefix=prefix) as standalone:
-        replace(standalone, prefix=marked).add_worker("worker-2")
+    marked = (*prefix, "setpriv", "--regid", str(WORKER_MARK), "--keep-groups") if mark_last_worker else prefix
+    with standalone_cluster(folder / "standalone", workers=workers - 1, host=HERE, prefix=prefix) as standalone:
+        replace(standalone, prefix=marked).add_worker(f"worker-{workers}")
         yield SparkPlace(place, standalone, folder)
 
 

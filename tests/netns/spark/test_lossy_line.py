@@ -1,34 +1,37 @@
-"""A line that loses every twentieth packet is slow, and that is all."""
+"""A line that loses every tenth packet, through real nginx, while everything else fails too. The seed repeats it."""
 
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from tests.netns.spark.orders import send_orders
-from tests.netns.spark.pipeline_file import pipeline_file
+from tests.conftest import Soak
 from tests.netns.spark.spark_place import SparkPlace
+from tests.soak.chaos import Chaos, Site
 from tests.support.faults import Faults
 
 from brokernat.testbed import NetnsWorld
 
 pytestmark = [pytest.mark.netns, pytest.mark.soak]
 
-PERCENT = 5
+PERCENT = 10
 
 
-def test_a_pipeline_through_a_line_that_loses_packets_is_complete(
-    world: NetnsWorld, spark: SparkPlace, tmp_path: Path
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("mode", ["micro-batch", "realtime"])
+def test_nothing_is_missing_whatever_fails_behind_a_line_that_loses_packets(
+    world: NetnsWorld, spark: SparkPlace, mode: str, soak: Soak, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     # Home again through the same line: what is produced suffers as well as what is asked for.
-    sent = send_orders(world.hq, world.hq, 2_000)
-    file = pipeline_file(tmp_path, {"tags": sent})
+    site = Site(world.hq, world.hq, world.gateway, spark, lossy=True)
+    chaos = Chaos(site, tmp_path, soak.random("lossy line", mode), mode=mode)
 
     with ExitStack() as line:
         for endpoint in world.hq.reachable.values():
             line.enter_context(Faults(world.client).lossy(endpoint, PERCENT))
-        job = spark.run(file.words("run", "tags", "--once"))
+        chaos.play(soak.time_left)
         lost = Faults(world.client).packets()
 
-    assert job.process.returncode == 0, job.tail()
+    summary = chaos.assert_complete()
     assert lost > 0
-    sent.delivered().assert_complete()
+    with capsys.disabled():
+        print(f"\n{mode}: {lost} packets lost, {summary}", end="")  # noqa: T201

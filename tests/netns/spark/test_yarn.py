@@ -2,6 +2,7 @@
 
 import json
 import random
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,8 @@ import pyspark
 import pytest
 from tests.integration.spark.standalone import SPARK_HOME
 from tests.netns.spark.pipeline_file import cluster_section, write_file
+from tests.netns.spark.prover import JOB as PROVER
+from tests.netns.spark.prover import Prover
 from tests.netns.spark.spark_place import SparkPlace, yarn_place
 from tests.soak.kills import Stage, Victim, new_round
 
@@ -65,3 +68,24 @@ def test_an_existing_job_runs_by_exec(
     job = yarn.run([*words, JOB, servers, topic_name, target, str(jaas)], settings={**SETTINGS, "spark.jars": jars})
     assert job.process.returncode == 0, job.tail()
     assert sorted((record.value or b"").decode() for record in hq.read(target)) == VALUES
+
+
+def test_a_job_that_calls_configure_is_proved_under_spark_submit(
+    world: NetnsWorld, yarn: SparkPlace, tmp_path: Path
+) -> None:
+    """The command is that of docs/guides/clusters.md."""
+    clusters = (world.hq, world.local)
+    file = write_file(tmp_path, {each.name: cluster_section(each.cluster) for each in clusters}, {})
+    packages = [sys.executable, "-m", "brokernat", "spark-packages"]
+    jars = subprocess.run(packages, capture_output=True, text=True, check=True).stdout.strip()
+
+    words = ["--master", "yarn", "--jars", jars, str(PROVER), str(file), str(file)]
+    job = yarn.start(words, program=str(SPARK_HOME / "bin" / "spark-submit"), settings=SETTINGS)
+    assert job.wait(420) == 0, job.tail()
+
+    answer = Prover(job).last()
+    assert answer.message is None, answer
+    assert len(answer.executors()) == 2
+    everywhere = {"driver", *answer.executors()}
+    for cluster in clusters:
+        assert answer.outcomes(cluster.name) == {(who, n): "proved" for who in everywhere for n in cluster.nodes}

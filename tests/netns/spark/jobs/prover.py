@@ -1,6 +1,8 @@
 """A session that proves one configuration after another: a line in names a file, a line out is the proof as JSON.
 
-prover.py CONFIG
+prover.py CONFIG [FILE ...]
+
+Files may be words as well: `spark-submit` gives a Python program no input.
 """
 
 import json
@@ -16,10 +18,10 @@ from brokernat.errors import ProofFailedError
 EXECUTORS, PATIENCE = 2, 150
 
 
-def main(file: str) -> None:
-    """Until the end of the input."""
+def main(file: str, *files: str) -> None:
+    """Until the end of the files."""
     spark = configure(SparkSession.builder.appName("prover"), load(file).clusters).getOrCreate()
-    for line in sys.stdin:
+    for line in files or sys.stdin:
         proof = prove(spark, load(line.strip()).clusters, executors=EXECUTORS, timeout=PATIENCE)
         said: dict[str, object] = {"message": None, "hint": None}
         try:
