@@ -256,3 +256,13 @@ def test_the_table_has_every_request_and_says_why_a_version_does_not_pass() -> N
     assert {key for key, highest in newest.items() if APIS[key].highest < highest and not APIS[key].reason} == set()
     # ApiVersions 5 is of Kafka 4.4, which kio does not know.
     assert {key for key, api in APIS.items() if api.highest > newest.get(key, api.highest)} == {API_VERSIONS}
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "needed", "at"),
+    [("EndTxn", 5, "Produce", 12), ("TxnOffsetCommit", 5, "Produce", 12), ("ShareGroupHeartbeat", 0, "ShareFetch", 0)],
+)
+def test_what_needs_a_version_that_does_not_pass_does_not_pass(name: str, version: int, needed: str, at: int) -> None:
+    """Transactions v2 leave `AddPartitionsToTxn` to Produce (KIP-890); members of a share group fetch (KIP-932)."""
+    highest = {api.name: api.highest for api in APIS.values()}
+    assert highest[needed] >= at or highest[name] < version

@@ -24,14 +24,20 @@ class HadoopOnDisk:
         return self
 
     def create(self, path: Path, _: bool) -> object:
-        path.with_name(f".{path.name}.crc").write_bytes(b"sum")
+        _sum_of(path).write_bytes(b"sum")
         return path.open("wb")
 
     def delete(self, path: Path, _: bool) -> None:
         path.unlink(missing_ok=True)
 
     def rename(self, path: Path, to: Path) -> None:
+        if _sum_of(path).exists():
+            _sum_of(path).rename(_sum_of(to))
         os.replace(path, to)  # noqa: PTH105 - watched
+
+
+def _sum_of(path: Path) -> Path:
+    return path.with_name(f".{path.name}.crc")
 
 
 class LocalFiles(Files):
@@ -104,7 +110,8 @@ def test_content_before_the_name_and_the_name_after(
     monkeypatch.setattr(os, "replace", renamed)
     WRITERS[writer](target)
     position = done.index(("rename", target.stat().st_ino))
-    inside = [each for each in (target, *target.rglob("*")) if not each.is_symlink()]
+    parts = (target, *target.rglob("*"), *tmp_path.glob(".*.crc"))
+    inside = [each for each in parts if not each.is_symlink()]
     assert {("sync", each.stat().st_ino) for each in inside} <= set(done[:position])
     assert ("sync", tmp_path.stat().st_ino) in done[position:]
 

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from brokernat import map_text
 from brokernat.address import Unmapped
 from brokernat.errors import ConfigError
 from brokernat.map_text import map_from_property
@@ -30,6 +31,17 @@ def test_yaml_is_recognised(tmp_path: Path, text: str) -> None:
     (problem,) = caught.value.problems
     assert problem.code == "rules-file-is-yaml"
     assert "brokernat map export" in str(problem.hint)
+
+
+def test_a_file_is_read_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "rules"
+    file.write_text("a:1=b:1\nc:1=d:1")
+    monkeypatch.setattr(map_text, "_MAX_FILE", 15)
+    assert len(map_from_property(f"file:{file}").rules) == 2
+    # Cut at the end of a rule, it would still be a map.
+    monkeypatch.setattr(map_text, "_MAX_FILE", 7)
+    with pytest.raises(ConfigError, match="File too large"):
+        map_from_property(f"file:{file}")
 
 
 @pytest.mark.parametrize(("content", "kind"), [(None, "file-unreadable"), (b"\xff\xfe", "file-unreadable")])

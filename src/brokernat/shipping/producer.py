@@ -91,7 +91,7 @@ class KafkaFault(Protocol):
 
 def rejects(fault: KafkaFault) -> bool:
     """Whether the record can never be delivered."""
-    return fault.name().lstrip("_") in REJECTING
+    return fault.name() in REJECTING
 
 
 def describe(fault: KafkaFault) -> str:

@@ -67,6 +67,12 @@ def test_a_host_rule_takes_the_place_of_the_port_that_it_covers() -> None:
     assert with_rules("a:1 = old:1\n", [new]) == f"a = b  # {OURS}\n"
 
 
+def test_a_rule_that_changes_nothing_is_not_spared_for_endpoints_that_no_rule_names() -> None:
+    """Without it they are refused, unless the map lets pass what it does not name."""
+    new = proven("a = a", "a:1", "a:2")
+    assert with_rules("a:1 = a:1\n", [new]) == f"a = a  # {OURS}\n"
+
+
 def test_exchanged_targets_are_put_right() -> None:
     rules = [proven("a:1 = gw:11"), proven("b:1 = gw:12", comment=OURS.replace("1,", "2,", 1))]
     lines = with_rules("a:1 = gw:12\nb:1 = gw:11\n", rules).splitlines()

@@ -94,7 +94,7 @@ QUOTED: dict[str, Callable[[str], str]] = {
     "base64, percent-encoded": lambda secret: quote(base64_of(secret), safe=""),
     "base64 in lines": lambda secret: "\n".join(re.findall(".{1,5}", base64_of(secret))),
     "base64 of PLAIN": lambda secret: base64_of(f"\0user\0{secret}"),
-    "base64 of a user before it": lambda secret: base64_of(f"us:{secret}"),
+    "base64 of a user before it": lambda secret: base64_of(f"u:{secret}"),
     "base64 of a line around it": lambda secret: base64_of(f"n,,\x01auth=Bearer {secret}\x01\x01"),
     "base64 after base64": lambda secret: f"{base64_of('a')} {base64_of(secret)}",
 }

@@ -158,13 +158,18 @@ def ended(connection: socket.socket) -> bool:
         return True
 
 
-def test_an_address_has_its_share_of_connections(start: Start) -> None:
-    proxy = start(limits=Limits(per_address=1))
+@pytest.mark.parametrize("limits", [Limits(per_address=1), Limits(connections=1)])
+def test_a_connection_above_a_limit_is_closed_and_no_other(
+    start: Start, caplog: pytest.LogCaptureFixture, limits: Limits
+) -> None:
+    proxy = start(limits=limits)
     with closing(connected(proxy.bootstrap)) as first:
         assert ask(first, API_VERSIONS)
         with closing(connected(proxy.bootstrap)) as second:
             assert ended(second)
         assert ask(first, API_VERSIONS, 2)
+    # And not because it has sent no request.
+    assert "a connection of 127.0.0.1 is closed: " in caplog.text
 
 
 def test_a_client_that_does_not_begin_is_closed(start: Start, caplog: pytest.LogCaptureFixture) -> None:

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from tests.unit.proxy.test_server import API_VERSIONS, answer, ask, connected
 from brokernat.address import Endpoint
 from brokernat.config import Cluster
 from brokernat.errors import ConfigError
-from brokernat.proxy import RunningProxy, Settings, serve
+from brokernat.proxy import RunningProxy, Settings, serve, upstream
 from brokernat.proxy.login import BrokerLogin, LoginError, broker_login
 from brokernat.proxy.server import server_context
 from brokernat.testbed.place import Here, connects, wait_until
@@ -149,6 +150,27 @@ def test_a_login_that_is_refused(answers: list[bytes], words: str) -> None:
     with pytest.raises(LoginError, match=words) as error:
         logged_in(BrokerLogin("PLAIN", "me", "canary"), *answers)
     assert "canary" not in str(error.value)
+
+
+def test_an_answer_that_no_login_has_is_refused_before_it_is_read() -> None:
+    ours, brokers = socket.socketpair()
+    with ours, brokers:
+        ours.setblocking(False)
+        brokers.sendall(struct.pack(">i", (64 << 10) + 1))
+        brokers.shutdown(socket.SHUT_WR)
+        login = BrokerLogin("PLAIN", "me", "canary")
+        with pytest.raises(LoginError, match="the login got an answer of 65537 bytes"):
+            asyncio.run(login.log_in(partial(upstream._exchange, ours)))
+
+
+@pytest.mark.parametrize(("algorithm", "checked"), [(None, True), ("https", True), ("", False)])
+def test_the_broker_s_name_is_verified_unless_the_client_says_otherwise(algorithm: str | None, checked: bool) -> None:
+    client = {"security.protocol": "SSL"}
+    if algorithm is not None:
+        client["ssl.endpoint.identification.algorithm"] = algorithm
+    context = upstream.upstream_of(Cluster("hq", (Endpoint("kafka", 9092),), client=client), login=False).tls
+    assert context is not None
+    assert (context.check_hostname, context.verify_mode) == (checked, ssl.CERT_REQUIRED)
 
 
 def test_the_login_of_a_cluster() -> None:

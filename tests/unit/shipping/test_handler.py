@@ -315,6 +315,20 @@ def test_what_shipping_and_kafka_clients_log_is_not_shipped(tmp_path: Path, name
     assert stored(tmp_path) == ["application"]
 
 
+@pytest.mark.parametrize("part", ["writer", "sender"])
+def test_what_is_logged_in_a_thread_of_shipping_is_not_taken(tmp_path: Path, log: logging.Logger, part: str) -> None:
+    """A destructor of the application may run there, and an audit call would wait for itself."""
+    handler = KafkaHandler(NOWHERE, "topic", tmp_path, close_timeout=0)
+    log.addHandler(handler)
+    parts = handler._parts
+    assert parts is not None
+    ours = getattr(parts, part)
+    wait_until(lambda: ours.ident is not None, "the thread", timeout=60)
+    ours.ident = threading.get_ident()
+    log.info("from a destructor")
+    assert parts.queue.offered == 0
+
+
 def test_a_second_process_is_refused_in_words(tmp_path: Path) -> None:
     handler = KafkaHandler(NOWHERE, "topic", tmp_path, close_timeout=0)
     with pytest.raises(SpoolBusyError, match=str(os.getpid())):

@@ -5,7 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from brokernat.shipping.positions import FilePosition, find_renamed, is_copy, possible_copies
+from brokernat.shipping.positions import (
+    FINGERPRINT_BYTES,
+    FilePosition,
+    find_renamed,
+    has_content_of,
+    is_copy,
+    possible_copies,
+    stat_id,
+)
 
 TEXT = b"one\ntwo\n"
 
@@ -29,6 +37,19 @@ def test_a_renamed_file_is_found_whatever_it_is_called_now(log: Path, place: Fil
     assert find_renamed(place) == elsewhere
     os.truncate(elsewhere, 0)
     assert find_renamed(place) is None
+
+
+def test_another_file_that_begins_alike_is_not_taken_for_it(tmp_path: Path) -> None:
+    """Such as one whose first lines are a head: what stands in front of the position tells them apart."""
+    head, file = b"# " + b"-" * FINGERPRINT_BYTES + b"\n", tmp_path / "app.log"
+    file.write_bytes(head + b"one\ntwo\n")
+    before = file.read_bytes()
+    position = FilePosition(
+        *stat_id(file.stat()), str(file), len(before), before[:FINGERPRINT_BYTES], before[-FINGERPRINT_BYTES:]
+    )
+    assert has_content_of(file, position)
+    file.write_bytes(head + b"six\nten\nand more\n")
+    assert not has_content_of(file, position)
 
 
 def test_copies_are_looked_for_among_files_with_its_name_the_newest_first(log: Path, place: FilePosition) -> None:

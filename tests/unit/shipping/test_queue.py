@@ -1,12 +1,17 @@
 from __future__ import annotations
 
 import threading
+import time
 from concurrent.futures import Future
+from pathlib import Path
 
 import pytest
 
-from brokernat.shipping.errors import NotShippedError
-from brokernat.shipping.queue import OnFull, RecordQueue
+from brokernat.shipping import queue as module
+from brokernat.shipping.errors import NotShippedError, SpoolDamagedError, SpoolFullError
+from brokernat.shipping.queue import OnFull, RecordQueue, SpoolWriter
+from brokernat.shipping.spool import Spool
+from brokernat.testbed.place import wait_until
 
 
 def taken(queue: RecordQueue, most: int = 100) -> list[bytes]:
@@ -107,6 +112,61 @@ def test_a_record_that_was_taken_and_not_stored_is_counted_and_told() -> None:
     with pytest.raises(NotShippedError, match="disk full"):
         receipt.result(0)
     assert queue.refused == 1
+
+
+def test_each_refusal_is_noted_once_in_the_spool(tmp_path: Path) -> None:
+    queue, spool = RecordQueue(OnFull.DROP, max_records=1), Spool(tmp_path / "spool")
+    writer = SpoolWriter(queue, spool)
+    for offered, refused in ((3, 2), (0, 2), (1, 3)):
+        for _ in range(offered):
+            queue.offer(b"x")
+        writer._settle()
+        assert spool.counts["refused"] == refused
+    spool.close()
+
+
+def test_what_is_queued_at_a_stop_is_tried_again_as_long_as_the_stop_has_patience(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_IDLE", 0.0)
+    queue, spool = RecordQueue(OnFull.DROP), Spool(tmp_path / "spool")
+    append, faults = spool.append, [SpoolFullError("the disk is full")] * 2
+
+    def full_at_first(bodies: list[bytes]) -> object:
+        if faults:
+            raise faults.pop()
+        return append(bodies)
+
+    monkeypatch.setattr(spool, "append", full_at_first)
+    queue.offer(b'"message":"a"}')
+    writer = SpoolWriter(queue, spool)
+    # Hours, of which nothing passes.
+    writer._give_up = time.monotonic() + 7200
+    writer._stop.set()
+    writer._run()
+    assert (spool.pending, queue.refused) == (1, 0)
+    spool.close()
+
+
+def test_who_waits_for_a_record_that_no_spool_takes_any_more_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    queue, spool = RecordQueue(OnFull.BLOCK), Spool(tmp_path / "spool")
+
+    def damaged(bodies: list[bytes]) -> None:
+        raise SpoolDamagedError(tmp_path, "it is no database any more")
+
+    monkeypatch.setattr(spool, "append", damaged)
+    receipt = queue.offer(b'"message":"a"}', receipt=True)
+    SpoolWriter(queue, spool)._run()
+    assert receipt is not None
+    with pytest.raises(NotShippedError, match="the spool cannot be written"):
+        receipt.result(0)
+    with pytest.raises(NotShippedError, match="it is no database any more"):
+        queue.offer(b'"message":"b"}')
+    assert queue.refused == 2
+    wait_until(lambda: "shipping has ended: the spool" in caplog.text, "the log", timeout=60)
+    spool.close()
 
 
 def test_a_signal_handler_may_log_in_the_middle_of_a_call() -> None:

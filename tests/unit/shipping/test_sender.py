@@ -306,6 +306,25 @@ def test_a_stop_during_the_pause_after_a_refusal_settles_nothing(spool: Spool) -
     assert len(spool.blocks_after(0, 1)) == 1
 
 
+def test_a_stop_while_librdkafka_s_queue_is_full_settles_nothing(spool: Spool) -> None:
+    """What it has no room for has not been sent, even if all the rest is acknowledged meanwhile."""
+    append(spool, "a", "b")
+    sender = Sender(spool, "topic", lambda on_error: full)
+
+    class Full(Producer):
+        def produce(self, *arguments: Any, **options: Any) -> None:
+            if self.sent:
+                sender._stop.set()
+                raise BufferError
+            super().produce(*arguments, **options)
+
+    full = Full(lambda message: None)
+    sender._run()
+    spool.settle()
+    assert full.sent == ["a"]
+    assert (spool.pending, spool.counts["acknowledged"]) == (2, 0)
+
+
 def test_a_record_that_librdkafka_does_not_take_is_rejected_and_not_acknowledged(spool: Spool) -> None:
     """It never comes to a broker, so no broker is needed."""
     append(spool, "x" * 2_000)

@@ -271,6 +271,18 @@ def test_an_empty_spool_may_go_to_another_topic(tmp_path: Path) -> None:
     again.close()
 
 
+def test_the_cluster_s_id_does_not_follow_a_spool_to_another_destination(tmp_path: Path) -> None:
+    """Records that wait for the new one would be refused by the id of the old one."""
+    for destination in (NOSUCH, Destination("hq2", "audit")):
+        spool = Spool(tmp_path / "spool", destination=destination)
+        assert spool.cluster_id == ""
+        spool.cluster_id = f"the id of {destination.cluster}"
+        spool.close()
+    again = Spool(tmp_path / "spool", destination=Destination("hq2", "audit"))
+    assert again.cluster_id == "the id of hq2"
+    again.close()
+
+
 def test_a_spool_of_a_version_that_noted_no_topic_gets_the_first_one_and_it_is_logged(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -5,6 +5,7 @@ import socket
 import pytest
 
 from brokernat.address import Endpoint
+from brokernat.tunnel import local_ports
 from brokernat.tunnel.local_ports import AHEAD, FIRST, LAST, LocalPorts, expected_endpoints, usual_port
 
 TUNNEL = "ssh user@bastion hq kafka-1:9092"
@@ -35,6 +36,15 @@ def test_a_taken_port_is_passed_over_and_a_held_one_refuses() -> None:
         other.bind((local.host, local.port))
     ports.release(broker)
     socket.create_server((local.host, local.port)).close()
+    ports.close()
+
+
+def test_two_endpoints_that_want_one_port_get_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A port that is bound and not listened at can be bound again with SO_REUSEADDR."""
+    monkeypatch.setattr(local_ports, "usual_port", lambda *_: LAST)
+    ports, known = LocalPorts(TUNNEL), endpoints("kafka-1:9092", "kafka-2:9092")
+    ports.reserve(known)
+    assert len({ports.of(each) for each in known}) == 2
     ports.close()
 
 

@@ -9,19 +9,26 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from tests.support import forwarder
 from tests.support.simulated_brokers import Served, serving
 
 from brokernat import tunnel
-from brokernat.address import AddressMap, Endpoint
+from brokernat.address import AddressMap, Endpoint, Unmapped
 from brokernat.config import Cluster
 from brokernat.config.model import KubectlSection, TunnelSection
+from brokernat.doctor.evidence import EndpointProbe
 from brokernat.errors import ConfigError, MissingToolError, NothingReachableError, ProofFailedError
 from brokernat.testbed.place import wait_until
-from brokernat.tunnel import Tunnel
+from brokernat.tunnel import Tunnel, proof
+from brokernat.tunnel import tunnel as module
+from brokernat.tunnel.forwarder import Forward, TunnelFailedError
+from brokernat.tunnel.proof import probe
 
 FORWARDER = f"{sys.executable} -IS {Path(forwarder.__file__)}"
 VIA = TunnelSection(via=f"{FORWARDER} {{local}} {{host}} {{port}}")
@@ -82,8 +89,12 @@ def test_every_broker_has_a_proven_forward_and_a_rule(brokers: Served, folder: P
     for end in ends:
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection((end.host, end.port), timeout=5)
-    with tunnel.open(cluster(brokers)) as again:
+    assert reached.address_map.unmapped is Unmapped.FAIL
+    given = cluster(brokers)
+    assert given.address_map is not None
+    with tunnel.open(replace(given, address_map=replace(given.address_map, unmapped=Unmapped.PASS))) as again:
         assert {each.local for each in again.brokers} == ends, "the ports are the same in every run"
+        assert again.address_map.unmapped is Unmapped.PASS
 
 
 def test_a_notebook_has_a_loop_that_runs_already(brokers: Served) -> None:
@@ -110,6 +121,63 @@ def test_a_dead_forward_is_opened_again_on_its_port(brokers: Served, folder: Pat
         assert opened.brokers == before
         for broker in before:
             socket.create_connection((broker.local.host, broker.local.port), timeout=5).close()
+
+
+def test_a_forward_that_stays_closed_is_tried_ever_more_slowly_and_never_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    forward, clock, events = Forward(NOBODY, Endpoint("127.0.0.1", 20000)), [0.0], Events()
+
+    class Refused:
+        def alive(self, _: Forward) -> bool:
+            return False
+
+        def unit(self, forward: Forward) -> object:
+            return forward
+
+        def reason(self, _: Forward) -> str:
+            return ""
+
+        def open(self, _: Forward, *, ask: bool) -> None:
+            assert not ask
+            raise TunnelFailedError("refused")
+
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    watched = Tunnel.__new__(Tunnel)
+    watched._forwarder, watched._forwards, watched._retries = Refused(), {NOBODY: forward}, {}  # type: ignore[assignment]
+    watched._report, watched._stop = events, threading.Event()
+    pauses = (1, 2, 4, 8, 16, 30, 30)
+    for pause in pauses:
+        watched._open_dead_again()
+        clock[0] += pause - 0.5
+        watched._open_dead_again()
+        clock[0] += 0.5
+    assert events[1:] == [f"refused; again in {pause} s" for pause in pauses]
+
+
+def test_a_broker_that_joins_is_proven_and_only_the_tunnels_own_cluster_is_believed(
+    brokers: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given, advertised, events = cluster(brokers, node_3="2"), brokers.cluster.advertised, Events()
+    assert isinstance(advertised, dict)
+    joining = advertised.pop(3)
+
+    def of_another_cluster(*arguments: Any, **options: Any) -> list[EndpointProbe]:
+        seen = probe(*arguments, **options)
+        return [replace(each, metadata=each.metadata and replace(each.metadata, cluster_id="other")) for each in seen]
+
+    # However busy the machine is.
+    monkeypatch.setattr(module, "_PROBE", 60.0)
+    monkeypatch.setattr(proof, "_STEP", 60.0)
+    with Tunnel(given, report=events, timeout=60, refresh=7200) as opened:
+        advertised[3] = joining
+        opened._look_at_cluster()
+        assert any(f"a forward leads elsewhere: node 3 at {joining}: node 2 answers" in line for line in events), events
+        assert [broker.node_id for broker in opened.brokers] == [1, 2, 3]
+        advertised[4] = Endpoint("127.0.77.4", 9092)
+        monkeypatch.setattr(module, "probe", of_another_cluster)
+        opened._look_at_cluster()
+        assert [broker.node_id for broker in opened.brokers] == [1, 2, 3]
 
 
 def test_a_program_whose_other_end_is_gone_is_started_again(tmp_path: Path) -> None:

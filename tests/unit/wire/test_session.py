@@ -11,7 +11,7 @@ from brokernat.address import Endpoint
 from brokernat.wire import DownstreamProtocolError, Session, UpstreamProtocolError, WireError
 from brokernat.wire.session import Chunk
 
-PRODUCE, FETCH, METADATA, SASL_HANDSHAKE, API_VERSIONS = 0, 1, 3, 17, 18
+PRODUCE, FETCH, METADATA, FIND_COORDINATOR, SASL_HANDSHAKE, API_VERSIONS, DESCRIBE_CLUSTER = 0, 1, 3, 10, 17, 18, 60
 MOST = 1 << 16
 TOLD = Endpoint("p", 20001)
 
@@ -128,6 +128,49 @@ def test_a_key_whose_oldest_version_does_not_pass_is_hidden(fed: Fed) -> None:
     fed(it.requests, request(API_VERSIONS, 0, 1))
     offered = struct.pack(">hi6h", 0, 2, FETCH, 16, 18, PRODUCE, 3, 13)
     assert fed(it.responses, response(1, offered)) == response(1, struct.pack(">hi3h", 0, 1, PRODUCE, 3, 9))
+
+
+def test_what_a_broker_of_the_future_adds_to_its_versions_is_left_out(fed: Fed) -> None:
+    it = session()
+    fed(it.requests, request(API_VERSIONS, 3, 1, tags=True))
+    offered = struct.pack(">hb", 0, 2) + struct.pack(">3hb", PRODUCE, 3, 9, 0) + struct.pack(">i", 0)
+    epoch, unknown = b"\x01\x08" + bytes(8), b"\x09\x06kafka1"
+    told = response(1, offered + b"\x01" + epoch)
+    assert fed(it.responses, response(1, offered + b"\x02" + epoch + unknown)) == told
+
+
+@pytest.mark.parametrize(("kind", "told"), [(1, b"\x02" + struct.pack(">i", 1) + b"\x02p"), (2, b"\x01")])
+def test_controllers_are_no_brokers(fed: Fed, kind: int, told: bytes) -> None:
+    """They may have the ids of brokers and other endpoints (KIP-919)."""
+    asked: list[str] = []
+
+    def translate(node_id: int, host: str, port: int) -> Endpoint:
+        asked.append(f"{node_id} {host}:{port}")
+        return TOLD
+
+    it = Session(translate, MOST)
+    fed(it.requests, request(DESCRIBE_CLUSTER, 1, 1, tags=True))
+    front = b"\0" + struct.pack(">ihBb", 0, 0, 0, kind) + b"\x03c1" + struct.pack(">i", 1)
+    behind = b"\0\0" if kind == 1 else b""
+    rest = struct.pack(">i", 0) + b"\0"
+    nodes = b"\x02" + struct.pack(">i", 1) + b"\x02k" + struct.pack(">i", 9093) + b"\0\0"
+    port = struct.pack(">i", TOLD.port) if kind == 1 else b""
+    assert fed(it.responses, response(1, front + nodes + rest)) == response(1, front + told + port + behind + rest)
+    assert asked == (["1 k:9093"] if kind == 1 else [])
+
+
+def test_a_coordinator_without_a_port_of_the_proxy_is_not_available(fed: Fed) -> None:
+    """COORDINATOR_NOT_AVAILABLE, which clients try again."""
+    it = Session(lambda *_: None, MOST)
+    fed(it.requests, request(FIND_COORDINATOR, 2, 1))
+    there = struct.pack(">ihh", 0, 0, -1) + node(1, b"kafka-1", 9092)
+    nowhere = struct.pack(">ihh", 0, 15, -1) + node(-1, b"", -1)
+    assert fed(it.responses, response(1, there)) == response(1, nowhere)
+    fed(it.requests, request(FIND_COORDINATOR, 4, 2, tags=True))
+    front = b"\0" + struct.pack(">i", 0) + b"\x02\x06group"
+    there = front + struct.pack(">i", 1) + b"\x08kafka-1" + struct.pack(">ih", 9092, 0) + b"\0\0\0"
+    nowhere = front + struct.pack(">i", -1) + b"\x01" + struct.pack(">ih", -1, 15) + b"\0\0\0"
+    assert fed(it.responses, response(2, there)) == response(2, nowhere)
 
 
 MECHANISMS = {

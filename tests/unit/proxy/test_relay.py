@@ -1,0 +1,76 @@
+"""One connection between two sockets of this process: what it holds back, and when it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from brokernat.proxy import polling
+from brokernat.proxy.counters import Counters
+from brokernat.proxy.relay import BUFFER, Clock, Relay
+from brokernat.wire import Session
+
+FETCH = 1
+
+
+def request(correlation: int) -> bytes:
+    return struct.pack(">ihhih", 12, FETCH, 4, correlation, 2) + b"me"
+
+
+def response(correlation: int, size: int = 0) -> bytes:
+    return struct.pack(">ii", 4 + size, correlation) + bytes(size)
+
+
+@contextmanager
+def relayed(buffer: int = BUFFER, room: int = 1 << 18) -> Iterator[tuple[Relay, socket.socket, socket.socket]]:
+    """The connection, its client and its broker; `room` is for bytes that the client has not read."""
+    client, ours = socket.socketpair()
+    theirs, broker = socket.socketpair()
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, room)
+    with client, broker:
+        for each in (client, ours, theirs, broker):
+            each.setblocking(False)
+        session = Session(lambda *_: None, 1 << 20)
+        space = memoryview(bytearray(buffer))
+        relay = Relay(ours, theirs, session, space, Counters(), Clock(), lambda *_: None)
+        yield relay, client, broker
+        relay.close()
+
+
+def test_a_drained_connection_ends_behind_the_last_byte_of_its_response() -> None:
+    async def drained() -> bytes:
+        loop = asyncio.get_running_loop()
+        with relayed(room=4096) as (relay, client, broker):
+            relay.start()
+            client.sendall(request(1))
+            assert await loop.sock_recv(broker, 100) == request(1)
+            broker.sendall(response(1, 30_000))
+            assert relay._responses._read()
+            assert relay.session.idle
+            assert relay._responses.waiting
+            relay.drain()
+            received = b""
+            while part := await loop.sock_recv(client, 1 << 16):
+                received += part
+            return received
+
+    assert polling.run(drained()) == response(1, 30_000)
+
+
+def test_of_a_client_that_asks_on_and_on_only_so_much_is_read_as_is_answered() -> None:
+    async def crowded() -> None:
+        with relayed(buffer=100 * len(request(1))) as (relay, client, broker):
+            client.sendall(b"".join(map(request, range(3_000))))
+            relay.start()
+            while relay._requests._reading and relay._requests._read():
+                pass
+            assert 1_000 < relay.session.in_flight <= 1_100
+            broker.sendall(b"".join(map(response, range(700))))
+            while relay._responses._reading and relay._responses._read():
+                pass
+            assert relay._requests._reading
+
+    polling.run(crowded())
