@@ -1,6 +1,7 @@
 """Runs a command line in this process, in a folder of its own."""
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,15 @@ pipelines:
     sink: {cluster: local, topic: tags, dead_letters: tags.dead}
     checkpoint: state
 """
+
+
+@pytest.fixture(autouse=True)
+def _log_left_as_it_was() -> Iterator[None]:
+    """A command that ran leaves the library's log to the program around it."""
+    log = logging.getLogger("brokernat")
+    before = log.level, log.propagate, list(log.handlers)
+    yield
+    assert (log.level, log.propagate, log.handlers) == before
 
 
 @pytest.fixture

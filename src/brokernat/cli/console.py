@@ -174,15 +174,24 @@ def log_to_stderr() -> Iterator[None]:
     """What the library logs, from INFO on: for commands that run until they are stopped."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
+    with log_to(handler):
+        yield
+
+
+@contextmanager
+def log_to(*handlers: logging.Handler) -> Iterator[None]:
+    """What the library logs goes to these alone, from INFO on, until the context ends."""
     log = logging.getLogger("brokernat")
     before = log.level, log.propagate
     log.setLevel(logging.INFO)
-    log.addHandler(handler)
     log.propagate = False
+    for handler in handlers:
+        log.addHandler(handler)
     try:
         yield
     finally:
-        log.removeHandler(handler)
+        for handler in handlers:
+            log.removeHandler(handler)
         log.setLevel(before[0])
         log.propagate = before[1]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -167,19 +167,10 @@ def _session(
 @contextmanager
 def _log_to_file(file: Path) -> Iterator[None]:
     """Our own log: everything into a file, warnings to the terminal as well."""
-    logger = logging.getLogger("brokernat")
     everything = logging.FileHandler(file)
     everything.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    warnings = _ConsoleHandler(logging.WARNING)
-    logger.setLevel(logging.INFO)
-    logger.addHandler(everything)
-    logger.addHandler(warnings)
-    try:
+    with closing(everything), console.log_to(everything, _ConsoleHandler(logging.WARNING)):
         yield
-    finally:
-        logger.removeHandler(everything)
-        logger.removeHandler(warnings)
-        everything.close()
 
 
 class _ConsoleHandler(logging.Handler):
