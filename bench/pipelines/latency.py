@@ -30,7 +30,7 @@ from bench.pipelines.sides import servers, write_files
 from bench.report import describe_machine, keep_files_in_memory, say
 
 from brokernat.config import Cluster
-from brokernat.testbed import LoopbackWorld, RunningCluster
+from brokernat.testbed import ClusterOptions, LoopbackWorld, RunningCluster
 from brokernat.testbed.place import wait_until
 
 _START_SECONDS = 600
@@ -53,8 +53,10 @@ def main() -> int:
     wanted = parser.parse_args()
     describe_machine(f"kafka-clients {CLIENT}")
     keep_files_in_memory()
-    with LoopbackWorld() as world, tempfile.TemporaryDirectory(prefix="brokernat-bench-") as place:
-        world.hq.create_topic(ORDERS, partitions=wanted.partitions)
+    # One copy of a record on each side: replicas that fetch record by record would have most of this machine.
+    hq = ClusterOptions(brokers=1)
+    with LoopbackWorld(hq=hq) as world, tempfile.TemporaryDirectory(prefix="brokernat-bench-") as place:
+        world.hq.create_topic(ORDERS, partitions=wanted.partitions, replicas=1)
         for topic in (TAGS, DEAD_LETTERS):
             world.local.create_topic(topic, partitions=wanted.partitions, replicas=1)
         _write_first_order(world.hq.direct)
