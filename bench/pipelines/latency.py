@@ -53,9 +53,12 @@ def main() -> int:
     wanted = parser.parse_args()
     describe_machine(f"kafka-clients {CLIENT}")
     keep_files_in_memory()
-    # One copy of a record on each side: replicas that fetch record by record would have most of this machine.
-    hq = ClusterOptions(brokers=1)
-    with LoopbackWorld(hq=hq) as world, tempfile.TemporaryDirectory(prefix="brokernat-bench-") as place:
+    # Brokers as one runs them, and one of each: the testbed's start fast, and would have most of this machine.
+    options = ClusterOptions(brokers=1, jvm_options=("-XX:TieredStopAtLevel=4",))
+    with (
+        LoopbackWorld(hq=options, local=options) as world,
+        tempfile.TemporaryDirectory(prefix="brokernat-bench-") as place,
+    ):
         world.hq.create_topic(ORDERS, partitions=wanted.partitions, replicas=1)
         for topic in (TAGS, DEAD_LETTERS):
             world.local.create_topic(topic, partitions=wanted.partitions, replicas=1)
@@ -139,7 +142,7 @@ def _produce(bootstrap: str, rate: int, customers: int) -> None:
     """Orders at a fixed rate until the process is ended, in steps of 5 ms."""
     from confluent_kafka import Producer
 
-    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0, "acks": "1"})
+    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 1, "acks": "1"})
     began, written = time.monotonic(), 0
     draw = random.Random(1)
     for _ in itertools.count():
