@@ -18,11 +18,11 @@ from pathlib import Path
 from statistics import fmean
 
 from bench.pipelines.job import DEAD_LETTERS, ORDERS, TAGS, Work
-from bench.pipelines.sides import servers, write_files
+from bench.pipelines.sides import BROKERS, servers, write_files
 from bench.ratios import interval_of_forks
 from bench.report import describe_machine, keep_files_in_memory, say, verdict
 
-from brokernat.testbed import ClusterOptions, LoopbackWorld, Record
+from brokernat.testbed import LoopbackWorld, Record
 
 _PIECE = 4_000
 _BROKEN_EVERY = 200
@@ -101,8 +101,10 @@ def main() -> int:
     wanted = parser.parse_args()
     describe_machine("Spark")
     keep_files_in_memory()
-    options = ClusterOptions(brokers=1, broker_properties={"compression.type": "producer"})
-    with LoopbackWorld(hq=options) as world, tempfile.TemporaryDirectory(prefix="brokernat-bench-") as place:
+    with (
+        LoopbackWorld(hq=BROKERS, local=BROKERS) as world,
+        tempfile.TemporaryDirectory(prefix="brokernat-bench-") as place,
+    ):
         work = prepare(world, Path(place), wanted)
         forks, memory = [], []
         for fork in range(wanted.forks):

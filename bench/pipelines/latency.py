@@ -26,11 +26,11 @@ from statistics import median, quantiles
 
 from bench.agent.jvms import CLIENT
 from bench.pipelines.job import DEAD_LETTERS, ORDERS, PIPELINE, TAGS, Work
-from bench.pipelines.sides import servers, write_files
+from bench.pipelines.sides import BROKERS, servers, write_files
 from bench.report import describe_machine, keep_files_in_memory, say
 
 from brokernat.config import Cluster
-from brokernat.testbed import ClusterOptions, LoopbackWorld, RunningCluster
+from brokernat.testbed import LoopbackWorld, RunningCluster
 from brokernat.testbed.place import wait_until
 
 _START_SECONDS = 600
@@ -53,10 +53,8 @@ def main() -> int:
     wanted = parser.parse_args()
     describe_machine(f"kafka-clients {CLIENT}")
     keep_files_in_memory()
-    # Brokers as one runs them, and one of each: the testbed's start fast, and would have most of this machine.
-    options = ClusterOptions(brokers=1, jvm_options=("-XX:TieredStopAtLevel=4",))
     with (
-        LoopbackWorld(hq=options, local=options) as world,
+        LoopbackWorld(hq=BROKERS, local=BROKERS) as world,
         tempfile.TemporaryDirectory(prefix="brokernat-bench-") as place,
     ):
         world.hq.create_topic(ORDERS, partitions=wanted.partitions, replicas=1)

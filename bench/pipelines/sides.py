@@ -2,11 +2,17 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from bench.pipelines.job import DEAD_LETTERS, ORDERS, PIPELINE, SCHEMA, TAGS
 
 from brokernat.config import Cluster
+from brokernat.testbed import ClusterOptions
+
+BROKERS: Final = ClusterOptions(
+    brokers=1, jvm_options=("-XX:TieredStopAtLevel=4",), broker_properties={"compression.type": "producer"}
+)
+"""One a side, and compiled as brokers are: those of the testbed start fast, and would have most of this machine."""
 
 
 def write_files(
