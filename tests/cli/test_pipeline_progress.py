@@ -1,6 +1,7 @@
 """How a run is shown where there is no terminal, and the line that is kept up to date where there is one."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -28,6 +29,30 @@ def test_a_line_for_each_batch_and_none_between(capsys: pytest.CaptureFixture[st
     out, err = capsys.readouterr()
     assert out == ""
     assert err == "batch 4: 10 in = 8 tags + 1 dead letter + 1 filtered; 5 records/s\n"
+
+
+def test_batches_that_come_faster_than_one_reads_share_a_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 100.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    progress = Progress()
+    with display("text") as show:
+        for number in range(6):
+            report = replace(REPORT, batch_id=number)
+            progress = progress.after(report)
+            show(progress, report)
+            now += 2
+        show(progress, None)
+        last = replace(REPORT, batch_id=6)
+        show(progress.after(last), last)
+        assert "batch 6" not in (before := capsys.readouterr().err)
+    assert (before + capsys.readouterr().err).splitlines() == [
+        "batch 0: 10 in = 8 tags + 1 dead letter + 1 filtered; 5 records/s",
+        "batches 1 to 3: 30 in = 24 tags + 3 dead letters + 3 filtered; 5 records/s",
+        "batches 4 to 5: 20 in = 16 tags + 2 dead letters + 2 filtered; 5 records/s",
+        "batch 6: 10 in = 8 tags + 1 dead letter + 1 filtered; 5 records/s",
+    ]
 
 
 def test_a_json_line_for_each_batch(capsys: pytest.CaptureFixture[str]) -> None:

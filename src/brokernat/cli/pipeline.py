@@ -1,6 +1,7 @@
 """`brokernat pipeline check` and `pipeline run`.
 
-A running pipeline shows one live line on a terminal, a line per batch elsewhere, and JSON lines with `--format json`.
+A running pipeline shows one live line on a terminal, a line per batch elsewhere (or for the batches of a few seconds),
+and JSON lines with `--format json`.
 With `--log-format json` all that it reports on stderr is JSON lines, and a batch's line has everything that is known of
 it.
 """
@@ -8,12 +9,15 @@ it.
 from __future__ import annotations
 
 import json
+import math
 import queue
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -259,10 +263,11 @@ def display(output: str, log_format: str = "text") -> Iterator[Show]:
         with Live(Text(WAITING), console=Console(stderr=True), refresh_per_second=4) as live:
             yield lambda progress, _: live.update(Text(summary(progress)))
     else:
-        yield _show_line
+        yield from _lines()
 
 
 WAITING = "waiting for the first batch"
+_LINE_SECONDS = 5.0
 
 
 def summary(progress: Progress) -> str:
@@ -277,8 +282,13 @@ def _pace(progress: Progress) -> str:
     return f"{progress.rate:.0f} records/s{behind}"
 
 
-def _line(progress: Progress, report: BatchReport) -> str:
-    return f"batch {report.batch_id}: {report.counts}; {_pace(progress)}"
+def _line(progress: Progress, reports: Sequence[BatchReport]) -> str:
+    first, last = reports[0], reports[-1]
+    if first is last:
+        return f"batch {last.batch_id}: {last.counts}; {_pace(progress)}"
+    together = reduce(Progress.after, reports, Progress())
+    rate = together.counts.received / together.seconds if together.seconds else 0.0
+    return f"batches {first.batch_id} to {last.batch_id}: {together.counts}; {_pace(replace(progress, rate=rate))}"
 
 
 def _show_json(progress: Progress, report: BatchReport | None) -> None:
@@ -286,9 +296,29 @@ def _show_json(progress: Progress, report: BatchReport | None) -> None:
         console.data(json.dumps({"version": 1, **batch_v1(progress, report)}))
 
 
-def _show_line(progress: Progress, report: BatchReport | None) -> None:
-    if report:
-        console.note(_line(progress, report))
+def _lines() -> Iterator[Show]:
+    """A line for a batch, or for all since the last line where they come faster than somebody would read them."""
+    waiting: list[BatchReport] = []
+    latest, told = Progress(), -math.inf
+
+    def show(progress: Progress, report: BatchReport | None) -> None:
+        nonlocal latest, told
+        latest = progress
+        if report:
+            waiting.append(report)
+        if waiting and time.monotonic() - told >= _LINE_SECONDS:
+            tell()
+            told = time.monotonic()
+
+    def tell() -> None:
+        console.note(_line(latest, waiting))
+        waiting.clear()
+
+    try:
+        yield show
+    finally:
+        if waiting:
+            tell()
 
 
 def _log_batches() -> Iterator[Show]:
@@ -299,6 +329,6 @@ def _log_batches() -> Iterator[Show]:
         written.extend([report] if report else [])
         while written and progress.committed is not None and written[0].batch_id <= progress.committed:
             one = written.popleft()
-            console.event(_line(progress, one), {**batch_v1(progress, one), **progress_v1(progress, time.time())})
+            console.event(_line(progress, [one]), {**batch_v1(progress, one), **progress_v1(progress, time.time())})
 
     yield show

@@ -13,6 +13,7 @@ from brokernat.pipelines.references import held
 from brokernat.pipelines.references.held import HeldReference, hold
 from brokernat.pipelines.steps.enrich import enrich
 from brokernat.pipelines.steps.envelope import FAULT
+from brokernat.testbed.place import wait_until
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -55,7 +56,6 @@ def test_a_lookup_finds_what_a_join_finds(spark: SparkSession, key_type: str) ->
 
     lookup = made(spark, frame, len(known))
     assert joined(lookup) == joined(None)
-    lookup.release()
 
 
 def test_a_reference_of_keys_alone_knows_them(spark: SparkSession) -> None:
@@ -80,12 +80,22 @@ def test_what_cannot_be_held_is_joined(spark: SparkSession, monkeypatch: pytest.
     assert hold(spark, some, "the.key", version="v1", rows=900)
 
 
-def test_a_released_table_begins_no_query_and_ends_none(spark: SparkSession) -> None:
+def test_a_table_is_held_until_nobody_has_it(spark: SparkSession) -> None:
     frame = reference(spark, "STRING", ["c1"])
     lookup = made(spark, frame, 1)
     records = spark.createDataFrame([("c1",)], "k STRING")
     found = records.select(lookup(records["k"])["number"].alias("number"))
-    lookup.release()
+    later = replace(lookup, table=None)
+    del lookup
+
+    def known() -> bool:
+        spark._jvm.System.gc()
+        try:
+            records.select(later(records["k"])).collect()
+        except Exception as error:
+            assert "lookup" in str(error)
+            return False
+        return True
+
+    wait_until(lambda: not known(), "the end of the table", timeout=60)
     assert [row["number"] for row in found.collect()] == [0]
-    with pytest.raises(Exception, match="lookup"):
-        records.select(replace(lookup)(records["k"])).collect()

@@ -26,19 +26,17 @@ _SHARE = 10
 
 @dataclass(frozen=True, slots=True)
 class HeldReference:
-    """A function from a key to the row of a version."""
+    """A function from a key to the row of a version. Executors hold it until this and the queries with it are gone."""
 
     version: str
     name: str
     key_type: str
     spark: SparkSession = field(repr=False)
+    table: object = field(repr=False)
+    """Of the JVM."""
 
     def __call__(self, key: Column) -> Column:
         return call(self.spark, "lookup", (self.name,), key.cast(self.key_type))
-
-    def release(self) -> None:
-        """No query will begin with it any more."""
-        ClassicSession(self.spark).jvm.io.brokernat.spark.LookupFunction.release(self.name)
 
 
 def hold(spark: SparkSession, frame: DataFrame, key: str, *, version: str, rows: int) -> HeldReference | None:
@@ -75,8 +73,9 @@ def hold(spark: SparkSession, frame: DataFrame, key: str, *, version: str, rows:
     if relation is None:
         return None
     name = f"{version}-{uuid.uuid4().hex[:8]}"
-    session.jvm.io.brokernat.spark.LookupFunction.hold(name, relation, java.schema().apply(1).dataType().json())
-    return HeldReference(version, name, kind, spark)
+    columns = java.schema().apply(1).dataType().json()
+    held = session.jvm.io.brokernat.spark.LookupFunction.hold(name, relation, columns)
+    return HeldReference(version, name, kind, spark, held)
 
 
 def _memory(session: ClassicSession) -> int:

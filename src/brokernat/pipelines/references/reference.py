@@ -108,10 +108,7 @@ class ReferenceTable:
             frame: the version as it is joined.
         """
         assert self._current  # noqa: S101 - asked for after `current`
-        if self._held and self._held.version != self._current.id:
-            self._held.release()
-            self._held = None
-        if not self._held:
+        if not self._held or self._held.version != self._current.id:
             self._held = hold(spark, frame, self.key, version=self._current.id, rows=self._current.rows)
         return self._held
 

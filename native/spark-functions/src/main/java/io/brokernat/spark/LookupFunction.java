@@ -1,5 +1,6 @@
 package io.brokernat.spark;
 
+import java.lang.ref.WeakReference;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.broadcast.Broadcast;
@@ -24,7 +25,7 @@ import org.apache.spark.unsafe.types.UTF8String;
  */
 public final class LookupFunction implements UnboundFunction, ScalarFunction<InternalRow> {
     private static final long serialVersionUID = 1;
-    private static final Map<String, LookupFunction> HELD = new ConcurrentHashMap<>();
+    private static final Map<String, WeakReference<LookupFunction>> HELD = new ConcurrentHashMap<>();
     private static final int FOUND = 1;
 
     private final String table;
@@ -41,23 +42,23 @@ public final class LookupFunction implements UnboundFunction, ScalarFunction<Int
     }
 
     /**
-     * Lets functions of this driver find a table by name.
+     * Lets functions of this driver find a table by name, for as long as somebody has what this returns. Spark removes
+     * the table where no query has it any more either.
      *
      * @param relation its rows are a key, STRING or BIGINT, and a struct; one row a key.
      * @param columns of the struct, as JSON.
      */
-    public static void hold(String table, Broadcast<HashedRelation> relation, String columns) {
-        HELD.put(table, new LookupFunction(table, relation, (StructType) DataType.fromJson(columns)));
-    }
-
-    /** Ends what {@link #hold} began. Spark removes the table where no query has it any more. */
-    public static void release(String table) {
-        HELD.remove(table);
+    public static LookupFunction hold(String table, Broadcast<HashedRelation> relation, String columns) {
+        HELD.values().removeIf(each -> each.get() == null);
+        LookupFunction held = new LookupFunction(table, relation, (StructType) DataType.fromJson(columns));
+        HELD.put(table, new WeakReference<>(held));
+        return held;
     }
 
     /** The function of a table; null where there is none of that name. */
     static LookupFunction of(String table) {
-        LookupFunction held = HELD.get(table);
+        WeakReference<LookupFunction> known = HELD.get(table);
+        LookupFunction held = known == null ? null : known.get();
         return held == null ? null : new LookupFunction(table, held.relation, held.columns);
     }
 
