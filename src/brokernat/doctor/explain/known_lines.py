@@ -66,7 +66,8 @@ class KnownLine:
     Groups of the pattern: `node` (Kafka's id, or a client's name of the broker), `endpoint` or `host` and `port`; any
     others are for the sentences. `role` is the node's where no group can show it. `borrowed`: the words are those of
     the JVM, Python or OpenSSL, so that other programs print them, too. `wordings` shows which versions write it how,
-    `example` is a line as it was written, `seen` who wrote it and what provoked it.
+    `example` is a line as it was written, `seen` who wrote it and what provoked it. `by_error`: it is not a whole line,
+    but an error that any line may name (`known_errors`).
     """
 
     key: str
@@ -80,6 +81,7 @@ class KnownLine:
     tells: Tells = Tells.PLACE
     role: Role = Role.UNNAMED
     borrowed: bool = False
+    by_error: bool = False
     wordings: str = ""
 
     @cached_property
@@ -102,7 +104,7 @@ def known_lines() -> tuple[KnownLine, ...]:
     """All kinds of lines; those of one client stand together, and no line belongs to two kinds."""
     names = sorted(file.name for file in (files(__package__) / "lines").iterdir())
     clients = [_parsed(name) for name in names if name.endswith(".toml") and name != _SHARED]
-    return tuple(_known_line(client["client"], fields) for client in clients for fields in client["line"])
+    return tuple(known_line(client["client"], fields) for client in clients for fields in client["line"])
 
 
 @cache
@@ -120,7 +122,8 @@ def _parsed(name: str) -> dict[str, Any]:
     return tomllib.loads((files(__package__) / "lines" / name).read_text("utf-8"))
 
 
-def _known_line(client: str, fields: dict[str, Any]) -> KnownLine:
+def known_line(client: str, fields: dict[str, Any]) -> KnownLine:
+    """A kind of lines as a file has it."""
     given = fields.pop("explanation", None)
     if isinstance(given, str):
         given = _shared()["explanations"][given]

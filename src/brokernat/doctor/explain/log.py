@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
+from brokernat.doctor.explain.known_lines import Tells
 from brokernat.doctor.explain.log_text import timestamp, unwrapped
 from brokernat.doctor.explain.matching import LineMatch, match_line
 from brokernat.doctor.explain.near_miss import UnknownLine, UnknownLines
@@ -30,7 +31,7 @@ _BELOW = 80
 _PASTED = 30
 _KAFKA = re.compile(
     r"(?i:kafka|brokernat|sarama|franz|schema.?registry|ksql|debezium|rdkafka)|\bo\.a\.k\.|clientId=|"
-    r"(?:WARN|INFO|ERROR) NetworkClient|bootstrap\.servers|[Bb]ootstrap (?:broker|server)"
+    r"(?:WARN|INFO|ERROR) NetworkClient|bootstrap\.servers|[Bb]ootstrap (?:broker|server)|:[1-4]?9092\b"
 )
 _OTHERS = re.compile(
     r"(?i:https?[:.]|httpclient|urllib|requests[./]|httpx|aiohttp|urlopen|webclient|resttemplate|feign|okhttp|retrofit|"
@@ -90,6 +91,8 @@ class _Reader:
     def __init__(self) -> None:
         self._number = self._pieces = self._recognised = 0
         self._counted = -1
+        # Whether the lines of this stack were explained by a kind of their own.
+        self._told = False
         self._when: str | None = None
         self._above: deque[str] = deque(maxlen=_ABOVE)
         # In the order of the log; the first one is borrowed, and what surrounds it is not yet known.
@@ -104,6 +107,8 @@ class _Reader:
         self._number += line.endswith("\n")
         self._pieces += 1
         texts = unwrapped(line)
+        if not _CONTINUES.match(texts[0]):
+            self._told = False
         unknown = True
         for text in texts:
             if self._waiting:
@@ -128,9 +133,18 @@ class _Reader:
             for each in self._doubtful:
                 self._count(each)
         explained = sorted(self._explained.values(), key=lambda each: (each.match.known.tells, -each.count))
+        if any(each.match.known.tells is not Tells.WRAPPER for each in explained):
+            # Where other lines give reasons, nobody needs to know that a part of Kafka had a problem.
+            explained = [each for each in explained if not _only_places(each)]
         return LogReport(self._number, self._recognised, tuple(explained), self._unknown.found())
 
     def _occurs(self, match: LineMatch, text: str, texts: list[str]) -> None:
+        known = match.known
+        if not known.by_error:
+            self._told = True
+        elif self._told and (known.borrowed or known.tells is Tells.WRAPPER):
+            # The cause of what a kind has told already.
+            return
         # A line without a time happened at that of the line above it.
         times = (time for each in (*texts, *reversed(self._above)) if (time := timestamp(each)))
         self._when = next(times, self._when)
@@ -154,7 +168,7 @@ class _Reader:
             kafkas = not each.match.known.borrowed or _is_kafkas(each)
             if kafkas:
                 self._count(each)
-            elif kafkas is None and self._number <= _PASTED:
+            elif kafkas is None and self._number <= _PASTED and not each.match.known.by_error:
                 self._doubtful.append(each)
 
     def _count(self, it: _Occurrence) -> None:
@@ -177,9 +191,16 @@ class _Reader:
             explained.last_seen = it.when
 
 
+def _only_places(explained: ExplainedLine) -> bool:
+    known = explained.match.known
+    return known.by_error and known.tells is Tells.WRAPPER
+
+
 def _is_kafkas(it: _Occurrence) -> bool | None:
     """Whether a Kafka client wrote borrowed words; None where nothing around them shows whose they are."""
-    for text in (it.text, *it.below, *reversed(it.above)):
+    # What any program says in one line of its own is not Kafka's because Kafka's lines stand above it.
+    alone = it.match.known.by_error and not _CONTINUES.match(it.text)
+    for text in (it.text,) if alone else (it.text, *it.below, *reversed(it.above)):
         match = match_line(text)
         if _KAFKA.search(text) or (match and not match.known.borrowed):
             return True

@@ -16,13 +16,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from brokernat.doctor.explain.known_lines import Explanation, HostHint, KnownLine, Role, host_hints, known_lines
+from brokernat.doctor.explain.known_errors import error_in
+from brokernat.doctor.explain.known_lines import (
+    Explanation,
+    HostHint,
+    KnownLine,
+    Role,
+    Tells,
+    host_hints,
+    known_lines,
+)
 from brokernat.doctor.explain.peers import Peer, peer_of
 
 _LETTERS = 4
 _SAME_DIGITS = bytes.maketrans(b"123456789", b"000000000")
 # Characters of a line; what is longer is searched in parts.
 _LONG = 1500
+# What a line of this level names is on its way to be mended, unless it is a fault.
+_CALM = re.compile(r"\b(?:INFO|DEBUG|TRACE)\b")
+_HEAD = 100
 # The checks that look where no rule leads elsewhere.
 _WITHOUT_MAP = frozenset({"BN301", "BN302"})
 
@@ -89,7 +101,21 @@ class LineMatch:
 
 
 def match_line(line: str) -> LineMatch | None:
-    """The kind that a line belongs to; None for a line of no kind."""
+    """The kind that a line belongs to, else the error that it names; None where it is of no kind and names none."""
+    kind = _kind_of(line)
+    if kind and kind.known.tells is not Tells.WRAPPER:
+        return kind
+    error = error_in(line)
+    if error is None:
+        return kind
+    known, match = error
+    fault = known.tells is Tells.FAULT
+    if (kind and (known.borrowed or not fault)) or (not fault and _CALM.search(line, 0, _HEAD)):
+        return kind
+    return LineMatch(known, peer_of(match, known.role), match.end())
+
+
+def _kind_of(line: str) -> LineMatch | None:
     wording = _wording(line)
     long = len(line) > _LONG
     for known in kinds_of.__wrapped__(wording) if long else kinds_of(wording):

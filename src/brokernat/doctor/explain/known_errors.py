@@ -1,0 +1,155 @@
+r"""Errors that are known by their name or text, whatever line they stand in: the second tier, complete by construction.
+
+A kind of `lines/` is a whole line that somebody saw. Nobody saw all lines, but what they report is a closed set: the
+errors of Kafka's protocol, librdkafka's own, the exceptions of the Java clients, what sockets and TLS say. So
+`errors/*.toml` say what each of these means, `errors/spellings.toml` has how each client writes it, and a line of no
+kind is searched for all of them at once.
+
+A spelling starts at a word, so a line is looked at once, word by word: what starts with the next characters is few.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+from brokernat.doctor.explain.known_lines import KnownLine, known_line
+
+_SPELLINGS: Final = "spellings.toml"
+_ANYBODYS: Final = "anybodys.toml"
+_WORD = re.compile(r"(?<![A-Za-z0-9])[A-Za-z_\[]")
+# The characters by which spellings are found; no spelling is shorter.
+_FIRST = 5
+# Of an error's own text: alone (versions differ in the rest), and behind its name.
+_WORDS, _WORDS_AFTER_NAME = 9, 4
+_TROUBLE = re.compile(r"\b(?:WARN(?:ING)?|ERROR|FATAL|SEVERE|CRITICAL|warn|error|fatal)\b")
+_HEAD = 120
+# What layouts of logs put behind a logger's name; a frame of a stack has a method there.
+_AFTER_LOGGER = (")", ":", "]", " ")
+# A class alone is Kafka's only where its name speaks of Kafka.
+_KAFKAS_WORDS = re.compile(
+    "Topic|Partition|Broker|Leader|Replica|Coordinator|Offset|Producer|Txn|Transactional|Generation|Member|Sasl|Fetch|"
+    "Rebalance|RecordList|RecordTooLarge|RecordBatch|GroupProtocol|GroupAuth|ClusterAuth|Kafka|Pid|Sequence|Epoch|Acks|"
+    "FencedInstance|Voter|InconsistentCluster"
+)
+
+
+def error_in(line: str) -> tuple[KnownLine, re.Match[str]] | None:
+    """The error that a line names; of several the one that tells the most, then the first one."""
+    found: tuple[KnownLine, str, int] | None = None
+    spellings = _by_first()
+    for word in _WORD.finditer(line):
+        at = word.start()
+        for text, known in spellings.get(line[at : at + _FIRST], ()):
+            if line.startswith(text, at) and not _goes_on(line, at + len(text)) and _may_stand(text, line):
+                if found is None or known.tells < found[0].tells:
+                    found = known, text, at
+                break
+    if found is None:
+        return None
+    known, text, at = found
+    match = re.compile(re.escape(text)).match(line, at)
+    return (known, match) if match else None
+
+
+def _may_stand(text: str, line: str) -> bool:
+    """A package says something where it is the logger of a warning or an error, not in a frame of a stack."""
+    return not text.endswith(".") or bool(_TROUBLE.search(line, 0, _HEAD))
+
+
+def _goes_on(line: str, end: int) -> bool:
+    """Whether a name goes on where a spelling ends."""
+    return line[end - 1].isalnum() and line[end : end + 1].isalnum()
+
+
+@cache
+def known_errors() -> tuple[KnownLine, ...]:
+    """All errors that are told apart; their `holds` are all spellings."""
+    return tuple(known for file in _files() for known in _errors_of(file))
+
+
+@cache
+def _by_first() -> Mapping[str, list[tuple[str, KnownLine]]]:
+    found = defaultdict(list)
+    for known in known_errors():
+        for text in known.holds:
+            found[text[:_FIRST]].append((text, known))
+    # The longer first: `Local: Timed out in queue` is not `Local: Timed out`.
+    for each in found.values():
+        each.sort(key=lambda spelling: -len(spelling[0]))
+    return found
+
+
+def _errors_of(file: Mapping[str, Any]) -> Iterator[KnownLine]:
+    for fields in file["error"]:
+        own = dict(fields)
+        names, texts, loggers = (own.pop(name, []) for name in ("errors", "texts", "loggers"))
+        holds = [
+            *texts,
+            *(text for name in names for text in _spelled(name)),
+            *(f"{name}{end}" for name in loggers for end in _AFTER_LOGGER),
+        ]
+        yield known_line(
+            file["client"],
+            {
+                **own,
+                "holds": holds,
+                "pattern": "|".join(map(re.escape, holds)),
+                "example": holds[0],
+                "seen": file["read"],
+                "wordings": ", ".join(f"`{text}`" for text in (*names, *texts, *loggers)),
+                "by_error": True,
+            },
+        )
+
+
+def _spelled(name: str) -> Iterator[str]:
+    """All spellings of a protocol error, or of an error of librdkafka's own."""
+    fields, anybodys = _parsed(_SPELLINGS)[name], _parsed(_ANYBODYS)
+    if "local" in fields:
+        yield f"Local: {fields['local']}"
+        yield from (f"ERR_{name}", f"code={name}", f"{name})")
+        return
+    words = [word.capitalize() for word in name.split("_")]
+    says, code = _beginning(fields["says"]), fields["code"]
+    java = fields.get("java", "".join(words) + "Exception")
+    python = fields.get("python", "".join(words) + "Error")
+    go = " ".join({"Id": "ID", "Sasl": "SASL"}.get(word, word) for word in words)
+    yield from (f"common.errors.{java}", f"kafka.errors.{python}", f"[Error {code}] {python.removesuffix('Error')}")
+    yield from (f"aiokafka.errors.{python}", f"kafka server: {_beginning(fields.get('sarama', says))}")
+    title = f"[{code}] {fields.get('kafka_go', go)}"
+    yield f"{title}: " if name in anybodys["names"] else title
+    if "rdkafka" in fields:
+        yield f"Broker: {_beginning(fields['rdkafka'])}"
+    for each in (name, *fields.get("names", ())):
+        yield f"{each}: {_beginning(says, _WORDS_AFTER_NAME)}"
+        if each not in anybodys["names"]:
+            yield from (each, f"ERR_{each}", f"code={each}")
+    yield f"Kafka::{''.join(words)}"
+    for each in (java, python):
+        if _KAFKAS_WORDS.search(each):
+            yield each
+    for text in (says, _beginning(fields.get("kafkajs", says))):
+        yield f"KafkaJSProtocolError: {text}"
+        if text not in anybodys["texts"]:
+            yield text
+
+
+def _beginning(text: str, words: int = _WORDS) -> str:
+    return " ".join(text.split()[:words])
+
+
+@cache
+def _files() -> tuple[dict[str, Any], ...]:
+    names = sorted(file.name for file in (files(__package__) / "errors").iterdir())
+    return tuple(_parsed(name) for name in names if name.endswith(".toml") and name not in (_SPELLINGS, _ANYBODYS))
+
+
+@cache
+def _parsed(name: str) -> dict[str, Any]:
+    return tomllib.loads((files(__package__) / "errors" / name).read_text("utf-8"))

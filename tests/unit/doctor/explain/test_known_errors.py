@@ -1,0 +1,128 @@
+"""Each error has one meaning, each spelling leads to it, and what everybody says is Kafka's beside Kafka alone."""
+
+import json
+import tomllib
+from collections import Counter
+from importlib.resources import files
+
+import pytest
+
+from brokernat.doctor.checks import catalogue
+from brokernat.doctor.explain.known_errors import error_in, known_errors
+from brokernat.doctor.explain.known_lines import KnownLine, Tells, known_lines
+from brokernat.doctor.explain.log import explain_log
+from brokernat.doctor.explain.matching import match_line
+
+TABLES = {
+    file.name: tomllib.loads(file.read_text("utf-8"))
+    for file in (files("brokernat.doctor.explain") / "errors").iterdir()
+    if file.name.endswith(".toml")
+}
+SPELLINGS = TABLES.pop("spellings.toml")
+ANYBODYS = TABLES.pop("anybodys.toml")
+
+
+def explained(*lines: str) -> list[str]:
+    return [each.match.known.key for each in explain_log(f"{line}\n" for line in lines).explained]
+
+
+def test_every_error_has_one_meaning() -> None:
+    meant = Counter(name for table in TABLES.values() for error in table["error"] for name in error.get("errors", ()))
+    assert set(meant) == set(SPELLINGS)
+    assert set(meant.values()) == {1}
+    assert set(ANYBODYS["names"]) <= set(SPELLINGS) | {
+        name for each in SPELLINGS.values() for name in each.get("names", ())
+    }
+
+
+def test_every_code_of_the_protocol_is_there() -> None:
+    codes = sorted(each["code"] for each in SPELLINGS.values() if "local" not in each)
+    assert codes == [-1, *range(1, 129)]
+
+
+def test_a_key_is_one_kind() -> None:
+    keys = Counter(known.key for known in (*known_lines(), *known_errors()))
+    assert set(keys.values()) == {1}
+
+
+def test_no_spelling_belongs_to_two() -> None:
+    texts = Counter(text for known in known_errors() for text in set(known.holds))
+    assert [text for text, count in texts.items() if count > 1] == []
+
+
+@pytest.mark.parametrize("known", known_errors(), ids=lambda known: known.key)
+def test_an_error_is_whole_and_found_by_each_spelling(known: KnownLine) -> None:
+    (explanation,) = known.explanations
+    assert explanation.means.endswith(".")
+    assert explanation.do
+    assert not explanation.do.endswith(".")
+    assert set(explanation.codes) <= set(catalogue())
+    for text in known.holds:
+        found = error_in(f"ERROR it failed: {text}")
+        assert found is not None
+        assert found[0].key == known.key, text
+
+
+@pytest.mark.parametrize(
+    ("line", "key"),
+    [
+        ("org.apache.kafka.common.errors.UnstableOffsetCommitException: There are unstable offsets", "error-rebalance"),
+        ("% ERROR: Broker: Disk error when trying to access log file on disk", "error-disk"),
+        ('KafkaError{code=_ASSIGNMENT_LOST,val=-142,str="it is gone"}', "local-assignment"),
+        ("Error: Local: Erroneous state", "local-state"),
+        ("kafka.errors.GroupMaxSizeReachedError", "error-group"),
+        ("kafka: error: kafka server: Unable to update finalized features", None),
+        ("fetch failed: [74] Fenced Leader Epoch: the leader epoch is older", "error-not-leader"),
+        ("produce: DUPLICATE_SEQUENCE_NUMBER: The broker received a duplicate sequence number.", "error-sequence"),
+        ('"error":"Deleting offsets of a topic is forbidden while the consumer group is actively', "error-group-use"),
+        ("x.streams.errors.TaskCorruptedException: Tasks [0_1] are corrupted", "streams-class-state"),
+        ("ERROR [Worker clientId=c] Something new (org.apache.kafka.connect.runtime.Worker:7)", "logger-connect"),
+        ("\tat org.apache.kafka.connect.runtime.Worker.start(Worker.java:7)", None),
+        ("INFO Something new (org.apache.kafka.connect.runtime.Worker:7)", None),
+    ],
+)
+def test_an_error_is_known_in_a_line_that_nobody_saw(line: str, key: str | None) -> None:
+    found = match_line(line)
+    assert (found and found.known.key) == key
+
+
+def test_of_two_errors_the_one_that_tells_more_counts() -> None:
+    line = "org.apache.kafka.connect.errors.ConnectException: org.apache.kafka.common.errors.ProducerFencedException: x"
+    found = error_in(line)
+    assert found is not None
+    assert (found[0].key, found[0].tells) == ("error-producer-fenced", Tells.FAULT)
+
+
+def test_a_name_that_goes_on_is_another_name() -> None:
+    assert error_in("UNKNOWN_MEMBER_IDENTITY MyUnknownMemberIdException UnknownMemberIdExceptions") is None
+
+
+def test_what_every_program_says_counts_beside_kafka_alone() -> None:
+    line = "the name: getaddrinfo ENOTFOUND backend"
+    assert explained(line) == []
+    assert explained(f"kafka {line}") == ["net-name"]
+    # Not because Kafka's lines stand above it.
+    assert "net-name" not in explained("KafkaJSError: it broke", line)
+
+
+def test_a_calm_line_reports_faults_only() -> None:
+    assert explained("INFO kafka: The group is rebalancing, so a rejoin is needed") == []
+    assert explained("INFO kafka: Group authorization failed.") == ["error-authorization"]
+
+
+def test_a_place_is_not_told_where_a_reason_is() -> None:
+    place = "ERROR Something new (org.apache.kafka.connect.runtime.Worker:7)"
+    assert explained(place) == ["logger-connect"]
+    assert explained(place, "Caused by: org.apache.kafka.common.errors.ProducerFencedException") == [
+        "error-producer-fenced"
+    ]
+
+
+def test_other_programs_use_some_of_the_names() -> None:
+    lines = (
+        "error UNKNOWN",
+        "INVALID_REQUEST: no body",
+        "[42] Invalid Request",
+        json.dumps({"code": "LISTENER_NOT_FOUND"}),
+    )
+    assert [line for line in lines if explained(line)] == []
