@@ -89,6 +89,7 @@ def test_a_table_is_held_until_nobody_has_it(spark: SparkSession) -> None:
     del lookup
 
     def known() -> bool:
+        assert spark._jvm is not None
         spark._jvm.System.gc()
         try:
             records.select(later(records["k"])).collect()
