@@ -12,19 +12,21 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, Final
 
 from brokernat.doctor.explain.known_lines import KnownLine, known_line
+from brokernat.doctor.explain.log_text import wording_of
 
 _SPELLINGS: Final = "spellings.toml"
 _ANYBODYS: Final = "anybodys.toml"
 _WORD = re.compile(r"(?<![A-Za-z0-9])[A-Za-z_\[]")
 # The characters by which spellings are found; no spelling is shorter.
-_FIRST = 5
+_FIRST, _MORE = 5, 18
+# Characters of a line whose wording nobody has seen twice.
+_LONG = 1500
 # Of an error's own text: alone (versions differ in the rest), and behind its name.
 _WORDS, _WORDS_AFTER_NAME = 9, 4
 _TROUBLE = re.compile(r"\b(?:WARN(?:ING)?|ERROR|FATAL|SEVERE|CRITICAL|warn|error|fatal)\b")
@@ -42,19 +44,33 @@ _KAFKAS_WORDS = re.compile(
 def error_in(line: str) -> tuple[KnownLine, re.Match[str]] | None:
     """The error that a line names; of several the one that tells the most, then the first one."""
     found: tuple[KnownLine, str, int] | None = None
-    spellings = _by_first()
-    for word in _WORD.finditer(line):
-        at = word.start()
-        for text, known in spellings.get(line[at : at + _FIRST], ()):
-            if line.startswith(text, at) and not _goes_on(line, at + len(text)) and _may_stand(text, line):
-                if found is None or known.tells < found[0].tells:
-                    found = known, text, at
-                break
+    wording, seen = wording_of(line), -1
+    for at, text, known in _candidates.__wrapped__(wording) if len(line) > _LONG else _candidates(wording):
+        # Of several at one place the longest, which stands first.
+        if at != seen and line.startswith(text, at) and _may_stand(text, line):
+            seen = at
+            if found is None or known.tells < found[0].tells:
+                found = known, text, at
     if found is None:
         return None
     known, text, at = found
     match = re.compile(re.escape(text)).match(line, at)
     return (known, match) if match else None
+
+
+@lru_cache(maxsize=8192)
+def _candidates(wording: str) -> tuple[tuple[int, str, KnownLine], ...]:
+    """Where which spelling stands, but for its digits; of those at one place the longer first."""
+    found, spellings = [], _by_first()
+    for word in _WORD.finditer(wording):
+        at = word.start()
+        longer = spellings.get(wording[at : at + _FIRST])
+        if longer is None:
+            continue
+        for text, spelled, known in (*longer.get(wording[at : at + _MORE], ()), *longer.get("", ())):
+            if wording.startswith(spelled, at) and not _goes_on(wording, at + len(text)):
+                found.append((at, text, known))
+    return tuple(found)
 
 
 def _may_stand(text: str, line: str) -> bool:
@@ -74,15 +90,20 @@ def known_errors() -> tuple[KnownLine, ...]:
 
 
 @cache
-def _by_first() -> Mapping[str, list[tuple[str, KnownLine]]]:
-    found = defaultdict(list)
-    for known in known_errors():
-        for text in known.holds:
-            found[text[:_FIRST]].append((text, known))
+def _by_first() -> Mapping[str, Mapping[str, list[tuple[str, str, KnownLine]]]]:
+    """The spellings and their wordings by the first characters, then by more; those without more are apart."""
+    found: dict[str, dict[str, list[tuple[str, str, KnownLine]]]] = {}
     # The longer first: `Local: Timed out in queue` is not `Local: Timed out`.
-    for each in found.values():
-        each.sort(key=lambda spelling: -len(spelling[0]))
+    all_spellings = [(text, known) for known in known_errors() for text in known.holds]
+    for text, error in sorted(all_spellings, key=_length):
+        spelled = wording_of(text)
+        more = spelled[:_MORE] if len(text) >= _MORE else ""
+        found.setdefault(spelled[:_FIRST], {}).setdefault(more, []).append((text, spelled, error))
     return found
+
+
+def _length(spelling: tuple[str, KnownLine]) -> int:
+    return -len(spelling[0])
 
 
 def _errors_of(file: Mapping[str, Any]) -> Iterator[KnownLine]:

@@ -26,10 +26,10 @@ from brokernat.doctor.explain.known_lines import (
     host_hints,
     known_lines,
 )
+from brokernat.doctor.explain.log_text import wording_of
 from brokernat.doctor.explain.peers import Peer, peer_of
 
 _LETTERS = 4
-_SAME_DIGITS = bytes.maketrans(b"123456789", b"000000000")
 # Characters of a line; what is longer is searched in parts.
 _LONG = 1500
 # What a line of this level names is on its way to be mended, unless it is a fault.
@@ -116,7 +116,7 @@ def match_line(line: str) -> LineMatch | None:
 
 
 def _kind_of(line: str) -> LineMatch | None:
-    wording = _wording(line)
+    wording = wording_of(line)
     long = len(line) > _LONG
     for known in kinds_of.__wrapped__(wording) if long else kinds_of(wording):
         for start, part in _around(known, line) if long else ((0, line),):
@@ -152,7 +152,7 @@ def kinds_of(wording: str) -> tuple[KnownLine, ...]:
 @cache
 def _groups() -> dict[str, tuple[tuple[str, KnownLine], ...]]:
     """The wordings of all kinds' texts, those with the same letters together."""
-    groups, members = {}, [(_wording(text), known) for known in known_lines() for text in known.holds]
+    groups, members = {}, [(wording_of(text), known) for known in known_lines() for text in known.holds]
     while members:
         shared = Counter(
             letters
@@ -163,8 +163,3 @@ def _groups() -> dict[str, tuple[tuple[str, KnownLine], ...]]:
         groups[letters] = tuple(member for member in members if letters in member[0])
         members = [member for member in members if letters not in member[0]]
     return groups
-
-
-def _wording(text: str) -> str:
-    """The text with every digit a 0 and what is not ASCII a `?`; bytes are translated faster."""
-    return text.encode("ascii", "replace").translate(_SAME_DIGITS).decode("ascii")
