@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pyspark.errors import AnalysisException
 
 from brokernat.pipelines.references import held
 from brokernat.pipelines.references.held import HeldReference, hold
@@ -88,14 +89,14 @@ def test_a_table_is_held_until_nobody_has_it(spark: SparkSession) -> None:
     later = replace(lookup, table=None)
     del lookup
 
-    def known() -> bool:
-        assert spark._jvm is not None
-        spark._jvm.System.gc()
+    def gone() -> bool:
+        jvm: Any = spark._jvm
+        jvm.System.gc()
         try:
-            records.select(later(records["k"])).collect()
-        except Exception as error:  # noqa: BLE001 - Spark reports what a lookup raises by many classes
-            return "lookup" not in str(error)
-        return True
+            records.select(later(records["k"]))
+        except AnalysisException as error:
+            return "lookup" in str(error)
+        return False
 
-    wait_until(lambda: not known(), "the end of the table", timeout=60)
+    wait_until(gone, "the end of the table", timeout=60)
     assert [row["number"] for row in found.collect()] == [0]
