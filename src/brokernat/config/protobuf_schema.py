@@ -1,23 +1,17 @@
 """A Protobuf message as the columns that a pipeline gets of it, in Spark's DDL.
 
-The schema is a file that `protoc --descriptor_set_out --include_imports` writes, or comes from a registry. Either is
-made the JSON that `ProtobufSchema.java` reads, with the types that the message needs::
-
-    {"message": "acme.Order", "index": [0], "enums": {"acme.State": {"NEW": 0}}, "messages": {"acme.Order": [
-        {"name": "id", "number": 1, "label": "implicit", "type": "string"},
-        {"name": "notes", "number": 2, "label": "map", "key": "string", "type": "acme.Note"},
-        {"name": "card", "number": 3, "label": "optional", "type": "string", "oneof": "payment"}]}}
-
-`index` is the message's place among those of its file, by which Confluent's wire format names it. A label is
-`implicit` (absent is zero), `optional` (absent is null), `required`, `repeated` or `map`.
+The schema is a file that `protoc --descriptor_set_out --include_imports` writes, or comes from a registry. Either goes
+to `ProtobufSchema.java` as JSON: `{"message": "acme.Order", "descriptors": BASE64}`, a FileDescriptorSet.
 """
 
 from __future__ import annotations
 
+import base64
 import json
-from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+
+from google.protobuf.descriptor_pb2 import DescriptorProto, EnumDescriptorProto, FieldDescriptorProto, FileDescriptorSet
+from google.protobuf.message import DecodeError
 
 from brokernat.config.record_schema import RecordSchema, UnreadableTypeError, quoted
 from brokernat.errors import ConfigError, Finding
@@ -39,6 +33,7 @@ _SCALARS = {
     "bool": "BOOLEAN",
     "string": "STRING",
     "bytes": "BINARY",
+    "enum": "STRING",
 }
 _WELL_KNOWN = {
     "google.protobuf.Timestamp": "TIMESTAMP",
@@ -69,237 +64,120 @@ def read_protobuf_schema(path: str, message: str | None) -> RecordSchema:
     """
     with reading(path, "the Protobuf descriptors"):
         data = Path(path).read_bytes()
-    text = json.dumps(_Descriptors(data).schema(message), separators=(",", ":"))
-    return RecordSchema(text, protobuf_columns(text))
+    try:
+        files = FileDescriptorSet.FromString(data)
+        if not files.file:
+            raise DecodeError
+        columns = _Columns(files)
+    except (DecodeError, UnicodeDecodeError):
+        raise _no_schema("it is not what `protoc --descriptor_set_out` writes") from None
+    for file in files.file:
+        file.ClearField("source_code_info")
+    descriptors = base64.b64encode(files.SerializeToString()).decode()
+    return schema_of_descriptors(json.dumps({"message": message or columns.only_message(), "descriptors": descriptors}))
 
 
-def protobuf_columns(text: str) -> str:
-    """The columns of a message as DDL, from the JSON above: `id STRING NOT NULL, paid TIMESTAMP`.
+def schema_of_descriptors(text: str) -> RecordSchema:
+    """The schema of the JSON above, with columns such as `id STRING NOT NULL, paid TIMESTAMP`.
 
     Raises:
         ConfigError: fields have no column type; one finding for each.
     """
-    types = _Types(json.loads(text))
-    columns: list[str] = []
-    refused: list[Finding] = []
-    for field in types.fields(types.message):
-        try:
-            columns.append(f"{quoted(field['name'])} {types.member(field, field['name'], (types.message,))}")
-        except UnreadableTypeError as found:
-            refused.append(found.finding)
-    if refused:
-        raise ConfigError(*refused)
-    if not columns:
-        raise _no_schema(f"message `{types.message}` has no fields")
-    return ", ".join(columns)
+    schema = json.loads(text)
+    files = FileDescriptorSet.FromString(base64.b64decode(schema["descriptors"]))
+    columns = _Columns(files)
+    ddl = columns.of(schema["message"])
+    return RecordSchema(text, ddl, " ".join(columns.read))
 
 
-class _Types:
-    """Types of a schema as DDL."""
+class _Columns:
+    """Messages of a FileDescriptorSet as DDL."""
 
-    def __init__(self, schema: Mapping[str, Any]) -> None:
-        self.message: str = schema["message"]
-        self._messages: Mapping[str, Sequence[Mapping[str, Any]]] = schema["messages"]
-        self._enums: Mapping[str, Any] = schema["enums"]
+    def __init__(self, files: FileDescriptorSet) -> None:
+        self._messages: dict[str, tuple[DescriptorProto, bool]] = {}
+        """By full name; whether absent numbers and texts of it are zero (proto3)."""
+        self._enums: dict[str, EnumDescriptorProto] = {}
+        self._last: list[str] = []
+        self.read: list[str] = []
+        """What the columns are made of, and no other part of the files."""
+        for file in files.file:
+            if file.syntax == "editions":
+                raise _no_schema(f"`{file.name}` has an edition, which is not supported; proto2 and proto3 are")
+            scope = f"{file.package}." if file.package else ""
+            self._last = [scope + each.name for each in file.message_type]
+            for each in file.message_type:
+                self._add(each, scope, file.syntax == "proto3")
+            self._enums |= {scope + each.name: each for each in file.enum_type}
 
-    def fields(self, message: str) -> Sequence[Mapping[str, Any]]:
-        return self._messages[message]
+    def _add(self, message: DescriptorProto, scope: str, is_proto3: bool) -> None:
+        self._messages[scope + message.name] = (message, is_proto3)
+        self._enums |= {f"{scope}{message.name}.{each.name}": each for each in message.enum_type}
+        for inner in message.nested_type:
+            self._add(inner, f"{scope}{message.name}.", is_proto3)
 
-    def member(self, field: Mapping[str, Any], label: str, inside: tuple[str, ...]) -> str:
+    def only_message(self) -> str:
+        """The message of the last file."""
+        if len(self._last) != 1:
+            hint = f"name one of them: `message: {self._last[0]}`" if self._last else None
+            raise ConfigError(Finding("no-message", f"the schema has {len(self._last)} messages", hint))
+        return self._last[0]
+
+    def of(self, message: str) -> str:
+        """The columns of a message."""
+        if message not in self._messages:
+            hint = "it has " + ", ".join(f"`{each}`" for each in self._last)
+            raise ConfigError(Finding("no-message", f"the schema has no message `{message}`", hint))
+        self.read.append(message)
+        declared, is_proto3 = self._messages[message]
+        columns: list[str] = []
+        refused: list[Finding] = []
+        for field in declared.field:
+            try:
+                columns.append(f"{quoted(field.name)} {self._member(field, is_proto3, field.name, (message,))}")
+            except UnreadableTypeError as found:
+                refused.append(found.finding)
+        if refused:
+            raise ConfigError(*refused)
+        if not columns:
+            raise _no_schema(f"message `{message}` has no fields")
+        return ", ".join(columns)
+
+    def _member(self, field: FieldDescriptorProto, is_proto3: bool, label: str, inside: tuple[str, ...]) -> str:
         """A field's type, with NOT NULL where it always has a value."""
-        match field["label"]:
-            case "map":
-                key = self.type(field["key"], label, inside)
-                return f"MAP<{key}, {self.type(field['type'], f'{label}[]', inside)}> NOT NULL"
-            case "repeated":
-                return f"ARRAY<{self.type(field['type'], f'{label}[]', inside)}> NOT NULL"
-            case "optional":
-                return self.type(field["type"], label, inside)
-        return f"{self.type(field['type'], label, inside)} NOT NULL"
+        for part in (field, self._enums.get(field.type_name.lstrip("."), EnumDescriptorProto())):
+            self.read.append(part.SerializeToString(deterministic=True).hex())
+        if field.label == FieldDescriptorProto.LABEL_REPEATED:
+            entry, _ = self._messages.get(field.type_name.lstrip("."), (DescriptorProto(), False))
+            if entry.options.map_entry:
+                key, value = entry.field
+                return f"MAP<{self._type(key, label, inside)}, {self._type(value, f'{label}[]', inside)}> NOT NULL"
+            return f"ARRAY<{self._type(field, f'{label}[]', inside)}> NOT NULL"
+        has_presence = not is_proto3 or field.proto3_optional or field.HasField("oneof_index")
+        is_optional = has_presence and field.label != FieldDescriptorProto.LABEL_REQUIRED
+        is_null = is_optional or field.type == FieldDescriptorProto.TYPE_MESSAGE
+        return self._type(field, label, inside) + ("" if is_null else " NOT NULL")
 
-    def type(self, name: str, label: str, inside: tuple[str, ...]) -> str:
+    def _type(self, field: FieldDescriptorProto, label: str, inside: tuple[str, ...]) -> str:
         """A type without its nullability, `inside` of these messages."""
-        if known := _SCALARS.get(name) or _WELL_KNOWN.get(name):
+        name = field.type_name.lstrip(".")
+        kind = FieldDescriptorProto.Type.Name(field.type).removeprefix("TYPE_").lower()
+        if known := _SCALARS.get(kind) or _WELL_KNOWN.get(name):
             return known
-        if name in self._enums:
-            return "STRING"
+        if kind == "group":
+            raise UnreadableTypeError(label, "a group has no column type", _LEAVE_OUT)
         if name in inside:
             raise UnreadableTypeError(label, f"message `{name}` holds itself, which no column type does", _LEAVE_OUT)
-        if name == "group":
-            raise UnreadableTypeError(label, "a group has no column type", _LEAVE_OUT)
         if name not in self._messages:
             hint = "write the file with `protoc --include_imports`"
             raise UnreadableTypeError(label, f"the schema has no type `{name}`", hint)
-        fields = []
-        for field in self._messages[name]:
-            inner = self.member(field, f"{label}.{field['name']}", (*inside, name))
-            fields.append(f"{quoted(field['name'])}: {inner}")
-        if not fields:
+        message, is_proto3 = self._messages[name]
+        if not message.field:
             raise UnreadableTypeError(label, f"message `{name}` has no fields", _LEAVE_OUT)
-        return f"STRUCT<{', '.join(fields)}>"
-
-
-_LABELS = {2: "required", 3: "repeated"}
-_TYPES = (
-    "", "double", "float", "int64", "uint64", "int32", "fixed64", "fixed32", "bool", "string", "group", "message",
-    "bytes", "uint32", "enum", "sfixed32", "sfixed64", "sint32", "sint64",
-)  # fmt: skip
-"""By their numbers in descriptor.proto (FieldDescriptorProto.Type)."""
-
-
-class _Message(NamedTuple):
-    """A DescriptorProto in its file."""
-
-    fields: dict[int, list[Any]]
-    path: tuple[int, ...]
-    is_proto3: bool
-
-    @property
-    def is_map_entry(self) -> bool:
-        return any(_number(_parsed(options), 7) for options in self.fields.get(7, ()))
-
-
-class _Descriptors:
-    """A FileDescriptorSet; the numbers are those of google/protobuf/descriptor.proto."""
-
-    def __init__(self, data: bytes) -> None:
-        self._messages: dict[str, _Message] = {}
-        self._enums: dict[str, dict[str, int]] = {}
-        self._last: list[str] = []
-        try:
-            for file in _parsed(data)[1]:
-                self._read_file(_parsed(file))
-        except (_NotProtobuf, KeyError, IndexError, UnicodeDecodeError):
-            raise _no_schema("it is not what `protoc --descriptor_set_out` writes") from None
-
-    def _read_file(self, file: dict[int, list[Any]]) -> None:
-        syntax = _text(file, 12) or "proto2"
-        if syntax == "editions":
-            raise _no_schema(f"`{_text(file, 1)}` has an edition, which is not supported; proto2 and proto3 are")
-        package = _text(file, 2)
-        self._read_enums(file.get(5, ()), package)
-        self._last = [
-            self._read_message(_parsed(each), package, (place,), syntax == "proto3")
-            for place, each in enumerate(file.get(4, ()))
-        ]
-
-    def _read_message(
-        self,
-        message: dict[int, list[Any]],
-        scope: str,
-        index: tuple[int, ...],
-        is_proto3: bool,
-    ) -> str:
-        name = f"{scope}.{_text(message, 1)}".lstrip(".")
-        self._messages[name] = _Message(message, index, is_proto3)
-        self._read_enums(message.get(4, ()), name)
-        place = 0
-        for each in map(_parsed, message.get(3, ())):
-            inner = self._read_message(each, name, (*index, place), is_proto3)
-            # An entry of a map is a message that protoc adds; no index counts it.
-            place += not self._messages[inner].is_map_entry
-        return name
-
-    def _read_enums(self, enums: Sequence[Any], scope: str) -> None:
-        for enum in map(_parsed, enums):
-            values = {_text(value, 1): _signed(_number(value, 2)) for value in map(_parsed, enum.get(2, ()))}
-            self._enums[f"{scope}.{_text(enum, 1)}".lstrip(".")] = values
-
-    def schema(self, message: str | None) -> dict[str, Any]:
-        """A message with all types that it needs, as the JSON above."""
-        if message is None and len(self._last) != 1:
-            hint = f"name one of them: `message: {self._last[0]}`" if self._last else None
-            raise ConfigError(Finding("no-message", f"the schema has {len(self._last)} messages", hint))
-        name = self._last[0] if message is None else message
-        if name not in self._messages:
-            raise ConfigError(Finding("no-message", f"the schema has no message `{name}`", self._names()))
-        messages: dict[str, Any] = {}
-        enums: dict[str, Any] = {}
-        wanted = [name]
-        while wanted:
-            each = wanted.pop()
-            if each in self._enums:
-                enums[each] = self._enums[each]
-            elif each in self._messages and each not in messages and each not in _WELL_KNOWN:
-                messages[each] = list(self._fields(self._messages[each]))
-                wanted += [field["type"] for field in messages[each]]
-        return {"message": name, "index": self._messages[name].path, "enums": enums, "messages": messages}
-
-    def _names(self) -> str:
-        return "it has " + ", ".join(f"`{each}`" for each in self._last)
-
-    def _fields(self, message: _Message) -> Iterator[dict[str, Any]]:
-        oneofs = [_text(_parsed(each), 1) for each in message.fields.get(8, ())]
-        for field in map(_parsed, message.fields.get(2, ())):
-            kind = _TYPES[_number(field, 5)]
-            type_name = _text(field, 6).lstrip(".") if kind in ("message", "enum") else kind
-            found = {"name": _text(field, 1), "number": _number(field, 3), "type": type_name}
-            oneof = oneofs[_number(field, 9)] if 9 in field and not _number(field, 17) else None
-            if kind == "message" and type_name in self._messages and self._messages[type_name].is_map_entry:
-                key, value = self._fields(self._messages[type_name])
-                found |= {"label": "map", "key": key["type"], "type": value["type"]}
-            elif label := _LABELS.get(_number(field, 4)):
-                found["label"] = label
-            else:
-                has_presence = not message.is_proto3 or kind == "message" or 9 in field
-                found["label"] = "optional" if has_presence else "implicit"
-            yield found if oneof is None else found | {"oneof": oneof}
-
-
-class _NotProtobuf(Exception):  # noqa: N818 - it is caught in this module
-    """Bytes are no message in Protobuf's encoding."""
-
-
-def _parsed(data: Any) -> dict[int, list[Any]]:
-    """The fields of a message by number; numbers are int, all else is bytes."""
-    if not isinstance(data, bytes):
-        raise _NotProtobuf
-    found: dict[int, list[Any]] = {}
-    place = 0
-
-    def varint() -> int:
-        nonlocal place
-        value = shift = 0
-        while place < len(data) and shift < 64:
-            byte = data[place]
-            place += 1
-            value |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                return value
-            shift += 7
-        raise _NotProtobuf
-
-    while place < len(data):
-        number, wire = divmod(varint(), 8)
-        if wire == 0:
-            found.setdefault(number, []).append(varint())
-            continue
-        if wire not in (1, 2, 5):
-            raise _NotProtobuf
-        length = varint() if wire == 2 else 8 if wire == 1 else 4
-        if length > len(data) - place:
-            raise _NotProtobuf
-        found.setdefault(number, []).append(data[place : place + length])
-        place += length
-    return found
-
-
-def _number(fields: Mapping[int, list[Any]], number: int) -> int:
-    value = fields.get(number, [0])[-1]
-    if not isinstance(value, int):
-        raise _NotProtobuf
-    return value
-
-
-def _text(fields: Mapping[int, list[Any]], number: int) -> str:
-    value = fields.get(number, [b""])[-1]
-    if not isinstance(value, bytes):
-        raise _NotProtobuf
-    return value.decode()
-
-
-def _signed(number: int) -> int:
-    return number - (1 << 64) if number >> 63 else number
+        members = (
+            f"{quoted(each.name)}: {self._member(each, is_proto3, f'{label}.{each.name}', (*inside, name))}"
+            for each in message.field
+        )
+        return f"STRUCT<{', '.join(members)}>"
 
 
 def _no_schema(what: str) -> ConfigError:

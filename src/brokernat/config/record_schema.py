@@ -9,10 +9,14 @@ from brokernat.errors import Finding
 
 @dataclass(frozen=True, slots=True)
 class RecordSchema:
-    """The text of a schema, in one line, and the columns of its records as Spark's DDL."""
+    """The text of a schema, in one line, and the columns of its records as Spark's DDL.
+
+    `read` is what of the text the columns are made of, where that is not all of it.
+    """
 
     text: str
     columns: str
+    read: str | None = None
 
 
 class UnreadableTypeError(Exception):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 from brokernat.config.avro_schema import avro_columns, read_avro_schema
 from brokernat.config.model import Decode, Encode
-from brokernat.config.protobuf_schema import protobuf_columns, read_protobuf_schema
 from brokernat.config.record_schema import RecordSchema
+from brokernat.errors import MissingToolError
 
 
 def read_schema_file(section: Decode | Encode) -> RecordSchema:
@@ -13,9 +15,13 @@ def read_schema_file(section: Decode | Encode) -> RecordSchema:
 
     Raises:
         ConfigError: it cannot be read, it is no schema of the format, or fields of it have no column type.
+        MissingToolError: the library of the format is not installed.
     """
     assert section.schema_file is not None  # noqa: S101 - whoever calls has looked
     if section.format == "protobuf":
+        _require_protobuf()
+        from brokernat.config.protobuf_schema import read_protobuf_schema
+
         return read_protobuf_schema(section.schema_file, section.message)
     return read_avro_schema(section.schema_file)
 
@@ -25,6 +31,18 @@ def schema_of_text(section: Decode | Encode, text: str) -> RecordSchema:
 
     Raises:
         ConfigError: fields of it have no column type.
+        MissingToolError: the library of the format is not installed.
     """
-    columns = protobuf_columns if section.format == "protobuf" else avro_columns
-    return RecordSchema(text, columns(text))
+    if section.format == "protobuf":
+        _require_protobuf()
+        from brokernat.config.protobuf_schema import schema_of_descriptors
+
+        return schema_of_descriptors(text)
+    return RecordSchema(text, avro_columns(text))
+
+
+def _require_protobuf() -> None:
+    if find_spec("google") is None or find_spec("google.protobuf") is None:
+        raise MissingToolError(
+            "`format: protobuf` needs the package `protobuf`", hint="pip install 'brokernat[protobuf]'"
+        )

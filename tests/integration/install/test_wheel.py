@@ -15,6 +15,7 @@ import pytest
 from tests.integration.install.conftest import Installation
 from tests.integration.spark.standalone import SMALL
 
+from brokernat.jvm import spark_functions_jar
 from brokernat.testbed.place import wait_until
 
 pytestmark = pytest.mark.integration
@@ -39,6 +40,14 @@ def test_the_agent_comes_out_of_the_wheel_with_its_licences(installed: Installat
     assert "io/brokernat/agent/Agent.class" in names
     assert [name for name in names if name.startswith("META-INF/licenses/") and not name.endswith("/")]
     assert jar.stat().st_size <= 500_000
+
+
+def test_the_jar_for_spark_has_protobuf_under_another_name_and_its_licence() -> None:
+    with zipfile.ZipFile(spark_functions_jar()) as content:
+        names = content.namelist()
+    assert "META-INF/licenses/protobuf-java.txt" in names
+    assert "io/brokernat/shaded/protobuf/CodedInputStream.class" in names
+    assert {"/".join(name.split("/")[:2]) for name in names if name.endswith(".class")} == {"io/brokernat"}
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="other platforms build the plug-in from the sources")

@@ -1,6 +1,6 @@
 """Protobuf's encoding, written to be read and not to be fast: one rule of the specification after the other.
 
-Schemas are the parsed JSON of `config/protobuf_schema.py`. Values are Python's as Spark's rows have them: dict, list,
+Schemas are those of `tests/support/protobuf_schemas.py`. Values are Python's as Spark's rows have them: dict, list,
 str, bytes, int, float, bool, None; Decimal for 64 bits without a sign, datetime and timedelta.
 """
 

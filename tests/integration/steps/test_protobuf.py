@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -13,9 +12,10 @@ from tests.integration.steps import plain_protobuf
 from tests.integration.steps.plain_protobuf import varint, zigzag
 from tests.integration.steps.test_avro import mutated, plain, registry_of, shown
 from tests.integration.steps.test_avro_tags import rows
+from tests.support.protobuf_schemas import schema_of_text, schema_text
 
 from brokernat.config.model import Decode, Sink
-from brokernat.config.protobuf_schema import protobuf_columns, read_protobuf_schema
+from brokernat.config.protobuf_schema import read_protobuf_schema, schema_of_descriptors
 from brokernat.errors import ConfigError
 from brokernat.pipelines.prepared import parse_schema
 from brokernat.pipelines.steps.decode import decode
@@ -43,9 +43,12 @@ def fields(**types: str) -> list[dict[str, Any]]:
     ]
 
 
+def order(*members: dict[str, Any], **types: str) -> dict[str, Any]:
+    return {"message": "Order", "enums": {}, "messages": {"Order": list(members) or fields(**types)}}
+
+
 def schema_of(*members: dict[str, Any], **types: str) -> str:
-    listed = list(members) or fields(**types)
-    return json.dumps({"message": "Order", "index": [0], "enums": {}, "messages": {"Order": listed}})
+    return schema_text(order(*members, **types))
 
 
 @pytest.fixture
@@ -54,7 +57,9 @@ def decoded(envelopes: Callable[..., DataFrame]) -> Callable[..., list[Any]]:
 
     def decoded(values: list[bytes | None], schema: str, registry: Registry | None = None) -> list[Any]:
         frame = decode(
-            envelopes(values), parse_schema(protobuf_columns(schema)), SchemaValues("protobuf", schema, registry)
+            envelopes(values),
+            parse_schema(schema_of_descriptors(schema).columns),
+            SchemaValues("protobuf", schema, registry),
         )
         rows = frame.orderBy("brokernat_src.offset").drop("brokernat_src", "brokernat_value").collect()
         found = [row.asDict(recursive=True) for row in rows]
@@ -70,7 +75,7 @@ def decoded(envelopes: Callable[..., DataFrame]) -> Callable[..., list[Any]]:
 
 def test_it_reads_and_refuses_what_the_plain_decoder_does(decoded: Callable[..., list[Any]]) -> None:
     dice = random.Random(7)
-    schema = json.loads(ORDER)
+    schema = schema_of_text(ORDER)
     value = plain_protobuf.decode(schema, WRITTEN)
     assert isinstance(value, dict)
     well = plain_protobuf.encode(schema, value)
@@ -113,9 +118,9 @@ def test_a_fault_has_its_sentence(decoded: Callable[..., list[Any]], value: byte
     ]
 
 
-def wire(schema_id: int, schema: str, value: dict[str, Any], *index: int) -> bytes:
+def wire(schema_id: int, schema: dict[str, Any], value: dict[str, Any], *index: int) -> bytes:
     path = zigzag(len(index)) + b"".join(map(zigzag, index)) if index else b"\0"
-    return b"\0" + schema_id.to_bytes(4, "big") + path + plain_protobuf.encode(json.loads(schema), value)
+    return b"\0" + schema_id.to_bytes(4, "big") + path + plain_protobuf.encode(schema, value)
 
 
 MINE = """
@@ -148,12 +153,12 @@ def test_each_record_is_read_by_its_own_schema(spark: SparkSession, decoded: Cal
     answers["/schemas/ids/6"] = {"schema": '"string"'}
     answers["/schemas/ids/7"] = protobuf("message {")
     answers["/schemas/ids/8"] = protobuf('edition = "2023"; message Order {}')
-    older = schema_of(name="bytes", amount="float")
-    newer = json.dumps({
-        "message": "Order", "index": [1], "enums": {"State": {"NOTHING": 0, "GONE": 1, "NEW": 2}},
+    older = order(name="bytes", amount="float")
+    newer = {
+        "message": "Order", "enums": {"State": {"NOTHING": 0, "GONE": 1, "NEW": 2}},
         "messages": {"Order": fields(name="string", skipped="string", count="sint32", state="State")},
-    })  # fmt: skip
-    bare = schema_of(name="string")
+    }  # fmt: skip
+    bare = order(name="string")
     asked: list[tuple[str, str | None]] = []
     with registry_of(answers, asked) as url:
         registry = Registry(url)
@@ -218,7 +223,8 @@ def test_a_text_is_what_protoc_makes_of_it(spark: SparkSession) -> None:
             return Registry(url).newest(subject, section, spark)
 
         text, schema_id = newest("orders-value", "acme.shop.Order")
-        assert (json.loads(text), schema_id) == (json.loads(ORDER), 5)
+        assert (schema_of_text(text), schema_id) == (schema_of_text(ORDER), 5)
+        assert schema_of_descriptors(text).columns == schema_of_descriptors(ORDER).columns
         for subject, message, words in (
             ("orders-value", None, "has 2 messages: name one of them by `message`: acme.shop.Header, acme.shop.Order"),
             ("orders-value", "acme.None", "has no message `acme.None`; it has acme.shop.Header, acme.shop.Order"),
@@ -232,23 +238,31 @@ def test_a_text_is_what_protoc_makes_of_it(spark: SparkSession) -> None:
 def tag_values(frame: DataFrame, schema: str, schema_id: int | None = None) -> list[bytes]:
     """The values of the tags of decoded records."""
     sink = Sink(cluster="local", topic="tags", dead_letters="tags.dead")
-    tags = SchemaTags("protobuf", schema, parse_schema(protobuf_columns(schema)), schema_id)
+    tags = SchemaTags("protobuf", schema, parse_schema(schema_of_descriptors(schema).columns), schema_id)
     outgoing = Plan("p", parse_schema("a INT"), sink, tag_format=tags).outgoing(frame)
     assert outgoing is not None
     return [bytes(row["value"]) for row in outgoing.where("topic = 'tags'").collect()]
 
 
 def test_what_is_read_is_written_again(envelopes: Callable[..., DataFrame]) -> None:
-    schema = json.loads(ORDER)
+    schema = schema_of_text(ORDER)
     voucher = plain_protobuf.encode(schema, {"voucher": {"article": "v"}, "took": None})
     values = [WRITTEN, b"\xff", voucher, b""]
-    frame = decode(envelopes(values), parse_schema(protobuf_columns(ORDER)), SchemaValues("protobuf", ORDER))
+    frame = decode(
+        envelopes(values), parse_schema(schema_of_descriptors(ORDER).columns), SchemaValues("protobuf", ORDER)
+    )
     expected = [plain_protobuf.decode(schema, value) for value in (WRITTEN, voucher, b"")]
     assert [plain_protobuf.decode(schema, value) for value in tag_values(frame, ORDER)] == expected
     with_id = tag_values(frame, ORDER, 259)
     assert with_id[2] == b"\0\0\0\1\3\2\2"
     assert plain_protobuf.decode(schema, with_id[0][7:]) == expected[0]
-    assert tag_values(frame.selectExpr("*"), ORDER.replace('"index":[1]', '"index":[0]'), 1)[2] == b"\0\0\0\0\1\0"
+
+
+def test_an_id_has_the_place_of_the_message_behind_it(spark: SparkSession) -> None:
+    # The entry of a map stands before the message in the descriptors, and has no place.
+    trace = read_protobuf_schema(str(VECTORS / "order.desc"), "acme.shop.Header.Trace").text
+    assert tag_values(rows(spark, "'x' AS id"), trace, 259) == [b"\0\0\0\1\3\4\0\0\x0a\1x"]
+    assert tag_values(rows(spark, "'x' AS a"), schema_of(a="string"), 259) == [b"\0\0\0\1\3\0\x0a\1x"]
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.protobuf_schemas import schema_text
 
-from brokernat.config.protobuf_schema import protobuf_columns, read_protobuf_schema
-from brokernat.errors import ConfigError
+from brokernat.config import schema_files
+from brokernat.config.model import Decode
+from brokernat.config.protobuf_schema import read_protobuf_schema, schema_of_descriptors
+from brokernat.errors import ConfigError, MissingToolError
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "protobuf"
 DESCRIPTORS = VECTORS / "order.desc"
@@ -17,7 +19,7 @@ LINE = "STRUCT<`article`: STRING NOT NULL, `count`: INT NOT NULL, `states`: ARRA
 def schema(*types: str, **more: list[dict[str, Any]]) -> str:
     """A message `Order` with a field of each type, and others."""
     listed = [{"name": f"f{n}", "number": n, "label": "optional", "type": kind} for n, kind in enumerate(types)]
-    return json.dumps({"message": "Order", "index": [0], "enums": {}, "messages": {"Order": listed} | more})
+    return schema_text({"message": "Order", "enums": {}, "messages": {"Order": listed} | more})
 
 
 def field(kind: str, label: str = "optional") -> dict[str, Any]:
@@ -26,7 +28,7 @@ def field(kind: str, label: str = "optional") -> dict[str, Any]:
 
 def problems(text: str) -> list[str]:
     with pytest.raises(ConfigError) as caught:
-        protobuf_columns(text)
+        schema_of_descriptors(text)
     return [problem.message for problem in caught.value.problems]
 
 
@@ -80,12 +82,6 @@ def test_the_message_is_one_of_the_schema(message: str | None, words: str) -> No
     assert words in " ".join(str(caught.value).split())
 
 
-def test_a_message_inside_of_another_has_its_place() -> None:
-    text = json.loads(read_protobuf_schema(str(DESCRIPTORS), "acme.shop.Header.Trace").text)
-    # The entry of a map stands before it in the descriptors, and has no place.
-    assert (text["message"], text["index"]) == ("acme.shop.Header.Trace", [0, 0])
-
-
 def test_what_is_no_set_of_descriptors_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "orders.desc"
     well = DESCRIPTORS.read_bytes()
@@ -103,3 +99,17 @@ def test_what_is_no_set_of_descriptors_is_refused(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"orders\.desc"):
         read_protobuf_schema(str(tmp_path / "orders.desc"), None)
+
+
+def test_a_message_that_the_columns_do_not_need_is_not_read() -> None:
+    needed = schema_of_descriptors(schema("A", A=[field("int32")])).read
+    assert schema_of_descriptors(schema("A", A=[field("int32")], B=[field("int32")])).read == needed
+    assert schema_of_descriptors(schema("A", A=[field("sint32")])).read != needed
+
+
+def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schema_files, "find_spec", lambda name: None)
+    section = Decode.model_construct(format="protobuf", schema_file=str(DESCRIPTORS), message=None)
+    with pytest.raises(MissingToolError, match="needs the package `protobuf`") as caught:
+        schema_files.read_schema_file(section)
+    assert caught.value.hint == "pip install 'brokernat[protobuf]'"

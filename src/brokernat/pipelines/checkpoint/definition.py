@@ -133,7 +133,7 @@ def _transform(name: str | None, folder: Path) -> dict[str, str]:
 def _formats(prepared: Prepared) -> dict[str, str]:
     sections = {"decode": prepared.pipeline.decode, "encode": prepared.pipeline.sink.encode}
     try:
-        newest = {name: schema.text for name, schema in prepared.newest_schemas().items()}
+        newest = {name: schema.read or schema.text for name, schema in prepared.newest_schemas().items()}
     except BrokernatError:
         # Whoever tries the steps says so.
         newest = None

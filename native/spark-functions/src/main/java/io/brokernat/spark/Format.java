@@ -107,7 +107,7 @@ abstract class Format implements Serializable {
 
             @Override
             Decoder decoder() {
-                return ProtobufDecoder.of(ProtobufSchema.of(schema), registry);
+                return new ProtobufDecoder(ProtobufSchema.of(schema), registry);
             }
         };
     }

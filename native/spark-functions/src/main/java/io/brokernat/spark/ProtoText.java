@@ -1,48 +1,36 @@
 package io.brokernat.spark;
 
-import java.util.ArrayList;
-import java.util.LinkedHashMap;
-import java.util.List;
+import com.google.protobuf.DescriptorProtos.DescriptorProto;
+import com.google.protobuf.DescriptorProtos.EnumDescriptorProto;
+import com.google.protobuf.DescriptorProtos.FieldDescriptorProto;
+import com.google.protobuf.DescriptorProtos.FieldDescriptorProto.Label;
+import com.google.protobuf.DescriptorProtos.FieldDescriptorProto.Type;
+import com.google.protobuf.DescriptorProtos.FileDescriptorProto;
+import java.io.IOException;
+import java.io.StreamTokenizer;
+import java.io.StringReader;
+import java.io.UncheckedIOException;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Set;
 
 /**
- * A {@code .proto} text, which a registry gives, as a {@link ProtobufSchema}.
+ * A {@code .proto} text, which a registry gives, as the library has it: it reads descriptors and no text.
  *
- * <p>What says nothing of the bytes of a message (options, services, extensions, reserved numbers) is passed over. A
- * text that protoc refuses may be read.
+ * <p>What says nothing of the bytes of a message (options, services, extensions, reserved numbers) is passed over. Names
+ * of types stay as they are: {@link ProtobufSchema} links them.
  */
 final class ProtoText {
-    /** The types that every Protobuf library brings, and that no registry lists as references. */
-    static final String WELL_KNOWN = "syntax = \"proto3\"; package google.protobuf;"
-            + "message Timestamp {int64 seconds = 1; int32 nanos = 2;}"
-            + "message Duration {int64 seconds = 1; int32 nanos = 2;}"
-            + "message DoubleValue {double value = 1;} message FloatValue {float value = 1;}"
-            + "message Int64Value {int64 value = 1;} message UInt64Value {uint64 value = 1;}"
-            + "message Int32Value {int32 value = 1;} message UInt32Value {uint32 value = 1;}"
-            + "message BoolValue {bool value = 1;} message StringValue {string value = 1;}"
-            + "message BytesValue {bytes value = 1;}"
-            + "message Any {string type_url = 1; bytes value = 2;} message Empty {}"
-            + "message FieldMask {repeated string paths = 1;}"
-            + "message Struct {map<string, Value> fields = 1;} message ListValue {repeated Value values = 1;}"
-            + "message Value {oneof kind {NullValue null_value = 1; double number_value = 2; string string_value = 3;"
-            + "  bool bool_value = 4; Struct struct_value = 5; ListValue list_value = 6;}}"
-            + "enum NullValue {NULL_VALUE = 0;}";
-
     private static final Set<String> SCALARS = Set.of(
             "double", "float", "int32", "int64", "uint32", "uint64", "sint32", "sint64", "fixed32", "fixed64",
             "sfixed32", "sfixed64", "bool", "string", "bytes");
     private static final Set<String> LABELS = Set.of("optional", "required", "repeated");
     private static final int MOST_LEVELS = 100;
 
-    private final ProtobufSchema schema;
-    private final String text;
-    private int place;
-    /** Empty behind the last one. */
+    private final StreamTokenizer tokens;
+    private final FileDescriptorProto.Builder file = FileDescriptorProto.newBuilder();
+    /** Of a text in quotes with the first of them; empty behind the last one. */
     private String token;
     private boolean isProto3;
-    private String filePackage = "";
     private int level;
 
     /** A text that cannot be read. */
@@ -54,107 +42,47 @@ final class ProtoText {
         }
     }
 
-    private ProtoText(ProtobufSchema schema, String text) {
-        this.schema = schema;
-        this.text = text;
+    private ProtoText(String text) {
+        tokens = tokens(text);
         next();
     }
 
     /**
-     * @param imports the texts that it imports, and that these import
+     * @param path by which others import it
      * @throws UnreadableException it is no such text, or has an edition
      */
-    static ProtobufSchema parse(String text, Iterable<String> imports) {
-        ProtobufSchema schema = new ProtobufSchema();
-        new ProtoText(schema, WELL_KNOWN).readFile();
-        for (String each : imports) {
-            new ProtoText(schema, each).readFile();
-        }
-        schema.byIndex.clear();
-        new ProtoText(schema, text).readFile();
-        schema.messages.replaceAll((name, fields) -> resolved(schema, name, fields));
-        return schema;
+    static FileDescriptorProto parse(String path, String text) {
+        ProtoText reader = new ProtoText(text);
+        reader.readFile();
+        return reader.file.setName(path).build();
     }
 
-    /** Names of types as they are from the inside of a message to full ones. */
-    private static List<ProtobufSchema.Field> resolved(
-            ProtobufSchema schema, String message, List<ProtobufSchema.Field> fields) {
-        List<ProtobufSchema.Field> found = new ArrayList<>();
-        for (ProtobufSchema.Field each : fields) {
-            String type = SCALARS.contains(each.type) ? each.type : fullName(schema, message, each.type);
-            // A message that is not there shows, whatever the syntax.
-            boolean hasPresence = each.label.equals("implicit") && schema.messages.containsKey(type);
-            String label = hasPresence ? "optional" : each.label;
-            found.add(new ProtobufSchema.Field(each.name, each.number, label, type, each.key, each.oneof));
-        }
-        return found;
-    }
-
-    private static String fullName(ProtobufSchema schema, String scope, String name) {
-        if (name.startsWith(".")) {
-            return name.substring(1);
-        }
-        for (String around = scope; !around.isEmpty(); around = outside(around)) {
-            String full = around + "." + name;
-            if (schema.messages.containsKey(full) || schema.enums.containsKey(full)) {
-                return full;
-            }
-        }
-        return name;
-    }
-
-    private static String outside(String name) {
-        return name.substring(0, Math.max(0, name.lastIndexOf('.')));
+    private static StreamTokenizer tokens(String text) {
+        StreamTokenizer tokens = new StreamTokenizer(new StringReader(text));
+        tokens.resetSyntax();
+        tokens.whitespaceChars(0, ' ');
+        tokens.wordChars('a', 'z');
+        tokens.wordChars('A', 'Z');
+        tokens.wordChars('0', '9');
+        tokens.wordChars('_', '_');
+        tokens.wordChars('.', '.');
+        tokens.quoteChar('"');
+        tokens.quoteChar('\'');
+        tokens.slashSlashComments(true);
+        tokens.slashStarComments(true);
+        return tokens;
     }
 
     private void next() {
-        skipBlanks();
-        int from = place;
-        if (place < text.length()) {
-            char first = text.charAt(place++);
-            if (first == '"' || first == '\'') {
-                skipString(first);
-            } else if (isPartOfName(first)) {
-                while (place < text.length() && isPartOfName(text.charAt(place))) {
-                    place++;
-                }
-            }
+        try {
+            int type = tokens.nextToken();
+            boolean isWord = type == StreamTokenizer.TT_WORD;
+            boolean isText = type == '"' || type == '\'';
+            String other = type == StreamTokenizer.TT_EOF ? "" : String.valueOf((char) type);
+            token = isWord ? tokens.sval : isText ? '"' + tokens.sval : other;
+        } catch (IOException impossible) {
+            throw new UncheckedIOException(impossible);
         }
-        token = text.substring(from, place);
-    }
-
-    private void skipBlanks() {
-        while (place < text.length()) {
-            if (Character.isWhitespace(text.charAt(place))) {
-                place++;
-            } else if (text.startsWith("//", place)) {
-                place = behind("\n");
-            } else if (text.startsWith("/*", place)) {
-                place = behind("*/");
-            } else {
-                return;
-            }
-        }
-    }
-
-    private int behind(String end) {
-        int found = text.indexOf(end, place + 2);
-        return found < 0 ? text.length() : found + end.length();
-    }
-
-    private void skipString(char quote) {
-        while (place < text.length()) {
-            char each = text.charAt(place++);
-            if (each == quote) {
-                return;
-            }
-            place += each == '\\' ? 1 : 0;
-        }
-        throw new UnreadableException("a string has no end");
-    }
-
-    private static boolean isPartOfName(char each) {
-        return each == '_' || each == '.' || each >= '0' && each <= '9' || each >= 'a' && each <= 'z' || each >= 'A' && each <= 'Z';
     }
 
     private String taken() {
@@ -224,31 +152,33 @@ final class ProtoText {
     }
 
     private void readFile() {
-        int messages = 0;
         while (!token.isEmpty()) {
             switch (token) {
                 case "syntax":
                     taken();
                     expect("=");
                     isProto3 = taken().contains("proto3");
+                    file.setSyntax(isProto3 ? "proto3" : "proto2");
                     expect(";");
                     break;
                 case "edition":
                     throw new UnreadableException("it has an edition, which is not supported; proto2 and proto3 are");
                 case "package":
                     taken();
-                    filePackage = name();
+                    file.setPackage(name());
                     expect(";");
+                    break;
+                case "import":
+                    readImport();
                     break;
                 case "message":
                     taken();
-                    readMessage(filePackage, List.of(messages++));
+                    readMessage(file.addMessageTypeBuilder(), name());
                     break;
                 case "enum":
                     taken();
-                    readEnum(filePackage);
+                    readEnum(file.addEnumTypeBuilder());
                     break;
-                case "import":
                 case "option":
                 case "extend":
                 case "service":
@@ -260,42 +190,35 @@ final class ProtoText {
         }
     }
 
-    private static String inside(String scope, String name) {
-        return scope.isEmpty() ? name : scope + "." + name;
-    }
-
-    /** @param index null for the message of a group, which no index counts */
-    private void readMessage(String scope, List<Integer> index) {
-        String full = inside(scope, name());
-        if (index != null) {
-            schema.byIndex.put(index, full);
+    private void readImport() {
+        taken();
+        if (took("public")) {
+            file.addPublicDependency(file.getDependencyCount());
         }
-        readBody(full, index);
+        took("weak");
+        file.addDependency(taken().substring(1));
+        expect(";");
     }
 
-    private void readBody(String full, List<Integer> index) {
+    private void readMessage(DescriptorProto.Builder message, String name) {
         if (++level > MOST_LEVELS) {
             throw new UnreadableException("more than " + MOST_LEVELS + " messages are inside of each other");
         }
-        List<ProtobufSchema.Field> fields = new ArrayList<>();
-        schema.messages.put(full, fields);
-        int messages = 0;
+        message.setName(name);
         expect("{");
         while (!took("}")) {
             switch (token) {
                 case "message":
                     taken();
-                    List<Integer> inner = new ArrayList<>(index == null ? List.of() : index);
-                    inner.add(messages++);
-                    readMessage(full, index == null ? null : inner);
+                    readMessage(message.addNestedTypeBuilder(), name());
                     break;
                 case "enum":
                     taken();
-                    readEnum(full);
+                    readEnum(message.addEnumTypeBuilder());
                     break;
                 case "oneof":
                     taken();
-                    readOneof(full, fields);
+                    readOneof(message);
                     break;
                 case "option":
                 case "extend":
@@ -307,53 +230,76 @@ final class ProtoText {
                     taken();
                     break;
                 default:
-                    fields.add(readField(full, null));
+                    readField(message);
+            }
+        }
+        // As protoc does: behind the oneofs of the text one for each field that is `optional` in proto3.
+        for (FieldDescriptorProto.Builder field : message.getFieldBuilderList()) {
+            if (field.getProto3Optional()) {
+                field.setOneofIndex(message.getOneofDeclCount());
+                message.addOneofDeclBuilder().setName("_" + field.getName());
             }
         }
         level--;
     }
 
-    private void readOneof(String message, List<ProtobufSchema.Field> fields) {
-        String oneof = name();
+    private void readOneof(DescriptorProto.Builder message) {
+        message.addOneofDeclBuilder().setName(name());
         expect("{");
         while (!took("}")) {
             if (token.equals("option")) {
                 skipStatement();
             } else if (!took(";")) {
-                fields.add(readField(message, oneof));
+                readField(message).setOneofIndex(message.getOneofDeclCount() - 1);
             }
         }
     }
 
-    private ProtobufSchema.Field readField(String message, String oneof) {
-        String label = oneof != null ? "optional" : isProto3 ? "implicit" : "optional";
+    private FieldDescriptorProto.Builder readField(DescriptorProto.Builder message) {
+        FieldDescriptorProto.Builder field = message.addFieldBuilder().setLabel(Label.LABEL_OPTIONAL);
         if (LABELS.contains(token)) {
-            label = taken();
+            field.setProto3Optional(isProto3 && token.equals("optional"));
+            field.setLabel(Label.valueOf("LABEL_" + taken().toUpperCase(Locale.ROOT)));
         }
-        String key = null;
-        String type = token.startsWith(".") ? taken() : name();
+        String type = typeName();
+        DescriptorProto.Builder entry = null;
         if (type.equals("map") && took("<")) {
-            label = "map";
-            key = name();
+            // What protoc makes of a map: repeated messages of a key and a value.
+            entry = message.addNestedTypeBuilder();
+            entry.getOptionsBuilder().setMapEntry(true);
+            setType(entry.addFieldBuilder().setName("key").setNumber(1).setLabel(Label.LABEL_OPTIONAL), typeName());
             expect(",");
-            type = token.startsWith(".") ? taken() : name();
+            setType(entry.addFieldBuilder().setName("value").setNumber(2).setLabel(Label.LABEL_OPTIONAL), typeName());
             expect(">");
+            field.setLabel(Label.LABEL_REPEATED);
         }
         String name = name();
         expect("=");
-        int number = number();
+        field.setName(name).setNumber(number());
         skipOptions();
         if (type.equals("group")) {
-            readBody(inside(message, name), null);
-            return new ProtobufSchema.Field(name.toLowerCase(Locale.ROOT), number, label, type, null, oneof);
+            readMessage(message.addNestedTypeBuilder(), name);
+            return field.setName(name.toLowerCase(Locale.ROOT)).setTypeName(name).setType(Type.TYPE_GROUP);
         }
         expect(";");
-        return new ProtobufSchema.Field(name, number, label, type, key, oneof);
+        if (entry != null) {
+            type = entry.setName(name + "Entry").getName();
+        }
+        return setType(field, type);
     }
 
-    private void readEnum(String scope) {
-        Map<String, Integer> symbols = new LinkedHashMap<>();
-        schema.enums.put(inside(scope, name()), symbols);
+    private String typeName() {
+        return token.startsWith(".") ? taken() : name();
+    }
+
+    private static FieldDescriptorProto.Builder setType(FieldDescriptorProto.Builder field, String type) {
+        return SCALARS.contains(type)
+                ? field.setType(Type.valueOf("TYPE_" + type.toUpperCase(Locale.ROOT)))
+                : field.setTypeName(type);
+    }
+
+    private void readEnum(EnumDescriptorProto.Builder symbols) {
+        symbols.setName(name());
         expect("{");
         while (!took("}")) {
             if (token.equals("option") || token.equals("reserved")) {
@@ -361,7 +307,7 @@ final class ProtoText {
             } else if (!took(";")) {
                 String symbol = name();
                 expect("=");
-                symbols.put(symbol, number());
+                symbols.addValueBuilder().setName(symbol).setNumber(number());
                 skipOptions();
                 expect(";");
             }

@@ -1,46 +1,46 @@
 package io.brokernat.spark;
 
+import com.google.protobuf.CodedInputStream;
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.WireFormat;
 import java.io.EOFException;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Protobuf's wire format in an array: numbers, lengths, tags.
- *
- * <p>No length is larger than what is left of the message around it, and groups that no column needs are passed
- * over without recursion.
+ * Protobuf's stream over an array, and what it is too generous with: it cuts tags and lengths of more than 32 bits, and
+ * reads numbers that go on behind their tenth byte.
  */
-final class ProtobufBytes extends ByteCursor {
-    static final int VARINT = 0;
-    static final int FIXED64 = 1;
-    static final int DELIMITED = 2;
-    static final int FIXED32 = 5;
+final class ProtobufBytes {
+    private static final List<Integer> FIRST = List.of(0);
 
-    private static final int GROUP = 3;
-    private static final int END_OF_GROUP = 4;
     /** The depth at which Protobuf's own libraries give up. */
     private static final int MOST_GROUPS = 100;
 
-    private static final List<Integer> FIRST = List.of(0);
+    CodedInputStream stream;
+    private byte[] bytes;
+    private int from;
 
-    private final int[] groups = new int[MOST_GROUPS];
-
-    /** Begins a part that has its length in front, such as a message inside of another. */
-    int enter() throws IOException {
-        return enter(varint());
+    void set(byte[] bytes, int from) throws IOException {
+        this.bytes = bytes;
+        this.from = from;
+        stream = CodedInputStream.newInstance(bytes, from, bytes.length - from);
+        // Without a limit a part may be longer than what is left: the library looks for one alone.
+        stream.pushLimit(bytes.length - from);
     }
 
-    int fixed32() throws IOException {
-        return (int) littleEndian(4);
+    long varint() throws IOException {
+        long value = stream.readRawVarint64();
+        // Ten bytes are a number below zero. The library takes some tenth bytes that say that another one follows.
+        if (value < 0 && bytes[from + stream.getTotalBytesRead() - 1] < 0) {
+            throw new IOException("a number has more than ten bytes");
+        }
+        return value;
     }
 
-    long fixed64() throws IOException {
-        return littleEndian(8);
-    }
-
-    byte[] delimited() throws IOException {
-        return taken(varint());
+    long zigzag() throws IOException {
+        return CodedInputStream.decodeZigZag64(varint());
     }
 
     /** The number of the next field, times eight, and its wire type. */
@@ -52,45 +52,66 @@ final class ProtobufBytes extends ByteCursor {
         return (int) tag;
     }
 
+    private int length() throws IOException {
+        long length = varint();
+        if (length < 0) {
+            throw new IOException("a length is negative");
+        }
+        if (length > Integer.MAX_VALUE) {
+            throw new EOFException("the value ends too early");
+        }
+        return (int) length;
+    }
+
+    /** Begins a part that has its length in front; returns what {@code popLimit} needs to go on behind it. */
+    int enter() throws IOException {
+        return stream.pushLimit(length());
+    }
+
+    /** The library looks whether they are there before it makes an array for them. */
+    byte[] delimited() throws IOException {
+        return stream.readRawBytes(length());
+    }
+
     /** Passes over the field of a tag. */
     void skip(int tag) throws IOException {
-        switch (tag & 7) {
-            case VARINT:
+        skip(tag, 1);
+    }
+
+    private void skip(int tag, int depth) throws IOException {
+        switch (WireFormat.getTagWireType(tag)) {
+            case WireFormat.WIRETYPE_VARINT:
                 varint();
                 return;
-            case FIXED64:
-                take(8);
+            case WireFormat.WIRETYPE_FIXED64:
+                stream.skipRawBytes(8);
                 return;
-            case DELIMITED:
-                take(varint());
+            case WireFormat.WIRETYPE_LENGTH_DELIMITED:
+                stream.skipRawBytes(length());
                 return;
-            case FIXED32:
-                take(4);
+            case WireFormat.WIRETYPE_FIXED32:
+                stream.skipRawBytes(4);
                 return;
-            case GROUP:
-                skipGroup(tag >>> 3);
+            case WireFormat.WIRETYPE_START_GROUP:
+                skipGroup(tag >>> 3, depth);
                 return;
-            case END_OF_GROUP:
+            case WireFormat.WIRETYPE_END_GROUP:
                 throw new IOException("a group ends that has not begun");
             default:
-                throw new IOException("there is no wire type " + (tag & 7));
+                throw new IOException("there is no wire type " + WireFormat.getTagWireType(tag));
         }
     }
 
-    private void skipGroup(int number) throws IOException {
-        groups[0] = number;
-        for (int depth = 1; depth > 0; ) {
-            int tag = tag();
-            if ((tag & 7) == GROUP) {
-                if (depth == MOST_GROUPS) {
-                    throw new IOException("more than " + MOST_GROUPS + " groups are inside of each other");
-                }
-                groups[depth++] = tag >>> 3;
-            } else if ((tag & 7) != END_OF_GROUP) {
-                skip(tag);
-            } else if (groups[--depth] != tag >>> 3) {
-                throw new IOException("a group ends that has not begun");
-            }
+    private void skipGroup(int number, int depth) throws IOException {
+        if (depth > MOST_GROUPS) {
+            throw new IOException("more than " + MOST_GROUPS + " groups are inside of each other");
+        }
+        int tag = tag();
+        for (; WireFormat.getTagWireType(tag) != WireFormat.WIRETYPE_END_GROUP; tag = tag()) {
+            skip(tag, depth + 1);
+        }
+        if (tag >>> 3 != number) {
+            throw new IOException("a group ends that has not begun");
         }
     }
 
@@ -100,7 +121,7 @@ final class ProtobufBytes extends ByteCursor {
         if (count == 0) {
             return FIRST;
         }
-        if (count < 0 || count > left()) {
+        if (count < 0 || count > stream.getBytesUntilLimit()) {
             throw new EOFException("the value ends too early");
         }
         List<Integer> path = new ArrayList<>((int) count);
@@ -109,5 +130,11 @@ final class ProtobufBytes extends ByteCursor {
             path.add(next == (int) next ? (int) next : -1);
         }
         return path;
+    }
+
+    /** An error of the library, of which no others come from an array, in words of ours. */
+    static IOException shown(InvalidProtocolBufferException error) {
+        boolean isNumber = error.getMessage().contains("varint");
+        return new IOException(isNumber ? "a number has more than ten bytes" : "the value ends too early");
     }
 }

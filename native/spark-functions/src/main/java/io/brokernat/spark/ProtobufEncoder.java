@@ -1,5 +1,9 @@
 package io.brokernat.spark;
 
+import com.google.protobuf.CodedOutputStream;
+import com.google.protobuf.Descriptors.Descriptor;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -13,37 +17,45 @@ final class ProtobufEncoder implements Encoder {
     private static final int ID_BYTES = 4;
 
     private final ProtobufWriter.Message message;
-    private final ProtobufOutput out = new ProtobufOutput();
+    private final ProtobufOutput part = new ProtobufOutput();
     private final byte[] header;
 
-    ProtobufEncoder(ProtobufSchema schema, Integer id, StructType type) {
-        message = new ProtobufWriter.Message(schema, schema.byIndex.values().iterator().next(), type, "");
-        if (id != null) {
-            out.raw(new byte[1]);
-            out.raw(ByteBuffer.allocate(ID_BYTES).putInt(id).array());
-            index(schema.byIndex.keySet().iterator().next());
+    ProtobufEncoder(Descriptor schema, Integer id, StructType type) {
+        message = new ProtobufWriter.Message(schema, type, "");
+        try {
+            CodedOutputStream out = part.begin();
+            if (id != null) {
+                out.writeRawByte(0);
+                out.writeRawBytes(ByteBuffer.allocate(ID_BYTES).putInt(id).array());
+                writeIndex(out, ProtobufSchema.index(schema));
+            }
+            header = part.taken();
+        } catch (IOException impossible) {
+            throw new UncheckedIOException(impossible);
         }
-        header = out.taken();
     }
 
     /** Confluent writes one zero byte in place of the path of the first message. */
-    private void index(List<Integer> path) {
+    private static void writeIndex(CodedOutputStream out, List<Integer> path) throws IOException {
         if (path.equals(List.of(0))) {
-            out.varint(0);
+            out.writeRawByte(0);
             return;
         }
-        out.zigzag(path.size());
+        out.writeSInt32NoTag(path.size());
         for (int place : path) {
-            out.zigzag(place);
+            out.writeSInt32NoTag(place);
         }
     }
 
     @Override
     public byte[] encode(InternalRow tag) {
-        // What a tag before this one has left in the middle goes.
-        out.taken();
-        out.raw(header);
-        message.writeFields(out, tag);
-        return out.taken();
+        try {
+            CodedOutputStream out = part.begin();
+            out.writeRawBytes(header);
+            message.writeFields(out, tag);
+            return part.taken();
+        } catch (IOException impossible) {
+            throw new UncheckedIOException(impossible);
+        }
     }
 }

@@ -1,5 +1,9 @@
 package io.brokernat.spark;
 
+import com.google.protobuf.Descriptors.Descriptor;
+import com.google.protobuf.Descriptors.FieldDescriptor;
+import com.google.protobuf.Descriptors.OneofDescriptor;
+import com.google.protobuf.WireFormat;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -28,20 +32,15 @@ final class ProtobufMessage extends ProtobufReader {
     private final Map<Integer, Field> sparse = new LinkedHashMap<>();
 
     /** @throws IncompatibleException a column cannot be made of what is written */
-    ProtobufMessage(ProtobufSchema writer, String written, ProtobufSchema reader, String wanted, String label) {
-        super(ProtobufBytes.DELIMITED);
-        List<ProtobufSchema.Field> fields = reader.messages.get(wanted);
+    ProtobufMessage(Descriptor written, Descriptor wanted, String label) {
+        super(WireFormat.WIRETYPE_LENGTH_DELIMITED);
+        List<FieldDescriptor> fields = wanted.getFields();
         columns = new Field[fields.size()];
         int last = 0;
-        for (int column = 0; column < columns.length; column++) {
-            ProtobufSchema.Field field = fields.get(column);
-            String inner = label.isEmpty() ? field.name : label + "." + field.name;
-            ProtobufSchema.Field found = null;
-            for (ProtobufSchema.Field each : writer.messages.get(written)) {
-                found = each.number == field.number ? each : found;
-            }
-            columns[column] = new Field(writer, found, reader, field, inner, column, rivals(fields, column));
-            last = field.number <= MOST_DENSE ? Math.max(last, field.number) : last;
+        for (FieldDescriptor field : fields) {
+            String inner = label.isEmpty() ? field.getName() : label + "." + field.getName();
+            columns[field.getIndex()] = new Field(written.findFieldByNumber(field.getNumber()), field, inner);
+            last = field.getNumber() <= MOST_DENSE ? Math.max(last, field.getNumber()) : last;
         }
         dense = new Field[last + 1];
         for (Field field : columns) {
@@ -53,17 +52,6 @@ final class ProtobufMessage extends ProtobufReader {
         }
     }
 
-    private static int[] rivals(List<ProtobufSchema.Field> fields, int column) {
-        String oneof = fields.get(column).oneof;
-        List<Integer> found = new ArrayList<>();
-        for (int other = 0; oneof != null && other < fields.size(); other++) {
-            if (other != column && oneof.equals(fields.get(other).oneof)) {
-                found.add(other);
-            }
-        }
-        return found.stream().mapToInt(Integer::intValue).toArray();
-    }
-
     int size() {
         return columns.length;
     }
@@ -73,7 +61,7 @@ final class ProtobufMessage extends ProtobufReader {
         Object[] row = before == null ? new Object[columns.length] : (Object[]) before;
         int end = in.enter();
         readInto(row, 0, in);
-        in.leave(end);
+        in.stream.popLimit(end);
         return row;
     }
 
@@ -91,7 +79,7 @@ final class ProtobufMessage extends ProtobufReader {
 
     /** Reads fields until the part ends that was entered; the first column is {@code row[offset]}. */
     void readInto(Object[] row, int offset, ProtobufBytes in) throws IOException {
-        while (in.left() > 0) {
+        while (!in.stream.isAtEnd()) {
             int tag = in.tag(), number = tag >>> 3;
             Field field = number < dense.length ? dense[number] : sparse.get(number);
             if (field == null) {
@@ -113,6 +101,18 @@ final class ProtobufMessage extends ProtobufReader {
         }
     }
 
+    /** What a field without a value is: empty, a fault, null, or its type's zero. */
+    enum Kind {
+        MAP, REPEATED, REQUIRED, OPTIONAL, IMPLICIT;
+
+        static Kind of(FieldDescriptor field) {
+            if (field.isRepeated()) {
+                return field.isMapField() ? MAP : REPEATED;
+            }
+            return field.isRequired() ? REQUIRED : field.hasPresence() ? OPTIONAL : IMPLICIT;
+        }
+    }
+
     /** One column, and the writer's field that it is made of. */
     private static final class Field {
         final int number;
@@ -120,51 +120,53 @@ final class ProtobufMessage extends ProtobufReader {
         final int[] rivals;
         final boolean isWritten;
         private final String label;
-        private final String kind;
+        private final Kind kind;
         private final ProtobufReader value;
         private final ProtobufReader key;
 
-        Field(
-                ProtobufSchema writer,
-                ProtobufSchema.Field written,
-                ProtobufSchema reader,
-                ProtobufSchema.Field wanted,
-                String label,
-                int column,
-                int[] rivals) {
+        /** @param written null where the writer's message does not have it */
+        Field(FieldDescriptor written, FieldDescriptor wanted, String label) {
             this.label = label;
-            this.column = column;
-            this.rivals = rivals;
-            number = wanted.number;
-            kind = wanted.label;
+            column = wanted.getIndex();
+            rivals = rivals(wanted);
+            number = wanted.getNumber();
+            kind = Kind.of(wanted);
             isWritten = written != null;
-            if (!isWritten && kind.equals("required")) {
+            if (!isWritten && kind == Kind.REQUIRED) {
                 throw new IncompatibleException(label, "it is required and not written");
             }
-            boolean isOther = isWritten && !amount(written.label).equals(amount(kind));
-            if (isOther) {
-                String found = amount(written.label) + ", expected " + amount(kind);
-                throw new IncompatibleException(label, "it is written as " + found);
+            if (isWritten && !amount(written).equals(amount(wanted))) {
+                throw new IncompatibleException(label, "it is written as " + amount(written) + ", expected " + amount(wanted));
             }
-            boolean isMany = kind.equals("repeated") || kind.equals("map");
             // What is not written is zero, null or empty, and that depends on the column alone.
-            ProtobufSchema source = isWritten ? writer : reader;
-            String inner = isMany ? label + "[]" : label;
-            value = of(source, isWritten ? written.type : wanted.type, reader, wanted.type, inner);
-            key = kind.equals("map") ? of(source, isWritten ? written.key : wanted.key, reader, wanted.key, label) : null;
+            FieldDescriptor source = isWritten ? written : wanted;
+            if (kind == Kind.MAP) {
+                Descriptor from = source.getMessageType(), to = wanted.getMessageType();
+                key = of(from.findFieldByNumber(1), to.findFieldByNumber(1), label);
+                value = of(from.findFieldByNumber(2), to.findFieldByNumber(2), label + "[]");
+            } else {
+                key = null;
+                value = of(source, wanted, kind == Kind.REPEATED ? label + "[]" : label);
+            }
+        }
+
+        private static int[] rivals(FieldDescriptor field) {
+            OneofDescriptor oneof = field.getRealContainingOneof();
+            List<FieldDescriptor> members = oneof == null ? List.of() : oneof.getFields();
+            return members.stream().filter(each -> each != field).mapToInt(FieldDescriptor::getIndex).toArray();
         }
 
         /** What a label means for the wire. */
-        private static String amount(String label) {
-            return label.equals("repeated") || label.equals("map") ? label : "a single value";
+        private static String amount(FieldDescriptor field) {
+            return field.isMapField() ? "map" : field.isRepeated() ? "repeated" : "a single value";
         }
 
         Object read(ProtobufBytes in, int wire, Object before) throws IOException {
             switch (kind) {
-                case "repeated":
+                case REPEATED:
                     return readElements(in, wire, before == null ? new ArrayList<>() : (List<?>) before);
-                case "map":
-                    check(wire, ProtobufBytes.DELIMITED);
+                case MAP:
+                    check(wire, WireFormat.WIRETYPE_LENGTH_DELIMITED);
                     return readEntry(in, before == null ? new LinkedHashMap<>() : (Map<?, ?>) before);
                 default:
                     check(wire, value.wire);
@@ -181,12 +183,12 @@ final class ProtobufMessage extends ProtobufReader {
         private Object readElements(ProtobufBytes in, int wire, List<?> before) throws IOException {
             @SuppressWarnings("unchecked")
             List<Object> elements = (List<Object>) before;
-            if (wire == ProtobufBytes.DELIMITED && value.wire != ProtobufBytes.DELIMITED) {
+            if (wire == WireFormat.WIRETYPE_LENGTH_DELIMITED && value.wire != WireFormat.WIRETYPE_LENGTH_DELIMITED) {
                 int end = in.enter();
-                while (in.left() > 0) {
+                while (!in.stream.isAtEnd()) {
                     elements.add(value.read(in, null));
                 }
-                in.leave(end);
+                in.stream.popLimit(end);
             } else {
                 check(wire, value.wire);
                 elements.add(value.finished(value.read(in, null)));
@@ -199,7 +201,7 @@ final class ProtobufMessage extends ProtobufReader {
             Map<Object, Object> entries = (Map<Object, Object>) before;
             Object foundKey = null, found = null;
             int end = in.enter();
-            while (in.left() > 0) {
+            while (!in.stream.isAtEnd()) {
                 int tag = in.tag();
                 switch (tag >>> 3) {
                     case 1:
@@ -214,22 +216,22 @@ final class ProtobufMessage extends ProtobufReader {
                         in.skip(tag);
                 }
             }
-            in.leave(end);
+            in.stream.popLimit(end);
             entries.put(foundKey == null ? key.zero() : foundKey, found == null ? value.zero() : value.finished(found));
             return entries;
         }
 
         Object finished(Object read) throws IOException {
             switch (kind) {
-                case "repeated":
+                case REPEATED:
                     return new GenericArrayData(read == null ? new Object[0] : ((List<?>) read).toArray());
-                case "map":
+                case MAP:
                     Map<?, ?> entries = read == null ? Map.of() : (Map<?, ?>) read;
                     Object[] keys = entries.keySet().toArray(), values = entries.values().toArray();
                     return new ArrayBasedMapData(new GenericArrayData(keys), new GenericArrayData(values));
-                case "implicit":
+                case IMPLICIT:
                     return read == null ? value.zero() : value.finished(read);
-                case "required":
+                case REQUIRED:
                     if (read == null) {
                         throw new MismatchException(label, "it is required and not there");
                     }

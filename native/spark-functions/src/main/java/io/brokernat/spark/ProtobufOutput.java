@@ -1,72 +1,45 @@
 package io.brokernat.spark;
 
+import com.google.protobuf.CodedOutputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.util.Arrays;
 
-/** Protobuf's wire format into an array that grows; the twin of {@link ProtobufBytes}. */
-final class ProtobufOutput {
-    private byte[] bytes = new byte[256];
-    private int size;
+/** A message, or a part of one, that is written before its length is known. */
+final class ProtobufOutput extends ByteArrayOutputStream {
+    private final CodedOutputStream out = CodedOutputStream.newInstance(this, 256);
 
-    /** What was written; it begins anew. */
-    byte[] taken() {
-        byte[] written = Arrays.copyOf(bytes, size);
-        size = 0;
-        return written;
+    /** Begins anew: what a value before this one has left in the middle goes. */
+    CodedOutputStream begin() throws IOException {
+        out.flush();
+        count = 0;
+        return out;
     }
 
-    private int reserve(int length) {
-        if (length > bytes.length - size) {
-            bytes = Arrays.copyOf(bytes, Math.max(2 * bytes.length, Math.addExact(size, length)));
+    byte[] taken() throws IOException {
+        out.flush();
+        return Arrays.copyOf(buf, count);
+    }
+
+    void copyTo(CodedOutputStream other) throws IOException {
+        out.flush();
+        other.write(buf, 0, count);
+    }
+
+    /** With its length in front. */
+    void copyDelimitedTo(CodedOutputStream other) throws IOException {
+        out.flush();
+        other.writeUInt32NoTag(count);
+        other.write(buf, 0, count);
+    }
+
+    /** Whether all of it is the zero of a type: one byte of a number or a length, or the bytes of a fixed one. */
+    boolean isZero(int most) throws IOException {
+        out.flush();
+        boolean isZero = count <= most;
+        for (int i = 0; isZero && i < count; i++) {
+            isZero = buf[i] == 0;
         }
-        int from = size;
-        size += length;
-        return from;
-    }
-
-    void raw(byte[] content) {
-        int from = reserve(content.length);
-        System.arraycopy(content, 0, bytes, from, content.length);
-    }
-
-    void tag(int number, int wire) {
-        varint((long) number << 3 | wire);
-    }
-
-    void varint(long value) {
-        long left = value;
-        while ((left & ~0x7FL) != 0) {
-            one((byte) (left & 0x7F | 0x80));
-            left >>>= 7;
-        }
-        one((byte) left);
-    }
-
-    private void one(byte content) {
-        int from = reserve(1);
-        bytes[from] = content;
-    }
-
-    void zigzag(long value) {
-        varint(value << 1 ^ value >> 63);
-    }
-
-    void fixed32(int value) {
-        littleEndian(value, 4);
-    }
-
-    void fixed64(long value) {
-        littleEndian(value, 8);
-    }
-
-    private void littleEndian(long value, int length) {
-        int from = reserve(length);
-        for (int i = 0; i < length; i++) {
-            bytes[from + i] = (byte) (value >>> 8 * i);
-        }
-    }
-
-    void delimited(byte[] content) {
-        varint(content.length);
-        raw(content);
+        return isZero;
     }
 }

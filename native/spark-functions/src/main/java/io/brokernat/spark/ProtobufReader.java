@@ -1,10 +1,17 @@
 package io.brokernat.spark;
 
+import com.google.protobuf.Descriptors.Descriptor;
+import com.google.protobuf.Descriptors.EnumDescriptor;
+import com.google.protobuf.Descriptors.EnumValueDescriptor;
+import com.google.protobuf.Descriptors.FieldDescriptor;
+import com.google.protobuf.Descriptors.FieldDescriptor.Type;
+import com.google.protobuf.WireFormat;
 import java.io.IOException;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.unsafe.types.UTF8String;
@@ -67,73 +74,61 @@ abstract class ProtobufReader {
     }
 
     /**
-     * @param written the type of the writer's field
-     * @param wanted the type that the column is of
+     * The reader of one value; labels of fields are not looked at.
+     *
      * @throws IncompatibleException the one cannot be read as the other
      */
-    static ProtobufReader of(
-            ProtobufSchema writer, String written, ProtobufSchema reader, String wanted, String label) {
-        if (reader.enums.containsKey(wanted)) {
-            if (!writer.enums.containsKey(written)) {
-                throw incompatible(written, wanted, label);
-            }
-            return ofEnum(writer.enums.get(written), reader.enums.get(wanted), label);
-        }
-        if (WellKnownReader.TYPES.containsKey(wanted)) {
-            if (!written.equals(wanted)) {
-                throw incompatible(written, wanted, label);
-            }
-            return new WellKnownReader(wanted, label);
-        }
-        if (reader.messages.containsKey(wanted)) {
-            if (!writer.messages.containsKey(written) || WellKnownReader.TYPES.containsKey(written)) {
-                throw incompatible(written, wanted, label);
-            }
-            return new ProtobufMessage(writer, written, reader, wanted, label);
-        }
-        return ofScalar(written, wanted, label);
-    }
-
-    private static IncompatibleException incompatible(String written, String wanted, String label) {
-        return new IncompatibleException(label, "it is written as " + written + ", expected " + wanted);
-    }
-
-    private static ProtobufReader ofScalar(String written, String wanted, String label) {
-        switch (wanted) {
-            case "double":
-                if (written.equals("double")) {
-                    return of(ProtobufBytes.FIXED64, 0.0, in -> Double.longBitsToDouble(in.fixed64()));
-                }
-                if (written.equals("float")) {
-                    return of(ProtobufBytes.FIXED32, 0.0, in -> (double) Float.intBitsToFloat(in.fixed32()));
+    static ProtobufReader of(FieldDescriptor written, FieldDescriptor wanted, String label) {
+        boolean isSameKind = written.getType() == wanted.getType();
+        switch (wanted.getJavaType()) {
+            case ENUM:
+                if (isSameKind) {
+                    return ofEnum(written.getEnumType(), wanted.getEnumType(), label);
                 }
                 break;
-            case "float":
-                if (written.equals("float")) {
-                    return of(ProtobufBytes.FIXED32, 0f, in -> Float.intBitsToFloat(in.fixed32()));
-                }
-                break;
-            case "bool":
-                if (written.equals("bool")) {
-                    return of(ProtobufBytes.VARINT, false, in -> bool(in, label));
-                }
-                break;
-            case "string":
-                if (written.equals("string") || written.equals("bytes")) {
-                    return of(ProtobufBytes.DELIMITED, UTF8String.EMPTY_UTF8, in -> text(in, label));
-                }
-                break;
-            case "bytes":
-                if (written.equals("string") || written.equals("bytes")) {
-                    return of(ProtobufBytes.DELIMITED, new byte[0], ProtobufBytes::delimited);
+            case MESSAGE:
+                if (isSameKind) {
+                    Descriptor from = written.getMessageType(), to = wanted.getMessageType();
+                    Descriptor known = WellKnownReader.TYPES.get(to.getFullName());
+                    if (from.getFullName().equals(to.getFullName()) && known != null) {
+                        return new WellKnownReader(known, label);
+                    }
+                    if (known == null && !WellKnownReader.TYPES.containsKey(from.getFullName())) {
+                        return new ProtobufMessage(from, to, label);
+                    }
                 }
                 break;
             default:
-                if (Integers.RANGES.containsKey(written) && Integers.RANGES.containsKey(wanted)) {
-                    return ofInteger(new Integers(written, wanted, label));
+                ProtobufReader found = ofScalar(written.getType(), wanted.getType(), label);
+                if (found != null) {
+                    return found;
                 }
         }
-        throw incompatible(written, wanted, label);
+        String types = ProtobufSchema.typeName(written) + ", expected " + ProtobufSchema.typeName(wanted);
+        throw new IncompatibleException(label, "it is written as " + types);
+    }
+
+    /** Null where there is none. */
+    private static ProtobufReader ofScalar(Type written, Type wanted, String label) {
+        int wire = WireFormat.FieldType.valueOf(written.name()).getWireType();
+        boolean isText = written == Type.STRING || written == Type.BYTES;
+        switch (wanted) {
+            case DOUBLE:
+                if (written == Type.FLOAT) {
+                    return of(wire, 0.0, in -> (double) in.stream.readFloat());
+                }
+                return written == Type.DOUBLE ? of(wire, 0.0, in -> in.stream.readDouble()) : null;
+            case FLOAT:
+                return written == Type.FLOAT ? of(wire, 0f, in -> in.stream.readFloat()) : null;
+            case BOOL:
+                return written == Type.BOOL ? of(wire, false, in -> bool(in, label)) : null;
+            case STRING:
+                return isText ? of(wire, UTF8String.EMPTY_UTF8, in -> text(in, label)) : null;
+            case BYTES:
+                return isText ? of(wire, new byte[0], ProtobufBytes::delimited) : null;
+            default:
+                return Integers.RANGES.containsKey(written) ? ofInteger(wire, new Integers(written, wanted, label)) : null;
+        }
     }
 
     private static boolean bool(ProtobufBytes in, String label) throws IOException {
@@ -152,12 +147,14 @@ abstract class ProtobufReader {
         return UTF8String.fromBytes(bytes);
     }
 
-    private static ProtobufReader ofEnum(Map<String, Integer> written, Map<String, Integer> wanted, String label) {
+    private static ProtobufReader ofEnum(EnumDescriptor written, EnumDescriptor wanted, String label) {
         Map<Integer, UTF8String> symbols = new HashMap<>();
         // Of two symbols with one number (allow_alias) the first counts.
-        written.forEach((symbol, number) -> symbols.putIfAbsent(number, UTF8String.fromString(symbol)));
-        UTF8String first = UTF8String.fromString(wanted.isEmpty() ? "" : wanted.keySet().iterator().next());
-        return of(ProtobufBytes.VARINT, first, in -> {
+        for (EnumValueDescriptor each : written.getValues()) {
+            symbols.putIfAbsent(each.getNumber(), UTF8String.fromString(each.getName()));
+        }
+        UTF8String first = UTF8String.fromString(wanted.getValues().get(0).getName());
+        return of(WireFormat.WIRETYPE_VARINT, first, in -> {
             // Longer numbers are cut, as Protobuf does: an enumeration is an int32 without a promise of its length.
             int number = (int) in.varint();
             UTF8String symbol = symbols.get(number);
@@ -168,17 +165,17 @@ abstract class ProtobufReader {
         });
     }
 
-    private static ProtobufReader ofInteger(Integers integers) {
+    private static ProtobufReader ofInteger(int wire, Integers integers) {
         switch (integers.wanted) {
-            case "int32":
-            case "sint32":
-            case "sfixed32":
-                return of(integers.wire, 0, in -> (int) integers.next(in));
-            case "uint64":
-            case "fixed64":
-                return of(integers.wire, decimal(0), in -> decimal(integers.next(in)));
+            case INT32:
+            case SINT32:
+            case SFIXED32:
+                return of(wire, 0, in -> (int) integers.next(in));
+            case UINT64:
+            case FIXED64:
+                return of(wire, decimal(0), in -> decimal(integers.next(in)));
             default:
-                return of(integers.wire, 0L, integers::next);
+                return of(wire, 0L, integers::next);
         }
     }
 
@@ -198,26 +195,22 @@ abstract class ProtobufReader {
         /** As far as a signed number goes. */
         private static final List<Long> OF_U64 = List.of(0L, Long.MAX_VALUE);
 
-        static final Map<String, List<Long>> RANGES = Map.of(
-                "int32", OF_32, "sint32", OF_32, "sfixed32", OF_32, "uint32", OF_U32, "fixed32", OF_U32,
-                "int64", OF_64, "sint64", OF_64, "sfixed64", OF_64, "uint64", OF_U64, "fixed64", OF_U64);
+        static final Map<Type, List<Long>> RANGES = Map.of(
+                Type.INT32, OF_32, Type.SINT32, OF_32, Type.SFIXED32, OF_32, Type.UINT32, OF_U32, Type.FIXED32, OF_U32,
+                Type.INT64, OF_64, Type.SINT64, OF_64, Type.SFIXED64, OF_64, Type.UINT64, OF_U64, Type.FIXED64, OF_U64);
 
-        final String wanted;
-        final int wire;
-        private final String written;
+        final Type wanted;
+        private final Type written;
         private final String label;
         private final boolean isUnsigned;
         private final boolean isAny;
         private final long least;
         private final long most;
 
-        Integers(String written, String wanted, String label) {
+        Integers(Type written, Type wanted, String label) {
             this.written = written;
             this.wanted = wanted;
             this.label = label;
-            wire = !written.contains("fixed")
-                    ? ProtobufBytes.VARINT
-                    : written.endsWith("32") ? ProtobufBytes.FIXED32 : ProtobufBytes.FIXED64;
             isUnsigned = RANGES.get(written) == OF_U64;
             isAny = isUnsigned && RANGES.get(wanted) == OF_U64;
             least = Math.max(RANGES.get(written).get(0), RANGES.get(wanted).get(0));
@@ -228,23 +221,23 @@ abstract class ProtobufReader {
             long number = read(in);
             if (!isAny && (number < least || number > most)) {
                 String found = isUnsigned ? Long.toUnsignedString(number) : Long.toString(number);
-                throw new MismatchException(label, "expected " + wanted + ", found " + found);
+                throw new MismatchException(label, "expected " + wanted.name().toLowerCase(Locale.ROOT) + ", found " + found);
             }
             return number;
         }
 
         private long read(ProtobufBytes in) throws IOException {
             switch (written) {
-                case "sint32":
-                case "sint64":
+                case SINT32:
+                case SINT64:
                     return in.zigzag();
-                case "fixed32":
-                    return in.fixed32() & 0xFFFFFFFFL;
-                case "sfixed32":
-                    return in.fixed32();
-                case "fixed64":
-                case "sfixed64":
-                    return in.fixed64();
+                case FIXED32:
+                    return in.stream.readFixed32() & 0xFFFFFFFFL;
+                case SFIXED32:
+                    return in.stream.readSFixed32();
+                case FIXED64:
+                case SFIXED64:
+                    return in.stream.readFixed64();
                 default:
                     return in.varint();
             }

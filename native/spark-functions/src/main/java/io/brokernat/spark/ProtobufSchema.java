@@ -1,163 +1,161 @@
 package io.brokernat.spark;
 
-import com.fasterxml.jackson.core.JsonFactory;
-import com.fasterxml.jackson.core.JsonGenerator;
-import java.io.IOException;
-import java.io.StringWriter;
-import java.io.UncheckedIOException;
+import com.google.protobuf.AnyProto;
+import com.google.protobuf.DescriptorProtos.DescriptorProto;
+import com.google.protobuf.DescriptorProtos.FieldDescriptorProto;
+import com.google.protobuf.DescriptorProtos.FileDescriptorProto;
+import com.google.protobuf.DescriptorProtos.FileDescriptorSet;
+import com.google.protobuf.Descriptors.Descriptor;
+import com.google.protobuf.Descriptors.DescriptorValidationException;
+import com.google.protobuf.Descriptors.FieldDescriptor;
+import com.google.protobuf.Descriptors.FileDescriptor;
+import com.google.protobuf.Descriptors.GenericDescriptor;
+import com.google.protobuf.DurationProto;
+import com.google.protobuf.EmptyProto;
+import com.google.protobuf.FieldMaskProto;
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.StructProto;
+import com.google.protobuf.TimestampProto;
+import com.google.protobuf.WrappersProto;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
-import java.util.HashSet;
+import java.util.Base64;
 import java.util.LinkedHashMap;
+import java.util.LinkedList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
-import java.util.Set;
+import java.util.stream.Stream;
 
-/** Messages and enumerations by their full names; as JSON it has the form that {@code protobuf_schema.py} describes. */
+/** Messages of linked files, and how they go to Python and come from there; {@code protobuf_schema.py} has the form. */
 final class ProtobufSchema {
-    private static final JsonFactory JSON = new JsonFactory();
+    /** The files that every Protobuf library brings, and that no registry lists as references. */
+    private static final List<FileDescriptor> LIBRARY = List.of(
+            AnyProto.getDescriptor(), DurationProto.getDescriptor(), EmptyProto.getDescriptor(),
+            FieldMaskProto.getDescriptor(), StructProto.getDescriptor(), TimestampProto.getDescriptor(),
+            WrappersProto.getDescriptor());
 
-    /** One field. Its label is implicit, optional, required, repeated or map. */
-    static final class Field {
-        final String name;
-        final int number;
-        final String label;
-        /** A scalar's name, or the full name of a message or an enumeration; of a map, that of its values. */
-        final String type;
-        /** The type of a map's keys; else null. */
-        final String key;
-        /** The oneof that it belongs to, or null. */
-        final String oneof;
+    private ProtobufSchema() {}
 
-        Field(String name, int number, String label, String type, String key, String oneof) {
-            this.name = name;
-            this.number = number;
-            this.label = label;
-            this.type = type;
-            this.key = key;
-            this.oneof = oneof;
+    /** A message with its file's imports, as Python gives it. */
+    static Descriptor of(String json) {
+        Map<String, Object> content = RegistryAnswer.object(json.getBytes(StandardCharsets.UTF_8));
+        try {
+            byte[] set = Base64.getDecoder().decode((String) content.get("descriptors"));
+            FileDescriptor[] files = linked(FileDescriptorSet.parseFrom(set).getFileList());
+            String message = (String) content.get("message");
+            return Stream.of(files).map(each -> named(each, message)).filter(each -> each != null).findFirst().orElseThrow();
+        } catch (InvalidProtocolBufferException | DescriptorValidationException error) {
+            throw new IllegalArgumentException("the Protobuf descriptors cannot be used: " + error.getMessage(), error);
         }
     }
 
-    final Map<String, List<Field>> messages = new LinkedHashMap<>();
+    /**
+     * Links files of which none imports a later one. A type of an import that is not there is one without fields.
+     *
+     * @throws DescriptorValidationException a file has what Protobuf does not allow
+     */
+    static FileDescriptor[] linked(List<FileDescriptorProto> files) throws DescriptorValidationException {
+        Map<String, FileDescriptor> known = new LinkedHashMap<>();
+        LIBRARY.forEach(each -> known.put(each.getName(), each));
+        for (FileDescriptorProto file : files) {
+            FileDescriptor[] imports =
+                    file.getDependencyList().stream().map(known::get).filter(each -> each != null).toArray(FileDescriptor[]::new);
+            known.put(file.getName(), FileDescriptor.buildFrom(file, imports, true));
+        }
+        return known.values().toArray(new FileDescriptor[0]);
+    }
 
-    /** Numbers by symbol; the first symbol is the default. */
-    final Map<String, Map<String, Integer>> enums = new LinkedHashMap<>();
+    /** The message of a file with this full name, or null. */
+    static Descriptor named(FileDescriptor file, String name) {
+        return all(file.getMessageTypes()).filter(each -> each.getFullName().equals(name)).findFirst().orElse(null);
+    }
 
-    /** The messages of the file by their places in it: {@code [1, 0]} is the first message inside of the second. */
-    final Map<List<Integer>, String> byIndex = new LinkedHashMap<>();
+    private static Stream<Descriptor> all(List<Descriptor> messages) {
+        return messages.stream().flatMap(each -> Stream.concat(Stream.of(each), all(each.getNestedTypes())));
+    }
 
-    /** The messages that are in no other. */
-    List<String> outermost() {
-        List<String> found = new ArrayList<>();
-        byIndex.forEach((index, name) -> {
-            if (index.size() == 1) {
-                found.add(name);
+    /** The message at a place in a file, {@code [1, 0]} being the first one inside of the second; or null. */
+    static Descriptor at(FileDescriptor file, List<Integer> index) {
+        List<Descriptor> messages = file.getMessageTypes();
+        Descriptor found = null;
+        for (int place : index) {
+            if (place < 0 || place >= messages.size()) {
+                return null;
             }
-        });
+            found = messages.get(place);
+            messages = inside(found);
+        }
         return found;
     }
 
-    static ProtobufSchema of(String json) {
-        Map<String, Object> content = RegistryAnswer.object(json.getBytes(StandardCharsets.UTF_8));
-        ProtobufSchema schema = new ProtobufSchema();
-        List<Integer> index = new ArrayList<>();
-        for (Object place : (List<?>) content.get("index")) {
-            index.add(Integer.valueOf((String) place));
+    static List<Integer> index(Descriptor message) {
+        LinkedList<Integer> index = new LinkedList<>();
+        Descriptor inner = message;
+        for (Descriptor outer = inner.getContainingType(); outer != null; outer = outer.getContainingType()) {
+            index.addFirst(inside(outer).indexOf(inner));
+            inner = outer;
         }
-        schema.byIndex.put(index, (String) content.get("message"));
-        ((Map<?, ?>) content.get("enums")).forEach((name, symbols) -> {
-            Map<String, Integer> numbers = new LinkedHashMap<>();
-            ((Map<?, ?>) symbols).forEach((symbol, number) -> numbers.put((String) symbol, Integer.valueOf((String) number)));
-            schema.enums.put((String) name, numbers);
-        });
-        ((Map<?, ?>) content.get("messages")).forEach((name, fields) -> {
-            List<Field> found = new ArrayList<>();
-            for (Object each : (List<?>) fields) {
-                found.add(field((Map<?, ?>) each));
-            }
-            schema.messages.put((String) name, found);
-        });
-        return schema;
+        index.addFirst(inner.getIndex());
+        return index;
     }
 
-    private static Field field(Map<?, ?> field) {
-        return new Field(
-                (String) field.get("name"),
-                Integer.parseInt((String) field.get("number")),
-                (String) field.get("label"),
-                (String) field.get("type"),
-                (String) field.get("key"),
-                (String) field.get("oneof"));
+    /** The messages inside of another that have a place: Protobuf makes one of each map and group, and these have none. */
+    private static List<Descriptor> inside(Descriptor message) {
+        List<Descriptor> found = new ArrayList<>(message.getNestedTypes());
+        for (FieldDescriptor field : message.getFields()) {
+            if (field.isMapField() || field.getType() == FieldDescriptor.Type.GROUP) {
+                found.remove(field.getMessageType());
+            }
+        }
+        return found;
     }
 
-    /** A message with all types that it needs. */
-    String json(String message) {
-        StringWriter text = new StringWriter();
-        try (JsonGenerator out = JSON.createGenerator(text)) {
-            out.writeStartObject();
-            out.writeStringField("message", message);
-            out.writeArrayFieldStart("index");
-            for (Map.Entry<List<Integer>, String> each : byIndex.entrySet()) {
-                if (each.getValue().equals(message)) {
-                    for (int place : each.getKey()) {
-                        out.writeNumber(place);
-                    }
-                }
-            }
-            out.writeEndArray();
-            Map<String, Map<String, Integer>> needed = new LinkedHashMap<>();
-            out.writeObjectFieldStart("messages");
-            writeMessages(out, message, needed);
-            out.writeEndObject();
-            out.writeObjectFieldStart("enums");
-            for (Map.Entry<String, Map<String, Integer>> each : needed.entrySet()) {
-                out.writeObjectFieldStart(each.getKey());
-                for (Map.Entry<String, Integer> symbol : each.getValue().entrySet()) {
-                    out.writeNumberField(symbol.getKey(), symbol.getValue());
-                }
-                out.writeEndObject();
-            }
-            out.writeEndObject();
-            out.writeEndObject();
-        } catch (IOException impossible) {
-            throw new UncheckedIOException(impossible);
-        }
-        return text.toString();
+    /** What {@link #of} reads. */
+    static String json(Descriptor message) {
+        Map<String, FileDescriptorProto> files = new LinkedHashMap<>();
+        addFiles(files, message.getFile());
+        byte[] set = FileDescriptorSet.newBuilder().addAllFile(files.values()).build().toByteArray();
+        String descriptors = Base64.getEncoder().encodeToString(set);
+        return "{\"message\": \"" + message.getFullName() + "\", \"descriptors\": \"" + descriptors + "\"}";
     }
 
-    private void writeMessages(JsonGenerator out, String first, Map<String, Map<String, Integer>> enumsNeeded)
-            throws IOException {
-        Set<String> known = new HashSet<>();
-        Deque<String> wanted = new ArrayDeque<>(List.of(first));
-        while (!wanted.isEmpty()) {
-            String name = wanted.pop();
-            if (enums.containsKey(name)) {
-                enumsNeeded.put(name, enums.get(name));
+    private static void addFiles(Map<String, FileDescriptorProto> files, FileDescriptor file) {
+        file.getDependencies().forEach(each -> addFiles(files, each));
+        FileDescriptorProto.Builder copy = file.toProto().toBuilder().clearMessageType();
+        file.getMessageTypes().forEach(each -> copy.addMessageType(withFullNames(each)));
+        files.put(file.getName(), copy.build());
+    }
+
+    /** As protoc writes a message: types of fields by their full names, which a text does not have. */
+    private static DescriptorProto withFullNames(Descriptor message) {
+        DescriptorProto.Builder copy = message.toProto().toBuilder().clearNestedType();
+        message.getNestedTypes().forEach(each -> copy.addNestedType(withFullNames(each)));
+        for (FieldDescriptor field : message.getFields()) {
+            FieldDescriptorProto.Builder named = copy.getFieldBuilder(field.getIndex()).setType(field.getType().toProto());
+            GenericDescriptor type = type(field);
+            if (type != null) {
+                named.setTypeName("." + type.getFullName());
             }
-            boolean isWellKnown = WellKnownReader.TYPES.containsKey(name) && !name.equals(first);
-            if (!messages.containsKey(name) || isWellKnown || !known.add(name)) {
-                continue;
-            }
-            out.writeArrayFieldStart(name);
-            for (Field field : messages.get(name)) {
-                wanted.add(field.type);
-                out.writeStartObject();
-                out.writeStringField("name", field.name);
-                out.writeNumberField("number", field.number);
-                out.writeStringField("label", field.label);
-                out.writeStringField("type", field.type);
-                if (field.key != null) {
-                    out.writeStringField("key", field.key);
-                }
-                if (field.oneof != null) {
-                    out.writeStringField("oneof", field.oneof);
-                }
-                out.writeEndObject();
-            }
-            out.writeEndArray();
         }
+        return copy.build();
+    }
+
+    /** The message or the enumeration that a field is of; null of a scalar. */
+    private static GenericDescriptor type(FieldDescriptor field) {
+        switch (field.getJavaType()) {
+            case MESSAGE:
+                return field.getMessageType();
+            case ENUM:
+                return field.getEnumType();
+            default:
+                return null;
+        }
+    }
+
+    /** The name of a field's type, as a schema has it. */
+    static String typeName(FieldDescriptor field) {
+        GenericDescriptor type = type(field);
+        return type == null ? field.getType().name().toLowerCase(Locale.ROOT) : type.getFullName();
     }
 }

@@ -1,7 +1,13 @@
 package io.brokernat.spark;
 
+import com.google.protobuf.CodedOutputStream;
+import com.google.protobuf.Descriptors.Descriptor;
+import com.google.protobuf.Descriptors.EnumValueDescriptor;
+import com.google.protobuf.Descriptors.FieldDescriptor;
+import com.google.protobuf.Descriptors.OneofDescriptor;
+import com.google.protobuf.WireFormat;
+import java.io.IOException;
 import java.math.BigInteger;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -30,16 +36,16 @@ abstract class ProtobufWriter {
         this.wire = wire;
     }
 
-    abstract void write(ProtobufOutput out, SpecializedGetters values, int place);
+    abstract void write(CodedOutputStream out, SpecializedGetters values, int place) throws IOException;
 
     private interface Scalar {
-        void write(ProtobufOutput out, SpecializedGetters values, int place);
+        void write(CodedOutputStream out, SpecializedGetters values, int place) throws IOException;
     }
 
     private static ProtobufWriter of(int wire, Scalar scalar) {
         return new ProtobufWriter(wire) {
             @Override
-            void write(ProtobufOutput out, SpecializedGetters values, int place) {
+            void write(CodedOutputStream out, SpecializedGetters values, int place) throws IOException {
                 scalar.write(out, values, place);
             }
         };
@@ -49,70 +55,63 @@ abstract class ProtobufWriter {
         return new UnwritableException("Protobuf", label, what);
     }
 
-    static ProtobufWriter of(ProtobufSchema schema, String written, DataType type, String label) {
-        if (schema.enums.containsKey(written)) {
-            return ofEnum(schema.enums.get(written), label);
-        }
-        if (WellKnownReader.TYPES.containsKey(written)) {
-            return ofWellKnown(written, WellKnownReader.TYPES.get(written), type, label);
-        }
-        if (schema.messages.containsKey(written)) {
-            return new Message(schema, written, (StructType) type, label);
-        }
-        switch (written) {
-            case "double":
-                return of(
-                        ProtobufBytes.FIXED64,
-                        (out, values, place) -> out.fixed64(Double.doubleToRawLongBits(values.getDouble(place))));
-            case "float":
-                return of(
-                        ProtobufBytes.FIXED32,
-                        (out, values, place) -> out.fixed32(Float.floatToRawIntBits(values.getFloat(place))));
-            case "bool":
-                return of(ProtobufBytes.VARINT, (out, values, place) -> out.varint(values.getBoolean(place) ? 1 : 0));
-            case "string":
-                return of(
-                        ProtobufBytes.DELIMITED,
-                        (out, values, place) -> out.delimited(values.getUTF8String(place).getBytes()));
-            case "bytes":
-                return of(ProtobufBytes.DELIMITED, (out, values, place) -> out.delimited(values.getBinary(place)));
-            case "int32":
-                return of(ProtobufBytes.VARINT, (out, values, place) -> out.varint(values.getInt(place)));
-            case "sint32":
-                return of(ProtobufBytes.VARINT, (out, values, place) -> out.zigzag(values.getInt(place)));
-            case "sfixed32":
-                return of(ProtobufBytes.FIXED32, (out, values, place) -> out.fixed32(values.getInt(place)));
-            case "uint32":
-                return of(ProtobufBytes.VARINT, (out, values, place) -> out.varint(unsigned32(values, place, label)));
-            case "fixed32":
-                return of(
-                        ProtobufBytes.FIXED32,
-                        (out, values, place) -> out.fixed32((int) unsigned32(values, place, label)));
-            case "int64":
-                return of(ProtobufBytes.VARINT, (out, values, place) -> out.varint(values.getLong(place)));
-            case "sint64":
-                return of(ProtobufBytes.VARINT, (out, values, place) -> out.zigzag(values.getLong(place)));
-            case "sfixed64":
-                return of(ProtobufBytes.FIXED64, (out, values, place) -> out.fixed64(values.getLong(place)));
-            case "uint64":
-                return of(
-                        ProtobufBytes.VARINT,
-                        (out, values, place) -> out.varint(unsigned64(values, place, (DecimalType) type, label)));
-            case "fixed64":
-                return of(
-                        ProtobufBytes.FIXED64,
-                        (out, values, place) -> out.fixed64(unsigned64(values, place, (DecimalType) type, label)));
+    static ProtobufWriter of(FieldDescriptor field, DataType type, String label) {
+        switch (field.getJavaType()) {
+            case MESSAGE:
+                Descriptor known = WellKnownReader.TYPES.get(field.getMessageType().getFullName());
+                return known == null
+                        ? new Message(field.getMessageType(), (StructType) type, label)
+                        : ofWellKnown(known, type, label);
+            case ENUM:
+                return ofEnum(field.getEnumType().getValues(), label);
             default:
-                throw new IllegalArgumentException(label + ": " + written);
+                return of(WireFormat.FieldType.valueOf(field.getType().name()).getWireType(), scalar(field, type, label));
         }
     }
 
-    private static long unsigned32(SpecializedGetters values, int place, String label) {
+    private static Scalar scalar(FieldDescriptor field, DataType type, String label) {
+        switch (field.getType()) {
+            case DOUBLE:
+                return (out, values, place) -> out.writeDoubleNoTag(values.getDouble(place));
+            case FLOAT:
+                return (out, values, place) -> out.writeFloatNoTag(values.getFloat(place));
+            case BOOL:
+                return (out, values, place) -> out.writeBoolNoTag(values.getBoolean(place));
+            case STRING:
+                return (out, values, place) -> out.writeByteArrayNoTag(values.getUTF8String(place).getBytes());
+            case BYTES:
+                return (out, values, place) -> out.writeByteArrayNoTag(values.getBinary(place));
+            case INT32:
+                return (out, values, place) -> out.writeInt32NoTag(values.getInt(place));
+            case SINT32:
+                return (out, values, place) -> out.writeSInt32NoTag(values.getInt(place));
+            case SFIXED32:
+                return (out, values, place) -> out.writeSFixed32NoTag(values.getInt(place));
+            case UINT32:
+                return (out, values, place) -> out.writeUInt32NoTag(unsigned32(values, place, label));
+            case FIXED32:
+                return (out, values, place) -> out.writeFixed32NoTag(unsigned32(values, place, label));
+            case INT64:
+                return (out, values, place) -> out.writeInt64NoTag(values.getLong(place));
+            case SINT64:
+                return (out, values, place) -> out.writeSInt64NoTag(values.getLong(place));
+            case SFIXED64:
+                return (out, values, place) -> out.writeSFixed64NoTag(values.getLong(place));
+            case UINT64:
+                return (out, values, place) -> out.writeUInt64NoTag(unsigned64(values, place, (DecimalType) type, label));
+            case FIXED64:
+                return (out, values, place) -> out.writeFixed64NoTag(unsigned64(values, place, (DecimalType) type, label));
+            default:
+                throw new IllegalArgumentException(label + ": " + field.getType());
+        }
+    }
+
+    private static int unsigned32(SpecializedGetters values, int place, String label) {
         long number = values.getLong(place);
         if (number < 0 || number > UNSIGNED_INT) {
             throw unwritable(label, number + " is no unsigned number of 32 bits");
         }
-        return number;
+        return (int) number;
     }
 
     private static long unsigned64(SpecializedGetters values, int place, DecimalType type, String label) {
@@ -123,23 +122,23 @@ abstract class ProtobufWriter {
         return number.longValue();
     }
 
-    private static ProtobufWriter ofEnum(Map<String, Integer> symbols, String label) {
+    private static ProtobufWriter ofEnum(List<EnumValueDescriptor> symbols, String label) {
         Map<UTF8String, Integer> numbers = new HashMap<>();
-        symbols.forEach((symbol, number) -> numbers.put(UTF8String.fromString(symbol), number));
-        return of(ProtobufBytes.VARINT, (out, values, place) -> {
+        symbols.forEach(each -> numbers.put(UTF8String.fromString(each.getName()), each.getNumber()));
+        return of(WireFormat.WIRETYPE_VARINT, (out, values, place) -> {
             Integer number = numbers.get(values.getUTF8String(place));
             if (number == null) {
                 throw unwritable(label, "`" + values.getUTF8String(place) + "` is none of its symbols");
             }
-            out.varint(number);
+            out.writeEnumNoTag(number);
         });
     }
 
-    private static ProtobufWriter ofWellKnown(String name, String inner, DataType type, String label) {
+    private static ProtobufWriter ofWellKnown(Descriptor known, DataType type, String label) {
         ProtobufOutput part = new ProtobufOutput();
-        if (name.equals(inner)) {
-            boolean isDuration = name.endsWith("Duration");
-            return of(ProtobufBytes.DELIMITED, (out, values, place) -> {
+        if (known.getFields().size() > 1) {
+            boolean isDuration = known.getName().equals("Duration");
+            return of(WireFormat.WIRETYPE_LENGTH_DELIMITED, (out, values, place) -> {
                 long micros = values.getLong(place);
                 // A duration before zero has both numbers below zero, a time before 1970 the first alone.
                 long seconds = isDuration ? micros / MICROS : Math.floorDiv(micros, MICROS);
@@ -149,19 +148,18 @@ abstract class ProtobufWriter {
                 if (isDuration && Math.abs(seconds) > WellKnownReader.LONGEST) {
                     throw unwritable(label, "it is longer than 10,000 years");
                 }
-                part.tag(1, ProtobufBytes.VARINT);
-                part.varint(seconds);
-                part.tag(2, ProtobufBytes.VARINT);
-                part.varint((micros - seconds * MICROS) * 1000);
-                out.delimited(part.taken());
+                CodedOutputStream inner = part.begin();
+                inner.writeInt64(1, seconds);
+                inner.writeInt32(2, (int) (micros - seconds * MICROS) * 1000);
+                part.copyDelimitedTo(out);
             });
         }
-        ProtobufWriter value = of(WellKnownReader.SCHEMA, inner, type, label);
-        return of(ProtobufBytes.DELIMITED, (out, values, place) -> {
-            part.taken();
-            part.tag(1, value.wire);
-            value.write(part, values, place);
-            out.delimited(part.taken());
+        ProtobufWriter value = of(known.findFieldByNumber(1), type, label);
+        return of(WireFormat.WIRETYPE_LENGTH_DELIMITED, (out, values, place) -> {
+            CodedOutputStream inner = part.begin();
+            inner.writeTag(1, value.wire);
+            value.write(inner, values, place);
+            part.copyDelimitedTo(out);
         });
     }
 
@@ -171,28 +169,24 @@ abstract class ProtobufWriter {
         private final int size;
         private final ProtobufOutput part = new ProtobufOutput();
 
-        Message(ProtobufSchema schema, String message, StructType type, String label) {
-            super(ProtobufBytes.DELIMITED);
-            List<ProtobufSchema.Field> declared = schema.messages.get(message);
+        Message(Descriptor message, StructType type, String label) {
+            super(WireFormat.WIRETYPE_LENGTH_DELIMITED);
             size = type.length();
-            fields = new Field[declared.size()];
-            for (int place = 0; place < fields.length; place++) {
-                ProtobufSchema.Field field = declared.get(place);
-                String inner = label.isEmpty() ? field.name : label + "." + field.name;
-                fields[place] = new Field(schema, field, type.fieldIndex(field.name), type, inner);
+            fields = new Field[message.getFields().size()];
+            for (FieldDescriptor field : message.getFields()) {
+                String inner = label.isEmpty() ? field.getName() : label + "." + field.getName();
+                fields[field.getIndex()] = new Field(field, type, inner);
             }
         }
 
         @Override
-        void write(ProtobufOutput out, SpecializedGetters values, int place) {
-            // What a value before this one has left in the middle goes.
-            part.taken();
-            writeFields(part, values.getStruct(place, size));
-            out.delimited(part.taken());
+        void write(CodedOutputStream out, SpecializedGetters values, int place) throws IOException {
+            writeFields(part.begin(), values.getStruct(place, size));
+            part.copyDelimitedTo(out);
         }
 
-        void writeFields(ProtobufOutput out, SpecializedGetters row) {
-            Map<String, String> taken = null;
+        void writeFields(CodedOutputStream out, SpecializedGetters row) throws IOException {
+            Map<OneofDescriptor, String> taken = null;
             for (Field field : fields) {
                 if (!field.write(out, row) || field.oneof == null) {
                     continue;
@@ -209,105 +203,100 @@ abstract class ProtobufWriter {
     /** One field of a message. */
     private static final class Field {
         final String label;
-        final String oneof;
+        final OneofDescriptor oneof;
         private final int number;
         private final int column;
-        private final String kind;
+        private final ProtobufMessage.Kind kind;
         private final ProtobufWriter value;
         private final ProtobufWriter key;
         private final ProtobufOutput part = new ProtobufOutput();
-        private final byte[] zero;
+        private final int zeros;
 
-        Field(ProtobufSchema schema, ProtobufSchema.Field field, int column, StructType row, String label) {
+        Field(FieldDescriptor field, StructType row, String label) {
             this.label = label;
-            this.column = column;
-            oneof = field.oneof;
-            number = field.number;
-            kind = field.label;
+            column = row.fieldIndex(field.getName());
+            oneof = field.getRealContainingOneof();
+            number = field.getNumber();
+            kind = ProtobufMessage.Kind.of(field);
             DataType type = row.fields()[column].dataType();
             switch (kind) {
-                case "map":
-                    key = of(schema, field.key, ((MapType) type).keyType(), label);
-                    value = of(schema, field.type, ((MapType) type).valueType(), label + "[]");
+                case MAP:
+                    Descriptor entry = field.getMessageType();
+                    key = of(entry.findFieldByNumber(1), ((MapType) type).keyType(), label);
+                    value = of(entry.findFieldByNumber(2), ((MapType) type).valueType(), label + "[]");
                     break;
-                case "repeated":
+                case REPEATED:
                     key = null;
-                    value = of(schema, field.type, ((ArrayType) type).elementType(), label + "[]");
+                    value = of(field, ((ArrayType) type).elementType(), label + "[]");
                     break;
                 default:
                     key = null;
-                    value = of(schema, field.type, type, label);
+                    value = of(field, type, label);
             }
-            int zeros = value.wire == ProtobufBytes.FIXED64 ? 8 : value.wire == ProtobufBytes.FIXED32 ? 4 : 1;
-            zero = new byte[zeros];
+            int wire = value.wire;
+            zeros = wire == WireFormat.WIRETYPE_FIXED64 ? 8 : wire == WireFormat.WIRETYPE_FIXED32 ? 4 : 1;
         }
 
         /** Whether there was a value. */
-        boolean write(ProtobufOutput out, SpecializedGetters row) {
+        boolean write(CodedOutputStream out, SpecializedGetters row) throws IOException {
             if (row.isNullAt(column)) {
-                if (kind.equals("optional")) {
+                if (kind == ProtobufMessage.Kind.OPTIONAL) {
                     return false;
                 }
                 throw unwritable(label, "it is null");
             }
             switch (kind) {
-                case "map":
+                case MAP:
                     writeMap(out, row.getMap(column));
                     break;
-                case "repeated":
+                case REPEATED:
                     writeArray(out, row.getArray(column));
                     break;
-                case "implicit":
-                    byte[] written = one(row, column);
-                    if (!Arrays.equals(written, zero)) {
-                        out.tag(number, value.wire);
-                        out.raw(written);
+                case IMPLICIT:
+                    value.write(part.begin(), row, column);
+                    if (!part.isZero(zeros)) {
+                        out.writeTag(number, value.wire);
+                        part.copyTo(out);
                     }
                     break;
                 default:
-                    out.tag(number, value.wire);
+                    out.writeTag(number, value.wire);
                     value.write(out, row, column);
             }
             return true;
         }
 
-        private byte[] one(SpecializedGetters values, int place) {
-            part.taken();
-            value.write(part, values, place);
-            return part.taken();
-        }
-
         /** Numbers are packed: a reader of either syntax takes both forms. */
-        private void writeArray(ProtobufOutput out, ArrayData array) {
-            boolean isPacked = value.wire != ProtobufBytes.DELIMITED;
-            part.taken();
+        private void writeArray(CodedOutputStream out, ArrayData array) throws IOException {
+            boolean isPacked = value.wire != WireFormat.WIRETYPE_LENGTH_DELIMITED;
+            CodedOutputStream target = isPacked ? part.begin() : out;
             for (int place = 0; place < array.numElements(); place++) {
                 if (array.isNullAt(place)) {
                     throw unwritable(label + "[]", "it is null");
                 }
                 if (!isPacked) {
-                    out.tag(number, value.wire);
+                    out.writeTag(number, value.wire);
                 }
-                value.write(isPacked ? part : out, array, place);
+                value.write(target, array, place);
             }
             if (isPacked && array.numElements() > 0) {
-                out.tag(number, ProtobufBytes.DELIMITED);
-                out.delimited(part.taken());
+                out.writeTag(number, WireFormat.WIRETYPE_LENGTH_DELIMITED);
+                part.copyDelimitedTo(out);
             }
         }
 
-        private void writeMap(ProtobufOutput out, MapData map) {
+        private void writeMap(CodedOutputStream out, MapData map) throws IOException {
             for (int place = 0; place < map.numElements(); place++) {
                 if (map.valueArray().isNullAt(place)) {
                     throw unwritable(label + "[]", "it is null");
                 }
-                part.taken();
-                part.tag(1, key.wire);
-                key.write(part, map.keyArray(), place);
-                part.tag(2, value.wire);
-                value.write(part, map.valueArray(), place);
-                out.tag(number, ProtobufBytes.DELIMITED);
-                out.delimited(part.taken());
+                CodedOutputStream entry = part.begin();
+                entry.writeTag(1, key.wire);
+                key.write(entry, map.keyArray(), place);
+                entry.writeTag(2, value.wire);
+                value.write(entry, map.valueArray(), place);
+                out.writeTag(number, WireFormat.WIRETYPE_LENGTH_DELIMITED);
+                part.copyDelimitedTo(out);
             }
         }
     }

@@ -1,10 +1,15 @@
 package io.brokernat.spark;
 
+import com.google.protobuf.DescriptorProtos.FileDescriptorProto;
+import com.google.protobuf.Descriptors.Descriptor;
+import com.google.protobuf.Descriptors.DescriptorValidationException;
+import com.google.protobuf.Descriptors.FileDescriptor;
 import java.io.IOException;
 import java.io.Serializable;
 import java.net.URI;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -12,6 +17,7 @@ import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.apache.avro.AvroRuntimeException;
 import org.apache.avro.Schema;
 import org.apache.avro.SchemaParseException;
@@ -98,7 +104,7 @@ public final class Registry implements Serializable {
     /**
      * The schema of an id.
      *
-     * @param format {@link #AVRO} for a {@link Schema}, or {@link #PROTOBUF} for a {@link ProtobufSchema}.
+     * @param format {@link #AVRO} for a {@link Schema}, or {@link #PROTOBUF} for a {@link FileDescriptor}.
      * @throws UnknownSchemaException the registry has none of this id, or one of another format.
      * @throws RegistryException it could not be asked; or it has none, and that is to end the task.
      */
@@ -117,7 +123,7 @@ public final class Registry implements Serializable {
      * The newest schema of a subject; called from Python on the driver.
      *
      * @param message of Protobuf, the full name; null for the only one.
-     * @return its id and its text: of Avro the schema with all that it refers to, of Protobuf the JSON of the message;
+     * @return its id and its text: of Avro the schema with all that it refers to, of Protobuf the message with its descriptors;
      *     null where there is no such subject.
      * @throws RegistryException the registry could not be asked, or its schema is another.
      */
@@ -135,17 +141,17 @@ public final class Registry implements Serializable {
         if (found instanceof Schema) {
             return new String[] {id, found.toString()};
         }
-        ProtobufSchema schema = (ProtobufSchema) found;
-        List<String> outermost = schema.outermost();
+        FileDescriptor file = (FileDescriptor) found;
+        List<String> outermost = file.getMessageTypes().stream().map(Descriptor::getFullName).collect(Collectors.toList());
         if (message == null && outermost.size() != 1) {
             throw new RegistryException(what + " has " + outermost.size() + " messages: name one of them by `message`: "
                     + String.join(", ", outermost));
         }
-        String chosen = message == null ? outermost.get(0) : message;
-        if (!schema.byIndex.containsValue(chosen)) {
-            throw new RegistryException(what + " has no message `" + chosen + "`; it has " + String.join(", ", outermost));
+        Descriptor chosen = ProtobufSchema.named(file, message == null ? outermost.get(0) : message);
+        if (chosen == null) {
+            throw new RegistryException(what + " has no message `" + message + "`; it has " + String.join(", ", outermost));
         }
-        return new String[] {id, schema.json(chosen)};
+        return new String[] {id, ProtobufSchema.json(chosen)};
     }
 
     /**
@@ -187,7 +193,7 @@ public final class Registry implements Serializable {
         }
         try {
             return format.equals(AVRO) ? avro(answer) : protobuf(answer);
-        } catch (ProtoText.UnreadableException error) {
+        } catch (ProtoText.UnreadableException | DescriptorValidationException error) {
             return what + " is not one that is read: " + error.getMessage();
         } catch (AvroRuntimeException | ClassCastException | NullPointerException error) {
             return what + " is not one that " + (format.equals(AVRO) ? "Avro" : "Protobuf") + " reads";
@@ -207,10 +213,14 @@ public final class Registry implements Serializable {
         return parser.parse((String) answer.get("schema"));
     }
 
-    private ProtobufSchema protobuf(Map<String, Object> answer) {
+    private FileDescriptor protobuf(Map<String, Object> answer) throws DescriptorValidationException {
         Map<String, String> texts = new LinkedHashMap<>();
         addReferences(texts, answer);
-        return ProtoText.parse((String) answer.get("schema"), texts.values());
+        List<FileDescriptorProto> files = new ArrayList<>();
+        texts.forEach((path, text) -> files.add(ProtoText.parse(path, text)));
+        files.add(ProtoText.parse("", (String) answer.get("schema")));
+        FileDescriptor[] linked = ProtobufSchema.linked(files);
+        return linked[linked.length - 1];
     }
 
     /** Adds the texts that a schema refers to by their names, the innermost first. */

@@ -1,16 +1,23 @@
 package io.brokernat.spark;
 
+import com.google.protobuf.Descriptors.Descriptor;
+import com.google.protobuf.DurationProto;
+import com.google.protobuf.TimestampProto;
+import com.google.protobuf.WireFormat;
+import com.google.protobuf.WrappersProto;
 import java.io.IOException;
-import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Timestamp, Duration and the wrappers of google.protobuf, which have columns of their own. */
 final class WellKnownReader extends ProtobufReader {
-    static final ProtobufSchema SCHEMA = ProtoText.parse(ProtoText.WELL_KNOWN, List.of());
-
-    /** The type of a wrapper's value by the wrapper's name; of the others, their own name. */
-    static final Map<String, String> TYPES = types();
+    /** The library's own, by full name: a writer's file may have anything under these names. */
+    static final Map<String, Descriptor> TYPES = Stream.of(
+                    TimestampProto.getDescriptor(), DurationProto.getDescriptor(), WrappersProto.getDescriptor())
+            .flatMap(file -> file.getMessageTypes().stream())
+            .collect(Collectors.toMap(Descriptor::getFullName, Function.identity()));
 
     private static final String TIMESTAMP = "google.protobuf.Timestamp";
     private static final String DURATION = "google.protobuf.Duration";
@@ -24,23 +31,11 @@ final class WellKnownReader extends ProtobufReader {
     private final String label;
     private final ProtobufMessage message;
 
-    WellKnownReader(String type, String label) {
-        super(ProtobufBytes.DELIMITED);
-        this.type = type;
+    WellKnownReader(Descriptor type, String label) {
+        super(WireFormat.WIRETYPE_LENGTH_DELIMITED);
+        this.type = type.getFullName();
         this.label = label;
-        message = new ProtobufMessage(SCHEMA, type, SCHEMA, type, label);
-    }
-
-    private static Map<String, String> types() {
-        Map<String, String> found = new HashMap<>();
-        found.put(TIMESTAMP, TIMESTAMP);
-        found.put(DURATION, DURATION);
-        SCHEMA.messages.forEach((name, fields) -> {
-            if (fields.size() == 1 && fields.get(0).name.equals("value")) {
-                found.put(name, fields.get(0).type);
-            }
-        });
-        return found;
+        message = new ProtobufMessage(type, type, label);
     }
 
     @Override
