@@ -51,8 +51,10 @@ refused, deadline = [], time.monotonic() + 60
 while not refused and time.monotonic() < deadline:
     reason = say("while it is full " + "y" * 100_000)
     refused += [reason] if reason else []
-    if not audit and handler.status().refused:
-        refused.append(handler.status().trouble)
+    status = handler.status()
+    # The queue may have been full before the disk was found to be.
+    if not audit and status.refused and "cannot be written" in status.trouble:
+        refused.append(status.trouble)
 (disk / "filler").unlink()
 (disk / "rest").unlink()
 while say("after") and time.monotonic() < deadline:
