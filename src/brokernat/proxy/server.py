@@ -275,17 +275,15 @@ class Proxy:
 
     def _translate(self, told: str, node_id: int, host: str, port: int) -> Endpoint | None:
         """What a client is told of a node; `wire.Translate` with the host for this client in front."""
-        if self._draining:
-            # Who comes next has the same ports, and this process opens none any more.
-            return _endpoint(told, self._port(node_id)) if node_id in self._listeners else None
         try:
-            endpoint = _endpoint(host, port)
+            endpoint, port = _endpoint(host, port), self._port(node_id)
             if self._nodes.advertised.get(node_id) != endpoint:
                 self._change(partial(self._nodes.learn, node_id, endpoint))
         except ConfigError as error:
             self._say(f"node {node_id} is left out of what clients are told: {error.message}", error.hint)
             return None
-        return _endpoint(told, self._port(node_id)) if self._has_port(node_id) else None
+        # A process that ends opens no port any more; whoever comes next has the same ones.
+        return _endpoint(told, port) if self._draining or self._has_port(node_id) else None
 
     def _change(self, change: Callable[[], object]) -> None:
         """Change what is known of the nodes. What is connected to where a node was before is not connected to it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import logging
 import os
@@ -21,7 +22,8 @@ from tests.support.simulated_brokers import Served, serving
 from brokernat.address import AddressMap, Endpoint
 from brokernat.config import Cluster
 from brokernat.errors import ConfigError
-from brokernat.proxy import Limits, RunningProxy, Settings, serve, upstream
+from brokernat.proxy import Limits, RunningProxy, Settings, polling, serve, upstream
+from brokernat.proxy.server import Proxy
 
 API_VERSIONS, METADATA = struct.pack(">hh", 18, 0), struct.pack(">hh", 3, 2)
 _ADDRESSES = count(2)
@@ -76,8 +78,12 @@ def connected(endpoint: Endpoint) -> socket.socket:
 
 def nodes_at(endpoint: Endpoint) -> dict[int, Endpoint]:
     with closing(connected(endpoint)) as connection:
-        found, _ = entity_reader(MetadataResponse)(ask(connection, METADATA, body=b"\xff" * 4), 0)
-        return {node.node_id: Endpoint(node.host, node.port) for node in found.brokers}
+        return nodes_on(connection)
+
+
+def nodes_on(connection: socket.socket) -> dict[int, Endpoint]:
+    found, _ = entity_reader(MetadataResponse)(ask(connection, METADATA, body=b"\xff" * 4), 0)
+    return {node.node_id: Endpoint(node.host, node.port) for node in found.brokers}
 
 
 def test_each_node_has_the_port_behind_the_bootstrap_servers(start: Start) -> None:
@@ -86,6 +92,22 @@ def test_each_node_has_the_port_behind_the_bootstrap_servers(start: Start) -> No
     host = proxy.bootstrap.host
     assert nodes == {1: Endpoint(host, 9002), 2: Endpoint(host, 9003)}
     assert nodes_at(nodes[2]) == nodes
+
+
+def test_a_process_that_ends_names_the_ports_of_whoever_comes_next(brokers: Served) -> None:
+    listen = Endpoint(f"127.9.{next(_ADDRESSES)}.1", 9000)
+
+    async def told() -> dict[int, Endpoint]:
+        proxy = Proxy(Cluster("hq", (brokers.reachable[1],), whole_map(brokers)), Settings(listen, remember=False))
+        proxy.start()
+        with closing(await asyncio.to_thread(connected, listen)) as connection:
+            assert await asyncio.to_thread(ask, connection, API_VERSIONS)
+            proxy.stop_listening()
+            nodes = await asyncio.to_thread(nodes_on, connection)
+        await proxy.drain()
+        return nodes
+
+    assert polling.run(told()) == {1: Endpoint(listen.host, 9002), 2: Endpoint(listen.host, 9003)}
 
 
 def test_ids_may_begin_elsewhere_and_a_node_without_a_port_is_left_out(
