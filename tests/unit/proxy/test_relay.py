@@ -92,7 +92,7 @@ def test_the_end_of_tls_waits_until_there_is_room_for_it() -> None:
             return full
 
     # One of these fills the room with its last byte.
-    assert any([polling.run(waited(size)) for size in range(500, 10_000, 500)])
+    assert any(polling.run(waited(size)) for size in range(500, 10_000, 500))
 
 
 def test_of_a_client_that_asks_on_and_on_only_so_much_is_read_as_is_answered() -> None:
