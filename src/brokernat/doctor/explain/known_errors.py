@@ -5,6 +5,9 @@ errors of Kafka's protocol, librdkafka's own, the exceptions of the Java clients
 `errors/*.toml` say what each of these means, `errors/spellings.toml` has how each client writes it, and a line of no
 kind is searched for all of them at once.
 
+Of an error's own texts, `anybodys` are those that other programs say, too: they are `borrowed` words, as whole errors
+may be.
+
 A spelling starts at a word, so a line is looked at once, word by word: what starts with the next characters is few.
 """
 
@@ -13,6 +16,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, Final
@@ -95,10 +99,12 @@ def _by_first() -> Mapping[str, Mapping[str, list[tuple[str, str, KnownLine]]]]:
     found: dict[str, dict[str, list[tuple[str, str, KnownLine]]]] = {}
     # The longer first: `Local: Timed out in queue` is not `Local: Timed out`.
     all_spellings = [(text, known) for known in known_errors() for text in known.holds]
+    anybodys = _anybodys()
     for text, error in sorted(all_spellings, key=_length):
+        known = replace(error, borrowed=True) if text in anybodys else error
         spelled = wording_of(text)
         more = spelled[:_MORE] if len(text) >= _MORE else ""
-        found.setdefault(spelled[:_FIRST], {}).setdefault(more, []).append((text, spelled, error))
+        found.setdefault(spelled[:_FIRST], {}).setdefault(more, []).append((text, spelled, known))
     return found
 
 
@@ -109,7 +115,8 @@ def _length(spelling: tuple[str, KnownLine]) -> int:
 def _errors_of(file: Mapping[str, Any]) -> Iterator[KnownLine]:
     for fields in file["error"]:
         own = dict(fields)
-        names, texts, loggers = (own.pop(name, []) for name in ("errors", "texts", "loggers"))
+        names, loggers = (own.pop(name, []) for name in ("errors", "loggers"))
+        texts = [*own.pop("texts", []), *own.pop("anybodys", [])]
         holds = [
             *texts,
             *(text for name in names for text in _spelled(name)),
@@ -145,6 +152,7 @@ def _spelled(name: str) -> Iterator[str]:
     yield from (f"aiokafka.errors.{python}", f"kafka server: {_beginning(fields.get('sarama', says))}")
     title = f"[{code}] {fields.get('kafka_go', go)}"
     yield f"{title}: " if name in anybodys["names"] else title
+    yield from (f"Err-{code}?", f"Unknown error with code {code} ")
     if "rdkafka" in fields:
         yield f"Broker: {_beginning(fields['rdkafka'])}"
     for each in (name, *fields.get("names", ())):
@@ -163,6 +171,12 @@ def _spelled(name: str) -> Iterator[str]:
 
 def _beginning(text: str, words: int = _WORDS) -> str:
     return " ".join(text.split()[:words])
+
+
+@cache
+def _anybodys() -> frozenset[str]:
+    """The texts of the errors that other programs say, too."""
+    return frozenset(text for file in _files() for fields in file["error"] for text in fields.get("anybodys", ()))
 
 
 @cache

@@ -67,7 +67,8 @@ class KnownLine:
     others are for the sentences. `role` is the node's where no group can show it. `borrowed`: the words are those of
     the JVM, Python or OpenSSL, so that other programs print them, too. `wordings` shows which versions write it how,
     `example` is a line as it was written, `seen` who wrote it and what provoked it. `by_error`: it is not a whole line,
-    but an error that any line may name (`known_errors`).
+    but an error that any line may name (`known_errors`). `calm`: healthy programs print such lines, too, so that they are
+    explained only where somebody pastes them and nothing else.
     """
 
     key: str
@@ -82,6 +83,7 @@ class KnownLine:
     role: Role = Role.UNNAMED
     borrowed: bool = False
     by_error: bool = False
+    calm: bool = False
     wordings: str = ""
 
     @cached_property

@@ -6,7 +6,8 @@ A log may hold anything; what leaves here holds nothing that a terminal obeys.
 
 Some words are borrowed: `PKIX path building failed` is the JVM's, and every program on it prints them. Such a line
 counts where the lines around it (the rest of its stack first, then what stands above it) show Kafka before they show
-another program; where they show neither, only in a paste of a few lines.
+another program; where they show neither, only in a paste of a few lines. What healthy programs print, too, is explained
+only in a paste of a few lines that shows nothing else.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _ABOVE = 60
 _BELOW = 80
 _PASTED = 30
 _KAFKA = re.compile(
-    r"(?i:kafka|brokernat|sarama|franz|schema.?registry|ksql|debezium|rdkafka)|\bo\.a\.k\.|clientId=|"
+    r"(?i:kafka|brokernat|sarama|franz|schema.?registry|ksql|debezium|rdkafka|msk.?iam)|\bo\.a\.k\.|clientId=|"
     r"(?:WARN|INFO|ERROR) NetworkClient|bootstrap\.servers|[Bb]ootstrap (?:broker|server)|:[1-4]?9092\b"
 )
 _OTHERS = re.compile(
@@ -98,6 +99,7 @@ class _Reader:
         # In the order of the log; the first one is borrowed, and what surrounds it is not yet known.
         self._waiting: deque[_Occurrence] = deque()
         self._doubtful: list[_Occurrence] = []
+        self._calm: list[_Occurrence] = []
         self._explained: dict[object, ExplainedLine] = {}
         self._keys: set[object] = set()
         self._unknown = UnknownLines()
@@ -130,7 +132,7 @@ class _Reader:
         """What was read."""
         self._decide()
         if self._number <= _PASTED:
-            for each in self._doubtful:
+            for each in self._doubtful or (self._calm if not self._explained else ()):
                 self._count(each)
         explained = sorted(self._explained.values(), key=lambda each: (each.match.known.tells, -each.count))
         if any(each.match.known.tells is not Tells.WRAPPER for each in explained):
@@ -140,6 +142,10 @@ class _Reader:
 
     def _occurs(self, match: LineMatch, text: str, texts: list[str]) -> None:
         known = match.known
+        if match.calm:
+            if self._number <= _PASTED and (not known.borrowed or _KAFKA.search(text)):
+                self._calm.append(_Occurrence(self._pieces, match, text, timestamp(text)))
+            return
         if not known.by_error:
             self._told = True
         elif self._told and (known.borrowed or known.tells is Tells.WRAPPER):

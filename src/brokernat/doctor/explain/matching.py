@@ -32,7 +32,7 @@ from brokernat.doctor.explain.peers import Peer, peer_of
 _LETTERS = 4
 # Characters of a line; what is longer is searched in parts.
 _LONG = 1500
-# What a line of this level names is on its way to be mended, unless it is a fault.
+# What a line of this level names is on its way to be mended, unless it is a fault: it is calm.
 _CALM = re.compile(r"\b(?:INFO|DEBUG|TRACE)\b")
 _HEAD = 100
 # The checks that look where no rule leads elsewhere.
@@ -41,11 +41,15 @@ _WITHOUT_MAP = frozenset({"BN301", "BN302"})
 
 @dataclass(frozen=True, slots=True)
 class LineMatch:
-    """A kind of lines, and what this line names. `end` is where in the line the match ends."""
+    """A kind of lines, and what this line names. `end` is where in the line the match ends.
+
+    `calm`: a healthy program may have printed the line.
+    """
 
     known: KnownLine
     peer: Peer
     end: int
+    calm: bool = False
 
     @property
     def means(self) -> str:
@@ -110,9 +114,10 @@ def match_line(line: str) -> LineMatch | None:
         return kind
     known, match = error
     fault = known.tells is Tells.FAULT
-    if (kind and (known.borrowed or not fault)) or (not fault and _CALM.search(line, 0, _HEAD)):
+    if kind and (known.borrowed or not fault):
         return kind
-    return LineMatch(known, peer_of(match, known.role), match.end())
+    calm = not fault and bool(_CALM.search(line, 0, _HEAD))
+    return LineMatch(known, peer_of(match, known.role), match.end(), calm)
 
 
 def _kind_of(line: str) -> LineMatch | None:
@@ -122,7 +127,7 @@ def _kind_of(line: str) -> LineMatch | None:
         for start, part in _around(known, line) if long else ((0, line),):
             match = known.compiled.search(part)
             if match:
-                return LineMatch(known, peer_of(match, known.role), start + match.end())
+                return LineMatch(known, peer_of(match, known.role), start + match.end(), known.calm)
     return None
 
 

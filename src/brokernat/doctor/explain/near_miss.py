@@ -1,7 +1,8 @@
 """Lines that are like known ones and of no known kind: another version's wording, or a fault that is not known yet.
 
 What such a line means is not claimed; it is shown beside the kind that it is like. Likeness is the share of a known
-line's words that a line has, where a word counts the more the fewer kinds have it.
+line's words that a line has, where a word counts the more the fewer kinds have it; they have to be a good part of the
+line, too.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ MOST: Final = 10
 
 _WORDINGS = 200
 _LIKE, _LEAST_WORDS = 0.6, 3
+# Of the line itself, so that a long line with some common words is like nothing.
+_LIKE_IN_LINE, _UNKNOWN_WORD = 0.3, 3.0
 _CALM = re.compile(r"\b(?:INFO|DEBUG|TRACE|info|debug|trace)\b")
 _KAFKA = re.compile(r"(?i)kafka|sarama|franz|\bo\.a\.k\.|clientId=")
 _WORD = re.compile(r"[A-Za-z][A-Za-z_]{2,}")
@@ -65,12 +68,14 @@ class UnknownLines:
 def most_like(line: str) -> KnownLine | None:
     """The kind whose lines a line is like; None where it is like none."""
     words, weights = _words(line), _weights()
+    least = _LIKE_IN_LINE * sum(weights.get(word, _UNKNOWN_WORD) for word in words)
     likest, most = None, 0.0
     for known, own in _words_of_kinds():
         shared = own & words
         weight = sum(weights[word] for word in shared)
         likeness = weight / sum(weights[word] for word in own) if shared else 0.0
-        if len(shared) >= _LEAST_WORDS and likeness >= _LIKE and likeness * weight > most:
+        enough = len(shared) >= _LEAST_WORDS and weight >= least
+        if enough and likeness >= _LIKE and likeness * weight > most:
             likest, most = known, likeness * weight
     return likest
 

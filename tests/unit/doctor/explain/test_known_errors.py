@@ -106,7 +106,10 @@ def test_what_every_program_says_counts_beside_kafka_alone() -> None:
 
 
 def test_a_calm_line_reports_faults_only() -> None:
-    assert explained("INFO kafka: The group is rebalancing, so a rejoin is needed") == []
+    calm = "INFO kafka: The group is rebalancing, so a rejoin is needed"
+    assert explained(*[calm] * 31) == explained(calm, "ERROR kafka: Group authorization failed.")[1:] == []
+    # Whoever pastes nothing else wants to know.
+    assert explained(calm) == ["error-rebalance"]
     assert explained("INFO kafka: Group authorization failed.") == ["error-authorization"]
 
 
