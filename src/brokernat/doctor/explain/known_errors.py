@@ -8,6 +8,8 @@ kind is searched for all of them at once.
 Of an error's own texts, `anybodys` are those that other programs say, too: they are `borrowed` words, as whole errors
 may be.
 
+A spelling at the end of a line may be cut, as by what ships logs, once it is long enough to be found by.
+
 A spelling starts at a word, so a line is looked at once, word by word: what starts with the next characters is few.
 """
 
@@ -15,7 +17,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -29,6 +31,7 @@ _ANYBODYS: Final = "anybodys.toml"
 _WORD = re.compile(r"(?<![A-Za-z0-9])[A-Za-z_\[]")
 # The characters by which spellings are found; no spelling is shorter.
 _FIRST, _MORE = 5, 18
+_COLON = 2
 # Characters of a line whose wording nobody has seen twice.
 _LONG = 1500
 # Of an error's own text: alone (versions differ in the rest), and behind its name.
@@ -65,16 +68,33 @@ def error_in(line: str) -> tuple[KnownLine, re.Match[str]] | None:
 @lru_cache(maxsize=8192)
 def _candidates(wording: str) -> tuple[tuple[int, str, KnownLine], ...]:
     """Where which spelling stands, but for its digits; of those at one place the longer first."""
-    found, spellings = [], _by_first()
+    found: list[tuple[int, str, KnownLine]] = []
+    spellings = _by_first()
     for word in _WORD.finditer(wording):
         at = word.start()
         longer = spellings.get(wording[at : at + _FIRST])
         if longer is None:
             continue
-        for text, spelled, known in (*longer.get(wording[at : at + _MORE], ()), *longer.get("", ())):
-            if wording.startswith(spelled, at) and not _goes_on(wording, at + len(text)):
-                found.append((at, text, known))
+        several, few = longer.get(wording[at : at + _MORE], ()), longer.get("", ())
+        whole = [
+            (at, text, known)
+            for text, spelled, known in (*several, *few)
+            if wording.startswith(spelled, at) and not _goes_on(wording, at + len(text))
+        ]
+        found += whole or _cut(wording, at, several)
     return tuple(found)
+
+
+def _cut(wording: str, at: int, several: Sequence[tuple[str, str, KnownLine]]) -> list[tuple[int, str, KnownLine]]:
+    """The error whose spelling the line's end begins with, where it is one error alone."""
+    rest = wording[at:] if several and len(wording) - at < len(several[0][0]) else ""
+    # A name without the colon behind it is whole.
+    cut = [
+        (at, text[: len(rest)], known)
+        for text, spelled, known in several
+        if rest and len(text) - len(rest) > _COLON and spelled.startswith(rest)
+    ]
+    return cut[:1] if len({known.key for _, _, known in cut}) == 1 else []
 
 
 def _may_stand(text: str, line: str) -> bool:
@@ -148,7 +168,8 @@ def _spelled(name: str) -> Iterator[str]:
     java = fields.get("java", "".join(words) + "Exception")
     python = fields.get("python", "".join(words) + "Error")
     go = " ".join({"Id": "ID", "Sasl": "SASL"}.get(word, word) for word in words)
-    yield from (f"common.errors.{java}", f"kafka.errors.{python}", f"[Error {code}] {python.removesuffix('Error')}")
+    yield from (f"common.errors.{java}", f"kafka.errors.{python}", f"[Error {code}] {python}")
+    yield f"[Error {code}] {python.removesuffix('Error')}"
     yield from (f"aiokafka.errors.{python}", f"kafka server: {_beginning(fields.get('sarama', says))}")
     title = f"[{code}] {fields.get('kafka_go', go)}"
     yield f"{title}: " if name in anybodys["names"] else title

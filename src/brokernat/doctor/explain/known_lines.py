@@ -36,12 +36,15 @@ class Role(StrEnum):
 
 
 class Tells(IntEnum):
-    """How much a line tells: what is wrong, where, that something went wrong, or only that another line says so."""
+    """How much a line tells: what is wrong, where, that something went wrong, at which step, or only that another line
+    says so.
+    """
 
     FAULT = 1
     PLACE = 2
     EFFECT = 3
-    WRAPPER = 4
+    STEP = 4
+    WRAPPER = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ class KnownLine:
     others are for the sentences. `role` is the node's where no group can show it. `borrowed`: the words are those of
     the JVM, Python or OpenSSL, so that other programs print them, too. `wordings` shows which versions write it how,
     `example` is a line as it was written, `seen` who wrote it and what provoked it. `by_error`: it is not a whole line,
-    but an error that any line may name (`known_errors`). `calm`: healthy programs print such lines, too, so that they are
+    but an error that any line may name (`known_errors`). `calm`: healthy programs print such lines, too; they are
     explained only where somebody pastes them and nothing else.
     """
 

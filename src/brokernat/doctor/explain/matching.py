@@ -114,9 +114,11 @@ def match_line(line: str) -> LineMatch | None:
         return kind
     known, match = error
     fault = known.tells is Tells.FAULT
-    if kind and (known.borrowed or not fault):
+    if kind and not kind.calm and (known.borrowed or not fault):
         return kind
     calm = not fault and bool(_CALM.search(line, 0, _HEAD))
+    if calm and known.tells is Tells.WRAPPER:
+        return kind
     return LineMatch(known, peer_of(match, known.role), match.end(), calm)
 
 

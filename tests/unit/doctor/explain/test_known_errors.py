@@ -71,7 +71,7 @@ def test_an_error_is_whole_and_found_by_each_spelling(known: KnownLine) -> None:
         ('KafkaError{code=_ASSIGNMENT_LOST,val=-142,str="it is gone"}', "local-assignment"),
         ("Error: Local: Erroneous state", "local-state"),
         ("kafka.errors.GroupMaxSizeReachedError", "error-group"),
-        ("kafka: error: kafka server: Unable to update finalized features", None),
+        ("kafka: error: kafka server: Unable to update finalized features", "error-request"),
         ("fetch failed: [74] Fenced Leader Epoch: the leader epoch is older", "error-not-leader"),
         ("produce: DUPLICATE_SEQUENCE_NUMBER: The broker received a duplicate sequence number.", "error-sequence"),
         ('"error":"Deleting offsets of a topic is forbidden while the consumer group is actively', "error-group-use"),
@@ -84,6 +84,25 @@ def test_an_error_is_whole_and_found_by_each_spelling(known: KnownLine) -> None:
 def test_an_error_is_known_in_a_line_that_nobody_saw(line: str, key: str | None) -> None:
     found = match_line(line)
     assert (found and found.known.key) == key
+
+
+def test_an_error_that_a_collector_cut_is_known_where_it_is_one_alone() -> None:
+    found = error_in("my MemberId UUID, 0 members in group: Broker: Group member n")
+    assert found is not None
+    assert (found[0].key, found[1][0]) == ("error-rebalance", "Broker: Group member n")
+    assert error_in("it failed: Broker: Group") is None
+
+
+def test_what_others_say_too_is_kafkas_beside_kafka() -> None:
+    line = "ERROR Invalid server signature"
+    assert explained(line) == []
+    assert explained(f"kafka {line}") == ["login-scram"]
+
+
+def test_a_step_is_told_where_no_error_is_named() -> None:
+    step = "GroupCoordinator/1: HeartbeatRequest failed: "
+    assert explained(f"{step}what nobody knows") == ["group-step"]
+    assert explained(f"{step}Broker: Group rebalance in progress") == ["error-rebalance"]
 
 
 def test_of_two_errors_the_one_that_tells_more_counts() -> None:
