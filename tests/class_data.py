@@ -15,7 +15,8 @@ from pathlib import Path
 
 from tests.integration.spark.standalone import C1, CLASS_DATA, SMALL
 
-from brokernat.jvm import class_data, find_java, spark_java_home
+from brokernat.jvm import find_java, spark_java_home
+from brokernat.jvm.java import class_data_archive, writing_class_data
 from brokernat.testbed import ClusterOptions, LoopbackWorld, Record
 from brokernat.testbed.broker import BrokerVersion
 
@@ -46,7 +47,7 @@ def main() -> int:
     """An archive that cannot be made costs time and nothing else, so it is said, and the tests go on."""
     jars = BrokerVersion(ClusterOptions().version).jars()[0].parent
     for what, archive, make in (
-        ("brokers", class_data.archive_of(find_java(17), jars), _brokers),
+        ("brokers", class_data_archive(find_java(17), jars), _brokers),
         ("Spark", CLASS_DATA, _spark),
     ):
         if not archive.is_file():
@@ -64,7 +65,7 @@ def main() -> int:
 
 def _brokers(archive: Path) -> None:
     """From a broker that has taken a record and given it back."""
-    options = ClusterOptions(brokers=1, jvm_options=class_data.writing(archive))
+    options = ClusterOptions(brokers=1, jvm_options=writing_class_data(archive))
     with LoopbackWorld(hq=options, local=None) as world:
         world.hq.create_topic("classes")
         world.hq.write("classes", [Record(b"")])
@@ -76,7 +77,7 @@ def _spark(archive: Path) -> None:
     """From a driver that has read, joined and written streams and batches."""
     here = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     # As long as there is no archive, C1 is without one.
-    settings = {**SMALL, **here, "spark.driver.extraJavaOptions": " ".join((C1, *class_data.writing(archive)))}
+    settings = {**SMALL, **here, "spark.driver.extraJavaOptions": " ".join((C1, *writing_class_data(archive)))}
     environ = {**os.environ, "JAVA_HOME": str(spark_java_home(find_java(17))), "SPARK_LOCAL_IP": "127.0.0.1"}
     with contextlib.suppress(subprocess.TimeoutExpired):
         subprocess.run(

@@ -1,19 +1,28 @@
-"""Paths that a user named and paths that we chose: what an OSError on one means, and where our own files go.
+"""Paths that a user named and paths that we chose: what an OSError on one means, where our own files go, and how a file
+takes the place of another.
 
 `reading` and `writing` stand around every access to such a path, so that a missing permission or a full disk is one
 ConfigError with the path, what it is for, and the option or variable that names another.
 
 Caches and logs go where the XDG base directory specification says. In a container HOME may be absent, or belong to
-somebody else: then they go into a private folder under the system's folder for temporary files.
+somebody else: then they go into a private folder under the system's folder for temporary files. Several sessions of one
+user share the cache, so a file appears whole or not at all (made beside its place, then renamed), and who fills it
+holds a lock of the kernel, which a crash releases.
+
+After a power cut there is the old file or the whole new one. A rename is atomic for processes and not for the disk:
+without an fsync before it, a file system may keep the new name and lose the content (delayed allocation of ext4 and
+XFS), and the name itself is in the folder, which has an fsync of its own (fsync(2)).
 """
 
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
+import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from brokernat.errors import ConfigError, Finding
@@ -114,6 +123,82 @@ def private_temporary_dir(name: str) -> Path:
         message = f"`{path}` is not a folder of this user alone, and is not used"
         raise ConfigError(Finding("folder-not-private", message, f"set {_TEMPORARY} to a folder of your own"))
     return path
+
+
+def exchange(made: Path, target: Path) -> None:
+    """Rename a file or a folder to `target`, durably.
+
+    Args:
+        made: closed, with all in it, on the file system of `target`.
+        target: replaced if it is a file; a folder must be empty or not there.
+
+    Raises:
+        OSError: it cannot be written or renamed; `target` is as it was.
+    """
+    sync(made)
+    made.replace(target)
+    sync_names(target.parent)
+
+
+def sync(path: Path) -> None:
+    """Write a file, or a folder with all in it, to the disk.
+
+    Raises:
+        OSError: the disk did not take it.
+    """
+    if path.is_symlink():
+        return
+    if not path.is_dir():
+        _fsync(path)
+        return
+    for each in path.iterdir():
+        sync(each)
+    sync_names(path)
+
+
+def sync_names(folder: Path) -> None:
+    """Write the names in a folder to the disk."""
+    # Not every file system knows an fsync of folders (EINVAL), and a folder that may only be searched cannot be opened.
+    with suppress(OSError):
+        _fsync(folder)
+
+
+def _fsync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock file `path`; waits for whoever holds it, thread or process."""
+    with _writing_cache(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("w")
+    with file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def create_directory(path: Path, fill: Callable[[Path], None]) -> None:
+    """Make directory `path` by `fill(directory)`, visible only when complete; a concurrent winner is kept."""
+    with _writing_cache(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        work = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+        try:
+            fill(work)
+            exchange(work, path)
+        except OSError:
+            if not path.is_dir():
+                raise
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+
+
+def _writing_cache(path: Path) -> AbstractContextManager[None]:
+    return writing(path.parent, "the cache", moved_by=CACHE_VARIABLE)
 
 
 def _own_dir(variable: str, below_home: str) -> Path:

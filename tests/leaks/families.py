@@ -29,8 +29,7 @@ from tests.matrix.traffic import State, Traffic
 from tests.versions import PYTHON_CLIENTS
 
 from brokernat.address import Endpoint
-from brokernat.jvm.cache import create_directory, locked
-from brokernat.paths import cache_dir
+from brokernat.paths import cache_dir, create_directory, locked
 
 ROOT = Path(__file__).parents[2]
 CLIENTS = Path(__file__).parent / "clients"

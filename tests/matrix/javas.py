@@ -5,8 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from brokernat.jvm.cache import create_directory, locked
-from brokernat.paths import cache_dir
+from brokernat.paths import cache_dir, create_directory, locked
 
 REQUIREMENTS = Path(__file__).parents[2] / "requirements"
 

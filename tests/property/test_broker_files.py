@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
+from brokernat.config.client_properties import PROTOCOLS
 from brokernat.config.java_properties import parse_properties
-from brokernat.config.kafka_names import PROTOCOLS
 from brokernat.doctor.broker_files.compose import parse_compose
 from brokernat.doctor.broker_files.listeners import broker_listeners, parse_server_properties
 from brokernat.doctor.diagnosis import diagnose

@@ -15,8 +15,7 @@ from pathlib import Path
 from tools.jars import maven
 
 from brokernat.jvm import find_java
-from brokernat.jvm.cache import create_directory, locked
-from brokernat.paths import cached
+from brokernat.paths import cached, create_directory, locked
 from brokernat.testbed.place import wait_until
 
 VERSION = "2.5.11.Final"

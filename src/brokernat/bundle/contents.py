@@ -27,17 +27,14 @@ from functools import partial
 from pathlib import Path
 
 import brokernat
-from brokernat import durable
 from brokernat.bundle import manifest
-from brokernat.bundle.packages import installed_extras, required_distributions
-from brokernat.bundle.wheels import make_wheel
+from brokernat.bundle.wheels import installed_extras, make_wheel, required_distributions
 from brokernat.clients.librdkafka import plugin_library, preload_library
 from brokernat.clients.spark.connector import candidates, connector_jars, never_ask_for
 from brokernat.clients.spark.releases import Combination, release_of
 from brokernat.errors import ConfigError, Finding
 from brokernat.jvm import agent_jar
-from brokernat.jvm.cache import create_directory
-from brokernat.paths import cache_dir, writing
+from brokernat.paths import cache_dir, create_directory, exchange, writing
 
 DESCRIPTION = "bundle.json"
 _ON_LIBRDKAFKA = frozenset({"confluent", "shipping"})
@@ -104,7 +101,7 @@ def collect(folder: Path, extras: Sequence[str] | None = None) -> Collected:
             description = _fill(work, tuple(installed_extras() if extras is None else extras))
             files = manifest.write(work)
             work.chmod(0o755)
-            durable.exchange(work, folder)
+            exchange(work, folder)
         finally:
             shutil.rmtree(work, ignore_errors=True)
     return Collected(folder, description, files)

@@ -21,11 +21,10 @@ from typing import Any
 
 import click
 
-from brokernat import durable
 from brokernat.cli import console
 from brokernat.cli.options import PATH
 from brokernat.errors import ConfigError, Finding
-from brokernat.paths import reading
+from brokernat.paths import exchange, reading
 
 _BOM = "\ufeff"
 _DEVICES = ("/dev/", "/proc/")
@@ -114,7 +113,7 @@ def _exchange(target: Path, data: bytes) -> None:
                 with suppress(PermissionError):
                     os.fchown(descriptor, before.st_uid, before.st_gid)
                 os.fchmod(descriptor, before.st_mode & 0o7777)
-        durable.exchange(new, target)
+        exchange(new, target)
     except BaseException:
         new.unlink(missing_ok=True)
         raise

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import click
 
-from brokernat import durable
 from brokernat.cli import console
 from brokernat.cli.options import PATH, format_option
-from brokernat.paths import writing
+from brokernat.paths import exchange, writing
 
 
 @click.command()
@@ -95,5 +94,5 @@ def copy_into(folder: Path, file: Path) -> Path:
     with writing(target, moved_by="`--copy-to DIR`"):
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, partial)
-        durable.exchange(partial, target)
+        exchange(partial, target)
     return target

@@ -15,7 +15,7 @@ import click
 from brokernat.cli import console
 from brokernat.cli.files import output_options, require_output, write_output
 from brokernat.cli.options import Group, format_option
-from brokernat.config.kafka_names import PROTOCOLS
+from brokernat.config.client_properties import PROTOCOLS
 from brokernat.errors import WorldError
 
 if TYPE_CHECKING:  # what needs the extra `testbed` is imported when a command needs it

@@ -15,9 +15,8 @@ from types import MappingProxyType
 
 from brokernat.address import Endpoint
 from brokernat.clients.java_security import parse_jaas
-from brokernat.config.client_properties import login_faults, security_protocol
+from brokernat.config.client_properties import LOGIN_NAMES, NAMES, is_secret, login_faults, security_protocol
 from brokernat.config.java_properties import Property, parse_properties
-from brokernat.config.kafka_names import LOGIN_NAMES, NAMES, is_secret
 from brokernat.config.problems import did_you_mean
 from brokernat.config.secrets import Secret
 from brokernat.errors import ConfigError, Finding, Location, Severity

@@ -18,8 +18,7 @@ import shlex
 from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
 
-from brokernat.config.client_properties import LOGIN_MODULES
-from brokernat.config.kafka_names import LOGIN_NAMES
+from brokernat.config.client_properties import LOGIN_MODULES, LOGIN_NAMES
 from brokernat.errors import Finding
 
 _TOKEN = re.compile(

@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from brokernat.clients.java_security import Part, login_parts, store_parts
 from brokernat.config import Cluster
-from brokernat.config.kafka_names import LOGIN_NAMES, NAMES, is_secret
+from brokernat.config.client_properties import LOGIN_NAMES, NAMES, is_secret
 from brokernat.config.problems import did_you_mean
 from brokernat.config.secrets import Secret, Unresolved
 from brokernat.errors import ConfigError, Finding, Location

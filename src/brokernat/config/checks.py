@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from brokernat.address import AddressMap, lint
+from brokernat.config.client_properties import LOGIN_NAMES, NAMES, is_secret
 from brokernat.config.cluster import Cluster
 from brokernat.config.document import Document, Path, Value
-from brokernat.config.kafka_names import LOGIN_NAMES, NAMES, is_secret
 from brokernat.config.model import Decode, Encode, Pipeline
 from brokernat.config.problems import did_you_mean, nearest
 from brokernat.config.schema_files import read_schema_file

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brokernat.clients.spark.proof import Proof
-from brokernat.demo.data import Orders
+from brokernat.demo.data import ORDERS, Orders
 from brokernat.demo.events import Event, EventTable, Heading, Quote, Say, Working
-from brokernat.demo.files import ORDERS
 from brokernat.errors import IncompleteError
 from brokernat.pipelines.batch import BatchReport
 from brokernat.pipelines.prepared import Prepared

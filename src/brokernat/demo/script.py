@@ -11,21 +11,21 @@ import signal
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
 from brokernat.address import Endpoint
 from brokernat.config import load
-from brokernat.demo.data import Orders, make_orders
+from brokernat.demo.data import DEAD_LETTERS, ORDERS, PIPELINE, TAGS, Orders, make_orders, write_files
 from brokernat.demo.events import Event, EventTable, Heading, Quote, Say, Working
-from brokernat.demo.files import DEAD_LETTERS, ORDERS, PIPELINE, TAGS, write_files
 from brokernat.demo.job import DemoRun, end_spark, with_map, without_map
-from brokernat.demo.outcome import outcome
 from brokernat.jvm import find_java
 from brokernat.pipelines.session import require_spark
 from brokernat.pipelines.status.board import StatusBoard
 from brokernat.pipelines.status.server import serving
+from brokernat.plurals import counted
 from brokernat.testbed import LoopbackWorld, Record, Topic
 
 _GOOD_ORDERS = 5_000
@@ -145,3 +145,39 @@ def _what_next() -> Sequence[Event]:
             ),
         ),
     )
+
+
+_SAMPLE = 5
+_MESSAGE_WIDTH = 60
+_CAUSE = "__connect.errors.exception.class.name"
+_MESSAGE = "__connect.errors.exception.message"
+
+
+def outcome(world: LoopbackWorld) -> Iterator[Event]:
+    """Some tags, and every cause of a dead letter."""
+    tags, dead = world.local.read(TAGS), world.local.read(DEAD_LETTERS)
+    yield Say(f"Topic `{TAGS}` of the local Kafka holds {counted(len(tags), 'record')}; some of them:")
+    yield Quote(f"topic {TAGS}", tuple(_text(record.value) for record in tags[:_SAMPLE]))
+    yield Say(f"Why {len(dead)} records went to `{DEAD_LETTERS}`, each with its bytes and where it came from:")
+    yield _causes(dead)
+    if tags:
+        yield Say(f"Each record names its source: brokernat-src: {_header(tags[0], 'brokernat-src')}")
+
+
+def _causes(dead: Sequence[Record]) -> EventTable:
+    causes = Counter(_header(record, _CAUSE) for record in dead)
+    example = {_header(record, _CAUSE): _header(record, _MESSAGE) for record in dead}
+    rows = tuple((str(causes[cause]), cause, _cut(example[cause])) for cause in sorted(causes))
+    return EventTable(("records", "cause", "for example"), rows)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MESSAGE_WIDTH else f"{text[: _MESSAGE_WIDTH - 2]} …"
+
+
+def _text(value: bytes | None) -> str:
+    return "" if value is None else value.decode(errors="replace")
+
+
+def _header(record: Record, name: str) -> str:
+    return _text(record.header(name))

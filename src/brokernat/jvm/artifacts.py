@@ -30,9 +30,8 @@ from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 from brokernat.errors import MissingToolError
-from brokernat.jvm.cache import create_directory, locked
 from brokernat.jvm.java import Java, find_java
-from brokernat.paths import cache_dir, cached
+from brokernat.paths import cache_dir, cached, create_directory, locked
 
 SETTINGS_VARIABLE = "BROKERNAT_IVY_SETTINGS"
 _NOT_FOUND = re.compile(r"^\s*::\s+(\S+#\S+?): (not found|.*)$", re.MULTILINE)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from brokernat.clients.spark import Outcome, Proof, Role, client_properties
-from brokernat.clients.spark.profiles import SETTINGS, profile_of
+from brokernat.clients.spark.options import SETTINGS, profile_of
 from brokernat.clients.spark.session import ClassicSession
 from brokernat.config import Cluster
 from brokernat.config.cluster import Profile

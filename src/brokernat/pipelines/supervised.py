@@ -19,7 +19,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from brokernat.clients.spark import client_properties
-from brokernat.config.units import in_words, seconds
+from brokernat.config.fields import in_words, seconds
 from brokernat.errors import BrokernatError, ConfigError, NothingReachableError
 from brokernat.pipelines.batch import BatchReport
 from brokernat.pipelines.dead_letter_limit import DeadLetterLimit

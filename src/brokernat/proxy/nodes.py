@@ -18,9 +18,8 @@ from pathlib import Path
 
 from brokernat.address import AddressMap, Endpoint
 from brokernat.config import Cluster
-from brokernat.durable import exchange
 from brokernat.errors import ConfigError, Finding, UnmappedEndpointError
-from brokernat.paths import state_dir
+from brokernat.paths import exchange, state_dir
 
 _log = logging.getLogger("brokernat.proxy")
 _LAST_PORT = 65535

@@ -23,8 +23,7 @@ from enum import StrEnum
 from brokernat.address import Endpoint
 from brokernat.address.endpoint import parse_port
 from brokernat.address.host import as_ip, bracketed
-from brokernat.config.client_properties import protocol_hint
-from brokernat.config.kafka_names import PROTOCOLS
+from brokernat.config.client_properties import PROTOCOLS, protocol_hint
 from brokernat.errors import ConfigError, Finding
 from brokernat.render.gateways import Forward
 

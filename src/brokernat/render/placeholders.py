@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 
 from brokernat.config import Secret
-from brokernat.config.kafka_names import is_secret
+from brokernat.config.client_properties import is_secret
 from brokernat.errors import ConfigError, Finding
 from brokernat.render.header import Subject
 

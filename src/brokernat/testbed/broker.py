@@ -20,7 +20,8 @@ from pathlib import Path
 
 from brokernat.address import Endpoint
 from brokernat.errors import WorldError
-from brokernat.jvm import Java, class_data, resolve
+from brokernat.jvm import Java, resolve
+from brokernat.jvm.java import class_data_archive, reading_class_data
 from brokernat.testbed.place import Launcher, Place, wait_until
 from brokernat.testbed.server_properties import scram_argument, server_properties, zookeeper_properties
 from brokernat.testbed.topology import BrokerPlan, ClusterPlan, Mechanism
@@ -76,7 +77,7 @@ class Runtime:
     def command(self, main: str, *arguments: str) -> list[str]:
         """The command that runs the class `main`."""
         jvm = ["-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
-        jvm += class_data.reading(class_data.archive_of(self.java, self.jars))
+        jvm += reading_class_data(class_data_archive(self.java, self.jars))
         logging = ["-Dorg.slf4j.simpleLogger.showDateTime=true", "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss,SSS"]
         return [str(self.java.binary), *jvm, *logging, *self.options, "-cp", f"{self.jars}/*", main, *arguments]
 

@@ -14,8 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from brokernat.jvm.cache import create_directory, locked
-from brokernat.paths import cache_dir
+from brokernat.paths import cache_dir, create_directory, locked
 
 _HAS_WHEEL = pytest.mark.skipif(sys.version_info >= (3, 12), reason="the oldest release has no wheel for this Python")
 RELEASES = ["newest", pytest.param("oldest", marks=_HAS_WHEEL)]

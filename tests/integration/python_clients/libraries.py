@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 from tests.matrix.traffic import Traffic
 
-from brokernat.jvm.cache import create_directory, locked
-from brokernat.paths import cache_dir
+from brokernat.paths import cache_dir, create_directory, locked
 from brokernat.testbed.place import Here, Place
 
 ROOT = Path(__file__).parents[3]

@@ -20,12 +20,12 @@ from typing import ClassVar
 
 import pyspark
 
-from brokernat.jvm import class_data
+from brokernat.jvm.java import reading_class_data
 
 SPARK_HOME = Path(pyspark.__file__).parent
 CLASS_DATA = Path(sys.prefix) / "class-data" / f"spark-{pyspark.__version__}.jsa"
 """Made by tests/class_data.py, for Sparks of this environment alone: an archive holds the jars' absolute paths."""
-C1 = " ".join(("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *class_data.reading(CLASS_DATA)))
+C1 = " ".join(("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *reading_class_data(CLASS_DATA)))
 SHORT_LIVED = {"spark.driver.extraJavaOptions": C1, "spark.executor.extraJavaOptions": C1}
 """For JVMs that live for seconds: without the second compiler a start with a small query takes 11 s of CPU, not 23, and
 from an archive of class data 6 s."""

@@ -16,8 +16,8 @@ from tests.versions import SparkRun, spark_runs
 
 from brokernat.clients.spark.connector import connector_jars
 from brokernat.clients.spark.releases import KNOWN, release_of
-from brokernat.jvm import cache, find_java, spark_java_home
-from brokernat.paths import cache_dir
+from brokernat.jvm import find_java, spark_java_home
+from brokernat.paths import cache_dir, locked
 from brokernat.testbed import ClusterOptions, LoopbackWorld, Record
 from brokernat.testbed.config_file import config_text
 
@@ -47,7 +47,7 @@ def python(run: SparkRun) -> str:
     lock = ROOT / "requirements" / f"{run.lock}.lock"
     home = cache_dir() / "environments" / hashlib.sha256(lock.read_bytes()).hexdigest()[:16]
     python, done = home / "bin" / "python", home / ".done"
-    with cache.locked(home.with_suffix(".lock")):
+    with locked(home.with_suffix(".lock")):
         if not done.exists():
             uv = str(Path(sys.executable).with_name("uv"))
             subprocess.run([uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(home)], check=True)

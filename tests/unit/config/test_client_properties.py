@@ -8,6 +8,7 @@ from brokernat.clients.spark.options import kafka_options
 from brokernat.clients.spark.settings import Loader
 from brokernat.clients.translation import PYTHON_NAMES, Table, translated
 from brokernat.config import Cluster, Config, Secret
+from brokernat.config.client_properties import NAMES, is_secret
 from brokernat.errors import ConfigError
 
 Load = Callable[..., Config]
@@ -56,3 +57,26 @@ def test_a_cluster_made_in_a_program(protocol: str | Secret) -> None:
 def test_a_cluster_made_in_a_program_with_a_protocol_that_kafka_does_not_have() -> None:
     with pytest.raises(ConfigError, match="did you mean `SASL_SSL`"):
         Cluster("hq", (), None, {"security.protocol": "SASL-SSL"})
+
+
+@pytest.mark.parametrize(
+    ("name", "secret"),
+    [
+        ("sasl.jaas.config", True),
+        ("sasl.password", True),
+        ("ssl.keystore.key", True),
+        ("schema.registry.basic.auth.user.info", True),
+        ("my.interceptor.api.token", True),
+        ("sasl.username", False),
+        ("ssl.keystore.location", False),
+        ("sasl.oauthbearer.token.endpoint.url", False),
+        ("key.serializer", False),
+    ],
+)
+def test_secrets(name: str, secret: bool) -> None:
+    assert is_secret(name) is secret
+
+
+def test_names_of_all_three_clients_are_known() -> None:
+    assert {"acks", "group.id", "default.api.timeout.ms", "client.dns.lookup", "metadata.recovery.strategy"} <= NAMES
+    assert not any(name.startswith("internal.") for name in NAMES)

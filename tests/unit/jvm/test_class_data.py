@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from brokernat.jvm import Java, class_data, find_java
+from brokernat.jvm import Java, find_java
+from brokernat.jvm.java import class_data_archive, reading_class_data, writing_class_data
 
 
 @pytest.fixture(scope="module")
@@ -35,24 +36,24 @@ def greet(java: Java, classes: Path, *options: str) -> str:
 
 def test_what_one_jvm_has_loaded_the_next_takes_from_the_archive(java: Java, classes: Path, tmp_path: Path) -> None:
     archive = tmp_path / "made.jsa"
-    assert class_data.reading(archive) == ()
-    assert greet(java, classes, *class_data.writing(archive)) == "hello\n"
-    loaded = greet(java, classes, *class_data.reading(archive), "-Xlog:class+load")
+    assert reading_class_data(archive) == ()
+    assert greet(java, classes, *writing_class_data(archive)) == "hello\n"
+    loaded = greet(java, classes, *reading_class_data(archive), "-Xlog:class+load")
     assert "Greeter source: shared objects file (top)" in loaded
 
 
 def test_an_archive_that_does_not_fit_is_left_aside_without_a_word(java: Java, classes: Path, tmp_path: Path) -> None:
     archive = tmp_path / "made.jsa"
-    greet(java, classes, *class_data.writing(archive))
+    greet(java, classes, *writing_class_data(archive))
     other = tmp_path / "other.jar"
     other.write_bytes(classes.read_bytes())
-    assert greet(java, other, *class_data.reading(archive)) == "hello\n"
+    assert greet(java, other, *reading_class_data(archive)) == "hello\n"
     archive.unlink()
     archive.write_bytes(b"no archive at all" * 1_000)
-    assert greet(java, classes, *class_data.reading(archive)) == "hello\n"
+    assert greet(java, classes, *reading_class_data(archive)) == "hello\n"
 
 
 def test_each_java_and_each_set_of_jars_has_its_own(java: Java, tmp_path: Path) -> None:
     other = Java(tmp_path, java.version, java.vendor, "JAVA_HOME")
-    found = {class_data.archive_of(each, tmp_path / jars) for each in (java, other) for jars in ("a-1", "a-2")}
+    found = {class_data_archive(each, tmp_path / jars) for each in (java, other) for jars in ("a-1", "a-2")}
     assert len(found) == 4

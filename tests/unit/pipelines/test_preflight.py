@@ -8,7 +8,7 @@ import pytest
 
 from brokernat.address import Endpoint
 from brokernat.clients.spark import Outcome, Proof, ProofRow, Role
-from brokernat.clients.spark.profiles import profile_of
+from brokernat.clients.spark.options import profile_of
 from brokernat.config import Cluster, load
 from brokernat.config.cluster import Profile
 from brokernat.pipelines import preflight

@@ -5,9 +5,8 @@ Three calls: `configure` before the session, `kafka_options` for each source and
 """
 
 from brokernat.clients.spark.configuring import configure
-from brokernat.clients.spark.decoding import check_schema, decode
-from brokernat.clients.spark.options import client_properties, kafka_options
-from brokernat.clients.spark.profiles import Role
+from brokernat.clients.spark.functions import check_schema, decode
+from brokernat.clients.spark.options import Role, client_properties, kafka_options
 from brokernat.clients.spark.proof import Outcome, Proof, ProofRow
 from brokernat.clients.spark.proving import prove, watch
 from brokernat.clients.spark.settings import Loader

@@ -28,12 +28,11 @@ from contextlib import suppress
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
-from brokernat import durable
 from brokernat.clients.spark.releases import SHA256, Combination, SparkRelease, nearest_known, release_of
 from brokernat.errors import AlteredFileError, MissingToolError
 from brokernat.jvm import resolve
 from brokernat.jvm.artifacts import SETTINGS_VARIABLE, UnreachableRepositoryError
-from brokernat.paths import cache_dir
+from brokernat.paths import cache_dir, exchange
 
 log = logging.getLogger(__name__)
 
@@ -185,4 +184,4 @@ class _Memory:
         with suppress(OSError):
             self._file.parent.mkdir(parents=True, exist_ok=True)
             work.write_text(json.dumps(rows))
-            durable.exchange(work, self._file)
+            exchange(work, self._file)

@@ -18,8 +18,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from brokernat.config.client_properties import PROTOCOLS
 from brokernat.config.java_properties import parse_properties
-from brokernat.config.kafka_names import PROTOCOLS
 from brokernat.doctor.evidence import BrokerFile, Evidence
 
 # Nothing else is taken out of a file: a broker's file holds passwords.

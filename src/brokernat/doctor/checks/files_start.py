@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from brokernat.config.kafka_names import PROTOCOLS
+from brokernat.config.client_properties import PROTOCOLS
 from brokernat.doctor.broker_files.listener_table import where
 from brokernat.doctor.broker_files.listeners import (
     DEFAULT_LISTENERS,

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from brokernat import durable
 from brokernat.errors import ConfigError, Finding
+from brokernat.paths import sync, sync_names
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -143,12 +143,12 @@ def _sync(path: str) -> None:
     at = Path(local_path(path))
     for part in (at, at.with_name(f".{at.name}.crc")):
         if is_local(path) and part.exists():
-            durable.sync(part)
+            sync(part)
 
 
 def _sync_names(path: str) -> None:
     if is_local(path):
-        durable.sync_names(Path(local_path(path)).parent)
+        sync_names(Path(local_path(path)).parent)
 
 
 def is_local(path: str) -> bool:

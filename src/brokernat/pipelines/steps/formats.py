@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from brokernat.clients.spark import check_schema
-from brokernat.clients.spark.decoding import check_names
-from brokernat.clients.spark.functions import call, time_zone
+from brokernat.clients.spark.functions import call, check_names, time_zone
 from brokernat.config import Cluster, Secret
 from brokernat.config.model import Decode, Encode
 from brokernat.config.model import Registry as RegistrySection

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from brokernat.address import AddressMap, Endpoint, Unmapped
-from brokernat.clients.librdkafka import plugin as plugin_module
+from brokernat.clients import librdkafka
 from brokernat.clients.librdkafka import plugin_library, preload_library, properties
 from brokernat.config import Cluster, Secret
 from brokernat.errors import ConfigError, MissingToolError
@@ -106,7 +106,7 @@ def test_an_installation_without_the_plugin(
 ) -> None:
     plugin.unlink()
     monkeypatch.setattr("sys.platform", system)
-    monkeypatch.setattr(plugin_module, "_SOURCES", tmp_path if sources else tmp_path / "none")
+    monkeypatch.setattr(librdkafka, "_SOURCES", tmp_path if sources else tmp_path / "none")
     with pytest.raises(MissingToolError) as raised:
         find()
     assert "this installation has no librdkafka plug-in: no /" in str(raised.value)
