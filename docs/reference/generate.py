@@ -18,7 +18,7 @@ from brokernat.address import lint
 from brokernat.address.faults import HINTS
 from brokernat.cli.exit_codes import TABLE
 from brokernat.config.model import json_schema
-from brokernat.doctor.reports.shape_v1 import schema_v1
+from brokernat.doctor.reports.json_v1 import schema_v1
 from brokernat.pipelines.checkpoint.definition import CHANGES
 from brokernat.pipelines.policies import POLICIES
 from brokernat.proxy.counters import described

@@ -38,8 +38,7 @@ from brokernat.doctor.evidence import (
     to_json,
 )
 from brokernat.doctor.reports.html import html_page
-from brokernat.doctor.reports.json_v1 import json_v1
-from brokernat.doctor.reports.shape_v1 import schema_v1
+from brokernat.doctor.reports.json_v1 import json_v1, schema_v1
 from brokernat.doctor.reports.terminal import terminal
 
 pytestmark = pytest.mark.property

@@ -28,7 +28,7 @@ from brokernat.cli.options import PATH, SECONDS, fail_on_option, format_option, 
 from brokernat.cli.spark import executor_options, with_executors, with_spark
 from brokernat.config import Cluster
 from brokernat.doctor.diagnosis import Diagnosis
-from brokernat.doctor.diagnosis.suppressions import Suppression
+from brokernat.doctor.diagnosis.run import Suppression
 from brokernat.doctor.evidence import Evidence
 from brokernat.errors import ConfigError, Finding, NothingReachableError
 from brokernat.paths import reading
@@ -79,7 +79,7 @@ def _replaceable(file: Path | None, begins: re.Pattern[bytes], what: str) -> Pat
 
 def _print_schema(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
     if asked:
-        from brokernat.doctor.reports.shape_v1 import schema_v1
+        from brokernat.doctor.reports.json_v1 import schema_v1
 
         console.data(schema_v1().rstrip("\n"))
         ctx.exit()

@@ -39,7 +39,7 @@ from brokernat.proxy.upstream import (
     upstream_of,
 )
 from brokernat.wire import DownstreamProtocolError, Session, UpstreamProtocolError
-from brokernat.wire.protocols import protocol_of
+from brokernat.wire.protocols import protocol_of_client
 
 _log = logging.getLogger("brokernat.proxy")
 
@@ -469,7 +469,7 @@ class Proxy:
                 self._counters.add("expired")
                 relay.close()
             elif quiet > limits.handshake and not relay.session.begun:
-                protocol = protocol_of(relay.session.first_bytes)
+                protocol = protocol_of_client(relay.session.first_bytes)
                 sent = f"{protocol} and not Kafka" if protocol else f"no request within {limits.handshake:.0f} s"
                 self._counters.add("expired")
                 relay.close(DownstreamProtocolError(sent))

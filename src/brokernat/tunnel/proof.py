@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from brokernat.address import Endpoint
 from brokernat.config import Cluster
-from brokernat.doctor.client.credentials import client_side
+from brokernat.doctor.credentials import client_side
 from brokernat.doctor.evidence import EndpointProbe, Stage
 from brokernat.doctor.probes.walk import Prober, Shared
 from brokernat.doctor.reports.text import printable

@@ -1,14 +1,17 @@
-"""Which protocol a client speaks that is not Kafka, by the first bytes that it sends.
+"""Which protocol bytes are of that is not Kafka's, where they say so themselves.
 
-The doctor has the other half: what servers send first. Only these few are often pointed at a Kafka port by mistake.
+Only what a peer sends makes it another program's. A connection that is closed, reset or silent says nothing about what
+is at its other end: a gateway without a broker, a firewall and a broker that hangs do the same.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
-_STARTS: Final[tuple[tuple[bytes, str], ...]] = (
+# Starts of what clients send that are often pointed at a Kafka port by mistake.
+_OF_CLIENTS: Final[tuple[tuple[bytes, str], ...]] = (
     (rb"(GET|HEAD|POST|PUT|DELETE|OPTIONS|PATCH|CONNECT|TRACE) ", "HTTP"),
     (rb"PRI \* HTTP/2", "HTTP/2"),
     (rb"\x16\x03[\x00-\x04]", "TLS"),  # a handshake (RFC 8446, 5.1)
@@ -19,9 +22,40 @@ _STARTS: Final[tuple[tuple[bytes, str], ...]] = (
     (rb"\x05[\x01-\x09][\x00-\x09]", "SOCKS"),
     (rb"\x60[\x00-\xff]", "Kerberos without a SASL handshake (clients before 0.10)"),
 )
-_PATTERNS: Final = tuple((re.compile(start, re.DOTALL), name) for start, name in _STARTS)
+# Starts of what servers send first, or answer to bytes that they do not understand.
+_OF_SERVERS: Final[tuple[tuple[bytes, str], ...]] = (
+    (rb"HTTP/|<!DOCTYPE|<html|<\?xml", "HTTP"),
+    (rb"SSH-\d", "SSH"),
+    (rb"[\x15\x16]\x03[\x00-\x04]", "TLS"),  # an alert or a handshake (RFC 8446, 5.1)
+    (rb"\x00\x00.\x04\x00\x00\x00\x00\x00", "HTTP/2"),  # its first frame is SETTINGS (RFC 9113, 3.4)
+    (rb"220[ -]", "SMTP or FTP"),
+    (rb"421[ -]|5\d\d[ -]", "SMTP or FTP"),
+    (rb"\+OK", "POP3"),
+    (rb"\* (OK|BYE|PREAUTH)", "IMAP"),
+    (rb".{3}\x00\x0a[\x20-\x7e]+\x00", "MySQL"),  # length, sequence 0, protocol 10, a version as text
+    (rb".{3}\x00\xff..", "MySQL"),  # an error instead of the greeting
+    (rb"E\x00\x00..S(FATAL|ERROR)\x00|EFATAL", "PostgreSQL"),
+    (rb"-(ERR|DENIED|NOAUTH) ", "Redis"),
+    (rb"AMQP", "AMQP"),
+    (rb"INFO \{", "NATS"),
+    (rb"ERROR\r\n", "memcached"),
+    (rb"RFB \d", "VNC"),
+    (rb"\x03\x00\x00[\x0b\x13]", "RDP"),
+    (rb"\xff[\xfb-\xfe]", "Telnet"),
+    (rb"JDWP-Handshake", "JDWP"),
+)
 
 
-def protocol_of(first: bytes) -> str:
-    """The name of the protocol, empty where the bytes do not show one."""
-    return next((name for pattern, name in _PATTERNS if pattern.match(first)), "")
+def protocol_of_client(first: bytes) -> str:
+    """What the first bytes of a client are of, empty where they do not show it."""
+    return _protocol(_OF_CLIENTS, first)
+
+
+def protocol_of_server(first: bytes) -> str:
+    """What the first bytes of a server are of, empty where they do not show it."""
+    return _protocol(_OF_SERVERS, first)
+
+
+def _protocol(starts: Iterable[tuple[bytes, str]], first: bytes) -> str:
+    # `re` keeps the patterns that it has compiled.
+    return next((name for start, name in starts if re.match(start, first, re.DOTALL)), "")

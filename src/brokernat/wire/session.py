@@ -26,7 +26,7 @@ from brokernat.wire import api
 from brokernat.wire.api import HIGHEST, called, why_refused
 from brokernat.wire.errors import DownstreamProtocolError, MessageError, UpstreamProtocolError
 from brokernat.wire.fields import Cursor
-from brokernat.wire.protocols import protocol_of
+from brokernat.wire.protocols import protocol_of_client
 from brokernat.wire.rewriting import REWRITERS, UNSUPPORTED, Translate
 
 Chunk = bytes | bytearray | memoryview
@@ -269,7 +269,7 @@ class _Requests(_Frames):
         return -min(size, len(data) + 64)
 
     def _no_request(self, data: memoryview, fault: str) -> DownstreamProtocolError:
-        protocol = "" if self.begun else protocol_of(bytes(data[:16]))
+        protocol = "" if self.begun else protocol_of_client(bytes(data[:16]))
         return DownstreamProtocolError(f"{protocol} and not Kafka" if protocol else fault)
 
 
@@ -330,7 +330,7 @@ class _Responses(_Frames):
         self._instead = _RESPONSE.pack(_LENGTH.size + len(written), correlation) + written
 
     def _no_response(self, data: memoryview, fault: str) -> UpstreamProtocolError:
-        protocol = protocol_of(bytes(data[:16]))
+        protocol = protocol_of_client(bytes(data[:16]))
         return UpstreamProtocolError(f"{protocol} and not Kafka" if protocol else fault)
 
 

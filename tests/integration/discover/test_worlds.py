@@ -22,7 +22,7 @@ from tests.support.warm_cli import WarmCli
 from brokernat.address import AddressMap, Endpoint
 from brokernat.config import Cluster, load
 from brokernat.demo.data import DEAD_LETTERS, ORDERS, PIPELINE, TAGS, make_orders, write_files
-from brokernat.doctor.client.credentials import client_side
+from brokernat.doctor.credentials import client_side
 from brokernat.doctor.discovery.matching import Discovery, match
 from brokernat.doctor.discovery.sweep import sweep
 from brokernat.testbed import LoopbackWorld, Record, RunningCluster, Topic

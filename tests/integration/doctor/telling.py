@@ -9,8 +9,7 @@ from jsonschema import Draft202012Validator
 
 from brokernat.doctor.diagnosis import Diagnosis
 from brokernat.doctor.reports.html import html_page
-from brokernat.doctor.reports.json_v1 import json_v1
-from brokernat.doctor.reports.shape_v1 import schema_v1
+from brokernat.doctor.reports.json_v1 import json_v1, schema_v1
 
 
 def assert_told_whole(diagnosis: Diagnosis) -> None:

@@ -21,7 +21,7 @@ from tests.support.odd_certificates import with_certificate
 from brokernat.address import AddressMap
 from brokernat.clients.tls import own_certificate
 from brokernat.config import Cluster, Secret
-from brokernat.doctor.client.credentials import client_side
+from brokernat.doctor.credentials import client_side
 from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.evidence import EndpointProbe, Evidence, Transfer, to_json
 from brokernat.doctor.finding import Severity

@@ -1,4 +1,5 @@
-"""A broker's file as Kafka itself understands it: names, what is bound, what is advertised in the end; pure.
+"""A broker's file as Kafka itself understands it: names, what is bound, what is advertised in the end; and what
+clients learn of all files together, by listener; pure.
 
 Follows `KafkaConfig` (`listeners`, `effectiveAdvertisedBrokerListeners`, `effectiveListenerSecurityProtocolMap`), read
 in 2.4 to 4.4 and held against it by a test. Nothing is judged here: an entry that Kafka could not read is kept in
@@ -7,6 +8,10 @@ in 2.4 to 4.4 and held against it by a test. Nothing is judged here: an entry th
 The settings that Kafka 3.0 took out (`host.name`, `advertised.host.name` and their ports) count only where ZooKeeper
 leads the brokers: no release in KRaft mode reads them. An advertised port 0 becomes the port that the listener of that
 name is bound to (`ListenerInfo.withEphemeralPortsCorrected`).
+
+A broker answers with the endpoints of the listener NAME whose port was hit, those of every broker that has one of that
+name. So the rows of `listener_table` are the names, and a broker without the name is missing from what its clients
+learn.
 
 The trap: a listener's name is compared in upper case (`ListenerName.normalised`), but the names in
 `controller.listener.names` are not.
@@ -17,10 +22,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from brokernat.config.client_properties import PROTOCOLS
 from brokernat.config.java_properties import parse_properties
 from brokernat.doctor.evidence import BrokerFile, Evidence
+from brokernat.doctor.host_kinds import inside_name, is_loopback
 
 # Nothing else is taken out of a file: a broker's file holds passwords.
 LISTENER_SETTINGS = frozenset(
@@ -230,3 +237,79 @@ def _protocols(
     if roles and not names & (set(PROTOCOLS) - {_PLAIN}):
         default |= dict.fromkeys((name for name in controllers if name not in default), _PLAIN)
     return default
+
+
+Where = Literal["anywhere", "same-machine", "same-network", "nowhere"]
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerPort:
+    """A port of a broker. An empty host is every address; `published` is the host's port for a container's."""
+
+    broker: str
+    node_id: int | None
+    host: str
+    port: int
+    published: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AdvertisedEndpoint:
+    """An endpoint that clients receive; `where` is as far as one can see from the text alone."""
+
+    broker: str
+    node_id: int | None
+    host: str
+    port: int
+    where: Where
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerRow:
+    """One listener's name. `protocol` is None where brokers differ or say none."""
+
+    listener: str
+    protocol: str | None
+    ports: tuple[ListenerPort, ...]
+    endpoints: tuple[AdvertisedEndpoint, ...]
+    inter_broker: bool
+
+
+def listener_table(evidence: Evidence) -> tuple[ListenerRow, ...]:
+    """The rows, in the order of the files."""
+    brokers = serving(evidence)
+    bound = [(broker, each) for broker in brokers for each in broker.of_clients()]
+    advertised = advertised_listeners(evidence)
+    names = dict.fromkeys(each.name for broker in brokers for each in (*broker.of_clients(), *broker.advertised))
+    rows = []
+    for name in names:
+        protocols = {broker.protocols.get(name) for broker, each in (*bound, *advertised) if each.name == name}
+        rows.append(
+            ListenerRow(
+                name,
+                protocols.pop() if len(protocols) == 1 else None,
+                tuple(_port(broker, each) for broker, each in bound if each.name == name),
+                tuple(_endpoint(broker, each) for broker, each in advertised if each.name == name),
+                any(broker.inter_broker == name for broker in brokers),
+            )
+        )
+    return tuple(rows)
+
+
+def _port(broker: BrokerListeners, listener: Listener) -> ListenerPort:
+    published = dict(broker.file.published or ()).get(listener.port)
+    return ListenerPort(broker.file.name, broker.node_id, listener.host, listener.port, published)
+
+
+def _endpoint(broker: BrokerListeners, listener: Listener) -> AdvertisedEndpoint:
+    return AdvertisedEndpoint(broker.file.name, broker.node_id, listener.host, listener.port, where(listener.host))
+
+
+def where(host: str) -> Where:
+    """From where a host can be dialled, judged by its text."""
+    if host in ("0.0.0.0", "::"):  # noqa: S104 - compared, not bound
+        return "nowhere"
+    if is_loopback(host):
+        return "same-machine"
+    # An empty one is the name that the machine calls itself.
+    return "same-network" if not host or inside_name(host) else "anywhere"

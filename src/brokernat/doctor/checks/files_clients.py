@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from brokernat.doctor.broker_files.listener_table import where
-from brokernat.doctor.broker_files.listeners import BrokerListeners, Listener, advertised_listeners, serving
+from brokernat.doctor.broker_files.listeners import BrokerListeners, Listener, advertised_listeners, serving, where
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.evidence import EndpointProbe, Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Severity

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from brokernat.config.client_properties import PROTOCOLS
-from brokernat.doctor.broker_files.listener_table import where
 from brokernat.doctor.broker_files.listeners import (
     DEFAULT_LISTENERS,
     BrokerListeners,
@@ -14,6 +13,7 @@ from brokernat.doctor.broker_files.listeners import (
     all_listeners,
     former_settings,
     serving,
+    where,
 )
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.evidence import Evidence

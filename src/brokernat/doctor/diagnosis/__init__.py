@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from brokernat.doctor.diagnosis.model import Cause, Diagnosis, Skipped
-from brokernat.doctor.diagnosis.run import diagnose
-from brokernat.doctor.diagnosis.suppressions import Suppression
+from brokernat.doctor.diagnosis.run import Suppression, diagnose
 
 __all__ = ["Cause", "Diagnosis", "Skipped", "Suppression", "diagnose"]

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from brokernat.address import Endpoint
 from brokernat.config import Cluster
-from brokernat.doctor.client.credentials import ClientSide, client_side, dialled
+from brokernat.doctor.credentials import ClientSide, client_side, dialled
 from brokernat.doctor.discovery.matching import Swept
 from brokernat.doctor.evidence import Advertised, EndpointProbe, Evidence, now
 from brokernat.doctor.probes.certificates import covers

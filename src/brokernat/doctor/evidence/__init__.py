@@ -18,9 +18,10 @@ from brokernat.doctor.evidence.run import (
     Leaderless,
     ListenerSeen,
     NodeTried,
+    from_json,
     now,
+    to_json,
 )
-from brokernat.doctor.evidence.saved import from_json, to_json
 from brokernat.doctor.evidence.stages import (
     Advertised,
     ApiVersions,

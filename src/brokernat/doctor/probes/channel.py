@@ -20,7 +20,7 @@ from kio.static.protocol import Entity, Payload
 
 from brokernat.doctor.evidence import Fault
 from brokernat.doctor.probes.bounds import require_whole
-from brokernat.doctor.probes.protocols import protocol_of
+from brokernat.wire.protocols import protocol_of_server
 
 LARGEST_ANSWER = 32 << 20
 CLIENT_ID = b"brokernat-doctor"
@@ -43,7 +43,7 @@ class ChannelError(Exception):
         self.seen = seen
         self.fault = fault
         self.received = received
-        self.protocol = protocol_of(seen) if fault == "other-protocol" else ""
+        self.protocol = protocol_of_server(seen) if fault == "other-protocol" else ""
 
 
 class CountingReader(asyncio.StreamReader):
@@ -169,12 +169,12 @@ class Channel:
         return (
             int.from_bytes(length.ljust(4, b"\0"), "big") <= LARGEST_ANSWER
             and struct.pack(">i", self._correlation).startswith(correlation)
-            and protocol_of(head) == ""
+            and protocol_of_server(head) == ""
         )
 
     def _strange(self) -> ChannelError:
         head = self.reader.head
-        protocol = protocol_of(head)
+        protocol = protocol_of_server(head)
         words = f"an answer of {protocol}" if protocol else "an answer that is no Kafka"
         fault: Fault = "other-protocol" if protocol else "unreadable"
         return ChannelError(words, head[:16], fault, self.reader.received)

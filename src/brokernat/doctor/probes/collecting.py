@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from brokernat.address import AddressMap, Endpoint, Unmapped
 from brokernat.config import Cluster
 from brokernat.doctor.broker_files.listeners import broker_listeners
-from brokernat.doctor.client.credentials import CANONICAL, ClientSide, client_side, dialled
+from brokernat.doctor.credentials import CANONICAL, ClientSide, client_side, dialled
 from brokernat.doctor.evidence import (
     Advertised,
     BrokerFile,

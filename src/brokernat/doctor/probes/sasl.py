@@ -14,7 +14,7 @@ from kio.schema.sasl_handshake.v1.response import SaslHandshakeResponse
 
 from brokernat.clients.sasl_tokens import MECHANISMS, SaslTokenError, UnprovenServerError, login_tokens
 from brokernat.config.secrets import masked
-from brokernat.doctor.client.credentials import ClientSide
+from brokernat.doctor.credentials import ClientSide
 from brokernat.doctor.evidence import Login
 from brokernat.doctor.probes.channel import Channel, ChannelError
 

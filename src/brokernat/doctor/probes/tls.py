@@ -16,7 +16,7 @@ import time
 from contextlib import suppress
 from typing import Literal, get_args
 
-from brokernat.doctor.client.credentials import ClientSide
+from brokernat.doctor.credentials import ClientSide
 from brokernat.doctor.evidence import Client, Objection, Presented, TlsHandshake
 from brokernat.doctor.probes.certificates import Info, certificate_names, chain, ends_in_a_root, presented, taken_by
 from brokernat.doctor.probes.network import Streams, connect, connected, start_tls

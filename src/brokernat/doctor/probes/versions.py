@@ -16,8 +16,8 @@ from kio.schema.api_versions.v0.response import ApiVersionsResponse
 from brokernat.doctor.evidence import ApiVersions
 from brokernat.doctor.probes.channel import Channel, ChannelError
 from brokernat.doctor.probes.network import connected
-from brokernat.doctor.probes.protocols import protocol_of
 from brokernat.doctor.probes.tls import speaks_tls
+from brokernat.wire.protocols import protocol_of_server
 
 API_VERSIONS = 18
 _METADATA, _BROKER_REGISTRATION = 3, 62
@@ -51,7 +51,7 @@ async def explained(seen: ApiVersions, address: str, port: int, patience: float)
     if seen.outcome not in _NO_ANSWER:
         return seen
     tls, head = await asyncio.gather(speaks_tls(address, port, patience), _answer_to_http(address, port, patience))
-    protocol = protocol_of(head)
+    protocol = protocol_of_server(head)
     if tls or protocol:
         return ApiVersions("other-protocol", (), "TLS" if tls else protocol, head[:16].hex(), detail=seen.detail)
     return seen

@@ -20,7 +20,7 @@ from statistics import median
 from typing import Any, get_args
 
 from brokernat.address import Endpoint
-from brokernat.doctor.client.credentials import ClientSide
+from brokernat.doctor.credentials import ClientSide
 from brokernat.doctor.evidence import (
     Advertised,
     ApiVersions,

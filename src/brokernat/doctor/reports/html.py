@@ -21,9 +21,8 @@ from brokernat.doctor.checks import UNASKED, catalogue
 from brokernat.doctor.diagnosis import Diagnosis, Skipped
 from brokernat.doctor.diagnosis.model import State
 from brokernat.doctor.reports.grouping import by_code, remedy_of
-from brokernat.doctor.reports.listener_lines import told_lines
 from brokernat.doctor.reports.picture import tall, wide
-from brokernat.doctor.reports.summary import count, seen, verdict, worst
+from brokernat.doctor.reports.summary import count, endpoints_by_listener, seen, verdict, worst
 from brokernat.doctor.reports.text import printable
 
 _DESCRIBED = 12
@@ -52,7 +51,7 @@ def html_page(diagnosis: Diagnosis) -> str:
         description=_description(diagnosis),
         groups=by_code(diagnosis.findings, diagnosis.causes),
         seen=tuple(seen(diagnosis, every=True)),
-        told=tuple(told_lines(diagnosis)),
+        told=tuple(endpoints_by_listener(diagnosis)),
         suppressed=by_code(diagnosis.suppressed),
         skipped=_by_reason(diagnosis.skipped),
         passed=sorted(diagnosis.passed),

@@ -1,26 +1,196 @@
-"""The diagnosis for programs, version 1: filled into the shape that is promised."""
+"""`--format json`, version 1: its shape, from which the JSON Schema and the reference page are made, and the diagnosis
+filled into it.
+
+The shape only ever grows: a reader skips keys that it does not know, and no key changes its meaning or goes away within
+a version. That is why it is written out, apart from the types that the program works with; it is filled from their
+attributes where the names are the same.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from typing import Any, Literal
 
-from brokernat.doctor.broker_files.listener_table import listener_table
+from pydantic import AliasPath, BaseModel, ConfigDict, Field
+
+from brokernat.doctor.broker_files.listeners import listener_table
 from brokernat.doctor.checks import catalogue, page
 from brokernat.doctor.diagnosis import Cause, Diagnosis
 from brokernat.doctor.finding import CheckFinding
-from brokernat.doctor.reports.shape_v1 import (
-    BootstrapServerV1,
-    ExecutorV1,
-    FindingV1,
-    ListenerInFilesV1,
-    ListenerV1,
-    NodeV1,
-    RemedyV1,
-    ReportV1,
-    RootCause,
-    SkippedV1,
-)
 from brokernat.doctor.reports.summary import verdict, worst
+
+State = Literal["ok", "doubtful", "broken"]
+
+
+class _Shape(BaseModel):
+    model_config = ConfigDict(frozen=True, from_attributes=True, populate_by_name=True)
+
+
+def _from(attribute: str, description: str | None = None) -> Any:
+    """A field with another name than the attribute that it is filled from."""
+    return Field(description=description, validation_alias=AliasPath(*attribute.split(".")))
+
+
+class RootCause(_Shape):
+    """What other findings follow from."""
+
+    code: str = Field(description="The code of the check.")
+    sentence: str = Field(description="The cause in one sentence, with what it concerns.")
+    doc: str = Field(description="The page of the code.")
+
+
+class RemedyV1(_Shape):
+    """What helps, on either side; one side is enough."""
+
+    client: tuple[str, ...] = Field(description="What to do on the client's side.")
+    broker: tuple[str, ...] = Field(description="What to do on the brokers' side.")
+    rules: tuple[str, ...] = Field(description="Lines `advertised = reachable` for the client's address map.")
+
+
+class FindingV1(_Shape):
+    """One finding about one subject."""
+
+    code: str = Field(description="The code of the check; never used for something else.")
+    title: str = Field(description="The check in words.")
+    severity: Literal["error", "warning", "info"] = Field(
+        description="An error stops clients, a warning may, an info is worth knowing."
+    )
+    confidence: Literal["proven", "likely"] = Field(description="By what was seen, or the likeliest reading of it.")
+    subject: str = Field(description="A bootstrap server, a node, a rule, a file, or the cluster.")
+    message: str = Field(description="What is wrong there.")
+    evidence: tuple[str, ...] = Field(description="What was seen, in the words of whoever said it.")
+    because: tuple[str, ...] = Field(description="Codes of findings that this one follows from.")
+    remedy: RemedyV1
+    doc: str = Field(description="The page of the code.")
+
+
+class SkippedV1(_Shape):
+    """A check that could not be run."""
+
+    code: str
+    title: str
+    reason: str = Field(description="What it would have needed.")
+
+
+class BootstrapServerV1(_Shape):
+    """A bootstrap server, as far as a client gets with it."""
+
+    endpoint: str = Field(description="As it is configured.")
+    dialled: str = Field(description="What a client dials: the same, unless a rule of the address map decides.")
+    state: State = _from("reach.state")
+    words: str = _from("reach.words", "`ok`, or what is wrong in two or three words.")
+    answering: str = Field(description="Who is there: `node 2`, `a broker`, `something else`, `nobody`.")
+    brokers: int | None = _from("told", "How many brokers it names; null where it answers no client.")
+    codes: tuple[str, ...] = Field(description="Codes of errors and warnings about it.")
+
+
+class NodeV1(_Shape):
+    """The way to a broker."""
+
+    node_id: int
+    advertised: str = Field(description="The endpoint that the broker advertises, in its own words.")
+    rule: str | None = Field(description="The rule of the address map that decides; null where none does.")
+    dialled: str | None = Field(description="What a client dials; null where it dials nothing.")
+    state: State
+    words: str = _from("end.words", "`ok`, or where the way ends in two or three words.")
+    answering: str = Field(description="Who is there: `node 2`, `a broker`, `something else`, `nobody`.")
+    codes: tuple[str, ...] = Field(description="Codes of errors and warnings about it.")
+
+
+class ListenerV1(_Shape):
+    """A listener of a bootstrap server's node, by that node's settings, and what this client meets there."""
+
+    node_id: int = _from("seen.node_id")
+    name: str = _from("seen.name")
+    endpoint: str = _from("seen.endpoint", "Where clients that come in on it are sent.")
+    entered: tuple[str, ...] = _from("seen.entered", "The bootstrap servers that came in on it.")
+    state: State = _from("reach.state")
+    words: str = _from("reach.words", "`ok`, or what is wrong in two or three words.")
+
+
+class DoorV1(_Shape):
+    """A port that a broker's file opens."""
+
+    broker: str = Field(description="The file, with the service of a compose file.")
+    node_id: int | None
+    host: str = Field(description="Empty for every address.")
+    port: int
+    published: int | None = Field(description="The host's port for a container's.")
+
+
+class ToldEndpointV1(_Shape):
+    """An endpoint that a broker's file advertises."""
+
+    broker: str
+    node_id: int | None
+    host: str
+    port: int
+    where: Literal["anywhere", "same-machine", "same-network", "nowhere"] = Field(
+        description="From where it can be dialled, as far as its text tells."
+    )
+
+
+class ListenerInFilesV1(_Shape):
+    """A listener's name over all files: who comes in on these ports is told those endpoints."""
+
+    listener: str
+    protocol: str | None = Field(description="Null where brokers differ or say none.")
+    inter_broker: bool = Field(description="Whether brokers use it among themselves.")
+    comes_in_on: tuple[DoorV1, ...] = _from("ports")
+    is_told: tuple[ToldEndpointV1, ...] = _from("endpoints")
+
+
+class ExecutorNodeV1(_Shape):
+    """A broker, as Kafka's own client met it in a JVM of Spark's."""
+
+    node_id: int
+    advertised: str
+    dialled: str = Field(description="Empty where nothing may be dialled.")
+    outcome: Literal["proved", "not-provable", "other-node", "unmapped", "unreachable", "failed"]
+    detail: str
+
+
+class ExecutorV1(_Shape):
+    """A JVM of a Spark application."""
+
+    executor: str = Field(description="`driver`, or Spark's id; empty for one that never registered.")
+    host: str
+    outcome: Literal["answered", "no-agent", "other-map", "failed", "silent", "not-registered"]
+    detail: str
+    agent: str | None = Field(description="The version of the agent it holds.")
+    fingerprint: str | None = Field(description="SHA-256 of the map it holds.")
+    nodes: tuple[ExecutorNodeV1, ...]
+
+
+class ReportV1(_Shape):
+    """What `brokernat doctor --format json` prints."""
+
+    version: Literal[1]
+    cluster: str = Field(description="The cluster's name in brokernat.yaml, `given` without the file.")
+    taken_at: str = Field(description="When it was looked at, ISO 8601 with the offset.")
+    status: Literal["ok", "warning", "error"] = Field(description="The gravest severity found; infos count as ok.")
+    verdict: str = Field(description="The same in half a sentence.")
+    root_cause: RootCause | None = Field(description="The first of `root_causes`.")
+    root_causes: tuple[RootCause, ...] = Field(description="The fewest that explain every failure.")
+    findings: tuple[FindingV1, ...] = Field(description="The gravest first.")
+    suppressed: tuple[FindingV1, ...] = Field(description="What `--suppress` names; it decides nothing.")
+    passed: tuple[str, ...] = Field(description="Codes of checks that found nothing.")
+    skipped: tuple[SkippedV1, ...]
+    bootstrap_servers: tuple[BootstrapServerV1, ...] = Field(description="In the order of the configuration.")
+    nodes: tuple[NodeV1, ...] = Field(description="Every broker that any bootstrap server names, by node id.")
+    listeners: tuple[ListenerV1, ...] = Field(description="Empty where no broker's settings could be read.")
+    listeners_in_files: tuple[ListenerInFilesV1, ...] = Field(description="Empty without `--server-properties`.")
+    executors: tuple[ExecutorV1, ...] = Field(description="Empty without `--on-executors`.")
+
+
+def schema_v1() -> str:
+    """The JSON Schema (draft 2020-12) as text with a line end."""
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **ReportV1.model_json_schema(mode="serialization"),
+        "title": "brokernat doctor, version 1",
+    }
+    return json.dumps(schema, indent=2) + "\n"
 
 
 def json_v1(diagnosis: Diagnosis) -> dict[str, Any]:

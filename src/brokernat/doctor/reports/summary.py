@@ -1,4 +1,5 @@
-"""The first line of a report, and what the probes saw, one line each, with its state.
+"""What reports for people share: their first line, what the probes saw, one line each with its state, and what
+brokers' files advertise by listener.
 
 Of many brokers that are all well, or all broken in the same way, the first ones are named and the rest is counted, the
 broken ones before the others.
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from brokernat.doctor.broker_files.listeners import AdvertisedEndpoint, ListenerPort, listener_table
 from brokernat.doctor.diagnosis import Diagnosis
 from brokernat.doctor.diagnosis.model import WORST_FIRST, Entrance, ListenerWay, Route, State
 from brokernat.doctor.evidence import ExecutorSeen, ListenerSeen
@@ -147,3 +149,39 @@ def executor_line(executor: ExecutorSeen) -> str:
     barred = ", ".join(f"node {node.node_id} ({node.outcome})" for node in executor.nodes if not node.reached)
     told = "; ".join(filter(None, (f"reaches {reached}" if reached else "", f"not {barred}" if barred else "")))
     return f"{name}: {held}: {told}"
+
+
+_WORKS = {
+    "anywhere": "",
+    "same-machine": ": from the broker's own machine alone",
+    "same-network": ": where this name is known",
+    "nowhere": ": nobody can dial that",
+}
+
+
+def endpoints_by_listener(diagnosis: Diagnosis) -> Iterator[tuple[int, str]]:
+    """Lines with their depth; none where no file was given."""
+    for row in listener_table(diagnosis.evidence):
+        protocol = row.protocol or "no one protocol"
+        others = ", the brokers among themselves too" if row.inter_broker else ""
+        ports = ", ".join(map(_port, row.ports)) or "no port"
+        yield 0, f"who comes in on {row.listener} ({protocol}{others}), that is {ports}, is told"
+        for endpoint in row.endpoints:
+            yield 1, _endpoint(endpoint)
+        if not row.endpoints:
+            yield 1, "of no broker at all"
+
+
+def _port(port: ListenerPort) -> str:
+    host = f"[{port.host}]" if ":" in port.host else port.host
+    published = f" (published as {port.published})" if port.published is not None else ""
+    return f"{_node(port)} {host}:{port.port}{published}"
+
+
+def _endpoint(advertised: AdvertisedEndpoint) -> str:
+    host = f"[{advertised.host}]" if ":" in advertised.host else advertised.host or "(its machine's own name)"
+    return f"{_node(advertised)} at {host}:{advertised.port}{_WORKS[advertised.where]}"
+
+
+def _node(place: ListenerPort | AdvertisedEndpoint) -> str:
+    return place.broker if place.node_id is None else f"node {place.node_id}"

@@ -14,8 +14,7 @@ from brokernat.doctor.diagnosis import Diagnosis
 from brokernat.doctor.diagnosis.model import State
 from brokernat.doctor.finding import Severity
 from brokernat.doctor.reports.grouping import CodeGroup, by_code, remedy_of
-from brokernat.doctor.reports.listener_lines import told_lines
-from brokernat.doctor.reports.summary import count, seen, verdict, worst
+from brokernat.doctor.reports.summary import count, endpoints_by_listener, seen, verdict, worst
 from brokernat.doctor.reports.text import folded
 from brokernat.plurals import counted
 
@@ -67,7 +66,7 @@ def _seen(diagnosis: Diagnosis, width: int) -> Iterator[str]:
 
 
 def _told(diagnosis: Diagnosis, width: int) -> Iterator[str]:
-    lines = list(told_lines(diagnosis))
+    lines = list(endpoints_by_listener(diagnosis))
     if lines:
         yield "what the brokers' files tell clients"
     for depth, line in lines:

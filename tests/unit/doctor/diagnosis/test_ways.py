@@ -6,7 +6,7 @@ from tests.unit.doctor.conftest import GATEWAY, WITHOUT_MAP, mapped, reached, re
 
 from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.diagnosis.model import State
-from brokernat.doctor.diagnosis.suppressions import Suppression
+from brokernat.doctor.diagnosis.run import Suppression
 from brokernat.doctor.evidence import (
     Advertised,
     Attempt,

@@ -11,7 +11,7 @@ from tests.support.simulated_brokers import serving
 
 from brokernat.address import Endpoint
 from brokernat.config import Cluster
-from brokernat.doctor.client.credentials import ClientSide
+from brokernat.doctor.credentials import ClientSide
 from brokernat.doctor.discovery.matching import match
 from brokernat.doctor.discovery.sweep import Candidates, Progress, connections, sources, sweep
 from brokernat.doctor.evidence import EndpointProbe

@@ -15,7 +15,7 @@ from typing import Any
 from tests.support.simulated_brokers import Simulated
 
 from brokernat.address import Endpoint
-from brokernat.doctor.client.credentials import ClientSide
+from brokernat.doctor.credentials import ClientSide
 from brokernat.doctor.evidence import EndpointProbe
 from brokernat.doctor.probes.walk import Prober
 

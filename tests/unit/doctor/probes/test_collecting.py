@@ -9,7 +9,7 @@ from tests.support.endpoint_probes import probed
 
 from brokernat.address import Endpoint
 from brokernat.clients.tls import TlsSide
-from brokernat.doctor.client.credentials import ClientSide
+from brokernat.doctor.credentials import ClientSide
 from brokernat.doctor.evidence import Advertised, Attempt, BrokerPath, EndpointProbe, Identity
 from brokernat.doctor.probes.collecting import _Dialling
 from brokernat.doctor.probes.walk import Prober

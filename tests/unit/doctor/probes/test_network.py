@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from brokernat.address import Endpoint
-from brokernat.doctor.client.credentials import ClientSide
+from brokernat.doctor.credentials import ClientSide
 from brokernat.doctor.evidence import EndpointProbe, NameLookup
 from brokernat.doctor.probes import network
 from brokernat.doctor.probes.network import HOSTS, canonical_name, connect, deciding_line, line_for, resolve

@@ -10,7 +10,7 @@ from kio.schema.sasl_authenticate.v1.response import SaslAuthenticateResponse
 from kio.schema.sasl_handshake.v1.response import SaslHandshakeResponse
 from tests.unit.doctor.probes.scripted import Scripted
 
-from brokernat.doctor.client.credentials import ClientSide
+from brokernat.doctor.credentials import ClientSide
 from brokernat.doctor.evidence import Login
 from brokernat.doctor.probes.sasl import log_in
 

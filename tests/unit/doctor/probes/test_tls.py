@@ -20,7 +20,7 @@ import pytest
 
 from brokernat.address import Endpoint
 from brokernat.config import Cluster
-from brokernat.doctor.client.credentials import client_side
+from brokernat.doctor.credentials import client_side
 from brokernat.doctor.evidence import EndpointProbe
 from brokernat.doctor.probes.walk import Prober
 

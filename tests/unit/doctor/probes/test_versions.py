@@ -9,8 +9,8 @@ from kio.static.primitive import i16
 from tests.unit.doctor.probes.scripted import Scripted
 
 from brokernat.doctor.probes.channel import ChannelError
-from brokernat.doctor.probes.protocols import protocol_of
 from brokernat.doctor.probes.versions import greet
+from brokernat.wire.protocols import protocol_of_server
 
 
 def offering(known: dict[int, int]) -> ApiVersionsResponse:
@@ -63,4 +63,4 @@ def test_what_is_kept_of_a_peer_that_does_not_answer() -> None:
     ],
 )
 def test_only_bytes_tell_another_protocol(seen: bytes, protocol: str) -> None:
-    assert protocol_of(seen) == protocol
+    assert protocol_of_server(seen) == protocol

@@ -12,7 +12,7 @@ import pytest
 from tests.support.simulated_brokers import Simulated
 
 from brokernat.address import Endpoint
-from brokernat.doctor.client.credentials import ClientSide
+from brokernat.doctor.credentials import ClientSide
 from brokernat.doctor.evidence import EndpointProbe, NameLookup
 from brokernat.doctor.probes import walk
 from brokernat.doctor.probes.walk import Prober

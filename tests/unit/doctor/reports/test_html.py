@@ -17,7 +17,7 @@ from tests.unit.doctor.reports.test_json_v1 import ON_SPARK, WITH_FILES, WITH_LI
 
 from brokernat.doctor.checks import catalogue
 from brokernat.doctor.diagnosis import diagnose
-from brokernat.doctor.diagnosis.suppressions import Suppression
+from brokernat.doctor.diagnosis.run import Suppression
 from brokernat.doctor.evidence import Advertised, BrokerPath, EndpointProbe, Evidence
 from brokernat.doctor.reports.html import html_page
 from brokernat.doctor.reports.text import printable

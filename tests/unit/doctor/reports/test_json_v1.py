@@ -9,10 +9,9 @@ from tests.support.endpoint_probes import replace
 from tests.unit.doctor.conftest import FEW, WITHOUT_MAP, mapped, refused
 
 from brokernat.doctor.diagnosis import diagnose
-from brokernat.doctor.diagnosis.suppressions import Suppression
+from brokernat.doctor.diagnosis.run import Suppression
 from brokernat.doctor.evidence import BrokerFile, Evidence, ExecutorSeen, ListenerSeen, NodeTried
-from brokernat.doctor.reports.json_v1 import finding_v1, json_v1
-from brokernat.doctor.reports.shape_v1 import ReportV1, schema_v1
+from brokernat.doctor.reports.json_v1 import ReportV1, finding_v1, json_v1, schema_v1
 
 TRIED = NodeTried(1, "192.168.1.23:9092", "172.10.1.40:9093", "unreachable", "refused")
 ON_SPARK = replace(

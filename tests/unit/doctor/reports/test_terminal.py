@@ -6,7 +6,7 @@ from tests.support.endpoint_probes import replace
 from tests.unit.doctor.conftest import FEW, WITHOUT_MAP, mapped, reached, refused
 
 from brokernat.doctor.diagnosis import diagnose
-from brokernat.doctor.diagnosis.suppressions import Suppression
+from brokernat.doctor.diagnosis.run import Suppression
 from brokernat.doctor.evidence import Advertised, BrokerPath, Evidence, ExecutorSeen
 from brokernat.doctor.reports.terminal import terminal
 

@@ -1,4 +1,4 @@
-"""What the client is configured with, as the probes need it: protocol, login, TLS.
+"""What the client is configured with, as the probes need it: protocol, login, TLS, token.
 
 The doctor logs in as the client would, so the client's own properties are read and nothing is asked twice. A login that
 the probes cannot do (Kerberos, or a token that nobody gave) is no error: the look ends there and says so.
@@ -7,19 +7,29 @@ PLAIN and OAUTHBEARER give the password or the token itself to whoever answers. 
 verified for the name that was dialled, to the endpoints that a client with this configuration dials anyway, and to
 those that the user agreed to (`login_to`). No other peer gets it: what a listener answers before the login
 (ApiVersions) proves nothing about who it is. SCRAM (RFC 5802) shows no peer the password.
+
+A token for OAUTHBEARER is what a command prints, or what a file holds. A token endpoint is not asked: the flow, its
+scopes and its secrets are the client's own business, and whoever has them has a command too (`--token-command`). A
+`file:` URL in Kafka's `sasl.oauthbearer.token.endpoint.url` (KIP-768) is the one case where reading is all there is to
+do.
 """
 
 from __future__ import annotations
 
+import re
+import shlex
 import ssl
+import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from brokernat.address import AddressMap, Endpoint, Translation
 from brokernat.clients.java_security import parse_jaas
 from brokernat.clients.tls import TlsSide, tls_side
 from brokernat.config import Cluster
-from brokernat.doctor.client.tokens import token
 from brokernat.doctor.evidence import Advertised, EndpointProbe, TlsHandshake
 from brokernat.errors import ConfigError, Finding, UnmappedEndpointError
 
@@ -115,3 +125,49 @@ def _login(properties: Mapping[str, str]) -> Mapping[str, str]:
         return parse_jaas(line).options
     except ValueError:
         raise ConfigError(Finding("login-module", "`sasl.jaas.config` cannot be read")) from None
+
+
+_TIMEOUT = 60
+# RFC 6750, 2.1: what a bearer token may be made of.
+_TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
+
+
+def token(properties: Mapping[str, str], command: str | None) -> str | None:
+    """The token, None where nobody gives one.
+
+    Raises:
+        ConfigError: the command fails, the file cannot be read, or neither holds a token.
+    """
+    if command is not None:
+        return _checked(_printed(command), "`--token-command`")
+    url = urlsplit(properties.get("sasl.oauthbearer.token.endpoint.url", ""))
+    if url.scheme != "file":
+        return None
+    file = Path(url2pathname(url.path))
+    try:
+        return _checked(file.read_text("utf-8"), f"`{file}`")
+    except (OSError, UnicodeDecodeError) as error:
+        raise _problem(f"the token in `{file}` cannot be read: {type(error).__name__}") from None
+
+
+def _printed(command: str) -> str:
+    try:
+        # What it says on stderr is for the person who runs the doctor; what it prints is a secret.
+        done = subprocess.run(
+            shlex.split(command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=_TIMEOUT, check=False
+        )
+    except (OSError, ValueError, IndexError, subprocess.TimeoutExpired) as error:
+        raise _problem(f"`--token-command` cannot be run: {type(error).__name__}") from None
+    if done.returncode:
+        raise _problem(f"`--token-command` ended with status {done.returncode}")
+    return done.stdout.decode(errors="replace")
+
+
+def _checked(text: str, source: str) -> str:
+    if not _TOKEN.fullmatch(text.strip()):
+        raise _problem(f"{source} gives no token: one word of letters, digits and `.-_~+/=` is wanted")
+    return text.strip()
+
+
+def _problem(message: str) -> ConfigError:
+    return ConfigError(Finding("no-token", message, "it prints the token alone, such as `cat token.jwt`"))

@@ -1,1 +1,0 @@
-"""What the client is configured with: its login, whom it trusts, its token."""
