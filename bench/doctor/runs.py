@@ -12,7 +12,7 @@ from statistics import median
 from bench.report import say
 
 from brokernat.testbed import LoopbackWorld
-from brokernat.testbed.config_file import config_text, quoted
+from brokernat.testbed.running_cluster import config_text, quoted
 
 # kio imports hypothesis where there is one, for its own tests: those who use the doctor have none.
 _AS_INSTALLED = "import sys; sys.modules['hypothesis'] = None"

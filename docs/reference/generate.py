@@ -21,7 +21,7 @@ from brokernat.config.model import json_schema
 from brokernat.doctor.reports.json_v1 import schema_v1
 from brokernat.pipelines.checkpoint.definition import CHANGES
 from brokernat.pipelines.policies import POLICIES
-from brokernat.proxy.counters import described
+from brokernat.proxy.metrics import described
 from brokernat.wire.api import APIS
 
 FOLDER = Path(__file__).parent

@@ -15,7 +15,7 @@ from tests.cli.conftest import PIPELINE
 from brokernat.cli import replay
 from brokernat.pipelines.reading_back import replay as library
 from brokernat.pipelines.reading_back.replay import Replayed, Selection, SourceRange, chunks
-from brokernat.pipelines.steps.fault import FaultKind
+from brokernat.pipelines.steps.envelope import FaultKind
 
 FOUND = Replayed(12, 3, 5, 1, {"WrongType": 3})
 

@@ -18,7 +18,7 @@ from tests.property.bent_server import Bend
 from tests.support.simulated_brokers import Served, Simulated, serving_as
 
 from brokernat.address import Endpoint
-from brokernat.testbed.config_file import quoted
+from brokernat.testbed.running_cluster import quoted
 
 DEAD = "127.0.81"
 FETCH, METADATA, API_VERSIONS, PRODUCE = 1, 3, 18, 0

@@ -19,7 +19,7 @@ from tests.matrix.traffic import State, Traffic
 
 from brokernat.address import Endpoint
 from brokernat.testbed import Advertise, ClusterOptions, RunningCluster, Topic
-from brokernat.testbed.config_file import config_text
+from brokernat.testbed.running_cluster import config_text
 
 _AT_ONCE = 3
 _MORE = 50

@@ -19,8 +19,8 @@ from tests.leaks.scan import Needles, Stream, scanned
 from tests.support.simulated_brokers import serving_as
 
 from brokernat.address import Endpoint
-from brokernat.testbed.config_file import quoted
 from brokernat.testbed.place import wait_until
+from brokernat.testbed.running_cluster import quoted
 
 pytestmark = pytest.mark.integration
 

@@ -13,7 +13,7 @@ import pytest
 
 from brokernat.config import load
 from brokernat.testbed import NetnsWorld
-from brokernat.testbed.config_file import config_text
+from brokernat.testbed.running_cluster import config_text
 
 pytestmark = pytest.mark.netns
 

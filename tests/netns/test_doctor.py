@@ -14,7 +14,7 @@ from syrupy.assertion import SnapshotAssertion
 from tests.support.faults import Faults
 
 from brokernat.testbed import NetnsWorld
-from brokernat.testbed.config_file import config_text
+from brokernat.testbed.running_cluster import config_text
 
 pytestmark = pytest.mark.netns
 

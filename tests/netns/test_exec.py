@@ -14,7 +14,7 @@ from tests.netns.spark.pipeline_file import cluster_section, write_file
 
 from brokernat.config import Secret
 from brokernat.testbed import NetnsWorld
-from brokernat.testbed.config_file import config_text
+from brokernat.testbed.running_cluster import config_text
 
 pytestmark = pytest.mark.netns
 

@@ -19,8 +19,7 @@ from brokernat.cli.clusters import ClusterSource, cluster_options
 from brokernat.cli.error_reports import HintedUsageError
 from brokernat.cli.options import ENDPOINT, PATH, Size
 from brokernat.config import Cluster
-from brokernat.proxy.counters import Counters
-from brokernat.proxy.metrics import metrics_socket
+from brokernat.proxy.metrics import Counters, metrics_socket
 from brokernat.proxy.server import Limits, Proxy, Settings
 from brokernat.proxy.workers import Service
 

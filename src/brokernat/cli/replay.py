@@ -16,7 +16,7 @@ from brokernat.cli.clusters import load_config, through_tunnel
 from brokernat.cli.options import config_option, format_option
 from brokernat.cli.spark import SparkOptions, proved_session, with_spark
 from brokernat.pipelines.reading_back.replay import Replayed, Selection, SourceRange
-from brokernat.pipelines.steps.fault import FaultKind
+from brokernat.pipelines.steps.envelope import FaultKind
 from brokernat.plurals import counted
 
 _RANGE = re.compile(r"(?P<topic>[^/]+)/(?P<partition>\d+)/(?P<first>\d+)(?:-(?P<last>\d+))?", re.ASCII)

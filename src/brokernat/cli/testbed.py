@@ -61,7 +61,7 @@ def up(
 ) -> None:  # fmt: skip
     """Start a world; it runs until `brokernat testbed down`."""
     from brokernat.testbed import Between, ClusterOptions, LoopbackWorld, NetnsWorld, Protocol, World, worlds
-    from brokernat.testbed.config_file import config_text
+    from brokernat.testbed.running_cluster import config_text
 
     if file is not None:
         require_output(file, replace=replace)

@@ -23,8 +23,7 @@ from brokernat.pipelines.checkpoint.definition import Change, Meaning, changes, 
 from brokernat.pipelines.checkpoint.files import Files
 from brokernat.pipelines.checkpoint.state import Owner, foreign
 from brokernat.pipelines.kafka.admin import TopicFacts, open_admin
-from brokernat.pipelines.kafka.commands import grant
-from brokernat.pipelines.kafka.topic_checks import REFERENCE, SINK, SOURCE, Facts, sizes, usable
+from brokernat.pipelines.kafka.topic_checks import REFERENCE, SINK, SOURCE, Facts, grant, sizes, usable
 from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.realtime import AT_ONCE, lack_of_slots, outgoing, slots
 from brokernat.pipelines.references.copies import ReferenceVersion

@@ -20,15 +20,13 @@ from brokernat.config.schema_files import read_schema_file, schema_of_text
 from brokernat.errors import ConfigError, Finding
 from brokernat.pipelines.checkpoint.state import Owner, State
 from brokernat.pipelines.kafka.admin import TopicFacts, Unseen
-from brokernat.pipelines.references.catalog import CatalogSource
 from brokernat.pipelines.references.database import DatabaseSource, driver_jars
-from brokernat.pipelines.references.files import FileSource
+from brokernat.pipelines.references.files import CatalogSource, FileSource
 from brokernat.pipelines.references.reference import ReferenceTable
 from brokernat.pipelines.references.source import ReferenceSource
 from brokernat.pipelines.references.topic import TopicSource
 from brokernat.pipelines.root_cause import root_cause
-from brokernat.pipelines.steps.decode import decode
-from brokernat.pipelines.steps.formats import Csv, Registry, SchemaTags, SchemaValues, raw
+from brokernat.pipelines.steps.formats import Csv, Registry, SchemaTags, SchemaValues, decode, raw
 from brokernat.pipelines.steps.plan import Plan
 from brokernat.pipelines.steps.transform import load_transform
 

@@ -29,7 +29,7 @@ from brokernat.pipelines.query import activity, batch_reports, execution, has_en
 from brokernat.pipelines.steps.counting import Counts, count_outgoing, count_rows
 from brokernat.pipelines.steps.envelope import envelop
 from brokernat.pipelines.steps.plan import Join, Plan, well
-from brokernat.pipelines.steps.realtime_transform import refuse_unsupported
+from brokernat.pipelines.steps.row_by_row import refuse_unsupported
 from brokernat.pipelines.steps.sink import producer_options
 from brokernat.pipelines.steps.source import read_stream, source_options
 from brokernat.plurals import counted

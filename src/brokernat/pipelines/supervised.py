@@ -4,6 +4,9 @@ Spark ends a query at its first failure. Where brokers were away or refused for 
 same checkpoint, in the same application: each delay is twice the one before, up to a minute, and half of it is chance,
 so that the pipelines of a cluster that comes back do not all come at once.
 
+A dead letter now and then is a record to look at. When most records become dead letters, a producer has changed what it
+writes, and going on would only fill the topic of dead letters: so there is a limit.
+
 A leader on a broker that the address map does not name looks like a broker that is away, to Kafka's clients as well. So
 it is looked for when a query has failed, and while a batch makes no progress.
 """
@@ -14,23 +17,78 @@ import logging
 import random
 import threading
 import time
+from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
 
 from brokernat.clients.spark import client_properties
 from brokernat.config.fields import in_words, seconds
-from brokernat.errors import BrokernatError, ConfigError, NothingReachableError
+from brokernat.errors import BrokernatError, ConfigError, Finding, NothingReachableError
 from brokernat.pipelines.batch import BatchReport
-from brokernat.pipelines.dead_letter_limit import DeadLetterLimit
 from brokernat.pipelines.kafka.admin import open_admin
 from brokernat.pipelines.pipeline import Run, start
 from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.query import POLL_SECONDS, TransientFailureError
 from brokernat.pipelines.realtime import EpochRun
+from brokernat.pipelines.steps.counting import Counts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+@dataclass
+class DeadLetterLimit:
+    """The most dead letters as a share of the last `records` records, counted in whole batches."""
+
+    text: str
+    share: float
+    records: int
+    _window: deque[Counts] = field(default_factory=deque, init=False)
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """The limit as the file has it.
+
+        >>> limit = DeadLetterLimit.of("5% of 100")
+        >>> limit.add(Counts(received=90, dead_letters=5)); limit.is_exceeded
+        False
+        >>> limit.add(Counts(received=20, dead_letters=1)); limit.is_exceeded
+        True
+        """
+        percent, _, records = text.partition("% of ")
+        return cls(text, float(percent) / 100, int(records))
+
+    def add(self, batch: Counts) -> None:
+        """Takes in a batch; batches that are older than the last `records` records go."""
+        self._window.append(batch)
+        while self._total().received - self._window[0].received >= self.records:
+            self._window.popleft()
+
+    @property
+    def is_exceeded(self) -> bool:
+        """Whether there are too many, also where that is certain before so many records have come."""
+        total = self._total()
+        return total.dead_letters > self.share * max(self.records, total.received)
+
+    def error(self, pipeline: str) -> ConfigError:
+        """What to end the run with."""
+        total = self._total()
+        causes = ", ".join(f"{kind} {number}" for kind, number in Counter(total.causes).most_common())
+        message = (
+            f"{total.dead_letters} of the last {total.received} records became dead letters ({causes}); "
+            f"`dead_letter_limit` is {self.text}"
+        )
+        hint = (
+            f"their batches are committed: mend the cause, then `brokernat pipeline replay {pipeline}` sends them "
+            "through again; the next start goes on, and counts from 0"
+        )
+        return ConfigError(Finding("dead-letter-limit", message, hint))
+
+    def _total(self) -> Counts:
+        return sum(self._window, Counts())
+
 
 log = logging.getLogger(__name__)
 

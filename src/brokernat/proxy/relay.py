@@ -21,7 +21,7 @@ from collections.abc import Callable
 from typing import Final
 
 from brokernat.proxy import polling
-from brokernat.proxy.counters import Counters
+from brokernat.proxy.metrics import Counters
 from brokernat.wire import Session, WireError
 from brokernat.wire.session import Chunk
 

@@ -25,8 +25,8 @@ from brokernat.address import AddressMap, Endpoint
 from brokernat.config import Cluster
 from brokernat.errors import ConfigError, Finding, UnmappedEndpointError
 from brokernat.proxy import polling
-from brokernat.proxy.counters import Counters
 from brokernat.proxy.handover import Connection, Handover, connections
+from brokernat.proxy.metrics import Counters
 from brokernat.proxy.nodes import Nodes, node_port, nodes_file
 from brokernat.proxy.relay import BUFFER, Clock, Relay
 from brokernat.proxy.upstream import (

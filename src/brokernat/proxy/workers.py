@@ -30,9 +30,8 @@ from typing import Final
 from brokernat.address import AddressMap
 from brokernat.errors import BrokernatError
 from brokernat.proxy import polling
-from brokernat.proxy.counters import Counters
 from brokernat.proxy.handover import Handover, taken
-from brokernat.proxy.metrics import keep_metrics, serve_metrics
+from brokernat.proxy.metrics import Counters, keep_metrics, serve_metrics
 from brokernat.proxy.server import Proxy
 
 _log = logging.getLogger("brokernat.proxy")

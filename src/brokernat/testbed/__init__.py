@@ -2,8 +2,7 @@
 
 from brokernat.testbed.kafka import Topic
 from brokernat.testbed.loopback import LoopbackWorld
-from brokernat.testbed.netns import NetnsWorld
-from brokernat.testbed.netns_plan import Between
+from brokernat.testbed.netns import Between, NetnsWorld
 from brokernat.testbed.record_batches import Record
 from brokernat.testbed.running_cluster import RunningCluster
 from brokernat.testbed.topology import Advertise, ClusterOptions, Listener, Mechanism, Protocol

@@ -1,7 +1,20 @@
 """The loopback world: real brokers behind dead addresses on one machine, without root.
 
-Everything runs on 127.x addresses of a slot of its own (loopback_plan.py), so several worlds can run side by side. It
-cannot do what needs a network: lose packets, drop instead of refuse, be slow; the netns world can.
+A slot S is 127.S.0.0/16, so worlds stand side by side:
+
+| address | what |
+|---|---|
+| 127.S.1.23 .. | what headquarters' brokers advertise: nothing listens there |
+| 127.S.2.23 .. | where they bind |
+| 127.S.3.40 | the gateway, one port for each broker from 9093 on |
+| 127.S.4.1 | the local cluster, advertised as it binds |
+| 127.S.5.23 .., 127.S.6.40 | a second headquarters that advertises the SAME 127.S.1.23 .., and its gateway |
+
+All of 127.0.0.0/8 is this machine, so a broker bound to 0.0.0.0 would answer at each advertised address: brokers bind
+exact ones. Names end in `.invalid`, which resolvers refuse without asking anybody (RFC 6761). IPv6 has one loopback
+address only, so there the ports tell the brokers apart, as they do on 127.0.0.1 for what is advertised as `localhost`.
+
+This world cannot do what needs a network: lose packets, drop instead of refuse, be slow; the netns world can.
 """
 
 from __future__ import annotations
@@ -10,11 +23,90 @@ import socket
 from typing import ClassVar
 
 from brokernat.address import Endpoint
+from brokernat.render import Forward
 from brokernat.testbed.gateways import ForwarderGateway, Gateway
-from brokernat.testbed.loopback_plan import PORTS, SLOTS, loopback_plan
 from brokernat.testbed.place import Here, Launcher, Place, connects
-from brokernat.testbed.topology import ClusterOptions, WorldPlan
+from brokernat.testbed.topology import Advertise, BrokerPlan, ClusterOptions, ClusterPlan, WorldPlan, planned
 from brokernat.testbed.world import World
+
+SLOTS = range(10, 250)
+PORTS = (9092, 29092, 39092, 49092)
+"""Tried in turn: a Kafka of the user's own on 0.0.0.0:9092 makes every 127.x:9092 answer."""
+
+_FIRST_HOST = 23
+_GATEWAY_FIRST_PORT = 9093
+_LOCAL_PORT = 19092
+_PEER_PORT, _CONTROLLER_PORT = 19090, 19091
+# Below the ports that the kernel gives to outgoing connections (from 32768 on).
+_IPV6_FIRST, _IPV6_EACH = 12000, 40
+
+
+def loopback_plan(
+    slot: int,
+    *,
+    hq: ClusterOptions | None = None,
+    local: ClusterOptions | None = None,
+    second_hq: ClusterOptions | None = None,
+    port: int = PORTS[0],
+) -> WorldPlan:
+    """The plan of slot `slot`; a cluster that is None is left out. `port` is the brokers' own and advertised one."""
+    clusters: list[ClusterPlan] = []
+    if hq is not None:
+        clusters.append(_hidden("hq", slot, hq, bound_net=2, gateway_net=3, port=port))
+    if second_hq is not None:
+        clusters.append(_hidden("hq2", slot, second_hq, bound_net=5, gateway_net=6, port=port))
+    forwards = tuple(Forward(broker.reachable, broker.bound) for cluster in clusters for broker in cluster.brokers)
+    if local is not None:
+        clusters.append(_local(slot, local))
+    return WorldPlan(f"loopback-{slot}", tuple(clusters), forwards)
+
+
+def _hidden(
+    name: str, slot: int, options: ClusterOptions, *, bound_net: int, gateway_net: int, port: int
+) -> ClusterPlan:
+    brokers = []
+    for index in range(options.brokers):
+        here = f"127.{slot}.{bound_net}.{_FIRST_HOST + index}"
+        reachable = Endpoint(f"127.{slot}.{gateway_net}.40", _GATEWAY_FIRST_PORT + index)
+        if options.advertise is Advertise.IPV6:
+            reachable = Endpoint("::1", _ipv6_port(slot, gateway_net) + index)
+        brokers.append(
+            BrokerPlan(
+                node_id=index + 1,
+                bound=Endpoint(here, port),
+                advertised=_advertised(slot, index, options.advertise, port),
+                reachable=reachable,
+                peer=Endpoint(here, _PEER_PORT),
+                controller=Endpoint(here, _CONTROLLER_PORT),
+                more=planned(options.listeners, index + 1, here, first_local_port=_ipv6_port(slot, gateway_net)),
+            )
+        )
+    return ClusterPlan(name, tuple(brokers), options)
+
+
+def _advertised(slot: int, index: int, kind: Advertise, port: int) -> Endpoint:
+    match kind:
+        case Advertise.ADDRESS:
+            return Endpoint(f"127.{slot}.1.{_FIRST_HOST + index}", port)
+        case Advertise.NAME:
+            return Endpoint(f"kafka-{index + 1}.hq.invalid", port)
+        case Advertise.IPV6:
+            return Endpoint("::1", _ipv6_port(slot, 0) + index)
+
+
+def _local(slot: int, options: ClusterOptions) -> ClusterPlan:
+    brokers = []
+    for index in range(options.brokers):
+        host = f"127.{slot}.4.{index + 1}"
+        here = Endpoint(host, _LOCAL_PORT)
+        peer, controller = Endpoint(host, _PEER_PORT), Endpoint(host, _CONTROLLER_PORT)
+        more = planned(options.listeners, index + 1, host, first_local_port=_ipv6_port(slot, 0))
+        brokers.append(BrokerPlan(index + 1, here, here, here, peer, controller, more))
+    return ClusterPlan("local", tuple(brokers), options)
+
+
+def _ipv6_port(slot: int, net: int) -> int:
+    return _IPV6_FIRST + slot * _IPV6_EACH + net * 5
 
 
 class LoopbackWorld(World):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from brokernat.address import AddressMap, Endpoint, parse_rule
@@ -265,3 +265,34 @@ def client_properties(plan: ClusterPlan, folder: Path, protocol: Protocol) -> di
 def key_store_properties(prefix: str, file: Path) -> dict[str, str | Secret]:
     """A store of the testbed's in Kafka's names."""
     return {f"{prefix}.location": str(file), f"{prefix}.password": STORE_PASSWORD, f"{prefix}.type": "PKCS12"}
+
+
+def config_text(clusters: Iterable[RunningCluster]) -> str:
+    """The text of the file; passwords are written to files beside the brokers and named by `${file:}`."""
+    lines = ["clusters:"]
+    for running in clusters:
+        cluster = running.cluster
+        lines.append(f"  {cluster.name}:")
+        lines.append(f"    bootstrap_servers: {quoted(','.join(map(str, cluster.bootstrap_servers)))}")
+        if cluster.address_map is not None:
+            lines.append("    address_map:")
+            lines += [f"      - {quoted(str(rule))}" for rule in cluster.address_map.rules]
+        if cluster.client:
+            lines.append("    client:")
+            for name, value in cluster.client.items():
+                lines.append(f"      {name}: {quoted(_hidden(running, name, value))}")
+    return "\n".join(lines) + "\n"
+
+
+def quoted(text: str) -> str:
+    """A YAML scalar in single quotes."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _hidden(running: RunningCluster, name: str, value: str | Secret) -> str:
+    if not isinstance(value, Secret):
+        return value.replace("${", "$${")
+    file = running.folder / f"{name}.secret"
+    file.touch(mode=0o600)
+    file.write_text(value.reveal())
+    return f"${{file:{file}}}"

@@ -26,7 +26,7 @@ from brokernat.doctor.credentials import client_side
 from brokernat.doctor.discovery.matching import Discovery, match
 from brokernat.doctor.discovery.sweep import sweep
 from brokernat.testbed import LoopbackWorld, Record, RunningCluster, Topic
-from brokernat.testbed.config_file import config_text
+from brokernat.testbed.running_cluster import config_text
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("patient_doctor")]
 

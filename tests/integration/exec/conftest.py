@@ -11,7 +11,7 @@ import pytest
 
 from brokernat.jvm import find_java, resolve
 from brokernat.testbed import LoopbackWorld, Record
-from brokernat.testbed.config_file import config_text
+from brokernat.testbed.running_cluster import config_text
 
 HERE = Path(__file__).parent
 PROGRAMS = HERE / "programs"

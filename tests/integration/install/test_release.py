@@ -22,7 +22,7 @@ from tests.integration.exec.conftest import COUNT, KAFKA_BIN, PROGRAMS, VALUES, 
 
 from brokernat import __version__
 from brokernat.testbed import LoopbackWorld, Record
-from brokernat.testbed.config_file import config_text
+from brokernat.testbed.running_cluster import config_text
 
 pytestmark = pytest.mark.integration
 

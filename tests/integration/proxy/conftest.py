@@ -16,7 +16,7 @@ import pytest
 
 from brokernat.address import Endpoint
 from brokernat.testbed import LoopbackWorld, RunningCluster
-from brokernat.testbed.config_file import config_text
+from brokernat.testbed.running_cluster import config_text
 
 _TIMEOUT = 60
 _ADDRESSES = itertools.count(1)

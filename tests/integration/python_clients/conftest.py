@@ -15,7 +15,7 @@ import pytest
 from tests.integration.python_clients.libraries import LIBRARIES, Library
 
 from brokernat.testbed import Advertise, ClusterOptions, LoopbackWorld, Mechanism, Protocol, RunningCluster
-from brokernat.testbed.config_file import config_text
+from brokernat.testbed.running_cluster import config_text
 
 
 class Orders:

@@ -14,7 +14,7 @@ from brokernat.cli.app import main
 from brokernat.clients.spark.connector import connector_jars
 from brokernat.jvm import find_java, spark_java_home
 from brokernat.testbed import LoopbackWorld, Record
-from brokernat.testbed.config_file import config_text
+from brokernat.testbed.running_cluster import config_text
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 

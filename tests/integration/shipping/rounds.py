@@ -16,7 +16,7 @@ from pathlib import Path
 from tests.integration.shipping.reading_back import Arrived, arrived
 
 from brokernat.testbed import RunningCluster
-from brokernat.testbed.config_file import config_text
+from brokernat.testbed.running_cluster import config_text
 
 AUDITOR = """
 import logging, sys

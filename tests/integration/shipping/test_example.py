@@ -12,7 +12,7 @@ from tests.integration.shipping.reading_back import arrived
 from brokernat.config import load
 from brokernat.shipping import read_status
 from brokernat.testbed import LoopbackWorld
-from brokernat.testbed.config_file import config_text
+from brokernat.testbed.running_cluster import config_text
 
 pytestmark = pytest.mark.integration
 

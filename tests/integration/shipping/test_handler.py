@@ -17,8 +17,8 @@ from brokernat.shipping import KafkaHandler, Rejection
 from brokernat.shipping.block import Destination
 from brokernat.shipping.spool import Spool
 from brokernat.testbed import LoopbackWorld
-from brokernat.testbed.config_file import config_text
 from brokernat.testbed.place import wait_until
+from brokernat.testbed.running_cluster import config_text
 
 pytestmark = pytest.mark.integration
 

@@ -18,7 +18,7 @@ from tests.support.ports import free_port
 
 from brokernat.jvm import find_java, spark_java_home
 from brokernat.testbed import LoopbackWorld
-from brokernat.testbed.config_file import config_text
+from brokernat.testbed.running_cluster import config_text
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark, pytest.mark.soak]
 

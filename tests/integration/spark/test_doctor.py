@@ -14,7 +14,7 @@ from tests.integration.spark.standalone import SHORT_LIVED, standalone_cluster
 
 from brokernat.doctor.evidence import from_json
 from brokernat.testbed import LoopbackWorld
-from brokernat.testbed.config_file import config_text
+from brokernat.testbed.running_cluster import config_text
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 

@@ -19,7 +19,7 @@ from brokernat.clients.spark.releases import KNOWN, release_of
 from brokernat.jvm import find_java, spark_java_home
 from brokernat.paths import cache_dir, locked
 from brokernat.testbed import ClusterOptions, LoopbackWorld, Record
-from brokernat.testbed.config_file import config_text
+from brokernat.testbed.running_cluster import config_text
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 

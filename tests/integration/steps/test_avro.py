@@ -18,8 +18,7 @@ from tests.integration.steps import plain_avro
 from brokernat.config import Secret
 from brokernat.config.avro_schema import avro_columns
 from brokernat.pipelines.prepared import parse_schema
-from brokernat.pipelines.steps.decode import decode
-from brokernat.pipelines.steps.formats import Registry, SchemaValues
+from brokernat.pipelines.steps.formats import Registry, SchemaValues, decode
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -16,8 +16,7 @@ from brokernat.config.avro_schema import avro_columns
 from brokernat.config.model import Sink
 from brokernat.errors import ConfigError
 from brokernat.pipelines.prepared import parse_schema
-from brokernat.pipelines.steps.decode import decode
-from brokernat.pipelines.steps.formats import Registry, SchemaTags, SchemaValues
+from brokernat.pipelines.steps.formats import Registry, SchemaTags, SchemaValues, decode
 from brokernat.pipelines.steps.plan import Plan
 
 if TYPE_CHECKING:

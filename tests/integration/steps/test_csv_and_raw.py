@@ -9,8 +9,7 @@ import pytest
 
 from brokernat.errors import ConfigError
 from brokernat.pipelines.prepared import parse_schema
-from brokernat.pipelines.steps.decode import decode
-from brokernat.pipelines.steps.formats import Csv, raw
+from brokernat.pipelines.steps.formats import Csv, decode, raw
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -9,7 +9,7 @@ import pytest
 
 from brokernat.clients.spark import check_schema
 from brokernat.errors import ConfigError
-from brokernat.pipelines.steps.decode import decode
+from brokernat.pipelines.steps.formats import decode
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -18,8 +18,7 @@ from brokernat.config.model import Decode, Sink
 from brokernat.config.protobuf_schema import read_protobuf_schema, schema_of_descriptors
 from brokernat.errors import ConfigError
 from brokernat.pipelines.prepared import parse_schema
-from brokernat.pipelines.steps.decode import decode
-from brokernat.pipelines.steps.formats import Registry, SchemaTags, SchemaValues
+from brokernat.pipelines.steps.formats import Registry, SchemaTags, SchemaValues, decode
 from brokernat.pipelines.steps.plan import Plan
 
 if TYPE_CHECKING:

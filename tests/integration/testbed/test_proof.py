@@ -8,7 +8,7 @@ import pytest
 
 from brokernat.errors import BrokernatError
 from brokernat.testbed import ClusterOptions, LoopbackWorld
-from brokernat.testbed.loopback_plan import loopback_plan
+from brokernat.testbed.loopback import loopback_plan
 from brokernat.testbed.place import Here
 from brokernat.testbed.world import prove
 

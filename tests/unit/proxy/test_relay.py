@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from tests.unit.proxy.test_tls_and_login import CERTIFICATE, over_tls
 
 from brokernat.proxy import polling
-from brokernat.proxy.counters import Counters
+from brokernat.proxy.metrics import Counters
 from brokernat.proxy.relay import BUFFER, Clock, Relay
 from brokernat.proxy.server import server_context
 from brokernat.wire import Session

@@ -22,8 +22,8 @@ from brokernat.address import Endpoint
 from brokernat.config import Cluster
 from brokernat.errors import ConfigError
 from brokernat.proxy import RunningProxy, Settings, serve, upstream
-from brokernat.proxy.login import BrokerLogin, LoginError, broker_login
 from brokernat.proxy.server import server_context
+from brokernat.proxy.upstream import BrokerLogin, LoginError, broker_login
 from brokernat.testbed.place import Here, connects, wait_until
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "tls"

@@ -14,6 +14,8 @@ from ipaddress import ip_address
 from typing import Literal
 
 from brokernat.address import Endpoint, parse_rule
+
+# Read at run time as well: pydantic looks the types of fields up.
 from brokernat.doctor.evidence.endpoint import EndpointProbe
 from brokernat.doctor.evidence.stages import Advertised, NameLookup
 from brokernat.errors import ConfigError, Finding

@@ -1,7 +1,9 @@
-"""What is wrong with topics before the first record, by what their clusters say of them; pure.
+"""What is wrong with topics before the first record, by what their clusters say of them, and Kafka's own commands for
+what is missing; pure.
 
 What could not be seen is said and no finding of its own. Sink topics are not created: who may create them, with how
-many partitions and replicas, is the owner's business; the command is given.
+many partitions and replicas, is the owner's business. A command names the cluster as this side dials it. Whoever may
+run it is often somebody else, so each is whole and can be sent on as it is.
 """
 
 from __future__ import annotations
@@ -11,7 +13,6 @@ from collections.abc import Iterator, Mapping
 from brokernat.config import Cluster
 from brokernat.pipelines.check_result import CheckResult, Level
 from brokernat.pipelines.kafka.admin import TopicFacts, Unseen
-from brokernat.pipelines.kafka.commands import compact, create_topic, grant, raise_message_size
 from brokernat.pipelines.prepared import Prepared
 from brokernat.plurals import counted
 
@@ -82,3 +83,38 @@ def sizes(prepared: Prepared, source: Facts, sink: Facts) -> Iterator[CheckResul
 
 def _limit(fact: TopicFacts | Unseen) -> int | None:
     return fact.max_message_bytes if isinstance(fact, TopicFacts) else None
+
+
+def create_topic(cluster: Cluster, topic: str) -> str:
+    """Three partitions, to be changed by who knows better."""
+    return f"kafka-topics.sh {_at(cluster)} --create --topic {topic} --partitions 3"
+
+
+def grant(cluster: Cluster, operation: str, *, topic: str | None = None) -> str:
+    """A right for this client's user, on a topic or on the cluster.
+
+    Args:
+        operation: as `AclOperation` names it: READ, DESCRIBE_CONFIGS.
+    """
+    user = cluster.client.get("sasl.username")
+    # A name that came from the environment or a file may be meant to be secret.
+    who = user if isinstance(user, str) else "..."
+    resource = f"--topic {topic}" if topic else "--cluster"
+    named = operation.title().replace("_", "")
+    return f"kafka-acls.sh {_at(cluster)} --add --allow-principal User:{who} --operation {named} {resource}"
+
+
+def raise_message_size(cluster: Cluster, topic: str, size: int) -> str:
+    """A topic's limit, in bytes, and the client's, which has to follow."""
+    alter = f"--alter --entity-type topics --entity-name {topic} --add-config max.message.bytes={size}"
+    return f"kafka-configs.sh {_at(cluster)} {alter}, and max.request.size of the sink cluster's client the same"
+
+
+def compact(cluster: Cluster, topic: str) -> str:
+    """A topic that keeps the newest record of each key."""
+    alter = f"--alter --entity-type topics --entity-name {topic} --add-config cleanup.policy=compact"
+    return f"kafka-configs.sh {_at(cluster)} {alter}"
+
+
+def _at(cluster: Cluster) -> str:
+    return f"--bootstrap-server {','.join(map(str, cluster.bootstrap_servers))}"

@@ -29,7 +29,7 @@ from brokernat.pipelines.reading_back.delivered import (
     sink_coordinates,
 )
 from brokernat.pipelines.reading_back.reconcile import Span
-from brokernat.pipelines.reading_back.replay_ledger import Ledger
+from brokernat.pipelines.reading_back.replay import Ledger
 from brokernat.pipelines.root_cause import root_cause
 
 if TYPE_CHECKING:

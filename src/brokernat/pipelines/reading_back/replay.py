@@ -5,15 +5,20 @@ is made a source record again and takes the same steps. What is in order now bec
 record and the header `brokernat-src-replayed`, and is entered into the ledger. What still has a fault stays the dead
 letter that it is: nothing is written for it, and the next replay may take it.
 
-The topic is read in chunks. A crash repeats nothing that had reached the sink: see `replay_ledger`. Two copies of a
-record are possible where Spark tries a task again; they have the same `brokernat-src`.
+The topic is read in chunks, and the ledger is a file for each chunk beside the checkpoint. A chunk is noted before it
+is written (`begun.json`: the coordinates, and where the tags' topic ended) and entered into the ledger after every
+record is acknowledged. A process that is killed in between leaves the note: what the sink holds behind the noted ends
+was written, and the rest of the chunk was not. So the ledger never has a record that did not come out, and a record
+that came out is found whether or not it was entered. Two copies of a record are possible where Spark tries a task
+again; they have the same `brokernat-src`.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -27,18 +32,74 @@ from brokernat.pipelines.checkpoint.files import Files
 from brokernat.pipelines.checkpoint.state import State
 from brokernat.pipelines.kafka.admin import KafkaAdmin, open_admin
 from brokernat.pipelines.prepared import Prepared
-from brokernat.pipelines.reading_back.replay_ledger import BegunChunk, Ledger
 from brokernat.pipelines.reading_back.shipped import as_number, last_header
 from brokernat.pipelines.root_cause import root_cause
 from brokernat.pipelines.steps.counting import count_faults, count_transformed
-from brokernat.pipelines.steps.envelope import COORDINATES, REPLAY_HEADER, SOURCE_HEADER, TIMESTAMP_HEADER, envelop
-from brokernat.pipelines.steps.fault import CONNECT_PREFIX, FaultKind
+from brokernat.pipelines.steps.envelope import (
+    CONNECT_PREFIX,
+    COORDINATES,
+    REPLAY_HEADER,
+    SOURCE_HEADER,
+    TIMESTAMP_HEADER,
+    FaultKind,
+    envelop,
+)
 from brokernat.pipelines.steps.plan import well
 from brokernat.pipelines.steps.sink import write
 from brokernat.pipelines.steps.source import read_between
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class BegunChunk:
+    """A chunk that may be written in part: the records' coordinates, and the ends of the tags' topic before it."""
+
+    coordinates: tuple[str, ...]
+    ends: Mapping[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """The files of one pipeline in `folder`."""
+
+    files: Files
+    folder: str
+
+    def replayed(self, spark: SparkSession) -> DataFrame:
+        """`coordinates` of the records that were replayed."""
+        schema = "coordinates string"
+        if not self._entered():
+            return spark.createDataFrame([], schema)
+        return spark.read.schema(schema).json(f"{self.folder}/*.replayed")
+
+    def begun(self) -> BegunChunk | None:
+        """The chunk that a killed process has left, None without one."""
+        text = self.files.read_text(self._note)
+        if text is None:
+            return None
+        found = json.loads(text)
+        return BegunChunk(tuple(found["coordinates"]), {int(n): end for n, end in found["ends"].items()})
+
+    def begin(self, chunk: BegunChunk) -> None:
+        """Notes a chunk before it is written."""
+        self.files.write_text(self._note, json.dumps({"coordinates": chunk.coordinates, "ends": dict(chunk.ends)}))
+
+    def enter(self, coordinates: Iterable[str]) -> None:
+        """Enters records that came out, and ends the chunk; killed in between, the same are entered again."""
+        lines = [json.dumps({"coordinates": each}) for each in coordinates]
+        if lines:
+            self.files.write_text(f"{self.folder}/{self._entered()}.replayed", "\n".join(lines))
+        self.files.remove(self._note)
+
+    @property
+    def _note(self) -> str:
+        return f"{self.folder}/begun.json"
+
+    def _entered(self) -> int:
+        return len(self.files.stamps(f"{self.folder}/*.replayed"))
+
 
 log = logging.getLogger(__name__)
 

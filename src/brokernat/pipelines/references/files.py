@@ -1,4 +1,9 @@
-"""Files as a reference: CSV, JSON or Parquet, read strictly, and recognised by path, size and time."""
+"""Files and tables of Spark's catalog as a reference, recognised by path, size and time of their files.
+
+CSV, JSON and Parquet are read strictly. A table is one of Hive, Iceberg, Delta, or whatever Spark is set up with; its
+version is the answer of a statement, else the files at its location, as Spark names it. A view has no location, so its
+rows are read each time it is looked at.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +13,13 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from brokernat.config.model import Reference
+from brokernat.config.model import CatalogReference, Reference
 from brokernat.pipelines.checkpoint.files import Files
 from brokernat.pipelines.references.source import ORDER, ReferenceSource, SourceVersion, UnusableReferenceError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
 
 READER_OPTIONS: Mapping[str, Mapping[str, str]] = {
     # Pruning would read only the columns asked for and pass over rows that are cut short.
@@ -76,3 +82,33 @@ class FileSource(ReferenceSource):
         stamps = Files(spark).stamps(self.place)
         newest = max((stamp.modified for stamp in stamps), default=0) / 1000
         return SourceVersion(json.dumps([asdict(stamp) for stamp in stamps]), newest)
+
+
+class CatalogSource(ReferenceSource):
+    """A table or a view."""
+
+    def __init__(self, section: CatalogReference) -> None:
+        self._section = section
+        self.place = f"the table {section.table}"
+
+    def version(self, spark: SparkSession) -> SourceVersion:
+        """What the section's statement returns, else the stamps of the table's files."""
+        asked_at = time.time()
+        if self._section.version:
+            rows = [row.asDict() for row in spark.sql(self._section.version).collect()]
+            return SourceVersion(json.dumps(rows, default=str, sort_keys=True), asked_at)
+        # All of it, because a filter would be a job.
+        described = spark.sql(f"DESCRIBE TABLE EXTENDED {self._section.table}").collect()
+        locations = [row["data_type"] for row in described if row["col_name"] == "Location"]
+        stamps = Files(spark).stamps(locations[0]) if locations else ()
+        text = json.dumps([asdict(stamp) for stamp in stamps]) if stamps else None
+        return SourceVersion(text, asked_at)
+
+    def load(self, spark: SparkSession, version: SourceVersion) -> DataFrame:  # noqa: ARG002 - it has the newest alone
+        """All rows. Spark keeps the list of a table's files, so it is told to look anew."""
+        spark.catalog.refreshTable(self._section.table)
+        return spark.table(self._section.table)
+
+    def recipe(self) -> object:
+        """The table's name."""
+        return self._section.table

@@ -17,8 +17,7 @@ from brokernat.clients.spark import client_properties
 from brokernat.config import Cluster, Secret
 from brokernat.config.secrets import masked
 from brokernat.pipelines.root_cause import root_cause
-from brokernat.pipelines.steps.envelope import SOURCE_HEADER
-from brokernat.pipelines.steps.fault import CONNECT_PREFIX
+from brokernat.pipelines.steps.envelope import CONNECT_PREFIX, SOURCE_HEADER
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

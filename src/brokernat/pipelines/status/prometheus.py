@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import brokernat
 from brokernat.pipelines.status.model import RunStatus
-from brokernat.pipelines.steps.fault import FaultKind
+from brokernat.pipelines.steps.envelope import FaultKind
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 

@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from brokernat.errors import IncompleteError
-from brokernat.pipelines.steps.envelope import COORDINATES, FAULT
-from brokernat.pipelines.steps.fault import FaultKind
+from brokernat.pipelines.steps.envelope import COORDINATES, FAULT, FaultKind
 from brokernat.plurals import counted
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from brokernat.errors import ConfigError, Finding
-from brokernat.pipelines.steps.envelope import FAULT, RESERVED_PREFIX, quoted
-from brokernat.pipelines.steps.fault import FaultKind, fault
+from brokernat.pipelines.steps.envelope import FAULT, RESERVED_PREFIX, FaultKind, fault, quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -9,14 +9,19 @@ one, and a reader would not know which to believe, so ours replaces it.
     source      brokernat_src, brokernat_value
     decoded     + brokernat_fault, and one column per field of the schema
     enriched    + one column per column of each reference
+
+A fault is why a record becomes a dead letter: a class for machines, a sentence for people. It is null for a row that is
+well; the first step that finds one wins, the steps behind it leave the row alone.
 """
 
 from __future__ import annotations
 
+import enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
+
 
 COORDINATES = "brokernat_src"
 VALUE = "brokernat_value"
@@ -56,3 +61,27 @@ def envelop(records: DataFrame, cluster_id: str) -> DataFrame:
 def quoted(name: str) -> str:
     """A column name as an expression: a dot in it is part of the name and no access to a field."""
     return "`" + name.replace("`", "``") + "`"
+
+
+FAULT_TYPE = "struct<kind: string, message: string>"
+
+CONNECT_PREFIX = "__connect.errors."
+"""Begins the names of the headers of a dead letter: `RecordFunction.java`."""
+
+
+class FaultKind(enum.StrEnum):
+    TOMBSTONE = "Tombstone"
+    MALFORMED = "MalformedValue"
+    WRONG_TYPE = "WrongType"
+    UNKNOWN_SCHEMA = "UnknownSchema"
+    INCOMPATIBLE_SCHEMA = "IncompatibleSchema"
+    NULL_KEY = "NullKey"
+    MISSING_REFERENCE = "MissingReference"
+
+
+def fault(kind: FaultKind, *parts: str | Column) -> Column:
+    """A fault whose message is the parts, joined; text stands for itself, a column for the row's value."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    message = F.concat(*(F.lit(part) if isinstance(part, str) else part for part in parts))
+    return F.struct(F.lit(str(kind)).alias("kind"), message.alias("message"))

@@ -1,4 +1,5 @@
-"""The formats of a record's value: each makes a struct of the fault and the columns of a BINARY column.
+"""The formats of a record's value: each makes a struct of the fault and the columns of a BINARY column, and `decode`
+puts one on the envelope. What does not have the declared type is a fault.
 
 The work is done by `native/spark-functions`: a `Decoder` for each format. What a decoder needs stands in the name of
 the function, because Spark binds a function by it; a registry stands there by a name that the driver's JVM gives out,
@@ -12,12 +13,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from brokernat.clients.spark import check_schema
+from brokernat.clients.spark import decode as json
 from brokernat.clients.spark.functions import call, check_names, time_zone
 from brokernat.config import Cluster, Secret
 from brokernat.config.model import Decode, Encode
 from brokernat.config.model import Registry as RegistrySection
 from brokernat.errors import ConfigError, Finding
 from brokernat.pipelines.root_cause import root_cause
+from brokernat.pipelines.steps.envelope import COORDINATES, FAULT, VALUE, quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
@@ -27,6 +30,9 @@ if TYPE_CHECKING:
     """From the value (BINARY), the columns and the session to a struct as `clients.spark.decode` makes it."""
     TagFormat = Callable[[Column, Sequence[StructField], SparkSession], Column]
     """From a struct of a tag's columns, these columns and the session to the value (BINARY)."""
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+
 
 _NO_REGISTRY = "none"
 
@@ -186,3 +192,24 @@ def _nullable(declared: DataType) -> DataType:
         case MapType():
             return MapType(_nullable(declared.keyType), _nullable(declared.valueType))
     return declared
+
+
+_DECODED = "brokernat_decoded"
+
+
+def decode(envelope: DataFrame, schema: StructType, value_format: ValueFormat = json) -> DataFrame:
+    """Add `brokernat_fault` and one column per field of the schema.
+
+    Raises:
+        ConfigError: the schema has a type that the format cannot be read as, or a reserved name.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    # A step of its own: an expression that stands in several columns would be computed for each of them.
+    taken = envelope.withColumn(_DECODED, value_format(F.col(VALUE), schema, envelope.sparkSession))
+    return taken.select(
+        COORDINATES,
+        VALUE,
+        F.col(f"{_DECODED}.{FAULT}").alias(FAULT),
+        *(F.col(f"{_DECODED}.{quoted(name)}").alias(name) for name in schema.fieldNames()),
+    )

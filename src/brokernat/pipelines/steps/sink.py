@@ -20,8 +20,7 @@ from brokernat.clients.spark.session import ClassicSession
 from brokernat.config.model import Sink
 from brokernat.errors import ConfigError, Finding, IncompleteError
 from brokernat.pipelines.root_cause import root_cause
-from brokernat.pipelines.steps.envelope import COORDINATES, FAULT, KEPT, SOURCE_HEADER, VALUE, quoted
-from brokernat.pipelines.steps.fault import FAULT_TYPE
+from brokernat.pipelines.steps.envelope import COORDINATES, FAULT, FAULT_TYPE, KEPT, SOURCE_HEADER, VALUE, quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

@@ -10,8 +10,7 @@ import pytest
 
 from brokernat.address import Endpoint
 from brokernat.errors import ConfigError
-from brokernat.proxy.counters import SERIES, Counters
-from brokernat.proxy.metrics import _answer, metrics_socket
+from brokernat.proxy.metrics import SERIES, Counters, _answer, metrics_socket
 
 
 def test_workers_add_up_and_a_new_one_begins_without_connections() -> None:

@@ -1,6 +1,6 @@
 from brokernat.address import Endpoint
 from brokernat.config import Cluster, Secret
-from brokernat.pipelines.kafka.commands import create_topic, grant, raise_message_size
+from brokernat.pipelines.kafka.topic_checks import create_topic, grant, raise_message_size
 
 SERVERS = (Endpoint("gw", 9093), Endpoint("gw", 9094))
 HQ = Cluster("hq", SERVERS, client={"sasl.username": "app"})

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from brokernat.pipelines.checkpoint.files import Files
-from brokernat.pipelines.reading_back.replay_ledger import BegunChunk, Ledger
+from brokernat.pipelines.reading_back.replay import BegunChunk, Ledger
 
 
 class KilledError(Exception):
