@@ -20,9 +20,8 @@ import brokernat
 from brokernat.doctor.checks import UNASKED, catalogue
 from brokernat.doctor.diagnosis import Diagnosis, Skipped
 from brokernat.doctor.diagnosis.model import State
-from brokernat.doctor.reports.grouping import by_code, remedy_of
 from brokernat.doctor.reports.picture import tall, wide
-from brokernat.doctor.reports.summary import count, endpoints_by_listener, seen, verdict, worst
+from brokernat.doctor.reports.summary import by_code, count, endpoints_by_listener, remedy_of, seen, verdict, worst
 from brokernat.doctor.reports.text import printable
 
 _DESCRIBED = 12

@@ -13,8 +13,16 @@ from brokernat.doctor.checks import UNASKED
 from brokernat.doctor.diagnosis import Diagnosis
 from brokernat.doctor.diagnosis.model import State
 from brokernat.doctor.finding import Severity
-from brokernat.doctor.reports.grouping import CodeGroup, by_code, remedy_of
-from brokernat.doctor.reports.summary import count, endpoints_by_listener, seen, verdict, worst
+from brokernat.doctor.reports.summary import (
+    CodeGroup,
+    by_code,
+    count,
+    endpoints_by_listener,
+    remedy_of,
+    seen,
+    verdict,
+    worst,
+)
 from brokernat.doctor.reports.text import folded
 from brokernat.plurals import counted
 

@@ -1,25 +1,156 @@
-"""What a run shows of itself to the server: the run replaces the status, and the server's threads read it."""
+"""What a run shows of itself to the server: the run replaces the status, and the server's threads read it and the last
+dead letters.
+
+Dead letters are read back from the end of their topic and not kept while they are written: what is shown is what is
+there, from earlier runs, too, and a batch does nothing for it. The consumer belongs to no group and runs in the
+driver's JVM, so it reaches the brokers as the query does.
+"""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
-from brokernat.clients.spark import Proof
+from brokernat.clients.spark import Proof, client_properties
+from brokernat.config import Cluster, Secret
 from brokernat.config.model import Pipeline
+from brokernat.config.secrets import masked
 from brokernat.errors import BrokernatError
 from brokernat.pipelines.checkpoint.files import Files
 from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.progress import Progress
-from brokernat.pipelines.status.dead_letters import DeadLetterTail, DeadLetterView
+from brokernat.pipelines.root_cause import root_cause
 from brokernat.pipelines.status.model import Phase, RunStatus
+from brokernat.pipelines.steps.envelope import CONNECT_PREFIX, SOURCE_HEADER
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+SHOWN = 20
+_PREVIEW = 400
+"""Characters of a key or value that are shown."""
+_READ_SECONDS = 10
+_PROPERTIES = {
+    "enable.auto.commit": "false",
+    "auto.offset.reset": "none",
+    "default.api.timeout.ms": "10000",
+    "request.timeout.ms": "8000",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ShownDeadLetter:
+    """A dead letter as people read it. `at` is seconds since 1970, `size` the bytes of the value."""
+
+    at: float
+    source: str
+    """The coordinates of the record."""
+    cause: str
+    message: str
+    key: str | None
+    value: str | None
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetterView:
+    """The newest first; `problem` where they could not be read."""
+
+    letters: tuple[ShownDeadLetter, ...] = ()
+    problem: str | None = None
+
+
+@dataclass
+class DeadLetterTail:
+    """The end of the dead-letter topic; `view` may be called from any thread, one reads at a time."""
+
+    spark: SparkSession = field(repr=False)
+    cluster: Cluster
+    topic: str
+    pipeline: str
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
+
+    def view(self) -> DeadLetterView:
+        """Reads the last dead letters of this pipeline."""
+        from py4j.protocol import Py4JError
+
+        with self._lock:
+            try:
+                letters = tuple(self._letters())
+            except (Py4JError, OSError) as error:
+                return DeadLetterView(problem=self._masked(root_cause(error)))
+        return DeadLetterView(tuple(sorted(letters, key=lambda letter: -letter.at))[:SHOWN])
+
+    def _letters(self) -> Iterator[ShownDeadLetter]:
+        jvm: Any = self.spark.sparkContext._jvm  # noqa: SLF001 - py4j has no public door
+        consumer = _consumer(jvm, {**client_properties(self.cluster), **_PROPERTIES})
+        try:
+            for record in _last_records(jvm, consumer, self.topic):
+                if _text(record, f"{CONNECT_PREFIX}connector.name") == self.pipeline:
+                    yield self._shown(record)
+        finally:
+            consumer.close(jvm.java.time.Duration.ofSeconds(2))
+
+    def _shown(self, record: Any) -> ShownDeadLetter:
+        value = record.value()
+        return ShownDeadLetter(
+            at=record.timestamp() / 1000,
+            source=_text(record, SOURCE_HEADER),
+            cause=_text(record, f"{CONNECT_PREFIX}exception.class.name").removeprefix("brokernat."),
+            message=self._masked(_text(record, f"{CONNECT_PREFIX}exception.message")),
+            key=self._preview(record.key()),
+            value=self._preview(value),
+            size=len(value or b""),
+        )
+
+    def _preview(self, given: bytes | None) -> str | None:
+        if given is None:
+            return None
+        text = self._masked(readable(given))
+        return text if len(text) <= _PREVIEW else f"{text[:_PREVIEW]}…"
+
+    def _masked(self, text: str) -> str:
+        return masked(text, *(value.reveal() for value in self.cluster.client.values() if isinstance(value, Secret)))
+
+
+def readable(given: bytes) -> str:
+    """Bytes as text, with an escape for each that is no text or shows nothing."""
+    text = given.decode("utf-8", "backslashreplace")
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+
+
+def _consumer(jvm: Any, properties: dict[str, str]) -> Any:
+    java_properties = jvm.java.util.HashMap()
+    for name, value in properties.items():
+        java_properties.put(name, value)
+    bytes_of = jvm.org.apache.kafka.common.serialization.ByteArrayDeserializer
+    return jvm.org.apache.kafka.clients.consumer.KafkaConsumer(java_properties, bytes_of(), bytes_of())
+
+
+def _last_records(jvm: Any, consumer: Any, topic: str) -> Sequence[Any]:
+    """Up to `SHOWN` records of each partition."""
+    places = jvm.java.util.ArrayList()
+    for info in consumer.partitionsFor(topic):
+        places.add(jvm.org.apache.kafka.common.TopicPartition(topic, info.partition()))
+    consumer.assign(places)
+    begins, ends = consumer.beginningOffsets(places), consumer.endOffsets(places)
+    for place in places:
+        consumer.seek(place, max(begins[place], ends[place] - SHOWN))
+    found: list[Any] = []
+    deadline = time.monotonic() + _READ_SECONDS
+    while any(consumer.position(place) < ends[place] for place in places) and time.monotonic() < deadline:
+        found += consumer.poll(jvm.java.time.Duration.ofSeconds(1)).iterator()
+    return found
+
+
+def _text(record: Any, name: str) -> str:
+    header = record.headers().lastHeader(name)
+    return "" if header is None else bytes(header.value()).decode("utf-8", "replace")
 
 
 class StatusBoard:

@@ -5,9 +5,11 @@ from tests.support.endpoint_probes import replace
 from tests.unit.doctor.conftest import WITHOUT_MAP, mapped, refused
 from tests.unit.doctor.reports.test_json_v1 import WITH_FILES
 
-from brokernat.doctor.diagnosis import diagnose
+from brokernat.doctor.checks.registry import finding
+from brokernat.doctor.diagnosis import Cause, diagnose
 from brokernat.doctor.evidence import BrokerFile, Evidence
-from brokernat.doctor.reports.summary import count, verdict, worst
+from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
+from brokernat.doctor.reports.summary import by_code, count, remedy_of, verdict, worst
 
 HEALTHY = mapped({1: 1, 2: 2, 3: 3})
 TWICE = BrokerFile("b", (("listeners", "A://:9092,B://:9092"),))
@@ -32,3 +34,47 @@ def test_verdict(evidence: Evidence, gravest: str | None, sentence: str) -> None
 
 def test_count() -> None:
     assert [count(n, "error") for n in (0, 1, 2)] == ["no error", "1 error", "2 errors"]
+
+
+def one(code: str, subject: str, message: str = "no", because: tuple[str, ...] = (), **remedy: str) -> CheckFinding:
+    lines = Remedy(**{side: (line,) for side, line in remedy.items()})
+    return replace(finding(Severity.ERROR, subject, message, remedy=lines, code=code), because=because)
+
+
+def test_the_same_words_are_said_once() -> None:
+    (group,) = by_code([one("BN302", "a"), one("BN302", "b"), one("BN302", "c", "timeout")])
+    assert [(each.subjects, each.message) for each in group.statements] == [(("a", "b"), "no"), (("c",), "timeout")]
+    assert group.title == "An advertised endpoint takes no connection"
+
+
+def test_what_follows_names_what_it_follows_from_and_has_no_remedy() -> None:
+    first, second = by_code([one("BN201", "a", client="x"), one("BN302", "a", because=("BN201",), client="y")])
+    assert first.follows == ()
+    assert second.follows == ("BN201",)
+    assert second.remedy == Remedy()
+
+
+def test_one_finding_that_does_not_follow_keeps_the_remedy() -> None:
+    _, group = by_code([one("BN201", "a"), one("BN302", "a", because=("BN201",)), one("BN302", "b", client="y")])
+    assert group.follows == ()
+    assert group.remedy.client == ("y",)
+
+
+def test_a_remedy_is_said_once_and_the_root_s_is_said_above() -> None:
+    findings = [one("BN302", "a", rules="1"), one("BN302", "b", rules="2"), one("BN305", "a", rules="2")]
+    groups = by_code(findings)
+    assert [group.remedy.rules for group in groups] == [("1", "2"), ()]
+    assert [group.remedy.rules for group in by_code(findings, [Cause("BN302", "")])] == [(), ()]
+    assert remedy_of(findings).rules == ("1", "2")
+
+
+def test_likely_is_said() -> None:
+    groups = by_code(diagnose(WITHOUT_MAP).findings)
+    sure = {group.code: group.confidence for group in groups}
+    assert sure == {"BN302": Confidence.PROVEN, "BN202": Confidence.LIKELY}
+
+
+def test_an_info_is_said_without_its_proof() -> None:
+    found = [replace(one("BN304", subject), severity=Severity.INFO, details=(subject,)) for subject in "ab"]
+    (group,) = by_code(found)
+    assert [(each.subjects, each.evidence) for each in group.statements] == [(("a", "b"), ())]

@@ -10,8 +10,7 @@ from tests.unit.pipelines.status.runs import PIPELINE, PROOF, START, running
 
 from brokernat.address import Endpoint
 from brokernat.errors import ConfigError, IncompleteError
-from brokernat.pipelines.status.board import StatusBoard
-from brokernat.pipelines.status.dead_letters import DeadLetterView, ShownDeadLetter, readable
+from brokernat.pipelines.status.board import DeadLetterView, ShownDeadLetter, StatusBoard, readable
 from brokernat.pipelines.status.server import answer, serving
 
 Response = tuple[int, dict[str, str], str]
