@@ -31,6 +31,10 @@ from packaging.utils import canonicalize_name
 from brokernat.errors import ConfigError, Finding, MissingToolError
 
 ROOT = "brokernat"
+_INSTALLER_S_OWN = frozenset({"RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json", "uv_build.json"})
+_PACKED = (".jar", ".gz", ".zip", ".png", ".so")
+"""Suffixes of what deflating would only slow down."""
+_EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def required_distributions(extras: Iterable[str]) -> list[Distribution]:
@@ -105,12 +109,6 @@ def _installed(name: str) -> Distribution | None:
         return distribution(name)
     except PackageNotFoundError:
         return None
-
-
-_INSTALLER_S_OWN = frozenset({"RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json", "uv_build.json"})
-_PACKED = (".jar", ".gz", ".zip", ".png", ".so")
-"""Suffixes of what deflating would only slow down."""
-_EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def make_wheel(owner: Distribution, folder: Path) -> Path:

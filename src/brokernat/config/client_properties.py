@@ -92,24 +92,21 @@ _PASSWORDS = frozenset(
 
 # What serializers and interceptors call their secrets.
 _LIKE_A_SECRET = re.compile(r"password|secret|passphrase|token|jaas|credential|user\.info")
-
-
-def is_secret(name: str) -> bool:
-    """Whether a property's value must not be seen."""
-    return name in _PASSWORDS or (name not in NAMES and _LIKE_A_SECRET.search(name) is not None)
-
-
 LOGIN_MODULES = {
     "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
     "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
     "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
 }
-
 _ELSEWHERE = {
     "bootstrap.servers": "`bootstrap_servers`, beside `client`",
     "brokernat.map": "`address_map`, beside `client`",
     "brokernat.unmapped": "`unmapped`, beside `client`",
 }
+
+
+def is_secret(name: str) -> bool:
+    """Whether a property's value must not be seen."""
+    return name in _PASSWORDS or (name not in NAMES and _LIKE_A_SECRET.search(name) is not None)
 
 
 def security_protocol(value: str | Secret) -> str | Secret:

@@ -24,6 +24,21 @@ from brokernat.paths import expanded_home
 from brokernat.plurals import counted
 
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+_TOPIC = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}", re.ASCII)  # org.apache.kafka.common.internals.Topic
+_FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
+_INTERVAL = re.compile(r"[1-9][0-9]* (milliseconds?|seconds?|minutes?|hours?)", re.ASCII)
+_EPOCH = re.compile(r"[1-9][0-9]* (seconds?|minutes?|hours?)", re.ASCII)
+_AGE = re.compile(r"[1-9][0-9]* (seconds?|minutes?|hours?|days?|weeks?)", re.ASCII)
+_SHARE = re.compile(r"(100|[1-9]?[0-9](\.[0-9]+)?)% of [1-9][0-9]*", re.ASCII)
+_DELIMITER = re.compile(r'[^"\r\n]')
+_SMALLEST = 1 << 20
+_SHORTEST_EPOCH = 5
+"""Of `spark.sql.streaming.realTimeMode.minBatchDuration`, seconds."""
+_RULE_IN_QUOTES = "write `- advertised = reachable`, in quotes where it starts with `*` or `[`"
+_RULE_PER_ENTRY = "one rule for each entry of the list: `- advertised = reachable`"
+_ENDPOINT_SCHEMA = {"type": "string", "examples": ["172.10.1.40:9093", "[fd00::1]:9092"]}
+EVERY_TIME = ("every_batch", "every_epoch")
 
 
 def seconds(text: str) -> int:
@@ -46,9 +61,6 @@ def in_words(length: float) -> str:
     return counted(int(length // size), unit)
 
 
-_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
-
-
 def size_in_bytes(text: str) -> int:
     """Bytes; units are powers of 1024, with or without `B` or `iB`.
 
@@ -64,20 +76,6 @@ def size_in_bytes(text: str) -> int:
         return int(float(number) * _UNITS[unit])
     except (ValueError, OverflowError):
         raise ValueError(text) from None
-
-
-_TOPIC = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}", re.ASCII)  # org.apache.kafka.common.internals.Topic
-_FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
-_INTERVAL = re.compile(r"[1-9][0-9]* (milliseconds?|seconds?|minutes?|hours?)", re.ASCII)
-_EPOCH = re.compile(r"[1-9][0-9]* (seconds?|minutes?|hours?)", re.ASCII)
-_AGE = re.compile(r"[1-9][0-9]* (seconds?|minutes?|hours?|days?|weeks?)", re.ASCII)
-_SHARE = re.compile(r"(100|[1-9]?[0-9](\.[0-9]+)?)% of [1-9][0-9]*", re.ASCII)
-_DELIMITER = re.compile(r'[^"\r\n]')
-_SMALLEST = 1 << 20
-_SHORTEST_EPOCH = 5
-"""Of `spark.sql.streaming.realTimeMode.minBatchDuration`, seconds."""
-_RULE_IN_QUOTES = "write `- advertised = reachable`, in quotes where it starts with `*` or `[`"
-_RULE_PER_ENTRY = "one rule for each entry of the list: `- advertised = reachable`"
 
 
 def _endpoints(value: object) -> tuple[Endpoint, ...]:
@@ -214,8 +212,6 @@ def _option(value: object) -> object:
     return str(value) if isinstance(value, int | float) else value
 
 
-_ENDPOINT_SCHEMA = {"type": "string", "examples": ["172.10.1.40:9093", "[fd00::1]:9092"]}
-
 Endpoints = Annotated[
     tuple[Endpoint, ...],
     PlainValidator(_endpoints),
@@ -286,7 +282,6 @@ SecretText = Annotated[
     PlainValidator(_secret_text),
     WithJsonSchema({"type": ["string", "number", "boolean"], "examples": ["${env:NAME}", "${file:PATH}"]}),
 ]
-EVERY_TIME = ("every_batch", "every_epoch")
 Refresh = Annotated[
     str,
     _shaped(

@@ -22,6 +22,36 @@ from brokernat.config import Cluster
 SEGMENTS = ("retail", "wholesale", "online", "partner")
 REGIONS = ("north", "south", "east", "west")
 FIRST_ORDER_AT = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)
+ORDERS, TAGS, DEAD_LETTERS, PIPELINE = "orders", "tags", "tags.dead", "tags"
+_FILE = """\
+clusters:
+  hq:
+    bootstrap_servers: {hq_bootstrap}
+    address_map:
+{rules}
+  local:
+    bootstrap_servers: {local_bootstrap}
+
+pipelines:
+  {pipeline}:
+    source: {{cluster: hq, topics: [{orders}], starting_offsets: earliest}}
+    decode: {{format: json, schema: "order_id STRING, customer_id STRING, amount DOUBLE, at TIMESTAMP"}}
+    enrich:
+      - {{reference: customers, key: customer_id}}
+    references:
+      customers: {{format: csv, path: customers.csv, options: {{header: true}}, refresh: every_batch}}
+    transform: demo_tags:tag
+    sink: {{cluster: local, topic: {tags}, key: customer_id, dead_letters: {dead}}}
+    checkpoint: state/{pipeline}
+"""
+_TRANSFORM = """\
+from pyspark.sql import DataFrame, functions as F
+
+
+def tag(orders: DataFrame) -> DataFrame:
+    big = F.when(F.col("amount") >= 500, "big").otherwise("small")
+    return orders.withColumn("tag", F.concat_ws("-", "segment", "region", big))
+"""
 
 
 @dataclass(frozen=True)
@@ -93,40 +123,6 @@ def without_customer(o: dict[str, object]) -> tuple[str, str]:
 
 
 BREAKAGES = (cut_short, wrong_type, unknown_customer, without_customer)
-
-
-ORDERS, TAGS, DEAD_LETTERS, PIPELINE = "orders", "tags", "tags.dead", "tags"
-
-_FILE = """\
-clusters:
-  hq:
-    bootstrap_servers: {hq_bootstrap}
-    address_map:
-{rules}
-  local:
-    bootstrap_servers: {local_bootstrap}
-
-pipelines:
-  {pipeline}:
-    source: {{cluster: hq, topics: [{orders}], starting_offsets: earliest}}
-    decode: {{format: json, schema: "order_id STRING, customer_id STRING, amount DOUBLE, at TIMESTAMP"}}
-    enrich:
-      - {{reference: customers, key: customer_id}}
-    references:
-      customers: {{format: csv, path: customers.csv, options: {{header: true}}, refresh: every_batch}}
-    transform: demo_tags:tag
-    sink: {{cluster: local, topic: {tags}, key: customer_id, dead_letters: {dead}}}
-    checkpoint: state/{pipeline}
-"""
-
-_TRANSFORM = """\
-from pyspark.sql import DataFrame, functions as F
-
-
-def tag(orders: DataFrame) -> DataFrame:
-    big = F.when(F.col("amount") >= 500, "big").otherwise("small")
-    return orders.withColumn("tag", F.concat_ws("-", "segment", "region", big))
-"""
 
 
 def write_files(folder: Path, hq: Cluster, local: Cluster) -> Path:

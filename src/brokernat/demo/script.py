@@ -38,6 +38,10 @@ _SPARK = {
     # A JVM that lives for a minute: the second compiler costs more than it gives back (23 s of CPU, 11 s without).
     "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
 }
+_SAMPLE = 5
+_MESSAGE_WIDTH = 60
+_CAUSE = "__connect.errors.exception.class.name"
+_MESSAGE = "__connect.errors.exception.message"
 
 
 def run_demo(*, good_orders: int = _GOOD_ORDERS, status: Endpoint | None = None) -> Generator[Event]:
@@ -145,12 +149,6 @@ def _what_next() -> Sequence[Event]:
             ),
         ),
     )
-
-
-_SAMPLE = 5
-_MESSAGE_WIDTH = 60
-_CAUSE = "__connect.errors.exception.class.name"
-_MESSAGE = "__connect.errors.exception.message"
 
 
 def outcome(world: LoopbackWorld) -> Iterator[Event]:

@@ -36,6 +36,9 @@ from brokernat.errors import ConfigError, Finding, UnmappedEndpointError
 CANONICAL = "resolve_canonical_bootstrap_servers_only"
 """The `client.dns.lookup` with which a client dials bootstrap servers by what their addresses are called."""
 _OAUTH_EXTENSION = "extension_"
+_TIMEOUT = 60
+# RFC 6750, 2.1: what a bearer token may be made of.
+_TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +128,6 @@ def _login(properties: Mapping[str, str]) -> Mapping[str, str]:
         return parse_jaas(line).options
     except ValueError:
         raise ConfigError(Finding("login-module", "`sasl.jaas.config` cannot be read")) from None
-
-
-_TIMEOUT = 60
-# RFC 6750, 2.1: what a bearer token may be made of.
-_TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 
 
 def token(properties: Mapping[str, str], command: str | None) -> str | None:

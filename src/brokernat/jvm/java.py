@@ -80,6 +80,7 @@ while [ "$left" -gt 0 ]; do
 done
 exec @JAVA@ "$@"
 """
+_SILENT = "-Xlog:cds*=off,class+path*=off"
 
 
 @dataclass(frozen=True)
@@ -213,9 +214,6 @@ def _modules(java: Java) -> frozenset[str]:
     except (OSError, subprocess.SubprocessError) as problem:
         raise MissingToolError(f"{java.binary} cannot list its modules: {problem}", hint=INSTALL_HINT) from None
     return frozenset(line.partition("@")[0] for line in answer.split())
-
-
-_SILENT = "-Xlog:cds*=off,class+path*=off"
 
 
 def class_data_archive(java: Java, jars: Path) -> Path:

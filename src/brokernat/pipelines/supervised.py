@@ -37,6 +37,12 @@ from brokernat.pipelines.steps.counting import Counts
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+log = logging.getLogger(__name__)
+FIRST_DELAY, LONGEST_DELAY = 1.0, 60.0
+"""Seconds before the second attempt, and before any other at most."""
+_LOOK_SECONDS = 30.0
+"""How long a batch may be without progress before the leaders are looked at, and how often then."""
+
 
 @dataclass
 class DeadLetterLimit:
@@ -88,14 +94,6 @@ class DeadLetterLimit:
 
     def _total(self) -> Counts:
         return sum(self._window, Counts())
-
-
-log = logging.getLogger(__name__)
-
-FIRST_DELAY, LONGEST_DELAY = 1.0, 60.0
-"""Seconds before the second attempt, and before any other at most."""
-_LOOK_SECONDS = 30.0
-"""How long a batch may be without progress before the leaders are looked at, and how often then."""
 
 
 def delay(failures: int, draw: random.Random) -> float:

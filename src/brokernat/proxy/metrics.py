@@ -33,6 +33,10 @@ SERIES: Final = {
 }
 _UNITS: Final = {"received": "_bytes", "sent": "_bytes"}
 _INDEX: Final = {name: index for index, name in enumerate(SERIES)}
+_LONGEST: Final = 8 << 10
+_PATIENCE: Final = 5.0
+_KEPT: Final = "BROKERNAT_PROXY_METRICS"
+"""The descriptor of a socket that this program had before it was replaced by itself."""
 
 
 def described() -> Iterator[tuple[str, str, str]]:
@@ -81,12 +85,6 @@ class Counters:
         for name, (series, kind, meaning) in zip(SERIES, described(), strict=True):
             lines += (f"# HELP {series} {meaning}", f"# TYPE {series} {kind}", f"{series} {self.total(name)}")
         return "\n".join(lines) + "\n"
-
-
-_LONGEST: Final = 8 << 10
-_PATIENCE: Final = 5.0
-_KEPT: Final = "BROKERNAT_PROXY_METRICS"
-"""The descriptor of a socket that this program had before it was replaced by itself."""
 
 
 def metrics_socket(endpoint: Endpoint) -> socket.socket:

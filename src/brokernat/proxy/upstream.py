@@ -35,14 +35,14 @@ from brokernat.wire.fields import Cursor, put_text
 _HANDSHAKE: Final = (17, 1)
 _AUTHENTICATE: Final = (36, 0)
 _CLIENT_ID: Final = put_text(b"brokernat-proxy", compact=False)
+Exchange = Callable[[bytes], Awaitable[bytes]]
+"""Sends a request and returns its response, both without the length in front."""
+_LARGEST_ANSWER: Final = 64 << 10
+"""Of the requests of a login, in bytes."""
 
 
 class LoginError(Exception):
     """The broker has refused; the text holds no secret."""
-
-
-Exchange = Callable[[bytes], Awaitable[bytes]]
-"""Sends a request and returns its response, both without the length in front."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +111,6 @@ def broker_login(cluster: Cluster) -> BrokerLogin:
 async def _ask(exchange: Exchange, kind: tuple[int, int], body: bytes) -> Cursor:
     """The response behind its correlation id."""
     return Cursor(await exchange(struct.pack(">hhi", *kind, 0) + _CLIENT_ID + body), 4)
-
-
-_LARGEST_ANSWER: Final = 64 << 10
-"""Of the requests of a login, in bytes."""
 
 
 class UnreachableError(Exception):

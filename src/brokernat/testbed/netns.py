@@ -41,6 +41,7 @@ _PORT = 9092
 _PEER_PORT, _CONTROLLER_PORT = 19090, 19091
 _GATEWAY_FIRST_PORT = 9093
 _MORE = 9110
+PREFIX = "brokernat-"
 
 
 class Between(StrEnum):
@@ -104,9 +105,6 @@ def _local(options: ClusterOptions) -> ClusterPlan:
         )
         brokers.append(BrokerPlan(index + 1, here, here, here, peer, controller, more))
     return ClusterPlan("local", tuple(brokers), options)
-
-
-PREFIX = "brokernat-"
 
 
 class NetnsWorld(World):

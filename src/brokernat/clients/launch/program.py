@@ -161,7 +161,7 @@ def recognise(program: Program) -> Recognised:
         return Recognised(named, "its name says so")
     if name in _STARTERS:
         return Recognised(Kind.OTHER, "its name is that of a program that starts another")
-    if program.head.startswith(MAGIC):
+    if program.head.startswith(_MAGIC):
         return _recognise_binary(program)
     if program.text is None:
         return Recognised(Kind.OTHER, "its file is of no kind that is known")
@@ -207,7 +207,7 @@ def _out_of_reach(program: Program, what: str) -> ConfigError:
     return ConfigError(Finding("out-of-reach", f"`{program.path}` {what}: no map can be brought into it", _STATIC_HINT))
 
 
-MAGIC = b"\x7fELF"
+_MAGIC = b"\x7fELF"
 _GO_MARK = b"\xff Go buildinf:"  # debug/buildinfo
 _LOAD, _DYNAMIC, _INTERPRETER = 1, 2, 3
 _NEEDED, _STRING_TABLE = 1, 5
@@ -250,7 +250,7 @@ def read_elf(path: Path) -> Elf | None:
         OSError: it cannot be read.
     """
     with path.open("rb") as file:
-        if file.read(4) != MAGIC:
+        if file.read(4) != _MAGIC:
             return None
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             try:

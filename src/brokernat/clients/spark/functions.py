@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
     from pyspark.sql.types import DataType, StructType
 
+FAULT = "brokernat_fault"
+RESERVED_PREFIX = "brokernat_"
+_SCALARS = {"bigint", "boolean", "date", "decimal", "double", "float", "int", "smallint", "string", "timestamp"}
+_SCALARS |= {"timestamp_ntz", "tinyint", "variant"}
+
 
 def call(spark: SparkSession, function: str, settings: tuple[str, ...], *arguments: Column) -> Column:
     """A function of `brokernat-spark.jar`, applied.
@@ -56,13 +61,6 @@ def _require_functions(spark: SparkSession, function: str) -> None:
 
 def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
-
-
-FAULT = "brokernat_fault"
-RESERVED_PREFIX = "brokernat_"
-
-_SCALARS = {"bigint", "boolean", "date", "decimal", "double", "float", "int", "smallint", "string", "timestamp"}
-_SCALARS |= {"timestamp_ntz", "tinyint", "variant"}
 
 
 def decode(value: Column, schema: StructType, spark: SparkSession | None = None) -> Column:

@@ -55,6 +55,7 @@ _ENTRY = re.compile(r"(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]{1,99})")
 _PAIR = re.compile(r"\s*([^:]*?)\s*:\s*(\S*)\s*")
 _PORTS = range(2**16)
 _PLAIN = "PLAINTEXT"
+Where = Literal["anywhere", "same-machine", "same-network", "nowhere"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,9 +238,6 @@ def _protocols(
     if roles and not names & (set(PROTOCOLS) - {_PLAIN}):
         default |= dict.fromkeys((name for name in controllers if name not in default), _PLAIN)
     return default
-
-
-Where = Literal["anywhere", "same-machine", "same-network", "nowhere"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,9 @@ from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import CheckFinding, Severity
 from brokernat.errors import ConfigError, Finding
 
+_ELSEWHERE = {Need.FILES, Need.EXECUTORS}
+_ORDER = tuple(Severity)
+
 
 @dataclass(frozen=True, slots=True)
 class Suppression:
@@ -57,10 +60,6 @@ class Suppression:
 
 def _matches(pattern: str, text: str) -> bool:
     return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), text, re.DOTALL) is not None
-
-
-_ELSEWHERE = {Need.FILES, Need.EXECUTORS}
-_ORDER = tuple(Severity)
 
 
 def diagnose(

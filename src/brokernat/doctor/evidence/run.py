@@ -21,6 +21,10 @@ from brokernat.doctor.evidence.stages import Advertised, NameLookup
 from brokernat.errors import ConfigError, Finding
 
 VERSION = 2
+# The last key of the file, before whatever a later version has added.
+_STATED = re.compile(r'^  "version": (\d{1,9}),?$', re.MULTILINE)
+_FieldPath = tuple[str | int, ...]
+"""The names of fields and the numbers of entries that lead to a value."""
 
 
 def now() -> str:
@@ -193,13 +197,6 @@ class Evidence:
         return cls(now(), cluster, "", None, None, "", (), files=files, executors=executors)
 
 
-# The last key of the file, before whatever a later version has added.
-_STATED = re.compile(r'^  "version": (\d{1,9}),?$', re.MULTILINE)
-
-FieldPath = tuple[str | int, ...]
-"""The names of fields and the numbers of entries that lead to a value."""
-
-
 def to_json(evidence: Evidence) -> str:
     """The file that `--save` writes."""
     from pydantic import TypeAdapter
@@ -229,9 +226,9 @@ def from_json(text: str, source: str) -> Evidence:
     return evidence
 
 
-def _nonsense(value: object, place: FieldPath = ()) -> Iterator[tuple[FieldPath, str]]:
+def _nonsense(value: object, place: _FieldPath = ()) -> Iterator[tuple[_FieldPath, str]]:
     """What the probes never write and the checks rely on: its place, and what is wrong with it."""
-    texts: list[tuple[FieldPath, str, Callable[[str], object]]] = []
+    texts: list[tuple[_FieldPath, str, Callable[[str], object]]] = []
     match value:
         case tuple():
             for number, each in enumerate(value):
@@ -264,7 +261,7 @@ def _require_version(version: int, source: str) -> None:
         raise ConfigError(Finding("evidence-version", message, hint))
 
 
-def _no_evidence(source: str, place: FieldPath, reason: str) -> ConfigError:
+def _no_evidence(source: str, place: _FieldPath, reason: str) -> ConfigError:
     hint = "give a file that `brokernat doctor --save FILE` wrote"
     detail = f"{'.'.join(map(str, place))}: {reason}" if place else reason
     return ConfigError(Finding("not-evidence", f"`{source}` holds no evidence", hint, details=(detail,)))

@@ -21,6 +21,9 @@ _GAP, _GROUP_GAP, _TOP, _BELOW = 18, 34, 32, 8
 _SERVER, _TOLD, _DIAL, _WHO = (0, 204), (258, 196), (544, 196), (850, 110)
 _TALL, _STEP = 340, 44
 _SPINE = 22
+_SHOW_ALL = 8
+_NAMED = {State.BROKEN: 5, State.DOUBTFUL: 4, State.OK: 2}
+_SERVERS = 6
 
 
 def wide(groups: Sequence[Group], apart: tuple[str, str] | None = None) -> Picture:
@@ -146,11 +149,6 @@ def _stacked(group: Group, top: float, width: float) -> list[Box]:
 
 def _bottom(boxes: Sequence[Box]) -> float:
     return boxes[-1].y + boxes[-1].height
-
-
-_SHOW_ALL = 8
-_NAMED = {State.BROKEN: 5, State.DOUBTFUL: 4, State.OK: 2}
-_SERVERS = 6
 
 
 def rows(routes: Sequence[Route]) -> list[tuple[str, Route]]:

@@ -51,6 +51,10 @@ from brokernat.pipelines.steps.source import read_between
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
+log = logging.getLogger(__name__)
+CHUNK = 50_000
+"""Offsets of the dead-letter topic that are read at once: their coordinates are held in memory."""
+
 
 @dataclass(frozen=True, slots=True)
 class BegunChunk:
@@ -99,12 +103,6 @@ class Ledger:
 
     def _entered(self) -> int:
         return len(self.files.stamps(f"{self.folder}/*.replayed"))
-
-
-log = logging.getLogger(__name__)
-
-CHUNK = 50_000
-"""Offsets of the dead-letter topic that are read at once: their coordinates are held in memory."""
 
 
 @dataclass(frozen=True, slots=True)

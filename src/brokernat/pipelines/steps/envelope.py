@@ -33,6 +33,9 @@ SOURCE_HEADER = "brokernat-src"
 TIMESTAMP_HEADER = "brokernat-src-timestamp"
 REPLAY_HEADER = "brokernat-src-replayed"
 """Of a tag that was made of a dead letter: when the replay began."""
+FAULT_TYPE = "struct<kind: string, message: string>"
+CONNECT_PREFIX = "__connect.errors."
+"""Begins the names of the headers of a dead letter: `RecordFunction.java`."""
 
 
 def envelop(records: DataFrame, cluster_id: str) -> DataFrame:
@@ -61,12 +64,6 @@ def envelop(records: DataFrame, cluster_id: str) -> DataFrame:
 def quoted(name: str) -> str:
     """A column name as an expression: a dot in it is part of the name and no access to a field."""
     return "`" + name.replace("`", "``") + "`"
-
-
-FAULT_TYPE = "struct<kind: string, message: string>"
-
-CONNECT_PREFIX = "__connect.errors."
-"""Begins the names of the headers of a dead letter: `RecordFunction.java`."""
 
 
 class FaultKind(enum.StrEnum):

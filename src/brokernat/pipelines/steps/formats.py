@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 
 _NO_REGISTRY = "none"
+_DECODED = "brokernat_decoded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,9 +193,6 @@ def _nullable(declared: DataType) -> DataType:
         case MapType():
             return MapType(_nullable(declared.keyType), _nullable(declared.valueType))
     return declared
-
-
-_DECODED = "brokernat_decoded"
 
 
 def decode(envelope: DataFrame, schema: StructType, value_format: ValueFormat = json) -> DataFrame:
