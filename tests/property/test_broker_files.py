@@ -14,8 +14,7 @@ from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.evidence import BrokerFile, Evidence
 from brokernat.doctor.finding import Severity
 from brokernat.errors import ConfigError
-from brokernat.render.compose import compose
-from brokernat.render.listeners import listeners
+from brokernat.render.broker_files import compose, listeners
 from brokernat.render.listeners_plan import ListenersPlan, Quorum, Wanted, plan_listeners
 
 pytestmark = pytest.mark.property

@@ -182,7 +182,7 @@ def listeners(
     **said: Any,
 ) -> None:
     """Write the listener lines of each broker's server.properties."""
-    from brokernat.render.listeners import listeners as text
+    from brokernat.render.broker_files import listeners as text
     from brokernat.render.listeners_plan import filled, forwards_to_make
 
     if said["advertised"] and (cluster or seen):
@@ -214,8 +214,8 @@ def listeners(
 @output_options
 def compose(image: str | None, file: Path | None, *, replace: bool, **said: Any) -> None:
     """Write a Docker compose file of the brokers."""
-    from brokernat.render.compose import DEFAULT_IMAGE
-    from brokernat.render.compose import compose as text
+    from brokernat.render.broker_files import DEFAULT_IMAGE
+    from brokernat.render.broker_files import compose as text
 
     result = text(wanted_plan(**said), command_line("compose", {**said, "image": image}), image or DEFAULT_IMAGE)
     if file is not None:

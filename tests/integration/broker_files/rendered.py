@@ -9,7 +9,7 @@ from pathlib import Path
 
 from brokernat.address import Endpoint
 from brokernat.jvm import find_java
-from brokernat.render.listeners import listeners
+from brokernat.render.broker_files import listeners
 from brokernat.render.listeners_plan import ListenersPlan, PlannedListener
 from brokernat.testbed.broker import BrokerVersion, Runtime, new_id
 from brokernat.testbed.kafka import Connection, Operations

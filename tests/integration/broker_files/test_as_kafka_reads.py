@@ -24,7 +24,7 @@ from brokernat.doctor.finding import Severity
 from brokernat.errors import ConfigError
 from brokernat.jvm import find_java
 from brokernat.render import Forward
-from brokernat.render.listeners import listeners
+from brokernat.render.broker_files import listeners
 from brokernat.render.listeners_plan import Quorum, Wanted, plan_behind_nat, plan_listeners
 from brokernat.testbed.broker import BrokerVersion
 

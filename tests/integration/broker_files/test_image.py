@@ -14,7 +14,7 @@ from ruamel.yaml import YAML
 from brokernat.doctor.broker_files.compose import parse_compose
 from brokernat.doctor.broker_files.listeners import parse_server_properties
 from brokernat.jvm import find_java
-from brokernat.render.compose import compose
+from brokernat.render.broker_files import compose
 from brokernat.render.listeners_plan import Wanted, plan_listeners
 from brokernat.testbed.broker import BrokerVersion
 from brokernat.testbed.topology import DEFAULT_VERSION

@@ -7,7 +7,7 @@ from ruamel.yaml import YAML
 from syrupy.assertion import SnapshotAssertion
 
 from brokernat.errors import ConfigError
-from brokernat.render.compose import compose
+from brokernat.render.broker_files import compose
 from brokernat.render.listeners_plan import Quorum, Wanted, plan_listeners
 
 BOB_FRED_ALICE = {

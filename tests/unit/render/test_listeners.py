@@ -3,7 +3,7 @@
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from brokernat.render.listeners import broker_properties, listeners
+from brokernat.render.broker_files import broker_properties, listeners
 from brokernat.render.listeners_plan import Quorum, Wanted, plan_listeners
 
 WANTED = Wanted({"INTERNAL": "kafka-{id}:19092", "EXTERNAL": "broker-{id}.example.com:9092"}, {}, {"EXTERNAL": "SSL"})

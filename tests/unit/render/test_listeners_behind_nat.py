@@ -5,7 +5,7 @@ import pytest
 from brokernat.address import AddressMap, Endpoint
 from brokernat.errors import ConfigError
 from brokernat.render import Forward, forwards
-from brokernat.render.listeners import broker_properties
+from brokernat.render.broker_files import broker_properties
 from brokernat.render.listeners_plan import forwards_to_make, plan_behind_nat
 
 SITUATION_1 = forwards(

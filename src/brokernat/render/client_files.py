@@ -1,5 +1,7 @@
-"""`spark-defaults.conf` lines that put agent and map into the JVMs of driver and executors: the job stays as it is.
+"""The map for clients that take it themselves: a rules file for `brokernat.map=file:/path`, lines for
+`spark-defaults.conf`.
 
+The lines for Spark put agent and map into the JVMs of driver and executors: the job stays as it is.
 `defaultJavaOptions` stand in front of the user's own `extraJavaOptions`, so both count (Spark 3.0 and later). The map
 of the JVM lets other clusters pass even where the cluster says `unmapped: fail`, for the same JVM talks to the sink;
 what refuses is the client's own map, in the two options of the comment.
@@ -7,9 +9,31 @@ what refuses is the client's own map, in the two options of the comment.
 
 from __future__ import annotations
 
-from brokernat.address import canonical_text
+from brokernat.address import Unmapped, canonical_text
 from brokernat.render.expressible import Means, require_expressible
 from brokernat.render.header import Header, Subject, map_lines
+
+
+def rules_file(subject: Subject) -> str:
+    """One rule a line, blanks around `=`.
+
+    Raises:
+        NotExpressibleError: the map holds a rule that a client cannot decide.
+    """
+    require_expressible(subject.address_map, Means.CLIENT)
+    rules = (str(rule).replace("=", " = ") for rule in subject.address_map.rules)
+    return "\n".join((_rules_header(subject.address_map.unmapped).text(subject), *rules)) + "\n"
+
+
+def _rules_header(unmapped: Unmapped) -> Header:
+    return Header(
+        title="Address map: advertised = reachable, the first match wins",
+        can=("Be the map of every client that has brokernat's agent or plug-in.",),
+        cannot=("Change under a client that runs: it is read once, when the client starts.",),
+        check=("brokernat map check --file FILE",),
+        apply=("brokernat.map=file:/path/of/FILE", f"brokernat.unmapped={unmapped}"),
+    )
+
 
 _SETTINGS = ("spark.driver.defaultJavaOptions", "spark.executor.defaultJavaOptions")
 
@@ -31,7 +55,7 @@ def spark(subject: Subject, *, agent_path: str) -> str:
         option = f'"{option}"'
     width = max(map(len, _SETTINGS))
     lines = [f"{name:<{width}} {option}" for name in _SETTINGS]
-    return "\n".join((_HEADER.text(subject, _per_client(subject)), *lines)) + "\n"
+    return "\n".join((_SPARK_HEADER.text(subject, _per_client(subject)), *lines)) + "\n"
 
 
 def _per_client(subject: Subject) -> list[str]:
@@ -45,7 +69,7 @@ def _parted(line: str) -> tuple[str, str, str]:
     return line.partition("=")
 
 
-_HEADER = Header(
+_SPARK_HEADER = Header(
     title="Spark: the agent and the map for driver and executors",
     can=("Give every Kafka client of a job the map: sources, sinks, the job's own; the job stays as it is.",),
     cannot=(
