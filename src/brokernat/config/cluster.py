@@ -10,18 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from brokernat.address import AddressMap, Endpoint, canonical_text
 from brokernat.config.client_properties import LOGIN_MODULES, security_protocol
+from brokernat.config.fields import Profile
 from brokernat.config.secrets import Secret
 from brokernat.errors import ConfigError, Finding
 
 if TYPE_CHECKING:
     from brokernat.config.model import TunnelSection
-
-Profile = Literal["auto", "lan", "wan"]
-"""The length of the line to a cluster; `auto` is measured."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, PlainValidator, ValidationInfo, WithJsonSchema
@@ -23,6 +23,8 @@ from brokernat.errors import ConfigError, Finding
 from brokernat.paths import expanded_home
 from brokernat.plurals import counted
 
+Profile = Literal["auto", "lan", "wan"]
+"""The length of the line to a cluster; `auto` is measured."""
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _TOPIC = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}", re.ASCII)  # org.apache.kafka.common.internals.Topic

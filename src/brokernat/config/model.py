@@ -18,7 +18,6 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from brokernat.address import Endpoint, pair
 from brokernat.config.client_properties import ClientProperties
-from brokernat.config.cluster import Profile
 from brokernat.config.fields import (
     EVERY_TIME,
     Age,
@@ -31,6 +30,7 @@ from brokernat.config.fields import (
     ListenEndpoint,
     MaybeEmpty,
     OptionText,
+    Profile,
     Refresh,
     RegistryUrl,
     RuleField,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from brokernat.config.cluster import Profile
+from brokernat.config.fields import Profile
 from brokernat.errors import BrokernatError, ConfigError
 
 

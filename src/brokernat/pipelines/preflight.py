@@ -15,7 +15,7 @@ from brokernat.clients.spark import Outcome, Proof, Role, client_properties
 from brokernat.clients.spark.options import SETTINGS, profile_of
 from brokernat.clients.spark.session import ClassicSession
 from brokernat.config import Cluster
-from brokernat.config.cluster import Profile
+from brokernat.config.fields import Profile
 from brokernat.errors import BrokernatError, ConfigError, NothingReachableError
 from brokernat.pipelines.batch import current_joins
 from brokernat.pipelines.check_result import CheckResult, Level, Preflight, from_error

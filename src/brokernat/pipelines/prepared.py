@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 from brokernat.clients.spark import decode as json
 from brokernat.config import Cluster, Config, Pipeline
-from brokernat.config.cluster import Profile
+from brokernat.config.fields import Profile
 from brokernat.config.model import Decode, Encode, Enrich
 from brokernat.config.record_schema import RecordSchema
 from brokernat.config.schema_files import read_schema_file, schema_of_text

@@ -10,7 +10,7 @@ from brokernat.address import Endpoint
 from brokernat.clients.spark import Outcome, Proof, ProofRow, Role
 from brokernat.clients.spark.options import profile_of
 from brokernat.config import Cluster, load
-from brokernat.config.cluster import Profile
+from brokernat.config.fields import Profile
 from brokernat.pipelines import preflight
 from brokernat.pipelines.check_result import CheckResult, Level, Preflight
 from brokernat.pipelines.checkpoint.state import State

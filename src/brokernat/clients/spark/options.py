@@ -21,7 +21,7 @@ from typing import Any
 
 from brokernat.clients.spark.settings import LOADER_KEY, REPORTER_CLASS, Loader
 from brokernat.config import Cluster
-from brokernat.config.cluster import Profile
+from brokernat.config.fields import Profile
 
 LONG_LINE_MS = 10.0
 """From this round trip on a line is long: a poll of Spark's waits for three of them."""

@@ -9,7 +9,7 @@ from brokernat.address import AddressMap, Endpoint
 from brokernat.clients.spark import Role, kafka_options
 from brokernat.clients.spark.settings import REPORTER_CLASS, Loader
 from brokernat.config import Cluster
-from brokernat.config.cluster import Profile
+from brokernat.config.fields import Profile
 
 MAP = AddressMap.parse("192.168.1.23:9092 = 172.10.1.40:9093")
 REPORTERS = f"org.apache.kafka.common.metrics.JmxReporter,{REPORTER_CLASS}"
