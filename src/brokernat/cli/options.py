@@ -50,7 +50,7 @@ class Size(click.ParamType[int]):
         if isinstance(value, int):
             return value
         # Not for every command: it brings pydantic.
-        from brokernat.config.fields import size_in_bytes
+        from brokernat.config.units import size_in_bytes
 
         try:
             size = size_in_bytes(value)

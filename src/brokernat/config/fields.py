@@ -1,9 +1,7 @@
 """The kinds of value that the file has: how each is read, and how the JSON Schema describes it.
 
-Lengths of time and sizes are as people write them (`10 minutes`, `512M`).
-
-Each kind is an annotation for the model. A value that is one already passes through, so that models can be built in
-Python too.
+Each is an annotation for the model. A value that is one already passes through, so that models can be built in Python
+too.
 """
 
 from __future__ import annotations
@@ -19,14 +17,13 @@ from brokernat.address import Endpoint, Rule, listen_endpoint, parse_rule
 from brokernat.address.rules import needs_node_id
 from brokernat.config.problems import Fault, faults
 from brokernat.config.secrets import References, Secret
+from brokernat.config.units import seconds, size_in_bytes
 from brokernat.errors import ConfigError, Finding
 from brokernat.paths import expanded_home
-from brokernat.plurals import counted
 
 Profile = Literal["auto", "lan", "wan"]
 """The length of the line to a cluster; `auto` is measured."""
-_SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
-_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
 _TOPIC = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}", re.ASCII)  # org.apache.kafka.common.internals.Topic
 _FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 _INTERVAL = re.compile(r"[1-9][0-9]* (milliseconds?|seconds?|minutes?|hours?)", re.ASCII)
@@ -39,45 +36,6 @@ _SHORTEST_EPOCH = 5
 """Of `spark.sql.streaming.realTimeMode.minBatchDuration`, seconds."""
 _RULE_IN_QUOTES = "write `- advertised = reachable`, in quotes where it starts with `*` or `[`"
 _RULE_PER_ENTRY = "one rule for each entry of the list: `- advertised = reachable`"
-_ENDPOINT_SCHEMA = {"type": "string", "examples": ["172.10.1.40:9093", "[fd00::1]:9092"]}
-EVERY_TIME = ("every_batch", "every_epoch")
-
-
-def seconds(text: str) -> int:
-    """The seconds of `10 minutes`, `1 day`.
-
-    >>> seconds("2 days")
-    172800
-    """
-    number, _, unit = text.partition(" ")
-    return int(number) * _SECONDS[unit.removesuffix("s")]
-
-
-def in_words(length: float) -> str:
-    """A length of time in its largest whole unit, rounded down.
-
-    >>> in_words(172801)
-    '2 days'
-    """
-    size, unit = max(((size, unit) for unit, size in _SECONDS.items() if size <= length), default=(1, "second"))
-    return counted(int(length // size), unit)
-
-
-def size_in_bytes(text: str) -> int:
-    """Bytes; units are powers of 1024, with or without `B` or `iB`.
-
-    Raises:
-        ValueError: it is no size.
-
-    >>> size_in_bytes("1.5 MiB")
-    1572864
-    """
-    plain = text.strip().lower().removesuffix("b").removesuffix("i").strip()
-    number, unit = (plain[:-1], plain[-1]) if plain and plain[-1] in _UNITS else (plain, "")
-    try:
-        return int(float(number) * _UNITS[unit])
-    except (ValueError, OverflowError):
-        raise ValueError(text) from None
 
 
 def _endpoints(value: object) -> tuple[Endpoint, ...]:
@@ -214,6 +172,8 @@ def _option(value: object) -> object:
     return str(value) if isinstance(value, int | float) else value
 
 
+_ENDPOINT_SCHEMA = {"type": "string", "examples": ["172.10.1.40:9093", "[fd00::1]:9092"]}
+
 Endpoints = Annotated[
     tuple[Endpoint, ...],
     PlainValidator(_endpoints),
@@ -284,6 +244,7 @@ SecretText = Annotated[
     PlainValidator(_secret_text),
     WithJsonSchema({"type": ["string", "number", "boolean"], "examples": ["${env:NAME}", "${file:PATH}"]}),
 ]
+EVERY_TIME = ("every_batch", "every_epoch")
 Refresh = Annotated[
     str,
     _shaped(

@@ -38,10 +38,10 @@ from brokernat.config.fields import (
     Share,
     Size,
     Topic,
-    seconds,
 )
 from brokernat.config.problems import Fault, faults, raise_all
 from brokernat.config.secrets import Secret
+from brokernat.config.units import seconds
 from brokernat.errors import ConfigError, Finding
 
 NonEmpty = Annotated[str, Field(min_length=1)]

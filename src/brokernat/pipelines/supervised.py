@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 from brokernat.clients.spark import client_properties
-from brokernat.config.fields import in_words, seconds
+from brokernat.config.units import in_words, seconds
 from brokernat.errors import BrokernatError, ConfigError, Finding, NothingReachableError
 from brokernat.pipelines.batch import BatchReport
 from brokernat.pipelines.kafka.admin import open_admin

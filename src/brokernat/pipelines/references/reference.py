@@ -21,8 +21,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from brokernat.config.fields import in_words, seconds
 from brokernat.config.model import Reference
+from brokernat.config.units import in_words, seconds
 from brokernat.errors import BrokernatError
 from brokernat.pipelines.checkpoint.files import Files
 from brokernat.pipelines.references.copies import Copies, ReferenceVersion, Snapshot

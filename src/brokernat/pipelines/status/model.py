@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from brokernat.clients.spark import Proof, ProofRow
-from brokernat.config.fields import seconds
 from brokernat.config.model import Pipeline
+from brokernat.config.units import seconds
 from brokernat.pipelines.progress import Progress
 
 SAMPLE_SECONDS = 5

@@ -1,0 +1,42 @@
+"""Lengths of time and sizes."""
+
+import re
+
+import pytest
+
+from brokernat.config.units import in_words, seconds, size_in_bytes
+
+
+@pytest.mark.parametrize(
+    ("text", "length"), [("1 second", 1), ("90 minutes", 5400), ("1 day", 86_400), ("2 weeks", 1_209_600)]
+)
+def test_text_to_seconds(text: str, length: int) -> None:
+    assert seconds(text) == length
+
+
+@pytest.mark.parametrize(
+    ("length", "text"),
+    [
+        (0.4, "0 seconds"),
+        (1, "1 second"),
+        (119, "1 minute"),
+        (7200, "2 hours"),
+        (200_000, "2 days"),
+        (700_000, "1 week"),
+    ],
+)
+def test_seconds_to_text(length: float, text: str) -> None:
+    assert in_words(length) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("1048576", 1 << 20), ("512M", 1 << 29), ("2 GiB", 1 << 31), ("1.5gb", 3 << 29), ("1k", 1024)]
+)
+def test_text_to_bytes(text: str, size: int) -> None:
+    assert size_in_bytes(text) == size
+
+
+@pytest.mark.parametrize("text", ["?", "much", "1X", "M", "1e999", "nan"])
+def test_no_size(text: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(text)):
+        size_in_bytes(text)
