@@ -58,6 +58,35 @@ class Snapshot:
         return spark.read.schema(StructType.fromJson(json.loads(self.schema))).parquet(self.path)
 
 
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What rows hold. `schema` is Spark's JSON, `identity` follows from rows and schema alone."""
+
+    rows: int
+    most: int
+    """Rows of one key."""
+    schema: str
+    identity: str
+
+    @classmethod
+    def of(cls, copy: DataFrame, key: str) -> Content:
+        """Reads a copy once."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        hashed = F.xxhash64(*(quoted(column) for column in copy.columns))
+        rows = copy.select(F.col(quoted(key)).alias("key"), hashed.alias("hash"))
+        # Sum and XOR do not depend on the order of rows, which no reader of files promises.
+        sums = F.expr("sum(cast(hash as decimal(38,0)))").alias("sum"), F.bit_xor("hash").alias("xor")
+        keys = rows.groupBy("key").agg(F.count(F.lit(1)).alias("rows"), *sums)
+        whole = F.sum("sum").alias("sum"), F.bit_xor("xor").alias("xor")
+        found = keys.agg(F.sum("rows").alias("rows"), F.max("rows").alias("most"), *whole).first()
+        assert found is not None  # noqa: S101 - an aggregate without groups has one row
+        schema = copy.schema.json()
+        count = found["rows"] or 0
+        text = f"{schema}|{count}|{found['sum']}|{found['xor']}"
+        return cls(count, found["most"] or 0, schema, hashlib.sha256(text.encode()).hexdigest()[:12])
+
+
 class Copies:
     """Those of one reference by one key."""
 
@@ -80,36 +109,23 @@ class Copies:
         return snapshot if snapshot.recipe == recipe and files.exists(snapshot.path) else None
 
     def keep(
-        self, files: Files, copy: DataFrame, *, version: SourceVersion, recipe: str, previous: Snapshot | None
+        self, files: Files, content: Content, *, version: SourceVersion, recipe: str, previous: Snapshot | None
     ) -> Snapshot:
         """Make what was staged the version in force.
 
         Args:
-            copy: the staged rows.
+            content: of the staged rows.
             version: what they were read from.
             recipe: see `Snapshot`.
             previous: it stays, for a batch that is still running, such as one that a stopped process left.
         """
-        from pyspark.sql import functions as F  # noqa: N812
-
-        digest = copy.agg(
-            F.count(F.lit(1)).alias("rows"),
-            # Sum and XOR do not depend on the order of rows, which no reader of files promises.
-            F.expr(f"sum(cast(xxhash64({', '.join(quoted(c) for c in copy.columns)}) as decimal(38,0)))").alias("sum"),
-            F.bit_xor(F.xxhash64(*(quoted(column) for column in copy.columns))).alias("xor"),
-        ).first()
-        assert digest is not None  # noqa: S101 - an aggregate without groups has one row
-        schema = copy.schema.json()
-        text = f"{schema}|{digest['rows']}|{digest['sum']}|{digest['xor']}"
-        identity = hashlib.sha256(text.encode()).hexdigest()[:12]
-        path = f"{self._folder}/{identity}"
+        path = f"{self._folder}/{content.identity}"
         if files.exists(path):
             files.remove(self.staged)
         else:
             files.rename(self.staged, path)
-        snapshot = Snapshot(
-            identity, path, digest["rows"], schema, version.text, version.written_at, time.time(), recipe
-        )
+        source = (version.text, version.written_at, time.time())
+        snapshot = Snapshot(content.identity, path, content.rows, content.schema, *source, recipe)
         self.note(files, snapshot)
         self._remove_others(files, {snapshot.path, previous.path if previous else ""})
         return snapshot

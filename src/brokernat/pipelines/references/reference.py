@@ -25,7 +25,7 @@ from brokernat.config.model import Reference
 from brokernat.config.units import in_words, seconds
 from brokernat.errors import BrokernatError
 from brokernat.pipelines.checkpoint.files import Files
-from brokernat.pipelines.references.copies import Copies, ReferenceVersion, Snapshot
+from brokernat.pipelines.references.copies import Content, Copies, ReferenceVersion, Snapshot
 from brokernat.pipelines.references.held import HeldReference, hold
 from brokernat.pipelines.references.rows import RowRules
 from brokernat.pipelines.references.source import (
@@ -190,8 +190,10 @@ class ReferenceTable:
             if self._current and version.text is not None and self._current.source == version.text:
                 self._confirm(files, self._current, version)
             else:
-                version, copy = self._loaded(spark, version, key_type)
-                self._current = self._copies.keep(files, copy, version=version, recipe=recipe, previous=self._current)
+                version, content = self._loaded(spark, version, key_type)
+                self._current = self._copies.keep(
+                    files, content, version=version, recipe=recipe, previous=self._current
+                )
                 self._trouble, self._noted_at = "", version.written_at
                 log.info(
                     "reference %s: version %s, %d rows, from %s",
@@ -207,8 +209,8 @@ class ReferenceTable:
         self._read_in_this_run = True
         return self._current
 
-    def _loaded(self, spark: SparkSession, version: SourceVersion, key_type: str) -> tuple[SourceVersion, DataFrame]:
-        """The rows and what they are of: without a good version, a source that is written meanwhile is read again."""
+    def _loaded(self, spark: SparkSession, version: SourceVersion, key_type: str) -> tuple[SourceVersion, Content]:
+        """What was staged and of what: without a good version, a source that is written meanwhile is read again."""
         for _ in range(_READS - 1):
             try:
                 return version, self._load(spark, version, key_type)
@@ -219,30 +221,31 @@ class ReferenceTable:
                 version = newer
         return version, self._load(spark, version, key_type)
 
-    def _load(self, spark: SparkSession, version: SourceVersion, key_type: str) -> DataFrame:
+    def _load(self, spark: SparkSession, version: SourceVersion, key_type: str) -> Content:
         try:
             rows = self._rules.rows(self._source.load(spark, version), key_type)
             rows.write.mode("overwrite").parquet(self._copies.staged)
             self._source.verify(spark, version)
             # With the schema given, Spark opens no file to plan.
             copy = spark.read.schema(rows.schema).parquet(self._copies.staged)
-            if self.section.duplicates == "fail":
-                self._rules.refuse_duplicates(copy)
+            content = Content.of(copy, self.key)
+            if content.most > 1:
+                raise self._rules.duplicates_of(copy)
             if self._current and self._read_in_this_run:
-                self._refuse_a_stump(copy, self._current)
+                self._refuse_a_stump(copy.columns, content.rows, self._current)
         except Exception as error:  # noqa: BLE001 - Spark reports bad data by many classes
             raise self._unusable(error) from None
-        return copy
+        return content
 
-    def _refuse_a_stump(self, copy: DataFrame, good: Snapshot) -> None:
+    def _refuse_a_stump(self, columns: Sequence[str], rows: int, good: Snapshot) -> None:
         """While running: data without rows or with fewer columns than before is what somebody has just begun."""
         had = [field["name"] for field in json.loads(good.schema)["fields"]]
-        if lost := [column for column in had if column not in copy.columns]:
+        if lost := [column for column in had if column not in columns]:
             raise UnusableReferenceError(
                 f"{self._source.place} has lost the column {', '.join(lost)}",
                 hint="if that is meant, start the pipeline anew",
             )
-        if good.rows and copy.isEmpty():
+        if good.rows and not rows:
             raise UnusableReferenceError(f"{self._source.place} has no rows any more")
 
     def _unusable(self, error: Exception) -> UnusableReferenceError:

@@ -74,17 +74,12 @@ class RowRules:
             return keyed.drop(ORDER)
         return keyed.select(*(quoted(column) for column in dict.fromkeys([self.key, *self.columns])))
 
-    def refuse_duplicates(self, copy: DataFrame) -> None:
-        """Do nothing where each key stands once in the copy of `rows`.
-
-        Raises:
-            DuplicateKeysError: a key stands there twice; names the first ones.
-        """
-        if repeated := self._repeated(copy):
-            hint = "remove them, or say which one counts: `duplicates: first` or `duplicates: last`"
-            if not self.ordered:
-                hint = "remove them, or choose the row of each key in a query or a view"
-            raise DuplicateKeysError(repeated, hint=hint)
+    def duplicates_of(self, copy: DataFrame) -> DuplicateKeysError:
+        """The error for a copy of `rows` where a key stands twice; names the first ones."""
+        hint = "remove them, or say which one counts: `duplicates: first` or `duplicates: last`"
+        if not self.ordered:
+            hint = "remove them, or choose the row of each key in a query or a view"
+        return DuplicateKeysError(self._repeated(copy) or "", hint=hint)
 
     def _repeated(self, frame: DataFrame) -> str | None:
         repeated = frame.where(f"{quoted(self.key)} IS NOT NULL").groupBy(quoted(self.key)).count().where("count > 1")
