@@ -17,7 +17,6 @@ from brokernat.cli.options import PATH, Size, config_option, format_option
 from brokernat.cli.signals import stop_at_signals
 from brokernat.shipping.shipment import Shipment
 
-_SPOOL_SIZE = Size("512M or 2G", least="1M")
 _REDIRECT = click.option("--redirect", is_flag=True, help="Send what the spool holds to this topic, although it was "
                          "taken for another.")  # fmt: skip
 

@@ -21,7 +21,6 @@ import json
 import logging
 import math
 import os
-import re
 import time
 from collections.abc import Iterable
 from contextlib import suppress
@@ -143,12 +142,6 @@ def verify(jars: Iterable[Path]) -> None:
 def never_ask_for(combinations: Iterable[Combination]) -> None:
     """Take these for missing from now on, on a machine that has no repository to ask."""
     _Memory(cache_dir() / "connectors.json").add(combinations, math.inf)
-
-
-def kafka_clients_version(jars: tuple[Path, ...]) -> str | None:
-    """`3.9.2` from the name of the client's jar."""
-    names = (re.fullmatch(r"kafka-clients-(.+)\.jar", jar.name) for jar in jars)
-    return next((name[1] for name in names if name), None)
 
 
 def _resolve(combination: Combination, *, only_cached: bool) -> tuple[Path, ...]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from brokernat.clients.spark import connector
-from brokernat.clients.spark.connector import candidates, connector_jars, kafka_clients_version
+from brokernat.clients.spark.connector import candidates, connector_jars
 from brokernat.clients.spark.releases import SHA256, Combination, SparkRelease, release_of
 from brokernat.errors import AlteredFileError, MissingToolError
 from brokernat.jvm.artifacts import UnreachableRepositoryError
@@ -139,11 +139,6 @@ def test_a_broken_memory_counts_as_empty(use: Callable[[Repository], Repository]
     (tmp_path / "brokernat").mkdir()
     (tmp_path / "brokernat" / "connectors.json").write_text("{")
     assert connector_jars("4.3.0").combination == Combination("4.2.0", "4.0.0")
-
-
-def test_the_kafka_clients_version_is_read_from_the_jar() -> None:
-    assert kafka_clients_version((Path("a/commons-pool2-2.13.1.jar"), Path("b/kafka-clients-3.9.2.jar"))) == "3.9.2"
-    assert kafka_clients_version((Path("a.jar"),)) is None
 
 
 def test_in_a_closed_network_the_jars_and_the_bundle_are_named_after_one_question(
