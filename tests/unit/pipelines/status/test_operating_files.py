@@ -2,10 +2,14 @@
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.cog.plugins import register_default_plugins
+from grafana_foundation_sdk.models.dashboard import Dashboard
 from ruamel.yaml import YAML
 from tests.unit.pipelines.status.runs import START, running
 
@@ -42,6 +46,24 @@ def test_each_expression_asks_for_metrics_and_labels_that_exist(name: str, expre
     grouped = re.findall(r"\b(?:by|ignoring|without) \(([\w, ]+)\)", expression)
     selected = re.findall(r"[{,]\s*(\w+)\s*(?:=~?|!=|!~)", expression)
     assert {label.strip() for group in grouped for label in group.split(",")} | set(selected) <= known
+
+
+def test_grafana_knows_every_field_of_the_dashboard() -> None:
+    """By the models that Grafana makes of its schemas: they leave out what is in none."""
+    register_default_plugins()
+    written = json.loads((FOLDER / "dashboard.json").read_text())
+    assert not list(left_out(written, json.loads(JSONEncoder().encode(Dashboard.from_json(written)))))
+
+
+def left_out(written: Any, read: Any, path: str = "") -> Iterator[str]:
+    if isinstance(written, dict) and isinstance(read, dict):
+        for name, value in written.items():
+            yield from left_out(value, read.get(name), f"{path}.{name}")
+    elif isinstance(written, list) and isinstance(read, list) and len(written) == len(read):
+        for place, (one, other) in enumerate(zip(written, read, strict=True)):
+            yield from left_out(one, other, f"{path}[{place}]")
+    elif written != read:
+        yield path
 
 
 def test_texts_name_labels_that_their_expression_leaves() -> None:
