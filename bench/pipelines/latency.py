@@ -49,6 +49,7 @@ def main() -> int:
     parser.add_argument("--warm", type=int, default=30, help="seconds that are not counted; default %(default)s")
     parser.add_argument("--partitions", type=int, default=4, help="default %(default)s")
     parser.add_argument("--customers", type=int, default=100_000, help="rows of the reference; default %(default)s")
+    parser.add_argument("--through-gateway", action="store_true", help="the pipeline reads through map and gateway")
     parser.add_argument("--conf", action="append", default=[], help="a setting of Spark's, NAME=VALUE; repeatable")
     wanted = parser.parse_args()
     describe_machine(f"kafka-clients {CLIENT}")
@@ -70,7 +71,8 @@ def main() -> int:
 def _command(place: Path, hq: RunningCluster, local: RunningCluster, wanted: argparse.Namespace) -> list[str]:
     """What a user of either side types."""
     mode = {"mode": wanted.mode} | ({"epoch": wanted.epoch} if wanted.epoch else {})
-    write_files(place, hq.cluster, local.cluster, wanted.customers, None, mode)
+    source = hq.cluster if wanted.through_gateway else hq.direct
+    write_files(place, source, local.direct, wanted.customers, None, mode)
     master = f"local[{wanted.partitions},4]"
     if wanted.side == "hand":
         work = Work(str(place), master, servers(hq.direct), servers(local.direct), None, transform=False)
