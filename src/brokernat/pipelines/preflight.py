@@ -25,7 +25,7 @@ from brokernat.pipelines.checkpoint.state import Owner, foreign
 from brokernat.pipelines.kafka.admin import TopicFacts, open_admin
 from brokernat.pipelines.kafka.topic_checks import REFERENCE, SINK, SOURCE, Facts, grant, sizes, usable
 from brokernat.pipelines.prepared import Prepared
-from brokernat.pipelines.realtime import PROMPT, lack_of_slots, outgoing, slots
+from brokernat.pipelines.realtime import PRODUCER_SETTINGS, lack_of_slots, outgoing, slots
 from brokernat.pipelines.references.copies import ReferenceVersion
 from brokernat.pipelines.root_cause import root_cause
 from brokernat.pipelines.steps.envelope import envelop
@@ -62,9 +62,9 @@ def look_at_clusters(spark: SparkSession, prepared: Prepared) -> Preflight:
             results.append(CheckResult(f"cluster {cluster.name}", Level.OK, f"cluster id {cluster_id}"))
             profiles[cluster.name] = profile_of(round_trip) if cluster.profile == "auto" else cluster.profile
         if end != REFERENCE:
-            prompt = PROMPT if prepared.pipeline.mode == "realtime" and end == SINK else {}
+            of_mode = PRODUCER_SETTINGS if prepared.pipeline.mode == "realtime" and end == SINK else {}
             chosen = replace(cluster, profile=profiles[cluster.name])
-            results += client_settings(chosen, Role(end), round_trip, prompt)
+            results += client_settings(chosen, Role(end), round_trip, of_mode)
         results += usable(end, cluster, found)
         if end == SOURCE:
             results += _checkpoint(Files(spark), prepared, prepared.owner(cluster_id, found))
@@ -115,17 +115,21 @@ def overruled(sink: Cluster) -> Iterator[CheckResult]:
 
 
 def client_settings(
-    cluster: Cluster, role: Role, round_trip_ms: float, prompt: Mapping[str, str]
+    cluster: Cluster, role: Role, round_trip_ms: float, of_mode: Mapping[str, str]
 ) -> Iterator[CheckResult]:
-    """The settings of the clients that read or write a cluster, each with its reason; `prompt` of `mode: realtime`."""
+    """The settings of the clients that read or write a cluster, each with its reason.
+
+    Args:
+        of_mode: what the pipeline's mode sets beside the profile.
+    """
     subject = f"client {cluster.name} ({role})"
     yield CheckResult(subject, Level.OK, f"profile {cluster.profile}: a request takes {round_trip_ms:.0f} ms")
     for setting in SETTINGS[role]:
         value, reason = setting.value(cluster.profile), setting.reason
         if setting.name in cluster.client:
             value, reason = str(cluster.client[setting.name]), "from `client`"
-        elif setting.name in prompt:
-            value, reason = prompt[setting.name], "`mode: realtime`: records wait no longer for one another"
+        elif setting.name in of_mode:
+            value, reason = of_mode[setting.name], "`mode: realtime`: this long a record waits for others"
         yield CheckResult(subject, Level.OK, f"{setting.name}={value}: {reason}")
 
 

@@ -44,9 +44,10 @@ _UNKNOWN = -1
 _LOOK_SECONDS = 2.0
 """How often it is looked whether references have changed; `refresh` may say less often."""
 _JOIN_MILLISECONDS = 200
-PROMPT: Mapping[str, str] = {"linger.ms": "5"}
-"""As Kafka has it since 4.0 (KIP-1030), whose reason holds here: a request for each record costs brokers so much that
-records wait for one another, and come later than those that wait 5 ms for company."""
+PRODUCER_SETTINGS: Mapping[str, str] = {"linger.ms": "5"}
+"""What this mode sets beside the cluster's profile, as Kafka has it since 4.0 (KIP-1030). With 0 nearly each record is
+a request of its own; these keep a broker so busy that records arrive later than those that waited 5 ms to be sent
+together."""
 
 
 def outgoing(plan: Plan, envelope: DataFrame, joins: Sequence[Join]) -> DataFrame:
@@ -200,8 +201,8 @@ class EpochRun:
 
 
 def sink_options(sink: Cluster) -> dict[str, str]:
-    """The options of the sink, with what makes a producer prompt; the cluster's own `client` wins."""
-    mine = {f"kafka.{name}": value for name, value in PROMPT.items() if name not in sink.client}
+    """The options of the sink, with this mode's own; the cluster's `client` wins."""
+    mine = {f"kafka.{name}": value for name, value in PRODUCER_SETTINGS.items() if name not in sink.client}
     return {**kafka_options(sink, role=Role.SINK), **mine}
 
 

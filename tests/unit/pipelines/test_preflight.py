@@ -18,7 +18,7 @@ from brokernat.pipelines.kafka.admin import TopicFacts
 from brokernat.pipelines.kafka.topic_checks import usable
 from brokernat.pipelines.preflight import client_settings, not_provable, task_slots
 from brokernat.pipelines.prepared import Prepared
-from brokernat.pipelines.realtime import PROMPT, sink_options
+from brokernat.pipelines.realtime import PRODUCER_SETTINGS, sink_options
 
 
 def test_the_smallest_code_of_an_error_counts_and_warnings_do_not() -> None:
@@ -80,7 +80,7 @@ def test_the_round_trip_chooses_the_settings_and_each_is_shown_with_its_reason(
 def test_realtime_shows_how_long_its_producer_waits_and_the_cluster_may_say_otherwise() -> None:
     for client, expected in (({}, "linger.ms=5: `mode: realtime`"), ({"linger.ms": "3"}, "linger.ms=3: from `client`")):
         cluster = Cluster("local", (Endpoint("gw", 9093),), client=client)
-        shown = [result.message for result in client_settings(cluster, Role.SINK, 1, PROMPT)]
+        shown = [result.message for result in client_settings(cluster, Role.SINK, 1, PRODUCER_SETTINGS)]
         assert any(message.startswith(expected) for message in shown)
         assert sink_options(cluster)["kafka.linger.ms"] == expected[len("linger.ms=")]
 

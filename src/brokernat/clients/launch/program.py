@@ -37,6 +37,12 @@ from typing import Final
 from brokernat.errors import ConfigError, Finding, NotExecutableError, ProgramNotFoundError
 
 _HEAD: Final = 64 << 10
+# Of ELF: its first bytes, kinds of segments, tags of the dynamic section.
+_MAGIC = b"\x7fELF"
+_LOAD, _DYNAMIC, _INTERPRETER = 1, 2, 3
+_NEEDED, _STRING_TABLE = 1, 5
+# debug/buildinfo
+_GO_MARK = b"\xff Go buildinf:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,12 +211,6 @@ def _is_long_python_line(text: str) -> bool:
 
 def _out_of_reach(program: Program, what: str) -> ConfigError:
     return ConfigError(Finding("out-of-reach", f"`{program.path}` {what}: no map can be brought into it", _STATIC_HINT))
-
-
-_MAGIC = b"\x7fELF"
-_GO_MARK = b"\xff Go buildinf:"  # debug/buildinfo
-_LOAD, _DYNAMIC, _INTERPRETER = 1, 2, 3
-_NEEDED, _STRING_TABLE = 1, 5
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,8 @@ _ANYBODYS: Final = "anybodys.toml"
 _WORD = re.compile(r"(?<![A-Za-z0-9])[A-Za-z_\[]")
 # The characters by which spellings are found; no spelling is shorter.
 _FIRST, _MORE = 5, 18
-_COLON = 2
+# A name's spelling may end with `: `; without it the name is still whole.
+_AFTER_NAME = 2
 # Characters of a line whose wording nobody has seen twice.
 _LONG = 1500
 # Of an error's own text: alone (versions differ in the rest), and behind its name.
@@ -81,18 +82,17 @@ def _candidates(wording: str) -> tuple[tuple[int, str, KnownLine], ...]:
             for text, spelled, known in (*several, *few)
             if wording.startswith(spelled, at) and not _goes_on(wording, at + len(text))
         ]
-        found += whole or _cut(wording, at, several)
+        found += whole or (_cut(wording, at, several) if several else ())
     return tuple(found)
 
 
 def _cut(wording: str, at: int, several: Sequence[tuple[str, str, KnownLine]]) -> list[tuple[int, str, KnownLine]]:
     """The error whose spelling the line's end begins with, where it is one error alone."""
-    rest = wording[at:] if several and len(wording) - at < len(several[0][0]) else ""
-    # A name without the colon behind it is whole.
+    rest = wording[at:]
     cut = [
         (at, text[: len(rest)], known)
         for text, spelled, known in several
-        if rest and len(text) - len(rest) > _COLON and spelled.startswith(rest)
+        if len(text) > len(rest) + _AFTER_NAME and spelled.startswith(rest)
     ]
     return cut[:1] if len({known.key for _, _, known in cut}) == 1 else []
 

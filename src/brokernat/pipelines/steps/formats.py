@@ -23,16 +23,13 @@ from brokernat.pipelines.root_cause import root_cause
 from brokernat.pipelines.steps.envelope import COORDINATES, FAULT, VALUE, quoted
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import DataType, StructField, StructType
 
     ValueFormat = Callable[[Column, StructType, SparkSession], Column]
     """From the value (BINARY), the columns and the session to a struct as `clients.spark.decode` makes it."""
     TagFormat = Callable[[Column, Sequence[StructField], SparkSession], Column]
     """From a struct of a tag's columns, these columns and the session to the value (BINARY)."""
-    from pyspark.sql import DataFrame
-    from pyspark.sql.types import StructType
-
 
 _NO_REGISTRY = "none"
 _DECODED = "brokernat_decoded"
