@@ -5,8 +5,8 @@ commit, and begins the next. So nothing of ours stands between two records: no `
 Python. Counts ride along with the one projection (`observe`) and are compared when the epoch has ended: unlike in
 micro-batches, what does not add up has been written and committed, and stops the run.
 
-The references are broadcast at the beginning of each epoch and cannot change while the query runs: when one changes,
-the query ends with its epoch and begins again with the new version.
+The references are a part of the query's plan and cannot change while it runs: when one changes, the query ends with
+its epoch and begins again with the new version.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from brokernat.clients.spark import Role, kafka_options
 from brokernat.config import Cluster
+from brokernat.config.units import seconds
 from brokernat.errors import ConfigError, Finding, IncompleteError
 from brokernat.pipelines.batch import BatchReport, current_joins
 from brokernat.pipelines.checkpoint.committed import uncommitted
@@ -44,6 +45,8 @@ _UNKNOWN = -1
 _LOOK_SECONDS = 2.0
 """How often it is looked whether references have changed; `refresh` may say less often."""
 _JOIN_MILLISECONDS = 200
+_AT_THE_END = 1.0
+"""Seconds before and after the planned end of an epoch in which it may end at any moment."""
 PRODUCER_SETTINGS: Mapping[str, str] = {"linger.ms": "5"}
 """What this mode sets beside the cluster's profile, as Kafka has it since 4.0 (KIP-1030). With 0 nearly each record is
 a request of its own; these keep a broker so busy that records arrive later than those that waited 5 ms to be sent
@@ -115,6 +118,7 @@ class EpochRun:
         self._stopping = threading.Event()
         self._reported: int | None = None
         self._partitions = 0
+        self._outdated = False
         self._ending = False
         self._looked_at = time.monotonic()
         _forget_uncommitted(Files(spark), prepared.pipeline.checkpoint)
@@ -155,14 +159,15 @@ class EpochRun:
             return False
         if ended:
             self._query = self._start()
-        elif not self._ending and (self._stopping.is_set() or self._references_changed()):
-            end_with_epoch(self._query)
-            self._ending = True
+        elif not self._ending:
+            self._outdated = self._outdated or self._references_changed()
+            if self._outdated or self._stopping.is_set():
+                self._ending = end_with_epoch(self._query, seconds(self._prepared.pipeline.epoch))
         return True
 
     def _start(self) -> StreamingQuery:
         pipeline, sink = self._prepared.pipeline, self._prepared.sink
-        self._ending = False
+        self._outdated = self._ending = False
         joins, _ = current_joins(self._plan, self._references, self._spark, hold=True)
         options = source_options(self._prepared.source)
         stream = read_stream(self._spark, pipeline.source, options, starting=self._starting, whole=True)
@@ -184,9 +189,9 @@ class EpochRun:
         epoch = self._reported = reported_batch(progress)
         counts = epoch_counts(progress)
         if counts.received:
-            seconds = progress["durationMs"]["triggerExecution"] / 1000
+            took = progress["durationMs"]["triggerExecution"] / 1000
             versions = {table.name: table.version for table in self._references}
-            self._on_batch(BatchReport(epoch, counts, seconds, versions))
+            self._on_batch(BatchReport(epoch, counts, took, versions))
         partitions, before = partitions_of(progress), self._partitions
         self._partitions = partitions
         # Slots of an executor that was lost come back; those for a new partition do not come by themselves.
@@ -233,16 +238,30 @@ def partitions_of(progress: Mapping[str, Any]) -> int:
     return sum(len(partitions) for topic in topics for partitions in (topic or {}).values())
 
 
-def end_with_epoch(query: StreamingQuery) -> None:
-    """Lets the query end when its epoch does.
+def end_with_epoch(query: StreamingQuery, epoch: float) -> bool:
+    """Lets the query end when its epoch does; False where it has to be asked again, because no epoch is under way.
 
     `StreamingQuery.stop` interrupts the epoch, and the next start would write its records again. Spark's own
-    MicroBatchExecution ends a query after a batch by this state (for `availableNow`); Python has no call for it.
+    MicroBatchExecution ends a query after a batch by this state (for `availableNow`); Python has no call for it. Where
+    the state changes between two epochs, Spark interrupts its own thread just before the next epoch, and the tasks of
+    that one are started all the same and write records that are never committed.
+
+    Args:
+        epoch: seconds.
     """
     from pyspark.sql import SparkSession
 
-    package: Any = SparkSession.active()._jvm.org.apache.spark.sql.execution.streaming.runtime  # type: ignore[union-attr]  # noqa: SLF001
+    context: Any = SparkSession.active().sparkContext
+    jobs = context.statusTracker().getJobIdsForGroup(str(query.runId))
+    if not jobs:
+        return False
+    job = context._jsc.sc().statusStore().job(max(jobs))  # noqa: SLF001 - Python has no time of a job
+    left = job.submissionTime().get().getTime() / 1000 + epoch - time.time()
+    if str(job.status()) != "RUNNING" or abs(left) < _AT_THE_END:
+        return False
+    package: Any = context._jvm.org.apache.spark.sql.execution.streaming.runtime  # noqa: SLF001
     execution(query).state().set(getattr(getattr(package, "TERMINATED$"), "MODULE$"))
+    return True
 
 
 def _thread_has_ended(query: StreamingQuery) -> bool:

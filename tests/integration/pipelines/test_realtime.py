@@ -6,11 +6,15 @@ import itertools
 import json
 import signal
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from tests.integration.pipelines.conftest import CUSTOMERS, TIMEOUT, Workplace, order, sources
 from tests.integration.pipelines.test_status import status_of
+from tests.integration.spark.drivers import Driver, described
 from tests.unit.pipelines.status.test_server import free_port
+
+from brokernat.testbed import LoopbackWorld, Record
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -109,6 +113,19 @@ def test_kills_repeat_at_most_their_epoch_and_a_changed_reference_starts_the_que
     assert sum(batch["tags"] for batch in place.drain()) == 9
     found = json.loads(place.run("reconcile", "--format", "json").stdout)["partitions"]
     assert sum(partition["missing"] for partition in found) == 0
+
+
+def test_a_query_that_has_just_begun_ends_with_its_first_epoch(loopback_world: LoopbackWorld, tmp_path: Path) -> None:
+    """Asked between two epochs, Spark would end at once and leave tasks behind that write for nobody."""
+    hq, topic = loopback_world.hq, f"orders-{tmp_path.name}"
+    for name in (topic, f"{topic}-stream"):
+        hq.create_topic(name)
+    values = [f"order {number}".encode() for number in range(30)]
+    hq.write(topic, [Record(value=value) for value in values])
+    found = Driver(tmp_path).run("ended_with_their_epochs", [described(hq.cluster)], master="local[4]", topic=topic)
+    assert found["running"] == []
+    assert [path.name for path in sorted((tmp_path / "checkpoint" / "commits").glob("[0-9]*"))] == ["0", "1"]
+    assert sorted(record.value or b"" for record in hq.read(f"{topic}-stream")) == sorted(values)
 
 
 def test_what_does_not_fit_is_refused_before_the_start(place: Workplace) -> None:

@@ -20,6 +20,8 @@ from brokernat.address import AddressMap, Endpoint, Unmapped
 from brokernat.clients.spark import Loader, Proof, Role, configure, kafka_options, prove, watch
 from brokernat.config import Cluster
 from brokernat.errors import BrokernatError
+from brokernat.pipelines.query import execution
+from brokernat.pipelines.realtime import end_with_epoch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -119,6 +121,25 @@ def whole_job(wishes: Wishes) -> Findings:
     found["java"] = jvm.Runtime.version().feature()
     found["again"] = facts(prove(spark, wishes.clusters))["ok"]
     return found
+
+
+def ended_with_their_epochs(wishes: Wishes) -> Findings:
+    """Two queries in Real-Time Mode, one after the other, each asked to end as soon as it has begun."""
+    spark, hq = wishes.session(), wishes.clusters["hq"]
+    for _ in range(2):
+        stream = spark.readStream.format("kafka").options(**kafka_options(hq, role=Role.SOURCE))
+        rows = stream.option("subscribe", wishes.topic).option("startingOffsets", "earliest").load()
+        writer = rows.select("key", "value").writeStream.format("kafka")
+        writer = writer.options(**kafka_options(hq, role=Role.SINK) | PLAIN).option("topic", f"{wishes.topic}-stream")
+        writer = writer.option("checkpointLocation", wishes.extra["checkpoint"]).outputMode("update")
+        query = writer.trigger(realTime="5 seconds").start()  # type: ignore[call-overload]
+        while not end_with_epoch(query, 5):
+            assert query.isActive
+        execution(query).queryExecutionThread().join()
+        assert query.exception() is None
+    # Whoever still runs then writes something that is never committed.
+    tracker = spark.sparkContext.statusTracker()
+    return {"running": list(tracker.getActiveJobsIds())}
 
 
 def proof_only(wishes: Wishes) -> Findings:
@@ -243,7 +264,8 @@ def _pyspark_version() -> str:
 SCENARIOS: dict[str, Callable[[Wishes], Findings]] = {
     scenario.__name__: scenario
     for scenario in (
-        whole_job, proof_only, two_clusters, map_without_agent, bare_session, busy_executor, late_executors,
+        whole_job, ended_with_their_epochs, proof_only, two_clusters, map_without_agent, bare_session, busy_executor,
+        late_executors,
     )
 }  # fmt: skip
 
