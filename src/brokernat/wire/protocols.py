@@ -43,6 +43,7 @@ _OF_SERVERS: Final[tuple[tuple[bytes, str], ...]] = (
     (rb"\x03\x00\x00[\x0b\x13]", "RDP"),
     (rb"\xff[\xfb-\xfe]", "Telnet"),
     (rb"JDWP-Handshake", "JDWP"),
+    (rb"Zookeeper version|srvr is not ", "ZooKeeper"),
 )
 
 

@@ -31,6 +31,7 @@ _CHUNK = 64 * 1024
 _TIMEOUT = 30
 MYSQL = b"J\0\0\0\x0a8.0.36\0\x0b\0\0\0abcdefgh\0\xff\xff\xff\2\0\xff\xdf\x15" + b"\0" * 30
 SMTP = b"220 mail.site.example ESMTP Postfix\r\n"
+ZOOKEEPER = b"Zookeeper version: 3.8.4-9316c2a7a97e1666d8f4593f34dd6fc36ecc436c, built on 2024-02-12 22:16 UTC\n"
 REDIS = b"-ERR unknown command, with args beginning with: \r\n"
 _A_RECORD, _AAAA_RECORD = 1, 28
 
@@ -66,8 +67,12 @@ class Forward:
     """Said at once."""
     answers: bytes = b""
     """Said to any request, then closed."""
+    word: bytes = b""
+    """What is answered, with `answers`; anything else is closed."""
     tls: bool = False
     """Ends TLS here; what is behind gets the plain bytes."""
+    once: bool = False
+    """One connection is taken, and nothing listens any more."""
 
 
 class Middlebox:
@@ -133,6 +138,8 @@ class Middlebox:
         tasks: set[asyncio.Task[None]] = set()
 
         async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            if forward.once:
+                server.close()
             task = asyncio.current_task()
             assert task is not None
             tasks.add(task)
@@ -166,11 +173,12 @@ class Middlebox:
                 pass
             return
         if forward.close_at_request or forward.answers or self._dice.random() < forward.reset_share:
-            await reader.read(_CHUNK)
+            request = await reader.read(_CHUNK)
             if not forward.close_at_request and not forward.answers:
                 _reset_on_close(writer)
                 return
-            writer.write(forward.answers)
+            if forward.word in (b"", request):
+                writer.write(forward.answers)
             writer.close()
             await writer.wait_closed()
             return

@@ -36,7 +36,7 @@ from tests.netns.doctor_worlds.layout import (
     host,
     inside,
 )
-from tests.netns.doctor_worlds.middlebox import HTTP, MYSQL, REDIS, SMTP, SSH, Forward
+from tests.netns.doctor_worlds.middlebox import HTTP, MYSQL, REDIS, SMTP, SSH, ZOOKEEPER, Forward
 from tests.netns.doctor_worlds.report import Client
 
 from brokernat.address import Endpoint
@@ -179,6 +179,49 @@ def tls_proxy_before_one(dice: Dice) -> World:
     fault = Forward((bound(node),), tls=True)
     demand = one_odd(node, "TLS", fix=("proxy|forward|terminat|listener",))
     return World(f"node {node}", around(dice, node), demand, (forwards({front(node): fault}),))
+
+
+@kind()
+def tls_ends_before_what_is_advertised(dice: Dice) -> World:
+    """A proxy ends TLS at what the client is given, and the brokers send it past the proxy to their plain listeners."""
+    entries = {node: Endpoint(GATEWAY, 9300 + node) for node in some(dice)}
+    properties = (
+        ("security.protocol", "SSL"),
+        ("ssl.truststore.type", "PEM"),
+        ("ssl.truststore.location", "{folder}/../proxy.pem"),
+        ("ssl.endpoint.identification.algorithm", ""),
+    )
+    demand = Demand(
+        ("TLS", "unlike the bootstrap servers"),
+        fix=("advertise the endpoints of the proxy", *(rule(front(node), entry) for node, entry in entries.items())),
+        never=(CLIENT_SETTINGS, NOT_KAFKA),
+        codes=frozenset({"BN401"}),
+    )
+    changes = (forwards({entry: Forward((bound(node),), tls=True) for node, entry in entries.items()}),)
+    return World(f"at {list(entries)}", Client(tuple(entries.values()), properties=properties), demand, changes)
+
+
+@kind()
+def a_forward_that_takes_one_connection(dice: Dice) -> World:
+    """As `socat` without `fork`: what opens one connection works, and clients open several."""
+    node = dice.choice(NODES)
+    demand = one_odd(node, r"refused", fix=("connection|forward",), never=(NOT_KAFKA,))
+    changes = (forwards({front(node): Forward((bound(node),), once=True)}),)
+    return World(f"node {node}", by_front(dice, others(node)), demand, changes)
+
+
+@kind()
+def a_bootstrap_server_of_another_kind(dice: Dice) -> World:
+    what, server = dice.choice(
+        [
+            ("ZooKeeper", Forward(answers=ZOOKEEPER, word=b"srvr")),
+            ("HTTPS", Forward(answers=HTTP, tls=True)),
+            ("HTTP", Forward(answers=HTTP)),
+        ]
+    )
+    end = Endpoint(GATEWAY, 9300)
+    demand = Demand((f"{what} server",), fix=("port of a Kafka listener",), never=("security.protocol", ADD_LISTENER))
+    return World(what, Client((end,)), demand, (forwards({end: server}),))
 
 
 @kind()

@@ -11,26 +11,28 @@ from brokernat.doctor.evidence import BrokerPath, Evidence
 from brokernat.doctor.finding import CheckFinding, Failure
 
 _OPTIONS = {
-    "GROUP_AUTHORIZATION_FAILED": "--group",
-    "TRANSACTIONAL_ID_AUTHORIZATION_FAILED": "--transactional-id",
+    "GROUP_AUTHORIZATION_FAILED": "--operation Read --group",
+    "TRANSACTIONAL_ID_AUTHORIZATION_FAILED": "--operation Write --transactional-id",
 }
+"""DESCRIBE is enough to find a coordinator, and follows from these, which a consumer and a producer need as well."""
 
 
 @check("BN003", Need.METADATA, Need.COORDINATORS)
 def right_missing(evidence: Evidence) -> Iterator[CheckFinding]:
     """A right is missing.
 
-    Cause: The client's user may not ask about {subjects}.
+    Cause: The client's user has no rights for {subjects}.
     What: the client's user may not ask for the coordinator of a group or a transactional id that was named.
-    Why: an authorizer runs, and the user has no DESCRIBE there. Clients with this user fail in the same place.
+    Why: an authorizer runs, and the user has no DESCRIBE there. Clients with this user fail in the same place, with
+    `GroupAuthorizationException` or `TransactionalIdAuthorizationException`.
     Remedy: the right, by the `kafka-acls.sh` line that is shown.
     """
     for each in evidence.coordinators:
         option = _OPTIONS.get(each.error)
         if option is not None:
-            right = acl_line(evidence, f"--operation Describe {option} {each.key}")
+            right = acl_line(evidence, f"{option} {each.key}")
             message = "its coordinator is told only to users with the right to DESCRIBE it"
-            yield warning(each.subject, message, (f"the broker says: {each.error}",), broker=right)
+            yield error(each.subject, message, (f"the broker says: {each.error}",), broker=right)
 
 
 @check("BN701", Need.METADATA, Need.GROUPS, Need.OFFSETS_TOPIC)

@@ -137,15 +137,15 @@ def hosts_entry(evidence: Evidence) -> Iterator[CheckFinding]:
         if line is None:
             continue
         seen = (f"/etc/hosts: {line}",)
+        if failure is None or not _leads_astray(failure, probed, evidence):
+            message = "a line of this machine's hosts file decides where the name leads"
+            yield info(probed, message, seen, explains=False)
+            continue
         remedy = Remedy(
             (f"correct or remove the line `{line}` of /etc/hosts{'' if probed.path else _OR_AN_ADDRESS}",),
             ("advertise a name that the clients' name server knows",),
             proven_line(evidence, probed.path) if probed.path else (),
         )
-        if failure is None or not _leads_astray(failure, probed, evidence):
-            message = "a line of this machine's hosts file decides where the name leads"
-            yield info(probed, message, seen, remedy=remedy, explains=False)
-            continue
         severity = Severity.WARNING if probed.path is None and nearly_in(evidence.bootstraps) else Severity.ERROR
         message = f"the line `{line}` leads there: {failure.words}"
         confidence = Confidence.PROVEN if failure.stage in _ANOTHER else Confidence.LIKELY

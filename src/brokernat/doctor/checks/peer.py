@@ -7,11 +7,13 @@ broker that hangs, or something on the path.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from brokernat.doctor.checks.queries import ProbedEndpoint, nodes_of, probed_endpoints
+from brokernat.doctor.checks.queries import ProbedEndpoint, dialled_nodes, nodes_of, probed_endpoints
 from brokernat.doctor.checks.registry import check, error, finding, warning
-from brokernat.doctor.evidence import EndpointProbe, Evidence, Stage
+from brokernat.doctor.evidence import EndpointProbe, Evidence, Stage, Tries
 from brokernat.doctor.finding import CheckFinding, Remedy, Severity
+from brokernat.doctor.host_kinds import address
 
 _REQUESTS: dict[Stage, str] = {
     "tls": "the TLS handshake",
@@ -20,6 +22,8 @@ _REQUESTS: dict[Stage, str] = {
     "metadata": "the request for the brokers (Metadata)",
 }
 _SLOW, _NOTICED = 2.0, 1.0
+# So many tries, and such a part of them that fails, are no chance.
+_MANY, _MOST_OF = 8, 0.75
 
 
 @check("BN104")
@@ -93,6 +97,7 @@ def hung(evidence: Evidence) -> Iterator[CheckFinding]:
         fix = (
             f"see whether {probed.node} hangs: its log, a thread dump (`jcmd PID Thread.print`), its disk",
             f"see whether a firewall or a gateway before {probed.probe.endpoint} drops data after the handshake",
+            "see whether its listener has as many connections as `max.connections` allows, and waits for one to end",
         )
         yield finding(probed.severity, probed, message, _tries(probed, stage), broker=fix)
 
@@ -113,12 +118,15 @@ def closed(evidence: Evidence) -> Iterator[CheckFinding]:
             # Kafka closes the connection of a user that it does not let in: BN404.
             continue
         fix = (
-            f"if a gateway or balancer listens at {probed.probe.endpoint}: see that {probed.node} runs, and that the "
-            "gateway reaches it",
+            f"if a gateway or balancer listens there: see that {probed.node} runs, that the gateway reaches it, and "
+            "that it sends no header of the PROXY protocol, which Kafka does not know",
             "if it is the broker itself: see its log for the reason why it ends the connection",
         )
+        by_name = "where a gateway chooses the broker by the name of the TLS handshake (SNI): bootstrap by that name; "
+        unnamed = stage == "tls" and address(probed.probe.name) is not None
         message = f"the connection is {getattr(probed.probe, stage).outcome} at {_REQUESTS[stage]}"
-        yield finding(probed.severity, probed, message, _tries(probed, stage), broker=fix)
+        own = f"{by_name}an address is never sent as one" if unnamed else ()
+        yield finding(probed.severity, probed, message, _tries(probed, stage), client=own, broker=fix)
 
 
 @check("BN311")
@@ -179,27 +187,50 @@ def large_messages(evidence: Evidence) -> Iterator[CheckFinding]:
 def flaky(evidence: Evidence) -> Iterator[CheckFinding]:
     """Some connections fail.
 
-    Cause: Some connections to {subjects} fail.
-    What: some tries of a stage failed and a later one worked. Clients try again and get through, more slowly.
+    Cause: Some connections to {subjects} fail{reason}.
+    What: some tries of a stage failed and a later one worked. Clients try again and get through, more slowly. Where
+    three of four fail, it is an error.
     Why: packets are lost, a balancer has a dead member, a limit of connections (`max.connections.per.ip`), or a
     firewall that forgets connections.
     Remedy: none is needed for a client that tries again; look for the loss where it is often.
     """
     for probed in probed_endpoints(evidence):
+        mixed = _now_and_then(probed.probe)
         seen = [
             f"{each.stage}: {each.failed} of {each.made} tries failed ({', '.join(dict.fromkeys(each.faults))})"
-            for each in probed.probe.tries
-            if 0 < each.failed < each.made
+            for each in mixed
         ]
         seen += [
             f"{each.address}: {each.failed} of {each.made} connections failed"
             for each in probed.probe.attempts
             if 0 < each.failed < each.made
         ]
-        if seen and (probed.failure is None or probed.failure.doubt):
+        if not seen or not (probed.failure is None or probed.failure.doubt):
+            continue
+        if any(each.made >= _MANY and each.failed >= _MOST_OF * each.made for each in mixed):
+            message = f"hardly any try works ({seen[0]})"
+            fix = (
+                "see that what listens there takes more than one connection (`socat` does with `fork` alone), and how "
+                "many it allows",
+                "see whether it is restarted again and again",
+            )
+            dialled = any(each.probe.endpoint == probed.probe.endpoint for each in dialled_nodes(evidence))
+            severity = Severity.ERROR if dialled else probed.severity
+            yield finding(severity, probed, message, seen, broker=fix, explains=False)
+        else:
             message = f"some tries failed, a later one worked ({seen[0]})"
-            fix = "see whether packets are lost, or connections are limited, on the way"
+            fix = ("see whether packets are lost, or connections are limited, on the way",)
             yield warning(probed, message, seen, broker=fix, explains=False)
+
+
+def _now_and_then(probe: EndpointProbe) -> list[Tries]:
+    """Stages that worked at some tries; those at an address that never takes a connection are BN303's."""
+    dead = sum(each.failed for each in probe.attempts if each.failed == each.made)
+    counted = [
+        replace(each, failed=each.failed - dead, made=each.made - dead) if each.stage == "connect" else each
+        for each in probe.tries
+    ]
+    return [each for each in counted if 0 < each.failed < each.made]
 
 
 @check("BN314")
@@ -218,8 +249,11 @@ def slow(evidence: Evidence) -> Iterator[CheckFinding]:
         if longest[0] < _NOTICED or (probed.failure is not None and not probed.failure.doubt):
             continue
         severity = Severity.WARNING if longest[1] >= _SLOW else Severity.INFO
-        message = f"slow: {longest[2]} takes {longest[0]:.1f} s"
-        yield finding(severity, probed, message, client="keep the time-outs of clients above this", explains=False)
+        message, fix = f"slow: {longest[2]} takes {longest[0]:.1f} s", "keep the time-outs of clients above this"
+        if longest[2] == "resolve":
+            message = f"slow: the name servers of this machine take {longest[0]:.1f} s for `{probed.host}`"
+            fix = "see which name server of /etc/resolv.conf answers late: each is asked in turn, for IPv4 and for IPv6"
+        yield finding(severity, probed, message, client=fix, explains=False)
 
 
 @check("BN315", explains=("BN401", "BN403", "BN404", "BN407"))
@@ -241,7 +275,13 @@ def unlike_its_neighbours(evidence: Evidence) -> Iterator[CheckFinding]:
         if others := probed.others_past(stage):
             message = f"{what} at {probed.subject}, unlike at {nodes_of(others)}"
             seen = filter(None, (f"this client gets further at {nodes_of(others)}", probed.failure.detail))
-            yield error(probed, message, tuple(seen), remedy=probed.mended_here())
+            remedy = probed.mended_here()
+            if probed.failure.words == "certificate not trusted" and probed.probe.tls and probed.probe.tls.chain:
+                signer = probed.probe.tls.chain[0].issuer
+                trust = f"if `{signer}` is an authority of this cluster's: add it to the trust store"
+                renew = f"if {probed.node} itself shows it: have its certificate signed as those of the other nodes are"
+                remedy = Remedy((*remedy.client, trust), (*remedy.broker, renew))
+            yield error(probed, message, tuple(seen), remedy=remedy)
 
 
 def _unlike(probe: EndpointProbe) -> tuple[Stage, str] | None:

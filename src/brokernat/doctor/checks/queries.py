@@ -50,6 +50,24 @@ class ProbedEndpoint(Place):
             and done.ok
         )
 
+    def unless_it_works_elsewhere(self, stage: Stage, remedy: Remedy) -> Remedy:
+        """A change of the client's settings, unless they work elsewhere: at other nodes, or at what it starts with."""
+        if self.others_past(stage):
+            return self.mended_here()
+        if self.path is None or not self.bootstraps_past(stage):
+            return remedy
+        fix = (
+            f"leave `security.protocol: {self.evidence.security_protocol}`, which the bootstrap servers take; with "
+            "rules, a certificate that is shown there has to hold the advertised names too"
+        )
+        own = "advertise the endpoints of the proxy that the bootstrap servers lead to, in a listener of their own"
+        return Remedy((fix,), (own,), proven_line(self.evidence, self.path))
+
+    def bootstraps_past(self, stage: Stage) -> bool:
+        """Whether the client lets a bootstrap server in past a stage: what it is configured with works there."""
+        results = (getattr(probe, stage) for probe in self.evidence.bootstraps if probe.answers)
+        return any(done is not None and done.ok for done in results)
+
     def mended_here(self) -> Remedy:
         """Where something is wrong with one endpoint among others that are well: no change that would break those."""
         if self.path is None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from brokernat.address import parse_rule
 from brokernat.doctor.checks.queries import ProbedEndpoint, probed_endpoints
 from brokernat.doctor.checks.registry import Need, check, error, info, warning
-from brokernat.doctor.evidence import Evidence, Presented, TlsHandshake
+from brokernat.doctor.evidence import Evidence, Presented, Stage, TlsHandshake
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy
 from brokernat.doctor.host_kinds import address, dialable
 
@@ -39,10 +39,10 @@ def tls_mismatch(evidence: Evidence) -> Iterator[CheckFinding]:
             fix = "give the port of the other listener"
             if tls is None or tls.plain:
                 fix = f"set `security.protocol: {_OTHER.get(own, 'PLAINTEXT')}`, or {fix}"
-            remedy = Remedy((fix,))
-            if probed.others_past("versions" if plain else "tls"):
-                remedy = probed.mended_here()
-            yield error(probed, message, remedy=remedy)
+            stage: Stage = "versions" if plain else "tls"
+            if probed.path is not None and probed.bootstraps_past(stage):
+                message += ", unlike the bootstrap servers, where a proxy may stand"
+            yield error(probed, message, remedy=probed.unless_it_works_elsewhere(stage, Remedy((fix,))))
 
 
 _CALLED = {"java": "Java", "librdkafka": "librdkafka", "python": "Python"}
@@ -62,14 +62,19 @@ def certificate_name(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     for probed, tls in _handshakes(evidence):
         name, rules = probed.probe.name, _rules(probed, tls)
-        seen = (f"names of the certificate: {', '.join(tls.names) or 'none'}",)
+        seen = [f"names of the certificate: {', '.join(tls.names) or 'none'}"]
+        seen += [
+            f"the `*` of `{each}` stands for one label, and `{name}` has more"
+            for each in tls.names
+            if each.startswith("*.") and name.lower().endswith(each[1:].lower()) and tls.outcome == "name-mismatch"
+        ]
         form = "" if address(name) is None else ", as an address (`ip:`) and not as a name"
         fix = f"add `{name}` to the certificate's alternative names{form}"
         if tls.outcome == "name-mismatch":
-            own = "use a name that the certificate holds"
+            own: tuple[str, ...] = ("use a name that the certificate holds",) if probed.path is None else ()
             if rules:
                 held = rules[0].partition(" = ")[0]
-                own = f"with this rule, bootstrap by the name that the certificate holds: {held}"
+                own = (f"with this rule, bootstrap by the name that the certificate holds: {held}",)
             yield error(probed, f"the certificate does not hold `{name}`", seen, client=own, broker=fix, rules=rules)
         for clients in (each.clients for each in tls.objections if each.outcome == "name-mismatch"):
             who = " and ".join(_CALLED[each] for each in clients)
@@ -265,10 +270,10 @@ def login(evidence: Evidence) -> Iterator[CheckFinding]:
         hung_up = probe.metadata is None or probe.metadata.outcome in ("closed", "reset")
         no_login = sasl is None and (probe.tls is None or probe.tls.ok)
         if hung_up and no_login and probe.speaks == "kafka" and probe.complete:
-            remedy = Remedy(("give the client a login: `security.protocol`, `sasl.mechanism`, user name and password",))
+            protocol = "SASL_PLAINTEXT" if probe.tls is None else "SASL_SSL"
+            fix = f"give the client a login: `security.protocol: {protocol}`, `sasl.mechanism`, user name and password"
             message = "it is Kafka and hangs up on a client that does not log in"
-            if probed.others_past("metadata"):
-                remedy = probed.mended_here()
+            remedy = probed.unless_it_works_elsewhere("metadata", Remedy((fix,)))
             yield error(probed, message, remedy=remedy, confidence=Confidence.LIKELY)
         if sasl is None or sasl.outcome in ("ok", "silent", "stalled", "cut"):
             continue
@@ -281,7 +286,8 @@ def login(evidence: Evidence) -> Iterator[CheckFinding]:
             if not offered:
                 protocol = "PLAINTEXT" if probe.tls is None else "SSL"
                 fix = f"set `security.protocol: {protocol}`, or give the port of a listener with a login"
-            yield error(probed, message, (f"offered: {offered or 'none'}",), client=fix)
+            remedy = probed.unless_it_works_elsewhere("sasl", Remedy((fix,)))
+            yield error(probed, message, (f"offered: {offered or 'none'}",), remedy=remedy)
         else:
             given = "the token" if evidence.mechanism == "OAUTHBEARER" else "user name or password"
             refused = f"{given} {'is' if given == 'the token' else 'are'} refused"

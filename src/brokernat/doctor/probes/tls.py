@@ -11,6 +11,7 @@ is over, and librdkafka and Python do not. Each question is a handshake of its o
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 import time
 from contextlib import suppress
@@ -28,6 +29,7 @@ _ANSWERED = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE")
 _HUNG_UP = "UNEXPECTED_EOF_WHILE_READING"
 # Alerts about what the client shows (RFC 8446, 6.2), as OpenSSL names them.
 _ABOUT_THE_CLIENT = ("CERTIFICATE", "UNKNOWN_CA", "ACCESS_DENIED")
+_HEAD = 64
 ALL_CLIENTS: tuple[Client, ...] = get_args(Client)
 
 
@@ -132,16 +134,24 @@ async def presented_chain(address: str, port: int, name: str, patience: float) -
     return ()
 
 
-async def speaks_tls(address: str, port: int, patience: float) -> bool:
-    """Whether a peer answers a TLS hello as TLS, be it with an alert."""
+async def answer_in_tls(question: bytes, address: str, port: int, patience: float) -> bytes | None:
+    """What is answered inside of TLS; None where a TLS hello is not answered as TLS, be it with an alert."""
     async with connected(address, port, patience) as streams:
         if streams is None:
-            return False
+            return None
         try:
             await start_tls(streams, _trusting_all(), address, patience)
         except OSError as error:
-            return isinstance(error, ssl.SSLError) and "ALERT" in (error.reason or "")
-        return True
+            return b"" if isinstance(error, ssl.SSLError) and "ALERT" in (error.reason or "") else None
+        return await said(streams, question, patience)
+
+
+async def said(streams: Streams, question: bytes, patience: float) -> bytes:
+    """The start of an answer, empty where none comes."""
+    with suppress(OSError):
+        streams[1].write(question)
+        return await asyncio.wait_for(streams[0].read(_HEAD), patience)
+    return b""
 
 
 def _trusting_all() -> ssl.SSLContext:

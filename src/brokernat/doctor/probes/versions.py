@@ -8,7 +8,6 @@ program's port.
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 
 from kio.schema.api_versions.v0.request import ApiVersionsRequest
 from kio.schema.api_versions.v0.response import ApiVersionsResponse
@@ -16,12 +15,13 @@ from kio.schema.api_versions.v0.response import ApiVersionsResponse
 from brokernat.doctor.evidence import ApiVersions
 from brokernat.doctor.probes.channel import Channel, ChannelError
 from brokernat.doctor.probes.network import connected
-from brokernat.doctor.probes.tls import speaks_tls
+from brokernat.doctor.probes.tls import answer_in_tls, said
 from brokernat.wire.protocols import protocol_of_server
 
 API_VERSIONS = 18
 _METADATA, _BROKER_REGISTRATION = 3, 62
-_HEAD = 64
+_HTTP, _ZOOKEEPER = b"GET / HTTP/1.0\r\n\r\n", b"srvr"
+"""Of ZooKeeper's words this is the one that it answers unless it is told otherwise."""
 _MOST = 1 << 16
 _NO_ANSWER = ("silent", "closed", "reset")
 
@@ -50,10 +50,16 @@ async def explained(seen: ApiVersions, address: str, port: int, patience: float)
     """The same greeting, or what the peer says in other words where it did not answer Kafka's."""
     if seen.outcome not in _NO_ANSWER:
         return seen
-    tls, head = await asyncio.gather(speaks_tls(address, port, patience), _answer_to_http(address, port, patience))
+    tls, *heads = await asyncio.gather(
+        answer_in_tls(_HTTP, address, port, patience),
+        *(_answer(question, address, port, patience) for question in (_HTTP, _ZOOKEEPER)),
+    )
+    head = next(filter(protocol_of_server, [tls or b"", *heads]), b"")
     protocol = protocol_of_server(head)
-    if tls or protocol:
-        return ApiVersions("other-protocol", (), "TLS" if tls else protocol, head[:16].hex(), detail=seen.detail)
+    if tls is not None:
+        protocol = "HTTPS" if protocol_of_server(tls) == "HTTP" else "TLS"
+    if protocol:
+        return ApiVersions("other-protocol", (), protocol, head[:16].hex(), detail=seen.detail)
     return seen
 
 
@@ -64,10 +70,6 @@ async def greet_plainly(address: str, port: int, patience: float) -> ApiVersions
     return await explained(seen, address, port, patience / 4)
 
 
-async def _answer_to_http(address: str, port: int, patience: float) -> bytes:
+async def _answer(question: bytes, address: str, port: int, patience: float) -> bytes:
     async with connected(address, port, patience) as streams:
-        if streams is not None:
-            with suppress(OSError):
-                streams[1].write(b"GET / HTTP/1.0\r\n\r\n")
-                return await asyncio.wait_for(streams[0].read(_HEAD), patience)
-    return b""
+        return b"" if streams is None else await said(streams, question, patience)

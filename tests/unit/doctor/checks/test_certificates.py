@@ -7,7 +7,7 @@ from tests.support.endpoint_probes import probed, replace
 from tests.unit.doctor.conftest import WITHOUT_MAP
 
 from brokernat.doctor.diagnosis import diagnose
-from brokernat.doctor.evidence import Attempt, Objection, Presented, TlsHandshake
+from brokernat.doctor.evidence import Advertised, Attempt, BrokerPath, Objection, Presented, TlsHandshake
 from brokernat.doctor.finding import CheckFinding, Severity
 
 GATEWAY = probed("10.0.0.5:9093", "10.0.0.5", attempts=(Attempt("10.0.0.5", "connected"),))
@@ -89,6 +89,23 @@ def test_a_name_that_some_clients_take(clients: tuple[str, ...], severity: Sever
     (found,) = told(TlsHandshake("ok", ("*.hq",), objections=(objection,)))
     assert (found.code, found.severity) == ("BN402", severity)
     assert found.message.endswith(who)
+
+
+@pytest.mark.parametrize(("name", "told_so"), [("b1.eu.kafka.hq", True), ("b1.kafka.example", False)])
+def test_a_wildcard_stands_for_one_label(name: str, told_so: bool) -> None:
+    shown = TlsHandshake("name-mismatch", ("*.kafka.hq",))
+    evidence = replace(WITHOUT_MAP, bootstraps=(replace(GATEWAY, name=name, tls=shown),), paths=(), replicas=None)
+    (found,) = (each for each in diagnose(evidence).findings if each.code == "BN402")
+    assert (f"the `*` of `*.kafka.hq` stands for one label, and `{name}` has more" in found.details) == told_so
+
+
+def test_no_client_chooses_the_name_that_a_broker_advertises() -> None:
+    told_of = Advertised(1, "b1.eu.kafka.hq", 9093)
+    probe = probed("b1.eu.kafka.hq:9093", attempts=(Attempt("10.0.0.5", "connected"),))
+    path = BrokerPath(told_of, replace(probe, tls=TlsHandshake("name-mismatch", ("*.kafka.hq",))))
+    (found,) = (each for each in diagnose(replace(WITHOUT_MAP, paths=(path,))).findings if each.code == "BN402")
+    assert found.remedy.client == ()
+    assert found.remedy.broker == ("add `b1.eu.kafka.hq` to the certificate's alternative names",)
 
 
 def test_an_address_that_stands_there_as_a_name() -> None:

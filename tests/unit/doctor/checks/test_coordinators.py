@@ -6,6 +6,7 @@ from tests.unit.doctor.conftest import BROKERS, mapped, refused
 
 from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.evidence import Advertised, Coordinator, Evidence, Identity
+from brokernat.doctor.finding import Severity
 
 HEALTHY = mapped({1: 1, 2: 2, 3: 3})
 NAMES = {"group": "group app", "transaction": "transactional id app"}
@@ -56,14 +57,14 @@ def test_nobody_coordinates(kind: str, _code: str, error: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "error", "option"),
     [
-        ("group", "GROUP_AUTHORIZATION_FAILED", "--group app"),
-        ("transaction", "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "--transactional-id app"),
+        ("group", "GROUP_AUTHORIZATION_FAILED", "Read --group app"),
+        ("transaction", "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "Write --transactional-id app"),
     ],
 )
 def test_a_right_is_missing(kind: str, error: str, option: str) -> None:
     (finding,) = diagnose(asked(kind, error=error)).findings
-    assert finding.code == "BN003"
-    assert finding.remedy.broker[0].endswith(f"User:NAME --operation Describe {option}")
+    assert (finding.code, finding.severity) == ("BN003", Severity.ERROR)
+    assert finding.remedy.broker[0].endswith(f"User:NAME --operation {option}")
 
 
 def test_what_was_not_asked_is_skipped_with_the_reason() -> None:

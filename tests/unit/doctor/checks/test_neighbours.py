@@ -22,6 +22,7 @@ from brokernat.doctor.evidence import (
     ListenerSeen,
     Login,
     NameLookup,
+    Presented,
     SizeTest,
     TlsHandshake,
     Transfer,
@@ -147,6 +148,17 @@ def test_a_certificate_that_is_not_trusted_at_one_is_that_of_a_proxy() -> None:
     assert "trust store" not in advice(found)
 
 
+def test_a_certificate_of_another_authority_may_be_the_node_s_own() -> None:
+    """As where certificates are being replaced, node by node."""
+    secure = tuple(replace(each, probe=replace(each.probe, tls=TlsHandshake("ok"))) for each in WELL)
+    shown = (Presented("kafka-3", "HQ 2027", "2026-11-01", "2027-11-01"),)
+    foreign = at_third(tls=TlsHandshake("untrusted", detail="unable to get local issuer certificate", chain=shown))
+    found = diagnose(replace(HEALTHY, security_protocol="SSL", paths=(*secure[:2], replace(WELL[2], probe=foreign))))
+    assert causes(found) == ["BN315"]
+    assert "if `HQ 2027` is an authority of this cluster's: add it to the trust store" in advice(found)
+    assert "if node 3 itself shows it: have its certificate signed as those of the other nodes are" in advice(found)
+
+
 def test_a_listener_without_a_login_among_those_with_one() -> None:
     known = tuple(replace(each, probe=replace(each.probe, sasl=Login("ok"))) for each in WELL)
     plain = at_third(versions=HELLO, sasl=Login("mechanism-not-offered", detail="ILLEGAL_SASL_STATE"))
@@ -179,14 +191,38 @@ def test_a_forward_to_another_listener_of_the_node(entered: bool) -> None:
     assert "correct the forward, proxy or listener" in advice(found)
 
 
+SPEAK_TLS = tuple(
+    BrokerPath(each, replace(refused(each.endpoint), attempts=(Attempt(each.host, "connected"),), speaks="tls"))
+    for each in BROKERS
+)
+
+
 def test_where_all_are_so_the_client_is_meant() -> None:
-    paths = tuple(
-        BrokerPath(each, replace(refused(each.endpoint), attempts=(Attempt(each.host, "connected"),), speaks="tls"))
-        for each in BROKERS
-    )
-    found = diagnose(replace(HEALTHY, paths=paths))
+    servers = tuple(path.probe for path in SPEAK_TLS if path.probe is not None)
+    found = diagnose(replace(HEALTHY, bootstraps=servers[:2], paths=()))
     assert causes(found) == ["BN401"]
-    assert "security.protocol" in advice(found)
+    assert "set `security.protocol: SSL` or `SASL_SSL`" in advice(found)
+
+
+@pytest.mark.parametrize("secure", [False, True], ids=["plain", "tls"])
+def test_what_the_bootstrap_servers_take_is_not_what_is_wrong(secure: bool) -> None:
+    """A proxy stands there that begins or ends TLS, and the brokers send clients past it."""
+    servers, paths = WITHOUT_MAP.bootstraps, SPEAK_TLS
+    if secure:
+        servers = tuple(replace(each, tls=TlsHandshake("ok")) for each in servers)
+        paths = tuple(
+            BrokerPath(
+                each, dataclasses.replace(at_third(tls=TlsHandshake("not-tls", plain=True)), endpoint=each.endpoint)
+            )
+            for each in BROKERS
+        )
+    protocol = "SSL" if secure else "PLAINTEXT"
+    found = diagnose(replace(HEALTHY, security_protocol=protocol, bootstraps=servers, paths=paths))
+    assert causes(found) == ["BN401"]
+    assert "unlike the bootstrap servers, where a proxy may stand" in found.causes[0].sentence
+    assert "set `security.protocol" not in advice(found)
+    assert f"leave `security.protocol: {protocol}`" in advice(found)
+    assert "192.168.1.23:9092 = 172.10.1.40:9093" in advice(found)
 
 
 def test_a_firewall_is_likely_where_packets_vanish_and_sure_where_it_says_so() -> None:
@@ -239,6 +275,38 @@ def test_a_way_that_is_hard_stops_nobody(tries: tuple[Tries, ...], expected: dic
     found = diagnose(third(replace(reached(3, BROKERS[2].endpoint), tries=tries)))
     assert {each.code: each.severity for each in found.findings} == expected
     assert found.causes == ()
+
+
+def test_a_forward_that_takes_one_connection_is_no_chance() -> None:
+    """As `socat` without `fork`: clients open more than one, and each again."""
+    tries = (Tries("connect", 16, 15, 0.01, 0.02, ("refused",) * 15),)
+    found = diagnose(third(replace(reached(3, BROKERS[2].endpoint), tries=tries)))
+    assert causes(found) == ["BN313"]
+    assert "15 of 16 tries failed" in found.causes[0].sentence
+    assert "takes more than one connection" in advice(found)
+
+
+def test_the_dead_address_of_a_name_is_not_counted_as_loss() -> None:
+    both = (Attempt("2001:db8::5", "timeout", made=3, failed=3), Attempt("192.168.1.25", "connected", made=3, failed=0))
+    probe = replace(reached(3, BROKERS[2].endpoint), attempts=both)
+    tries = (Tries("connect", 9, 3, 0.01, 5.0, ("timeout",) * 3),)
+    found = diagnose(third(replace(probe, tries=tries)))
+    assert [each.code for each in found.findings if each.severity is Severity.WARNING] == ["BN303"]
+
+
+def test_a_late_name_server_is_named() -> None:
+    found = diagnose(third(replace(reached(3, BROKERS[2].endpoint), tries=(Tries("resolve", 1, 0, 6.0, 6.0),))))
+    (slow,) = found.findings
+    assert slow.message == "slow: the name servers of this machine take 6.0 s for `192.168.1.25`"
+    assert "/etc/resolv.conf" in slow.remedy.client[0]
+
+
+@pytest.mark.parametrize(("name", "told"), [("192.168.1.25", True), ("kafka-3.hq.internal", False)])
+def test_an_address_sends_no_name_to_a_gateway_that_chooses_by_it(name: str, told: bool) -> None:
+    closing = replace(at_third(tls=TlsHandshake("reset")), name=name)
+    found = diagnose(replace(HEALTHY, security_protocol="SSL", bootstraps=(closing,), paths=()))
+    assert causes(found) == ["BN310"]
+    assert ("(SNI)" in advice(found)) == told
 
 
 def test_silent_once_when_the_time_ran_out_is_slow_or_as_silent_as_the_others() -> None:

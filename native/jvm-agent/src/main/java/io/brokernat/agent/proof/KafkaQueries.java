@@ -115,7 +115,7 @@ public final class KafkaQueries implements Function<Map<String, Object>, Map<Str
             return result("wrong-node", "answered_by", Integer.valueOf(wrong.group(1)));
         }
         Map<String, Object> result = result(error instanceof TimeoutException ? "timed-out" : "failed", "cause", error.getClass().getName());
-        result.put("message", String.valueOf(error.getMessage()));
+        result.put("message", messageOf(error));
         return result;
     }
 
@@ -164,17 +164,17 @@ public final class KafkaQueries implements Function<Map<String, Object>, Map<Str
             }
             found.put("nodes", nodes.values());
             found.put("partitions", leaders(admin, topics));
-        } catch (ExecutionException | InterruptedException | java.util.concurrent.TimeoutException | ReflectiveOperationException e) {
+        } catch (ExecutionException | InterruptedException | ReflectiveOperationException e) {
             Throwable cause = e instanceof ExecutionException ? e.getCause() : e;
             found.put("cause", cause.getClass().getName());
-            found.put("message", String.valueOf(cause.getMessage()));
+            found.put("message", messageOf(cause));
         }
         return found;
     }
 
     /** The first partition of the topics that each node leads. */
     private static Map<Integer, String> leaders(AdminClient admin, List<String> topics)
-            throws ExecutionException, InterruptedException, java.util.concurrent.TimeoutException, ReflectiveOperationException {
+            throws ExecutionException, InterruptedException, ReflectiveOperationException {
         Map<Integer, String> leaders = new TreeMap<>();
         if (topics.isEmpty()) {
             return leaders;
@@ -206,15 +206,22 @@ public final class KafkaQueries implements Function<Map<String, Object>, Map<Str
             return null;
         } catch (ExecutionException e) {
             return e.getCause();
-        } catch (java.util.concurrent.TimeoutException | InterruptedException e) {
+        } catch (InterruptedException e) {
             return new TimeoutException(e);
         }
     }
 
+    private static String messageOf(Throwable error) {
+        return error.getMessage() == null ? error.getClass().getSimpleName() : error.getMessage();
+    }
+
     /** The client keeps its own time; the second more only guards against a client that does not. */
-    private static <T> T get(KafkaFuture<T> answer)
-            throws ExecutionException, InterruptedException, java.util.concurrent.TimeoutException {
-        return answer.get(TOTAL_MS + 1000, TimeUnit.MILLISECONDS);
+    static <T> T get(KafkaFuture<T> answer) throws ExecutionException, InterruptedException {
+        try {
+            return answer.get(TOTAL_MS + 1000, TimeUnit.MILLISECONDS);
+        } catch (java.util.concurrent.TimeoutException e) {
+            throw new ExecutionException(new TimeoutException("no answer within " + (TOTAL_MS + 1000) + " ms"));
+        }
     }
 
     private static Map<String, Object> result(String outcome, String key, Object value) {
