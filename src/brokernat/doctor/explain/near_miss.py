@@ -1,8 +1,8 @@
 """Lines that are like known ones and of no known kind: another version's wording, or a fault that is not known yet.
 
 What such a line means is not claimed; it is shown beside the kind that it is like. Likeness is the share of a known
-line's words that a line has, where a word counts the more the fewer kinds have it; they have to be a good part of the
-line, too.
+line's words that a line has, where a word counts the more the fewer kinds have it; they have to be half of the line,
+too. A line that shares the names of parts with a known one and tells of something else is like nothing.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ MOST: Final = 10
 """Unknown lines that are told apart; more of them help nobody."""
 
 _WORDINGS = 200
-_LIKE, _LEAST_WORDS = 0.6, 3
+_LIKE, _LEAST_WORDS = 0.75, 3
 # Of the line itself, so that a long line with some common words is like nothing.
-_LIKE_IN_LINE, _UNKNOWN_WORD = 0.3, 3.0
+_LIKE_IN_LINE, _UNKNOWN_WORD = 0.5, 3.0
 _CALM = re.compile(r"\b(?:INFO|DEBUG|TRACE|info|debug|trace)\b")
 _KAFKA = re.compile(r"(?i)kafka|sarama|franz|\bo\.a\.k\.|clientId=")
 _WORD = re.compile(r"[A-Za-z][A-Za-z_]{2,}")

@@ -107,7 +107,7 @@ def _unknown(unknown: UnknownLine, width: int) -> Iterator[str]:
     if unknown.count > 1:
         yield from _field("seen", f"{unknown.count} times", width)
     like = unknown.like
-    text = f'This looks like "{like.title}" ({like.client}), and is not a line that is known. That kind reads:'
+    text = f'What it means is not known. The known line that is most like it is "{like.title}" ({like.client}):'
     yield from _field("like", text, width)
     yield f"         {_cut(like.example, 0)}"
 
