@@ -115,5 +115,5 @@ def test_a_line_like_a_known_one_is_not_claimed(run: Run) -> None:
     said = run("explain", line)
     assert said.startswith("exit 5\n")
     assert "not a known line\n" in said
-    assert "This looks like" in said
+    assert "What it means is not known." in said
     assert '"like": "java-no-connection"' in run("explain", line, "--format", "json")

@@ -21,7 +21,7 @@ MOST: Final = 10
 """Unknown lines that are told apart; more of them help nobody."""
 
 _WORDINGS = 200
-_LIKE, _LEAST_WORDS = 0.75, 3
+_LIKE, _LEAST_WORDS = 0.6, 3
 # Of the line itself, so that a long line with some common words is like nothing.
 _LIKE_IN_LINE, _UNKNOWN_WORD = 0.5, 3.0
 _CALM = re.compile(r"\b(?:INFO|DEBUG|TRACE|info|debug|trace)\b")

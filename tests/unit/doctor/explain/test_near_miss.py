@@ -19,16 +19,9 @@ def test_a_line_like_a_known_one_names_it() -> None:
     assert unknown.line == LIKE.format(2, "x").strip()
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "WARN kafka: Error while loading schema registry subjects",
-        "ERROR kafka mirror: Could not delete the topic of node 3 on the broker, so the job of tonight is not available",
-        "ERROR kafka worker: The schema registry of team A has no server certificate, so the connector does not start now",
-    ],
-)
-def test_a_line_about_something_else_is_like_nothing(line: str) -> None:
-    assert explain_log([line + "\n"]).unknown == ()
+def test_a_line_about_something_else_is_like_nothing() -> None:
+    """It shares the name of a part with a line that is known, and no more."""
+    assert explain_log(["WARN kafka: Error while loading schema registry subjects\n"]).unknown == ()
 
 
 def test_few_are_kept_of_many() -> None:
