@@ -23,6 +23,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from typing import Any
 
 from brokernat.errors import ConfigError, Finding
 from brokernat.jvm import find_java
@@ -71,11 +72,11 @@ class OwnCertificate:
 
 @dataclass(frozen=True, slots=True)
 class TlsSide:
-    """`undated` asks no certificate for its time; `certificate` is whether the client has one to show."""
+    """`undated` asks no certificate for its time; `certificate` is what the client shows, as `ssl` takes it apart."""
 
     context: ssl.SSLContext = field(repr=False)
     undated: ssl.SSLContext = field(repr=False)
-    certificate: bool
+    certificate: Mapping[str, Any] | None
 
 
 def tls_side(properties: Mapping[str, str]) -> TlsSide:
@@ -92,7 +93,9 @@ def tls_side(properties: Mapping[str, str]) -> TlsSide:
             _limit(each, properties.get("ssl.enabled.protocols"))
             if own is not None:
                 _show(each, own)
-    return TlsSide(context, undated, own is not None)
+        # Python has this for tests of its own, and nothing else that reads a certificate of the client's.
+        shown = None if own is None else ssl._ssl._test_decode_cert(own.file)  # type: ignore[attr-defined]  # noqa: SLF001
+    return TlsSide(context, undated, shown)
 
 
 def _trusting(certificates: str | None) -> ssl.SSLContext:

@@ -8,6 +8,7 @@ from tests.netns.doctor_worlds.demand import Demand
 from tests.netns.doctor_worlds.kinds import (
     ADD_LISTENER,
     CLIENT_SETTINGS,
+    LOGINS,
     NOT_KAFKA,
     Dice,
     World,
@@ -222,6 +223,15 @@ def a_bootstrap_server_of_another_kind(dice: Dice) -> World:
     end = Endpoint(GATEWAY, 9300)
     demand = Demand((f"{what} server",), fix=("port of a Kafka listener",), never=("security.protocol", ADD_LISTENER))
     return World(what, Client((end,)), demand, (forwards({end: server}),))
+
+
+@kind()
+def a_web_server_for_a_client_with_tls(dice: Dice) -> World:
+    """Its certificate is none that the client trusts, and no matter."""
+    end = Endpoint(GATEWAY, 9300)
+    demand = Demand(("HTTPS server",), fix=("port of a Kafka listener",), never=("trust store", "certificate"))
+    changes = (forwards({end: Forward(answers=HTTP, tls=True)}),)
+    return World("HTTPS", Client((end,), properties=LOGINS["TLS"]), demand, changes)
 
 
 @kind()

@@ -118,14 +118,17 @@ def closed(evidence: Evidence) -> Iterator[CheckFinding]:
             # Kafka closes the connection of a user that it does not let in: BN404.
             continue
         fix = (
-            f"if a gateway or balancer listens there: see that {probed.node} runs, that the gateway reaches it, and "
-            "that it sends no header of the PROXY protocol, which Kafka does not know",
+            f"if a gateway or balancer listens there: see that {probed.node} runs, that the gateway reaches it, takes "
+            "as many connections as clients open, and sends no header of the PROXY protocol, which Kafka does not know",
             "if it is the broker itself: see its log for the reason why it ends the connection",
         )
-        by_name = "where a gateway chooses the broker by the name of the TLS handshake (SNI): bootstrap by that name; "
-        unnamed = stage == "tls" and address(probed.probe.name) is not None
+        own = [f"see that {probed.probe.endpoint} is meant to be a listener of Kafka's"] if probed.path is None else []
+        if stage == "tls" and address(probed.probe.name) is not None:
+            by_name = (
+                "where a gateway chooses the broker by the name of the TLS handshake (SNI): bootstrap by that name"
+            )
+            own.append(f"{by_name}; an address is never sent as one")
         message = f"the connection is {getattr(probed.probe, stage).outcome} at {_REQUESTS[stage]}"
-        own = f"{by_name}an address is never sent as one" if unnamed else ()
         yield finding(probed.severity, probed, message, _tries(probed, stage), client=own, broker=fix)
 
 
@@ -209,18 +212,15 @@ def flaky(evidence: Evidence) -> Iterator[CheckFinding]:
             continue
         if any(each.made >= _MANY and each.failed >= _MOST_OF * each.made for each in mixed):
             message = f"hardly any try works ({seen[0]})"
-            fix = (
-                "see that what listens there takes more than one connection (`socat` does with `fork` alone), and how "
-                "many it allows",
-                "see whether it is restarted again and again",
-            )
+            more = "see that what listens there takes more than one connection (`socat` does with `fork` alone)"
+            fix = (f"{more}, and how many it allows", "see whether it is restarted again and again")
             dialled = any(each.probe.endpoint == probed.probe.endpoint for each in dialled_nodes(evidence))
             severity = Severity.ERROR if dialled else probed.severity
             yield finding(severity, probed, message, seen, broker=fix, explains=False)
         else:
             message = f"some tries failed, a later one worked ({seen[0]})"
-            fix = ("see whether packets are lost, or connections are limited, on the way",)
-            yield warning(probed, message, seen, broker=fix, explains=False)
+            lost = "see whether packets are lost, or connections are limited, on the way"
+            yield warning(probed, message, seen, broker=lost, explains=False)
 
 
 def _now_and_then(probe: EndpointProbe) -> list[Tries]:
@@ -256,14 +256,14 @@ def slow(evidence: Evidence) -> Iterator[CheckFinding]:
         yield finding(severity, probed, message, client=fix, explains=False)
 
 
-@check("BN315", explains=("BN401", "BN403", "BN404", "BN407"))
+@check("BN315", explains=("BN401", "BN404", "BN407"))
 def unlike_its_neighbours(evidence: Evidence) -> Iterator[CheckFinding]:
     """One endpoint is unlike its neighbours.
 
     Cause: One endpoint is unlike the others: {messages}.
     What: this client, as it is configured, gets further at other nodes of the cluster than at this one.
-    Why: a proxy stands before this node alone, with a certificate of its own perhaps, its forward leads to another
-    listener (one with TLS, with a login, without either), or this broker's listener is configured unlike the others'.
+    Why: a proxy stands before this node alone, its forward leads to another listener (one with TLS, with a login,
+    without either), or this broker's listener is configured unlike the others'.
     Remedy: at that place: the forward, the proxy or the listener of this node. A change to the client would break the
     others.
     """
@@ -275,13 +275,7 @@ def unlike_its_neighbours(evidence: Evidence) -> Iterator[CheckFinding]:
         if others := probed.others_past(stage):
             message = f"{what} at {probed.subject}, unlike at {nodes_of(others)}"
             seen = filter(None, (f"this client gets further at {nodes_of(others)}", probed.failure.detail))
-            remedy = probed.mended_here()
-            if probed.failure.words == "certificate not trusted" and probed.probe.tls and probed.probe.tls.chain:
-                signer = probed.probe.tls.chain[0].issuer
-                trust = f"if `{signer}` is an authority of this cluster's: add it to the trust store"
-                renew = f"if {probed.node} itself shows it: have its certificate signed as those of the other nodes are"
-                remedy = Remedy((*remedy.client, trust), (*remedy.broker, renew))
-            yield error(probed, message, tuple(seen), remedy=remedy)
+            yield error(probed, message, tuple(seen), remedy=probed.mended_here())
 
 
 def _unlike(probe: EndpointProbe) -> tuple[Stage, str] | None:
@@ -304,7 +298,6 @@ def _unlike(probe: EndpointProbe) -> tuple[Stage, str] | None:
 _UNLIKE_TLS = {
     "failed": "the TLS handshake fails",
     "client-certificate": "the TLS handshake fails",
-    "untrusted": "a certificate is shown that the client does not trust",
 }
 
 

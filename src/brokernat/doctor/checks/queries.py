@@ -56,10 +56,9 @@ class ProbedEndpoint(Place):
             return self.mended_here()
         if self.path is None or not self.bootstraps_past(stage):
             return remedy
-        fix = (
-            f"leave `security.protocol: {self.evidence.security_protocol}`, which the bootstrap servers take; with "
-            "rules, a certificate that is shown there has to hold the advertised names too"
-        )
+        fix = f"leave `security.protocol: {self.evidence.security_protocol}`, which the bootstrap servers take"
+        if self.probe.tls is not None:
+            fix += "; with rules, the certificate that they show has to hold the advertised names too"
         own = "advertise the endpoints of the proxy that the bootstrap servers lead to, in a listener of their own"
         return Remedy((fix,), (own,), proven_line(self.evidence, self.path))
 

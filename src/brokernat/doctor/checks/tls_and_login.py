@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from brokernat.address import parse_rule
-from brokernat.doctor.checks.queries import ProbedEndpoint, probed_endpoints
+from brokernat.doctor.checks.queries import ProbedEndpoint, nodes_of, probed_endpoints
 from brokernat.doctor.checks.registry import Need, check, error, info, warning
 from brokernat.doctor.evidence import Evidence, Presented, Stage, TlsHandshake
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy
@@ -134,6 +134,10 @@ def certificate_chain(evidence: Evidence) -> Iterator[CheckFinding]:
                 yield warning(probed, message, (objection.detail,), remedy=remedy, explains=False)
         if tls.outcome in _REFUSALS:
             message, remedy = _REFUSALS[tls.outcome](tls, evidence.taken_at)
+            if tls.outcome == "untrusted" and (others := probed.others_past("tls")):
+                message += f", unlike at {nodes_of(others)}"
+                beside = f"if it is not {probed.node} that shows it: {' '.join(probed.mended_here().broker)}"
+                remedy = Remedy(remedy.client, (*remedy.broker, beside))
             shown = [f"`{each.subject}`, signed by `{each.issuer}`, {each.since} to {each.until}" for each in tls.chain]
             yield error(probed, message, (tls.detail, *(f"shown: {each}" for each in shown)), remedy=remedy)
 
@@ -158,7 +162,7 @@ def _untrusted(tls: TlsHandshake, _: str) -> tuple[str, Remedy]:
     last = tls.chain[-1] if tls.chain else None
     if last is None or last.subject == last.issuer:
         return "no authority of the client's trust store signed it", Remedy(
-            ("add the authority that signed it to the trust store, or the certificate itself",),
+            ("if it is the cluster's: add the authority that signed it to the trust store, or the certificate itself",),
             ("let an authority sign it that clients trust",),
         )
     return f"`{last.issuer}` signed it, which the client does not trust and the broker does not present", Remedy(
@@ -196,7 +200,7 @@ _ABOUT_THE_CLIENT = {
 def client_certificate(evidence: Evidence) -> Iterator[CheckFinding]:
     """A client certificate is demanded.
 
-    Cause: {subjects} lets nobody in without a certificate that it accepts{reason}.
+    Cause: Nobody gets into {subjects} without a certificate that the broker accepts{reason}.
     What: the broker ends the handshake because the client shows no certificate, or one that it does not accept.
     Why: the listener has `ssl.client.auth=required`, and the client has no key store, or an authority signed its
     certificate that the broker's trust store does not hold.
@@ -205,6 +209,10 @@ def client_certificate(evidence: Evidence) -> Iterator[CheckFinding]:
     for probed, tls in _handshakes(evidence):
         if tls.outcome == "client-certificate":
             message, remedy = _ABOUT_THE_CLIENT[tls.showed]
+            for shown in tls.chain:
+                if word := _out_of_time(shown, evidence.taken_at):
+                    message = f"the time of the client's own, `{shown.subject}`, {word}"
+                    remedy = Remedy(("renew the certificate in the client's key store",))
             yield error(probed, message, (tls.detail,), remedy=remedy)
 
 

@@ -152,8 +152,9 @@ class TlsHandshake(Result):
 
     `ok` is what some clients accept, and `objections` are what the others have against it. `closed`, `reset` and
     `silent` are a peer that says no word of TLS. `chain` is what was presented, the broker's own first, where that is
-    refused. `showed` is whether this client has a certificate. `plain` is whether Kafka answers there without TLS, and
-    `protocol` what else does, where its bytes explain it: `HTTP`, `SSH` …
+    refused, and the client's own where the broker refuses that. `showed` is whether this client has a certificate.
+    `plain` is whether Kafka answers there without TLS, and `protocol` what else does, where its bytes explain it:
+    `HTTP`, `SSH` …
     """
 
     outcome: Literal[

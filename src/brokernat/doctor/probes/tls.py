@@ -15,21 +15,23 @@ import asyncio
 import ssl
 import time
 from contextlib import suppress
+from dataclasses import replace
 from typing import Literal, get_args
 
 from brokernat.doctor.credentials import ClientSide
 from brokernat.doctor.evidence import Client, Objection, Presented, TlsHandshake
 from brokernat.doctor.probes.certificates import Info, certificate_names, chain, ends_in_a_root, presented, taken_by
 from brokernat.doctor.probes.network import Streams, connect, connected, start_tls
+from brokernat.wire.protocols import protocol_of_server
 
 _EXPIRED = (9, 10)  # X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED
 _UNTRUSTED = (2, 18, 19, 20, 21, 27)  # X509_V_ERR_: no issuer of it is found, or none is trusted
-_REFUSED = ("expired", "untrusted", "unfit")
+_REFUSED = ("expired", "untrusted", "unfit", "name-mismatch")
 _ANSWERED = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE")
 _HUNG_UP = "UNEXPECTED_EOF_WHILE_READING"
 # Alerts about what the client shows (RFC 8446, 6.2), as OpenSSL names them.
 _ABOUT_THE_CLIENT = ("CERTIFICATE", "UNKNOWN_CA", "ACCESS_DENIED")
-_HEAD = 64
+HTTP, _HEAD = b"GET / HTTP/1.0\r\n\r\n", 64
 ALL_CLIENTS: tuple[Client, ...] = get_args(Client)
 
 
@@ -48,8 +50,10 @@ async def shake_hands(
             return as_java
     if seen.outcome not in _REFUSED:
         return seen, streams
-    shown = await presented_chain(address, port, name, patience)
-    return TlsHandshake(seen.outcome, seen.names, seen.detail, seen.objections, shown), streams
+    shown, page = await presented_chain(address, port, name, patience)
+    if protocol_of_server(page) == "HTTP":
+        return TlsHandshake("not-tls", detail=seen.detail, protocol="HTTPS"), streams
+    return replace(seen, chain=shown), streams
 
 
 async def first_handshake(streams: Streams, client: ClientSide, name: str, patience: float) -> TlsHandshake:
@@ -65,7 +69,7 @@ async def first_handshake(streams: Streams, client: ClientSide, name: str, patie
     except ssl.SSLError as error:
         reason = error.reason or type(error).__name__
         if about_client_certificate(reason):
-            return TlsHandshake("client-certificate", detail=reason, showed=client.tls.certificate)
+            return client_refused(reason, client)
         if reason == _HUNG_UP:
             return TlsHandshake("closed", detail="the peer closed the connection")
         return TlsHandshake("not-tls" if reason in _ANSWERED else "failed", detail=reason)
@@ -99,6 +103,13 @@ def about_client_certificate(reason: str) -> bool:
     return "ALERT" in reason and any(part in reason for part in _ABOUT_THE_CLIENT)
 
 
+def client_refused(detail: str, client: ClientSide) -> TlsHandshake:
+    """A handshake that the broker ends because of the client's certificate; `chain` is the client's then."""
+    own = client.tls.certificate if client.tls is not None else None
+    shown = () if own is None else (presented(own),)
+    return TlsHandshake("client-certificate", detail=detail, chain=shown, showed=own is not None)
+
+
 def _refused(code: int) -> Literal["expired", "untrusted", "unfit"]:
     if code in _EXPIRED:
         return "expired"
@@ -124,14 +135,14 @@ async def _undated(
     return None
 
 
-async def presented_chain(address: str, port: int, name: str, patience: float) -> tuple[Presented, ...]:
-    """What a broker shows to a client that refuses nothing; empty where that fails too."""
+async def presented_chain(address: str, port: int, name: str, patience: float) -> tuple[tuple[Presented, ...], bytes]:
+    """What a server shows to a client that refuses nothing, and answers to HTTP; empty where that fails too."""
     async with connected(address, port, patience) as streams:
         if streams is not None:
             with suppress(OSError):
                 await start_tls(streams, _trusting_all(), name, patience)
-                return tuple(map(presented, chain(streams, verified=False)))
-    return ()
+                return tuple(map(presented, chain(streams, verified=False))), await said(streams, HTTP, patience / 4)
+    return (), b""
 
 
 async def answer_in_tls(question: bytes, address: str, port: int, patience: float) -> bytes | None:

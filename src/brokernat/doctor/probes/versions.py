@@ -15,12 +15,12 @@ from kio.schema.api_versions.v0.response import ApiVersionsResponse
 from brokernat.doctor.evidence import ApiVersions
 from brokernat.doctor.probes.channel import Channel, ChannelError
 from brokernat.doctor.probes.network import connected
-from brokernat.doctor.probes.tls import answer_in_tls, said
+from brokernat.doctor.probes.tls import HTTP, answer_in_tls, said
 from brokernat.wire.protocols import protocol_of_server
 
 API_VERSIONS = 18
 _METADATA, _BROKER_REGISTRATION = 3, 62
-_HTTP, _ZOOKEEPER = b"GET / HTTP/1.0\r\n\r\n", b"srvr"
+_ZOOKEEPER = b"srvr"
 """Of ZooKeeper's words this is the one that it answers unless it is told otherwise."""
 _MOST = 1 << 16
 _NO_ANSWER = ("silent", "closed", "reset")
@@ -50,14 +50,15 @@ async def explained(seen: ApiVersions, address: str, port: int, patience: float)
     """The same greeting, or what the peer says in other words where it did not answer Kafka's."""
     if seen.outcome not in _NO_ANSWER:
         return seen
-    tls, *heads = await asyncio.gather(
-        answer_in_tls(_HTTP, address, port, patience),
-        *(_answer(question, address, port, patience) for question in (_HTTP, _ZOOKEEPER)),
+    tls, http, zookeeper = await asyncio.gather(
+        answer_in_tls(HTTP, address, port, patience),
+        _answer(HTTP, address, port, patience),
+        _answer(_ZOOKEEPER, address, port, patience),
     )
-    head = next(filter(protocol_of_server, [tls or b"", *heads]), b"")
+    head = tls or next((each for each in (http, zookeeper) if protocol_of_server(each)), b"")
     protocol = protocol_of_server(head)
     if tls is not None:
-        protocol = "HTTPS" if protocol_of_server(tls) == "HTTP" else "TLS"
+        protocol = "HTTPS" if protocol == "HTTP" else "TLS"
     if protocol:
         return ApiVersions("other-protocol", (), protocol, head[:16].hex(), detail=seen.detail)
     return seen

@@ -42,7 +42,7 @@ from brokernat.doctor.probes.metadata import advertised
 from brokernat.doctor.probes.network import TRIES, Streams, connect, resolve
 from brokernat.doctor.probes.sasl import log_in
 from brokernat.doctor.probes.size import measure
-from brokernat.doctor.probes.tls import about_client_certificate, shake_hands
+from brokernat.doctor.probes.tls import about_client_certificate, client_refused, shake_hands
 from brokernat.doctor.probes.versions import explained, greet, greet_plainly
 
 Log = dict[Stage, list[tuple[float, str]]]
@@ -315,8 +315,7 @@ class Walk:
         if seen.ok:
             greeting = self._greeting = await self._greet()
             if about_client_certificate(greeting.detail):
-                showed = self.client.tls is not None and self.client.tls.certificate
-                return TlsHandshake("client-certificate", detail=greeting.detail, showed=showed)
+                return client_refused(greeting.detail, self.client)
         return seen
 
     async def _greet(self) -> ApiVersions:

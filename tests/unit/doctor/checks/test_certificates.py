@@ -129,6 +129,24 @@ def test_a_client_s_own_certificate(showed: bool, message: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("until", "message", "client"),
+    [
+        (
+            OVER,
+            "the time of the client's own, `app`, ended on 2026-11-01",
+            "renew the certificate in the client's key store",
+        ),
+        (LAST, "the broker does not accept the certificate that the client shows", "show one that an authority"),
+    ],
+)
+def test_a_client_s_own_certificate_that_is_over(until: str, message: str, client: str) -> None:
+    own = (Presented("app", "HQ root", FIRST, until),)
+    (found,) = told(TlsHandshake("client-certificate", detail="ALERT", chain=own, showed=True))
+    assert (found.code, found.message) == ("BN405", message)
+    assert found.remedy.client[0].startswith(client)
+
+
+@pytest.mark.parametrize(
     ("detail", "message"),
     [
         ("TLSV1_ALERT_PROTOCOL_VERSION", "the versions of TLS have none in common"),

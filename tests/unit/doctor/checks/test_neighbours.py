@@ -138,25 +138,33 @@ def test_a_server_of_another_kind_where_a_client_speaks_tls() -> None:
     assert "security.protocol" not in advice(alone)
 
 
-def test_a_certificate_that_is_not_trusted_at_one_is_that_of_a_proxy() -> None:
+@pytest.mark.parametrize(
+    ("shown", "client", "broker"),
+    [
+        (
+            (("kafka-3", "HQ 2027"), ("HQ 2027", "HQ 2027")),
+            "add the authority that signed it",
+            "let an authority sign it",
+        ),
+        (
+            (("kafka-3", "HQ issuing"),),
+            "add `HQ issuing` to the trust store",
+            "put its certificate into the key store's",
+        ),
+    ],
+    ids=["another-authority", "intermediate-left-out"],
+)
+def test_a_certificate_that_is_not_trusted_at_one(shown: tuple[tuple[str, str], ...], client: str, broker: str) -> None:
+    """A proxy's, or the node's own, as where certificates are replaced node by node."""
     secure = tuple(replace(each, probe=replace(each.probe, tls=TlsHandshake("ok"))) for each in WELL)
-    foreign = at_third(tls=TlsHandshake("untrusted", detail="self-signed certificate"))
+    chain = tuple(Presented(*names, "2026-11-01", "2027-11-01") for names in shown)
+    foreign = at_third(tls=TlsHandshake("untrusted", detail="self-signed certificate", chain=chain))
     found = diagnose(replace(HEALTHY, security_protocol="SSL", paths=(*secure[:2], replace(WELL[2], probe=foreign))))
-    assert causes(found) == ["BN315"]
-    assert "does not trust at node 3" in found.causes[0].sentence
-    assert "correct the forward, proxy or listener" in advice(found)
-    assert "trust store" not in advice(found)
-
-
-def test_a_certificate_of_another_authority_may_be_the_node_s_own() -> None:
-    """As where certificates are being replaced, node by node."""
-    secure = tuple(replace(each, probe=replace(each.probe, tls=TlsHandshake("ok"))) for each in WELL)
-    shown = (Presented("kafka-3", "HQ 2027", "2026-11-01", "2027-11-01"),)
-    foreign = at_third(tls=TlsHandshake("untrusted", detail="unable to get local issuer certificate", chain=shown))
-    found = diagnose(replace(HEALTHY, security_protocol="SSL", paths=(*secure[:2], replace(WELL[2], probe=foreign))))
-    assert causes(found) == ["BN315"]
-    assert "if `HQ 2027` is an authority of this cluster's: add it to the trust store" in advice(found)
-    assert "if node 3 itself shows it: have its certificate signed as those of the other nodes are" in advice(found)
+    assert causes(found) == ["BN403"]
+    assert "unlike at node 1, node 2" in found.causes[0].sentence
+    assert client in advice(found)
+    assert broker in advice(found)
+    assert "if it is not node 3 that shows it: correct the forward, proxy or listener" in advice(found)
 
 
 def test_a_listener_without_a_login_among_those_with_one() -> None:

@@ -64,13 +64,13 @@ def hang_up(_: socket.socket) -> None:
     """A gateway without a broker."""
 
 
-def secured(server: Server, plain: socket.socket) -> None:
+def secured(server: Server, plain: socket.socket, talk: Callable[[socket.socket], None]) -> None:
     """Ends a refused handshake as brokers do: who closes before all is read, resets, and the alert is lost."""
     connection = server.context().wrap_socket(plain, server_side=True, do_handshake_on_connect=False)
     try:
         connection.do_handshake()
         with connection:
-            answer(connection)
+            talk(connection)
     except ssl.SSLError:
         with socket.socket(fileno=connection.detach()) as refused:
             refused.shutdown(socket.SHUT_WR)
@@ -86,7 +86,7 @@ def listening(server: Server | None, talk: Callable[[socket.socket], None]) -> I
                 if server is None:
                     talk(self.request)
                 else:
-                    secured(server, self.request)
+                    secured(server, self.request, talk)
 
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as listener:
         threading.Thread(target=listener.serve_forever, args=(0.01,), daemon=True).start()
@@ -196,6 +196,7 @@ def test_a_certificate_of_the_client_s(newest: ssl.TLSVersion, shown: str | None
         assert (tls.outcome, tls.detail) == ("failed", "SSLV3_ALERT_HANDSHAKE_FAILURE")
     else:
         assert (tls.outcome, tls.showed) == (outcome, showed)
+        assert [each.subject for each in tls.chain] == ["app"] * showed
 
 
 @pytest.mark.parametrize(
@@ -231,3 +232,16 @@ def test_a_server_of_another_kind_is_no_listener_without_tls(greeting: bytes, re
     tls = seen(None, client(), talk=talk).tls
     assert tls is not None
     assert (tls.outcome, tls.plain, tls.protocol) == ("not-tls", False, protocol)
+
+
+@pytest.mark.parametrize(("trusted", "name"), [("stranger", NAME), ("root", "kafka-2.hq.internal")])
+def test_a_web_server_s_certificate_is_no_matter_of_trust(trusted: str, name: str) -> None:
+    """No certificate makes its port a listener."""
+
+    def talk(connection: socket.socket) -> None:
+        connection.recv(_LARGEST)
+        connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+
+    tls = seen(Server(), client(trusted), name, talk).tls
+    assert tls is not None
+    assert (tls.outcome, tls.protocol) == ("not-tls", "HTTPS")
