@@ -28,9 +28,9 @@ from brokernat.doctor.explain.log_text import wording_of
 
 _SPELLINGS: Final = "spellings.toml"
 _ANYBODYS: Final = "anybodys.toml"
-_WORD = re.compile(r"(?<![A-Za-z0-9])[A-Za-z_\[]")
 # The characters by which spellings are found; no spelling is shorter.
 _FIRST, _MORE = 5, 18
+_WORD = re.compile(rf"(?<![A-Za-z0-9])(?=([A-Za-z_\[].{{0,{_FIRST - 1}}}))")
 # A name's spelling may end with `: `; without it the name is still whole.
 _AFTER_NAME = 2
 # Characters of a line whose wording nobody has seen twice.
@@ -71,9 +71,11 @@ def _candidates(wording: str) -> tuple[tuple[int, str, KnownLine], ...]:
     """Where which spelling stands, but for its digits; of those at one place the longer first."""
     found: list[tuple[int, str, KnownLine]] = []
     spellings = _by_first()
+    if spellings.keys().isdisjoint(_WORD.findall(wording)):
+        return ()
     for word in _WORD.finditer(wording):
         at = word.start()
-        longer = spellings.get(wording[at : at + _FIRST])
+        longer = spellings.get(word[1])
         if longer is None:
             continue
         several, few = longer.get(wording[at : at + _MORE], ()), longer.get("", ())

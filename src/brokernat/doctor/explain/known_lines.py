@@ -71,7 +71,8 @@ class KnownLine:
     the JVM, Python or OpenSSL, so that other programs print them, too. `wordings` shows which versions write it how,
     `example` is a line as it was written, `seen` who wrote it and what provoked it. `by_error`: it is not a whole line,
     but an error that any line may name (`known_errors`). `calm`: healthy programs print such lines, too; they are
-    explained only where somebody pastes them and nothing else.
+    explained only where somebody pastes them and nothing else. `fallback`: looked at where the line is of no other kind
+    and names no error.
     """
 
     key: str
@@ -87,6 +88,7 @@ class KnownLine:
     borrowed: bool = False
     by_error: bool = False
     calm: bool = False
+    fallback: bool = False
     wordings: str = ""
 
     @cached_property

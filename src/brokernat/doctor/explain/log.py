@@ -199,7 +199,7 @@ class _Reader:
 
 def _only_places(explained: ExplainedLine) -> bool:
     known = explained.match.known
-    return known.by_error and known.tells is Tells.WRAPPER
+    return (known.by_error or known.fallback) and known.tells is Tells.WRAPPER
 
 
 def _is_kafkas(it: _Occurrence) -> bool | None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final, TextIO
 
 LONGEST: Final = 65536
@@ -68,8 +69,12 @@ def timestamp(line: str) -> str | None:
     return match["at"] or match["epoch"] or match["seconds"] if match else None
 
 
+@lru_cache(maxsize=4)
 def wording_of(text: str) -> str:
-    """The text with every digit a 0 and what is not ASCII a `?`, each in its place; bytes are translated faster."""
+    """The text with every digit a 0 and what is not ASCII a `?`, each in its place; bytes are translated faster.
+
+    Kept for the few times that one line is asked for in a row.
+    """
     return text.encode("ascii", "replace").translate(_SAME_DIGITS).decode("ascii")
 
 

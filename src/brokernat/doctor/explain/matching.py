@@ -29,7 +29,7 @@ from brokernat.doctor.explain.known_lines import (
 from brokernat.doctor.explain.log_text import wording_of
 from brokernat.doctor.explain.peers import Peer, peer_of
 
-_LETTERS = 4
+_LETTERS = 5
 # Characters of a line; what is longer is searched in parts.
 _LONG = 1500
 # What a line of this level names is on its way to be mended, unless it is a fault: it is calm.
@@ -111,7 +111,7 @@ def match_line(line: str) -> LineMatch | None:
         return kind
     error = error_in(line)
     if error is None:
-        return kind
+        return kind or (None if _CALM.search(line, 0, _HEAD) else _kind_of(line, fallback=True))
     known, match = error
     fault = known.tells is Tells.FAULT
     if kind and not kind.calm and (known.borrowed or not fault):
@@ -122,10 +122,12 @@ def match_line(line: str) -> LineMatch | None:
     return LineMatch(known, peer_of(match, known.role), match.end(), calm)
 
 
-def _kind_of(line: str) -> LineMatch | None:
+def _kind_of(line: str, fallback: bool = False) -> LineMatch | None:
     wording = wording_of(line)
     long = len(line) > _LONG
     for known in kinds_of.__wrapped__(wording) if long else kinds_of(wording):
+        if known.fallback is not fallback:
+            continue
         for start, part in _around(known, line) if long else ((0, line),):
             match = known.compiled.search(part)
             if match:
@@ -145,21 +147,21 @@ def _around(known: KnownLine, line: str) -> Iterator[tuple[int, str]]:
 
 @lru_cache(maxsize=8192)
 def kinds_of(wording: str) -> tuple[KnownLine, ...]:
-    """Each kind of which a line's wording holds a text; what tells more comes first."""
-    groups = _groups()
+    """Each kind of which a line's wording holds a text; what tells more comes first, then the order of the tables."""
+    groups, kinds = _groups(), known_lines()
     held = {
-        known.key: known
-        for letters in filter(wording.__contains__, groups)
-        for text, known in groups[letters]
-        if text in wording
+        place for letters in filter(wording.__contains__, groups) for text, place in groups[letters] if text in wording
     }
-    return tuple(sorted(held.values(), key=lambda known: known.tells))
+    return tuple(sorted((kinds[place] for place in sorted(held)), key=lambda known: known.tells))
 
 
 @cache
-def _groups() -> dict[str, tuple[tuple[str, KnownLine], ...]]:
-    """The wordings of all kinds' texts, those with the same letters together."""
-    groups, members = {}, [(wording_of(text), known) for known in known_lines() for text in known.holds]
+def _groups() -> dict[str, tuple[tuple[str, int], ...]]:
+    """The wordings of all kinds' texts and the kinds' places, those with the same letters together."""
+    groups, members = (
+        {},
+        [(wording_of(text), place) for place, known in enumerate(known_lines()) for text in known.holds],
+    )
     while members:
         shared = Counter(
             letters

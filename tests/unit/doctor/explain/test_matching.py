@@ -17,8 +17,9 @@ def all_kinds(line: str) -> list[str]:
     """Every kind that matches a line, wrappers only where no other kind does; more than one is a fault of the data."""
     held = [known for known in known_lines() if any(text in line for text in known.holds)]
     kinds = [known for known in held if known.compiled.search(line)]
-    plain = [known.key for known in kinds if known.tells is not Tells.WRAPPER]
-    return plain or [known.key for known in kinds]
+    first = [known for known in kinds if not known.fallback] or kinds
+    plain = [known.key for known in first if known.tells is not Tells.WRAPPER]
+    return plain or [known.key for known in first]
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: f"{vector.row} {vector.client}")
@@ -188,3 +189,28 @@ def test_one_kind_has_a_meaning_for_each_reason(line: str, means: str) -> None:
     found = match_line(line)
     assert found is not None
     assert means in found.means
+
+
+@pytest.mark.parametrize(
+    ("line", "key"),
+    [
+        ("ERROR orders: cannot connect to kafka-1:9092", "program-dial"),
+        ("ERROR orders: could not publish to Kafka", "program-no-kafka"),
+        # What the line names tells more.
+        ("ERROR orders: could not publish to Kafka: INVALID_PRODUCER_EPOCH", "error-producer-fenced"),
+        ("INFO orders: could not publish to Kafka", None),
+        ("ERROR orders: cannot connect to web-1:8080", None),
+        ("ERROR orders: published to Kafka", None),
+    ],
+)
+def test_a_programs_own_words_are_looked_at_last(line: str, key: str | None) -> None:
+    match = match_line(line)
+    assert (match and match.known.key) == key
+
+
+def test_a_programs_own_words_are_not_told_beside_a_reason() -> None:
+    lines = (
+        "ERROR orders: could not publish to Kafka\n",
+        "org.apache.kafka.common.errors.InvalidProducerEpochException: an older one\n",
+    )
+    assert [each.match.known.key for each in explain_log(lines).explained] == ["java-fenced"]
