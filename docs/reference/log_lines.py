@@ -7,7 +7,7 @@ from itertools import groupby
 
 from brokernat.doctor.explain.known_errors import known_errors
 from brokernat.doctor.explain.known_lines import KnownLine, known_lines
-from brokernat.doctor.explain.matching import match_line
+from brokernat.doctor.explain.matching import match_line, match_step
 
 _HEAD = """\
 # Log lines
@@ -51,7 +51,7 @@ def _codes(codes: tuple[str, ...]) -> str:
 
 
 def _kind(known: KnownLine) -> Iterator[str]:
-    match = match_line(known.example)
+    match = match_line(known.example) or match_step(known.example)
     if match is None or match.known is not known:
         raise ValueError(f"the example of {known.key} is of another kind")
     yield f"### {known.title[0].upper()}{known.title[1:]}\n"

@@ -20,7 +20,7 @@ from typing import Final
 
 from brokernat.doctor.explain.known_lines import Tells
 from brokernat.doctor.explain.log_text import timestamp, unwrapped
-from brokernat.doctor.explain.matching import LineMatch, match_line
+from brokernat.doctor.explain.matching import LineMatch, match_line, match_step
 from brokernat.doctor.explain.near_miss import UnknownLine, UnknownLines
 from brokernat.doctor.reports.text import printable
 
@@ -134,11 +134,21 @@ class _Reader:
         if self._number <= _PASTED:
             for each in self._doubtful or (self._calm if not self._explained else ()):
                 self._count(each)
+            if not self._explained:
+                self._take_steps()
         explained = sorted(self._explained.values(), key=lambda each: (each.match.known.tells, -each.count))
         if any(each.match.known.tells is not Tells.WRAPPER for each in explained):
             # Where other lines give reasons, nobody needs to know that a part of Kafka had a problem.
             explained = [each for each in explained if not _only_places(each)]
         return LogReport(self._number, self._recognised, tuple(explained), self._unknown.found())
+
+    def _take_steps(self) -> None:
+        # A paste of a few lines is all in here.
+        for number, text in enumerate(self._above):
+            shown = printable(text.strip().replace("\t", " "))
+            match = match_step(shown)
+            if match:
+                self._count(_Occurrence(self._pieces + number + 1, match, shown, timestamp(text)))
 
     def _occurs(self, match: LineMatch, text: str, texts: list[str]) -> None:
         known = match.known

@@ -122,11 +122,16 @@ def match_line(line: str) -> LineMatch | None:
     return LineMatch(known, peer_of(match, known.role), match.end(), calm)
 
 
-def _kind_of(line: str, fallback: bool = False) -> LineMatch | None:
+def match_step(line: str) -> LineMatch | None:
+    """What a line of no kind and no error says of a program's ordinary work."""
+    return _kind_of(line, fallback=True, calm=True)
+
+
+def _kind_of(line: str, *, fallback: bool = False, calm: bool = False) -> LineMatch | None:
     wording = wording_of(line)
     long = len(line) > _LONG
     for known in kinds_of.__wrapped__(wording) if long else kinds_of(wording):
-        if known.fallback is not fallback:
+        if known.fallback is not fallback or (fallback and known.calm is not calm):
             continue
         for start, part in _around(known, line) if long else ((0, line),):
             match = known.compiled.search(part)

@@ -8,7 +8,7 @@ from tests.unit.doctor.explain.vectors import Vector, healthy, vectors
 
 from brokernat.doctor.explain.known_lines import KnownLine, Role, Tells, known_lines
 from brokernat.doctor.explain.log import explain_log
-from brokernat.doctor.explain.matching import match_line
+from brokernat.doctor.explain.matching import match_line, match_step
 
 VECTORS = vectors()
 
@@ -35,7 +35,7 @@ def test_a_line_is_of_one_kind_alone(vector: Vector) -> None:
 @pytest.mark.parametrize("known", known_lines(), ids=lambda known: known.key)
 def test_an_example_is_of_its_own_kind_alone(known: KnownLine) -> None:
     assert all_kinds(known.example) == [known.key]
-    match = match_line(known.example)
+    match = match_line(known.example) or match_step(known.example)
     assert match is not None
     assert match.known is known
     assert "node ?" not in match.means
@@ -55,7 +55,9 @@ def test_a_long_line_is_searched_in_parts(known: KnownLine) -> None:
         filling = filler * (65536 // len(filler))
         for text in known.holds:
             match_line(filling + text + filling)
-    found = match_line("y " * 9000 + known.example + " z" * 9000)
+            match_step(filling + text + filling)
+    long = "y " * 9000 + known.example + " z" * 9000
+    found = match_line(long) or match_step(long)
     assert found is not None or known.pattern.endswith(("$", "$)"))
 
 
@@ -214,3 +216,11 @@ def test_a_programs_own_words_are_not_told_beside_a_reason() -> None:
         "org.apache.kafka.common.errors.InvalidProducerEpochException: an older one\n",
     )
     assert [each.match.known.key for each in explain_log(lines).explained] == ["java-fenced"]
+
+
+def test_a_step_is_told_where_nothing_else_is_pasted() -> None:
+    step = "2026-11-20 10:11:12,123 INFO o.a.k.c.u.AppInfoParser: Kafka version: 2.8.0\n"
+    assert [each.match.known.key for each in explain_log([step]).explained] == ["kafka-steps"]
+    assert explain_log([step] * 31).explained == ()
+    fault = "2026-11-20 10:11:12,124 ERROR [main] kafka: Group authorization failed.\n"
+    assert [each.match.known.key for each in explain_log([step, fault]).explained] == ["error-authorization"]
