@@ -226,6 +226,18 @@ def a_bootstrap_server_of_another_kind(dice: Dice) -> World:
 
 
 @kind()
+def a_forward_to_another_node_with_tls(dice: Dice) -> World:
+    """The certificate is the other node's, and who answers cannot be asked."""
+    node, other = dice.sample(NODES, 2)
+    end = door("TLS", node)
+    rule = f"nat: ip daddr {host(node)} tcp dport {end.port} dnat to {door('TLS', other)}"
+    demand = Demand(
+        (at(node, end), rf"certificate of node {other}"), fix=("forward",), never=(CLIENT_SETTINGS, "alternative names")
+    )
+    return World(f"{node} leads to {other}", by("TLS", some(dice, others(node))), demand, (filtered(rule),))
+
+
+@kind()
 def a_web_server_for_a_client_with_tls(dice: Dice) -> World:
     """Its certificate is none that the client trusts, and no matter."""
     end = Endpoint(GATEWAY, 9300)

@@ -122,7 +122,7 @@ def closed(evidence: Evidence) -> Iterator[CheckFinding]:
             "as many connections as clients open, and sends no header of the PROXY protocol, which Kafka does not know",
             "if it is the broker itself: see its log for the reason why it ends the connection",
         )
-        own = [f"see that {probed.probe.endpoint} is meant to be a listener of Kafka's"] if probed.path is None else []
+        own = ["see that this is the port of one of Kafka's listeners"] if probed.path is None else []
         if stage == "tls" and address(probed.probe.name) is not None:
             by_name = (
                 "where a gateway chooses the broker by the name of the TLS handshake (SNI): bootstrap by that name"

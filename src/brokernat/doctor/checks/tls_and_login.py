@@ -40,7 +40,7 @@ def tls_mismatch(evidence: Evidence) -> Iterator[CheckFinding]:
             if tls is None or tls.plain:
                 fix = f"set `security.protocol: {_OTHER.get(own, 'PLAINTEXT')}`, or {fix}"
             stage: Stage = "versions" if plain else "tls"
-            if probed.path is not None and probed.bootstraps_past(stage):
+            if probed.path is not None and probed.bootstraps_past(stage) and not probed.others_past(stage):
                 message += ", unlike the bootstrap servers, where a proxy may stand"
             yield error(probed, message, remedy=probed.unless_it_works_elsewhere(stage, Remedy((fix,))))
 
@@ -52,12 +52,13 @@ _CALLED = {"java": "Java", "librdkafka": "librdkafka", "python": "Python"}
 def certificate_name(evidence: Evidence) -> Iterator[CheckFinding]:
     """The certificate does not hold the broker's name.
 
-    Cause: The certificate of {subjects} is made for other names.
+    Cause: The certificate of {subjects} is made for other names{reason}.
     What: none of the names in the certificate is the one that the client verifies: the advertised one, or that of the
     bootstrap server. An address map does not change the name. Or not all clients take it for that: Java wants no `_` in
     a name, librdkafka and Python want a `*` alone in its label and two dots behind it.
     Why: the certificate was made for other names; a bootstrap server that is a gateway is not in the brokers'
-    certificates; an address stands there as a name (`dns:10.0.0.5`), and counts for no client.
+    certificates; an address stands there as a name (`dns:10.0.0.5`), and counts for no client; a forward leads to
+    another node, or a node has another's key store.
     Remedy: a certificate with this name among its alternative names, or the name of the certificate.
     """
     for probed, tls in _handshakes(evidence):
@@ -70,7 +71,11 @@ def certificate_name(evidence: Evidence) -> Iterator[CheckFinding]:
         ]
         form = "" if address(name) is None else ", as an address (`ip:`) and not as a name"
         fix = f"add `{name}` to the certificate's alternative names{form}"
-        if tls.outcome == "name-mismatch":
+        if tls.outcome == "name-mismatch" and (shown := _node_of(tls, probed)):
+            message, mend = f"it is the certificate of node {shown}", probed.mended_here()
+            lone = f"if it is {probed.node} that shows it: give it a certificate of its own"
+            yield error(probed, message, seen, remedy=Remedy(mend.client, (*mend.broker, lone)))
+        elif tls.outcome == "name-mismatch":
             own: tuple[str, ...] = ("use a name that the certificate holds",) if probed.path is None else ()
             if rules:
                 held = rules[0].partition(" = ")[0]
@@ -89,6 +94,16 @@ def certificate_name(evidence: Evidence) -> Iterator[CheckFinding]:
 
 def _handshakes(evidence: Evidence) -> list[tuple[ProbedEndpoint, TlsHandshake]]:
     return [(probed, probed.probe.tls) for probed in probed_endpoints(evidence) if probed.probe.tls is not None]
+
+
+def _node_of(tls: TlsHandshake, probed: ProbedEndpoint) -> int | None:
+    """The other node that a certificate is made for, None where it is none's or that of several."""
+    if probed.path is None:
+        return None
+    names = {name.lower() for name in tls.names}
+    brokers = {path.broker for path in probed.evidence.paths} - {probed.path.broker}
+    nodes = [each.node_id for each in brokers if each.host.lower() in names]
+    return nodes[0] if len(nodes) == 1 else None
 
 
 def _rules(probed: ProbedEndpoint, tls: TlsHandshake) -> tuple[str, ...]:

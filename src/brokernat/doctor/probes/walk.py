@@ -304,7 +304,7 @@ class Walk:
         assert self.address is not None  # noqa: S101
         address, port, patience = self.address, self.endpoint.port, self._patience("tls")
         seen, self._streams = await shake_hands(self._streams, self.client, self.name, address, port, patience)
-        wordless = seen.outcome in _WORDLESS and not self._faults("tls")
+        wordless = seen.outcome in _WORDLESS and not seen.protocol and not self._faults("tls")
         # A plain listener takes the hello for a length and hangs up, and so does a gateway without a broker.
         if wordless:
             plain = await greet_plainly(address, port, patience)

@@ -108,6 +108,19 @@ def test_no_client_chooses_the_name_that_a_broker_advertises() -> None:
     assert found.remedy.broker == ("add `b1.eu.kafka.hq` to the certificate's alternative names",)
 
 
+@pytest.mark.parametrize(("names", "of_node_1"), [(("kafka-1.hq",), True), (("kafka-1.hq", "kafka-3.hq"), False)])
+def test_the_certificate_of_another_node(names: tuple[str, ...], of_node_1: bool) -> None:
+    """A forward leads there, or its key store was copied; a further name in the certificate would hide that."""
+    nodes = tuple(Advertised(number, f"kafka-{number}.hq", 9093) for number in (1, 2, 3))
+    probe = replace(GATEWAY, endpoint="kafka-2.hq:9093", name="kafka-2.hq", tls=TlsHandshake("name-mismatch", names))
+    paths = tuple(BrokerPath(each, probe if each.node_id == 2 else None) for each in nodes)
+    (found,) = (each for each in diagnose(replace(WITHOUT_MAP, paths=paths)).findings if each.code == "BN402")
+    advice = "\n".join(found.remedy.broker)
+    assert (found.message == "it is the certificate of node 1") == of_node_1
+    assert ("correct the forward" in advice, "a certificate of its own" in advice) == (of_node_1, of_node_1)
+    assert ("alternative names" in advice) != of_node_1
+
+
 def test_an_address_that_stands_there_as_a_name() -> None:
     (found,) = told(TlsHandshake("name-mismatch", ("DNS:10.0.0.5", "*.hq", "kafka-1.hq")))
     assert found.code == "BN402"
