@@ -68,7 +68,7 @@ def _example(code: str) -> str:
     for world, report in _reports().items():
         root = next((part for part in report.split("\n\n") if part.startswith("root cause:")), "")
         if f"[{code}]" in root:
-            return f"\n{EXAMPLE}\n\nOf the world `{world}` of the tests:\n\n```text\n{report}\n```\n"
+            return f"\n{EXAMPLE}\n\nFrom the test `{world}`:\n\n```text\n{report}\n```\n"
     return ""
 
 

@@ -57,14 +57,14 @@ def _policies() -> str:
     changes = "".join(f"| {each.what} | {each.meaning} | {each.consequence} |\n" for each in CHANGES)
     return (
         f"{MADE}# What a pipeline does when something goes wrong\n\n"
-        "What `brokernat pipeline run` stops, what it tries again, which alert of\n"
+        "When `brokernat pipeline run` stops, what it retries, which alert of\n"
         "[alerts.yaml](../../examples/operating/alerts.yaml) fires, and what a person has to do. Exit codes are in\n"
         "brackets. A process that has ended is `PipelineAway`; one that a supervisor starts again and again is\n"
-        "`PipelineRestarts`. What becomes of each record is in [delivery](../concepts/delivery.md).\n\n"
-        "| case | what stops | what is tried again | what pages | what to do |\n|---|---|---|---|---|\n"
+        "`PipelineRestarts`. The result for each record is in [delivery](../concepts/delivery.md).\n\n"
+        "| case | what stops | what is retried | alert | what to do |\n|---|---|---|---|---|\n"
         f"{rows}\n"
         "## What a change means for the checkpoint\n\n"
-        "`pipeline check` and `run` print what has changed since the last start. A newer brokernat, a newer Spark and\n"
+        "`pipeline check` and `run` print the changes since the last start. A newer brokernat, a newer Spark and\n"
         "all that is not in the table leave the checkpoint as it is.\n\n"
         f"| change | the checkpoint is | why |\n|---|---|---|\n{changes}"
     )
@@ -92,8 +92,8 @@ def _address_map() -> str:
     doubts = "\n".join(line for line in doc.splitlines() if line.startswith("|"))
     return (
         f"{MADE}{notation}\n"
-        "## What can be wrong with a rule\n\n"
-        f"Every reader of the notation names the same kind.\n\n| kind | what to do |\n|---|---|\n{faults}\n"
+        "## Errors in a rule\n\n"
+        f"All implementations report the same kinds.\n\n| kind | what to do |\n|---|---|\n{faults}\n"
         f"## What `brokernat map check` finds\n\n{doubts}\n"
     )
 

@@ -51,7 +51,7 @@ def read_rules_file(path: Path, unmapped: Unmapped = Unmapped.FAIL) -> AddressMa
     if found:
         line = text.count("\n", 0, found.start(1)) + 1
         hint = (
-            "a rules file has one rule a line: `brokernat map export --cluster NAME` writes one from `brokernat.yaml`"
+            "a rules file has one rule per line: `brokernat map export --cluster NAME` writes one from `brokernat.yaml`"
         )
         raise ConfigError(Finding("rules-file-is-yaml", "a rules file is not YAML", hint, Location(str(path), line)))
     try:

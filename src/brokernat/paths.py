@@ -77,8 +77,8 @@ def expanded_home(name: str) -> Path:
     try:
         return Path(name).expanduser()
     except RuntimeError:
-        message = f"`{name}` begins with a home that this machine does not know"
-        raise ConfigError(Finding("home-unknown", message, "set HOME, or write the whole path")) from None
+        message = f"the home folder in `{name}` does not exist on this machine"
+        raise ConfigError(Finding("home-unknown", message, "set HOME, or write the full path")) from None
 
 
 def refused_path(error: OSError) -> ConfigError | None:
@@ -120,7 +120,7 @@ def private_temporary_dir(name: str) -> Path:
         path.mkdir(mode=0o700, exist_ok=True)
         found = path.lstat()
     if path.is_symlink() or not path.is_dir() or found.st_uid != os.getuid() or found.st_mode & 0o022:
-        message = f"`{path}` is not a folder of this user alone, and is not used"
+        message = f"`{path}` is not private to this user, so it is not used"
         raise ConfigError(Finding("folder-not-private", message, f"set {_TEMPORARY} to a folder of your own"))
     return path
 

@@ -25,8 +25,8 @@ def test_kafkas_own_file_is_read_and_its_problems_are_reported_before_anything_i
     )
     assert run(command, "-b", "127.0.0.1:1", "--command-config", "client.properties") == (
         "exit 2\n--- stdout\n--- stderr\n"
-        "error: `security.protocol` is `SASL_SLL`, which Kafka does not have: client.properties line 1\n\n"
-        "hint: did you mean `SASL_SSL`? Kafka has PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL\n\n"
+        "error: `security.protocol` is `SASL_SLL`, which is not a Kafka protocol: client.properties line 1\n\n"
+        "hint: did you mean `SASL_SSL`? allowed: PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL\n\n"
         "error: `sasl.username` is given without `sasl.password`: client.properties line 3\n\n2 problems\n"
     )
 

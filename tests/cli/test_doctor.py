@@ -27,7 +27,7 @@ def test_a_page_is_written_beside_the_report(run: Run, folder: Path) -> None:
     said = run("doctor", "--from", "seen.json", "--html", "report.html")
     assert "root cause: " in said
     assert "report.html: the report as an HTML page" in said
-    assert "<title>hq: something stops clients" in (folder / "report.html").read_text("utf-8")
+    assert "<title>hq: errors between this host" in (folder / "report.html").read_text("utf-8")
 
 
 def test_suppressed(run: Run, folder: Path) -> None:

@@ -11,7 +11,7 @@ from syrupy.assertion import SnapshotAssertion
 from tests.cli.conftest import Run
 
 from brokernat.doctor.checks import catalogue
-from brokernat.doctor.reports.text import printable
+from brokernat.text import printable
 
 DEAD = (
     "2026-11-21 18:00:0{} WARN NetworkClient: [Producer clientId=producer-1] Connection to node {} "

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Run
 
-from brokernat.plurals import counted
+from brokernat.text import counted
 
 ENDPOINT = "127.0.0.1:1"  # tcpmux: nothing listens there
 

@@ -36,7 +36,7 @@ def test_the_steps_wait_only_for_executors_that_have_answered(
     monkeypatch: pytest.MonkeyPatch, proof: Proof, is_local: bool, steps: list[str]
 ) -> None:
     tried = CheckResult("steps", Level.OK, "tried")
-    monkeypatch.setattr(preflight, "look_at_clusters", lambda *_: Preflight((), {}))
+    monkeypatch.setattr(preflight, "check_clusters", lambda *_: Preflight((), {}))
     monkeypatch.setattr(preflight, "try_steps", lambda *_: [tried])
     monkeypatch.setattr(preflight, "task_slots", lambda *_: [])
     monkeypatch.setattr(spark, "prove", lambda *_, **__: proof)
@@ -143,7 +143,7 @@ def test_a_status_address_that_is_taken_ends_the_command_before_spark_starts(
             file.write(f"    status: 127.0.0.1:{port}\n")
         assert run("pipeline", "run", "tags") == printed
     assert printed.startswith("exit 2\n")
-    assert f"error: status: nothing can listen on 127.0.0.1:{port}: address already in use\n\nhint: choose" in printed
+    assert f"error: status: cannot listen on 127.0.0.1:{port}: address already in use\n\nhint: choose" in printed
 
 
 def test_the_status_of_a_run_is_announced_and_the_log_may_be_json(

@@ -68,7 +68,7 @@ def test_a_json_line_for_each_batch(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_line_says_that_it_waits_and_how_much_is_behind() -> None:
     assert summary(Progress()) == WAITING
     behind = PROGRESS.with_reports([SPARK_REPORT])
-    assert summary(behind).endswith("5 records/s, 7 behind")
+    assert summary(behind).endswith("5 records/s, lag 7")
 
 
 def test_a_line_of_the_json_log_waits_for_sparks_report_of_its_batch(capsys: pytest.CaptureFixture[str]) -> None:

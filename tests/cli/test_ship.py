@@ -85,7 +85,7 @@ def test_a_spool_with_records_for_another_topic_is_refused_unless_redirected(run
     run("ship", *options, "--topic", "nosuch", "--file", "app.log", "--from-beginning")
     said = run("ship", *options, "--topic", "audit")
     assert said.startswith("exit 2\n")
-    assert "holds 1 record for topic `nosuch` of cluster `hq`, and was opened for topic `audit` of cluster `hq`" in said
+    assert "has 1 record for topic `nosuch` of cluster `hq`, but was opened for topic `audit` of cluster `hq`" in said
     assert "--topic nosuch --spool" in said
     assert run("ship", *options, "--topic", "audit", "--redirect").startswith("exit 6\n")
     assert "for           topic `audit` of cluster `hq`" in run("ship", "status", "--spool", "spool")
@@ -152,7 +152,7 @@ def test_a_second_shipper_is_refused_in_words(ship: Ship, tmp_path: Path) -> Non
     _, said = second.communicate(timeout=60)
     assert second.returncode == 2
     assert f"error: the spool {tmp_path / 'spool'} is in use by process {first.pid}" in said
-    assert "hint: give each process a spool of its own" in said
+    assert "hint: give each process its own spool" in said
 
 
 def test_status_while_it_runs_and_afterwards(ship: Ship, run: Run, tmp_path: Path) -> None:

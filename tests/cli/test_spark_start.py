@@ -56,7 +56,7 @@ def test_spark_connect_is_refused_in_words_where_the_environment_asks_for_it(
     monkeypatch.setenv("SPARK_REMOTE", "sc://127.0.0.1")
     printed = run(*command)
     assert printed.startswith("exit 2\n")
-    assert "error: Spark Connect (SPARK_REMOTE): the agent belongs into the server's JVMs" in printed
+    assert "error: Spark Connect (SPARK_REMOTE): the agent must run in the server's JVMs" in printed
 
 
 @pytest.mark.parametrize("command", ["run", "check"])
@@ -91,6 +91,6 @@ def test_a_jvm_that_ends_at_its_start_is_no_bug_of_ours(folder: Path) -> None:
         env={**os.environ, "XDG_STATE_HOME": str(folder)}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 2, done.stderr
-    assert "error: Spark's JVM ended at its start: Error occurred during initialization of VM\n" in done.stderr
+    assert "error: Spark's JVM exited at its start: Error occurred during initialization of VM\n" in done.stderr
     assert "launch.log; JAVA_HOME is" in done.stderr
     assert done.stdout == ""

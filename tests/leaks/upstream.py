@@ -33,8 +33,8 @@ _PATIENCE = 300
 class Upstream(LoopbackWorld):
     """One cluster, `hq`, without a gateway; its map leads to where the brokers bind."""
 
-    def _fit(self, slot: int) -> WorldPlan | None:
-        plan = super()._fit(slot)
+    def _plan_for_slot(self, slot: int) -> WorldPlan | None:
+        plan = super()._plan_for_slot(slot)
         if plan is None:
             return None
         (cluster,) = plan.clusters

@@ -365,8 +365,8 @@ def test_a_program_that_loads_no_map_goes_through_the_proxy(
 @pytest.mark.parametrize(
     ("known", "options", "message", "hint"),
     [
-        ("other", "", "the host's key is not the one in known_hosts", "ssh-keygen -R"),
-        ("", "", "the host's key is not in known_hosts, and there is no terminal to ask at", "compare the fingerprint"),
+        ("other", "", "the host's key differs from known_hosts", "ssh-keygen -R"),
+        ("", "", "the host's key is not in known_hosts, and there is no terminal", "compare the fingerprint"),
         ("same", "-i /dev/null -o IdentitiesOnly=yes", "the login was refused", "ssh-add"),
     ],
     ids=["another key", "unknown key", "a prompt without a terminal"],
@@ -400,7 +400,7 @@ def test_a_server_that_allows_no_forwarding_is_named(
         strict.stop()
     assert done.returncode == 3
     assert "no bootstrap server answers" in done.stderr
-    assert "sshd allows no forwarding there (AllowTcpForwarding" in done.stderr
+    assert "sshd does not allow forwarding (AllowTcpForwarding" in done.stderr
 
 
 class Running:
@@ -476,7 +476,7 @@ def test_a_broker_that_joins_is_reached_by_a_program_that_runs_already(
         with running(world, words("bastion"), config.parent, topic_name) as program:
             program.wait("hq: 2 brokers through")
             hq.start(3)
-            program.wait("node 3 at 192.168.1.25:9092 has joined: 192.168.1.25:9092 = 127.0.0.1:")
+            program.wait("node 3 at 192.168.1.25:9092 was added: 192.168.1.25:9092 = 127.0.0.1:")
             assert program.write("all") == "delivered"
     finally:
         if not hq.running(3):

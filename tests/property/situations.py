@@ -164,7 +164,7 @@ MAPS = {
         STRAIGHT, paths=tuple(by_rule(n, identity=Identity(100 + n, "apiversions")) for n in (1, 2, 3))
     ),
     "in conflict": replace(STRAIGHT, rules=(*(STRAIGHT.rules or ()), "a:1=b:2", "a:1=c:3")),
-    "of another time": replace(WITHOUT_MAP, rules=("a:1=b:2",), unmapped="fail"),
+    "with another timestamp": replace(WITHOUT_MAP, rules=("a:1=b:2",), unmapped="fail"),
     "reversed": replace(WITHOUT_MAP, rules=tuple(f"{GATEWAY[n]}={BROKERS[n - 1].endpoint}" for n in (1, 2, 3))),
     "chained": replace(
         STRAIGHT,

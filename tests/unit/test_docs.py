@@ -75,7 +75,16 @@ def test_every_package_is_in_the_map_of_files() -> None:
 def test_the_readme_is_short_and_in_its_order() -> None:
     text = (ROOT / "README.md").read_text("utf-8")
     assert len(text.splitlines()) <= 120
-    order = ["Symptom", "Diagnose", "Cure", "Wirings", "Install", "Demo and tests", "When not to use it", "More"]
+    order = [
+        "Symptom",
+        "Diagnose",
+        "Fix",
+        "Connect your client",
+        "Install",
+        "Demo and tests",
+        "When not to use it",
+        "More",
+    ]
     assert re.findall(r"^## (.*)$", text, re.MULTILINE) == order
 
 

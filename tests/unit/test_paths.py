@@ -102,12 +102,12 @@ def test_a_cache_that_may_only_be_read_is_used(home: Path, monkeypatch: pytest.M
 def test_a_temporary_folder_of_somebody_else_is_refused(home: Path) -> None:
     theirs = home.parent / f"tmp/brokernat-cache-{os.getuid()}"
     theirs.symlink_to(home.parent)
-    with pytest.raises(ConfigError, match="not a folder of this user alone"):
+    with pytest.raises(ConfigError, match="not private to this user"):
         private_temporary_dir("cache")
     theirs.unlink()
     theirs.mkdir()
     theirs.chmod(0o777)
-    with pytest.raises(ConfigError, match="not a folder of this user alone"):
+    with pytest.raises(ConfigError, match="not private to this user"):
         private_temporary_dir("cache")
 
 

@@ -18,7 +18,7 @@ from brokernat.address.endpoint import Endpoint
 from brokernat.address.notation import parse_rule, split_rules
 from brokernat.address.rules import HostPortRule, Rule, needs_node_id
 from brokernat.errors import ConfigError, Finding, UnmappedEndpointError
-from brokernat.plurals import counted
+from brokernat.text import counted
 
 
 class Unmapped(StrEnum):

@@ -65,13 +65,13 @@ def _hidden(rules: tuple[Rule, ...], index: int) -> Iterator[Finding]:
         return
     earlier, pair = rules[first], (first, index)
     if earlier == rule:
-        message = f"the rule `{rule}` stands in the map twice"
+        message = f"the map has the rule `{rule}` twice"
         yield _finding("duplicate-rule", Severity.WARNING, message, "remove one of them", pair)
     elif earlier.pattern == rule.pattern:
-        message = f"the rule `{rule}` is never used: `{earlier}` stands before it and has another target"
-        yield _finding("contradicting-rule", Severity.ERROR, message, "keep the right one", pair)
+        message = f"the rule `{rule}` is never used: the earlier rule `{earlier}` has another target"
+        yield _finding("contradicting-rule", Severity.ERROR, message, "keep the correct one", pair)
     else:
-        message = f"the rule `{rule}` is never used: `{earlier}` stands before it and matches all of it"
+        message = f"the rule `{rule}` is never used: the earlier rule `{earlier}` matches all its addresses"
         yield _finding("shadowed-rule", Severity.ERROR, message, "put the narrower rule first", pair)
 
 
@@ -82,7 +82,7 @@ def _reversed(rule: Rule, index: int, servers: Sequence[Endpoint]) -> Iterator[F
     server = next((each for each in servers if rule.pattern.hosts.has(each.host)), None)
     if server is not None:
         message = f"the rule `{rule}` may be reversed: its advertised side is the host of the bootstrap server {server}"
-        hint = f"a rule is written `advertised = reachable`; the other way round it is `{target} = {rule.pattern}`"
+        hint = f"a rule is written `advertised = reachable`; reversed, it is `{target} = {rule.pattern}`"
         yield _finding("reversed-rule", Severity.WARNING, message, hint, (index,))
 
 
@@ -95,8 +95,8 @@ def _chained(rules: tuple[Rule, ...], index: int) -> Iterator[Finding]:
     if following is not None:
         message = f"the target of `{rule}` is itself advertised: `{rules[following]}`"
         final = _final(rule, rules[following])
-        write = f"write `{rule.pattern} = {final}`" if final else "write what is dialled in the end"
-        hint = f"an endpoint is translated once: {write}, or leave it when the networks overlap"
+        write = f"write `{rule.pattern} = {final}`" if final else "write the final target"
+        hint = f"an endpoint is translated only once: {write}, or keep the rule if the networks overlap"
         yield _finding("chained-rule", Severity.WARNING, message, hint, (following, index))
 
 
@@ -108,8 +108,8 @@ def _shared(rules: tuple[Rule, ...], index: int) -> Iterator[Finding]:
         same = type(other) is type(rule) and other.reachable == rule.reachable and other.advertised != rule.advertised
         # A rule that is never used shares nothing.
         if same and not any(_hidden(rules, first)):
-            message = f"`{other}` and `{rule}` have one target"
-            hint = "each broker needs an endpoint of its own, unless both sides are names of one broker"
+            message = f"`{other}` and `{rule}` have the same target"
+            hint = "each broker needs its own endpoint, unless both are names of one broker"
             yield _finding("shared-target", Severity.WARNING, message, hint, (first, index))
             return
 

@@ -93,7 +93,7 @@ def collect(folder: Path, extras: Sequence[str] | None = None) -> Collected:
     """
     with writing(folder, "the bundle", moved_by="DIR"):
         if folder.exists():
-            message = f"`{folder}` is there already"
+            message = f"`{folder}` exists"
             raise ConfigError(Finding("file-exists", message, "name a new folder; a bundle is never changed"))
         folder.parent.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))

@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from brokernat.errors import ConfigError, DamagedBundleError, Finding
 
 NAME = "SHA256SUMS"
-LINK, SPECIAL, UNREADABLE = FAULTS = ("is a link", "is no regular file", "cannot be read")
+LINK, SPECIAL, UNREADABLE = FAULTS = ("is a link", "is not a regular file", "cannot be read")
 
 
 def write(folder: Path) -> dict[str, str]:
@@ -70,8 +70,8 @@ def copy(folder: Path, files: Mapping[str, str], inside: str, target: Path) -> N
 
 def _refuse(folder: Path, wrong: Sequence[str]) -> None:
     if wrong:
-        message = "\n".join((f"`{folder}` is not as it was collected", *wrong))
-        raise DamagedBundleError(message, hint="install nothing from it; carry it over again")
+        message = "\n".join((f"files of the bundle `{folder}` have changed", *wrong))
+        raise DamagedBundleError(message, hint="do not install from it; copy it again")
 
 
 def differences(listed: Mapping[str, str], found: Mapping[str, str]) -> tuple[str, ...]:

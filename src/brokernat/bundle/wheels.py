@@ -183,7 +183,9 @@ def _build(tree: Path, folder: Path) -> Path:
     done = subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False)
     if done.returncode:
         last = (done.stderr or done.stdout).strip().splitlines()[-1:]
-        raise MissingToolError(f"{tree} cannot be built: {''.join(last)}", hint="in the source tree: make setup agent")
+        raise MissingToolError(
+            f"{tree} cannot be built: {''.join(last)}", hint="run `make setup agent` in the source tree"
+        )
     return max(folder.glob("brokernat-*.whl"), key=lambda wheel: wheel.stat().st_mtime_ns)
 
 
@@ -232,4 +234,4 @@ def _digest(data: bytes) -> str:
 
 def _refused(owner: Distribution, why: str, hint: str) -> ConfigError:
     name = f"{owner.metadata['Name']} {owner.version}"
-    return ConfigError(Finding("not-a-wheel", f"{name} cannot be taken along: {why}", hint))
+    return ConfigError(Finding("not-a-wheel", f"{name} cannot be bundled: {why}", hint))

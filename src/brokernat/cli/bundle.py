@@ -8,7 +8,7 @@ import click
 
 from brokernat.cli import console
 from brokernat.cli.options import PATH, format_option
-from brokernat.plurals import counted
+from brokernat.text import counted
 
 
 @click.command()
@@ -55,7 +55,7 @@ def _verify(folder: Path, _: tuple[str, ...]) -> tuple[dict[str, object], list[s
     from brokernat.bundle import verify
 
     files = verify(folder)
-    return {"files": files}, [f"{counted(len(files), 'file is as it was', 'files are as they were')} collected"]
+    return {"files": files}, [f"{counted(len(files), 'file is unchanged', 'files are unchanged')} collected"]
 
 
 def _install(folder: Path, _: tuple[str, ...]) -> tuple[dict[str, object], list[str]]:

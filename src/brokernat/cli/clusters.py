@@ -23,8 +23,8 @@ from brokernat.cli.error_reports import HintedUsageError, require_extra
 from brokernat.cli.options import CONFIG_VARIABLE, DEFAULT_FILE, PATH, config_option
 from brokernat.config import Cluster, Config, load
 from brokernat.errors import ConfigError, Finding, Location
-from brokernat.plurals import counted
 from brokernat.render import Subject
+from brokernat.text import counted
 
 if TYPE_CHECKING:
     from brokernat.tunnel import Tunnel

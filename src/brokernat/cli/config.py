@@ -14,7 +14,7 @@ from brokernat.cli.options import Group, config_option, fail_on_option, format_o
 from brokernat.config import Config
 from brokernat.errors import ConfigError, Finding
 from brokernat.paths import writing
-from brokernat.plurals import counted
+from brokernat.text import counted
 
 
 @click.command()

@@ -1,10 +1,10 @@
-"""Where output goes: data to stdout, everything else to stderr, both as plain text.
+"""Output: data to stdout, everything else to stderr, both as plain text.
 
-Nothing else of brokernat prints. Data is what a program behind a pipe wants; a note, a warning or an error is for the
-person at the terminal, and nobody has to be there: the work goes on without.
+No other module prints. Results are data for a pipe; notes, warnings and errors are for the user, and a closed stderr
+does not stop the work.
 
-What cannot be shown is escaped instead of ending the command: letters that the terminal's encoding lacks, bytes in a
-file's name that are no text. In JSON that is JSON's own escape, also for whatever a terminal would obey.
+Characters that the terminal's encoding lacks and undecodable bytes of file names are escaped; in JSON with JSON's own
+escapes, also for control characters.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _STYLES = (
 
 
 class ReaderGoneError(Exception):
-    """Nobody reads stdout any more, as behind `| head`: stop, and no word about it."""
+    """The reader of stdout has closed it, as `| head` does: stop without a message."""
 
 
 def data(text: str) -> None:
@@ -66,25 +66,24 @@ def table(headings: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
 
 
 def width() -> int:
-    """Columns that a report may take: those of the terminal, as far as one reads sentences well."""
+    """The width of reports: that of the terminal, within readable limits."""
     return max(_NARROWEST, min(shutil.get_terminal_size((80, 24)).columns, _WIDEST))
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Whether somebody sits at this stream; a program may be started without any."""
+    """Whether this stream is an open terminal; None if the program was started without it."""
     return stream is not None and not stream.closed and stream.isatty()
 
 
 def wants_color(stream: TextIO | None, environ: Mapping[str, str]) -> bool:
-    """Whether this stream shows colour and its reader has not declined it (`NO_COLOR`, https://no-color.org)."""
+    """Whether to colour this stream: a terminal without `NO_COLOR` (https://no-color.org)."""
     return is_terminal(stream) and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
 
 
 def colored(report: str) -> str:
     """The doctor's report with the escape sequences of a terminal.
 
-    The report is complete without: colour only repeats what words and signs say. So it is added at the very end, to
-    finished lines, and no part of the report knows of it.
+    Colour only repeats words and signs, so it is added to the finished lines.
     """
     for pattern, style in _STYLES:
         report = pattern.sub(rf"\033[{style}m\g<0>\033[0m", report)
@@ -93,7 +92,7 @@ def colored(report: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ProgressLine:
-    """A moving line on stderr; without a terminal there is none, and nothing happens."""
+    """A progress line on stderr; does nothing without a terminal."""
 
     status: Status | None = None
 
@@ -104,7 +103,7 @@ class ProgressLine:
 
     @contextmanager
     def hidden(self) -> Iterator[None]:
-        """No line meanwhile, so that a question can be asked."""
+        """Hide the line for the block, for a question to the user."""
         if self.status is None:
             yield
             return
@@ -115,9 +114,9 @@ class ProgressLine:
 
 @contextmanager
 def progress_line(text: str) -> Iterator[ProgressLine]:
-    """A moving line on a terminal, in ASCII and gone in the end.
+    """A progress line on a terminal, in ASCII; it is removed at the end.
 
-    The cursor is hidden meanwhile, so SIGTERM must not end the process where it stands: it ends it as Ctrl-C does.
+    The cursor is hidden meanwhile, so SIGTERM is handled like Ctrl-C and restores it.
     """
     with sigterm_as_interrupt():
         if not is_terminal(sys.stderr):
@@ -132,7 +131,7 @@ def progress_line(text: str) -> Iterator[ProgressLine]:
 
 @dataclass(slots=True)
 class _Log:
-    """How notes and reports are written; a long-running command may choose JSON for whoever collects its stderr."""
+    """The format of notes and reports; a long-running command may choose JSON for log collectors."""
 
     as_json: bool = False
 
@@ -146,7 +145,7 @@ def log_as_json(chosen: bool) -> None:
 
 
 def note(text: str) -> None:
-    """Something for the person, not for the pipe."""
+    """Print a line for the user to stderr."""
     event(text, {})
 
 
@@ -171,7 +170,7 @@ def _json_line(text: str, fields: Mapping[str, object]) -> str:
 
 @contextmanager
 def log_to_stderr() -> Iterator[None]:
-    """What the library logs, from INFO on: for commands that run until they are stopped."""
+    """Print the library's log from INFO on, for commands that run until they are stopped."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
     with log_to(handler):
@@ -180,7 +179,7 @@ def log_to_stderr() -> Iterator[None]:
 
 @contextmanager
 def log_to(*handlers: logging.Handler) -> Iterator[None]:
-    """What the library logs goes to these alone, from INFO on, until the context ends."""
+    """Send the library's log from INFO on only to these handlers, until the context ends."""
     log = logging.getLogger("brokernat")
     before = log.level, log.propagate
     log.setLevel(logging.INFO)
@@ -222,7 +221,7 @@ def _write_stderr(text: str) -> None:
 
 
 def _discard(stream: TextIO) -> None:
-    """Python flushes once more when it ends, and would complain."""
+    """Redirect the stream to /dev/null, because Python flushes it at exit and would report an error."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 

@@ -1,7 +1,7 @@
-"""`brokernat discover`: which broker answers behind which endpoint, and the address map that follows.
+"""`brokernat discover`: which broker answers at which endpoint, and the resulting address map.
 
-The result goes to stdout; the moving line, differences and questions to stderr. A file is changed only after its
-difference was shown, and only after somebody agreed: at the terminal, or beforehand with `--yes`. The rules go into a
+The result goes to stdout; progress, diffs and questions to stderr. A file is changed only after its diff was shown and
+the user has agreed, at the terminal or with `--yes`. The rules go into a
 cluster of `brokernat.yaml` or into a rules file.
 """
 
@@ -29,9 +29,8 @@ from brokernat.doctor.discovery.matching import Discovery
 from brokernat.doctor.discovery.rules import host_to_host, network_rule
 from brokernat.doctor.finding import CheckFinding, Severity
 from brokernat.doctor.reports.json_v1 import finding_v1
-from brokernat.doctor.reports.text import folded, printable
 from brokernat.errors import ConfigError, Finding, NothingReachableError
-from brokernat.plurals import counted
+from brokernat.text import counted, folded, printable
 
 _STDOUT = "-"
 _MOST_NAMED = 20
@@ -90,7 +89,7 @@ def discover(
     _require_sense(config_file if given else None, file, output, write=write)
     looked_at = cluster_source.cluster()
     if looked_at.tunnel is not None and (write or file):
-        raise click.UsageError(f"`{looked_at.name}` gets its map from its tunnel: nothing of it belongs into a file")
+        raise click.UsageError(f"`{looked_at.name}` gets its map from its tunnel, so no map is written")
     _require_file(config_file if write else Path(file) if file and file != _STDOUT else None, yes=yes)
     scanned = (endpoint for text in scans for endpoint in parse_scan(text))
     endpoints = tuple(dict.fromkeys((*parse_candidates(candidates), *scanned)))
@@ -135,12 +134,12 @@ def _exists_error(file: Path) -> ConfigError:
 
 
 def _require_file(file: Path | None, *, yes: bool) -> None:
-    """What keeps a file from being written is said before the network is looked at, which takes a while."""
+    """Raise errors of writing the file before the probes, which take time."""
     if file is None:
         return
     require_writable_place(file)
     if file.exists() and not yes and not can_ask():
-        raise click.UsageError("without a terminal nobody can agree to the change: add `--yes`, or omit `--write`")
+        raise click.UsageError("there is no terminal to confirm the change at: add `--yes`, or omit `--write`")
 
 
 def _found(
@@ -178,17 +177,17 @@ def _found(
 
 
 def _agreed_to_login(cluster: Cluster, endpoints: Sequence[Endpoint]) -> bool:
-    """Raises ConfigError where nobody can be asked."""
+    """Ask whether to send the login. Raises ConfigError without a terminal."""
     message = (
-        f"the login of `{cluster.name}` would go to {counted(len(endpoints), 'candidate')} that can read it, "
-        "and no certificate proves who answers there"
+        f"the login of `{cluster.name}` would be sent to {counted(len(endpoints), 'candidate')} that can read it "
+        "and are not verified by a certificate"
     )
     more = len(endpoints) - _MOST_NAMED
     named = (*map(str, endpoints[:_MOST_NAMED]), *((f"and {more} more",) if more > 0 else ()))
     if not can_ask():
         hint = (
             "name only candidates that may know the password, and add `--send-login`; "
-            "or let the cluster use SASL_SSL or SCRAM, which show it to nobody"
+            "or use SASL_SSL or SCRAM, which do not reveal it"
         )
         raise ConfigError(Finding("login-not-agreed", message, hint, details=tuple(f"  {each}" for each in named)))
     console.note("\n  ".join((message, *named)))
@@ -214,7 +213,7 @@ _NEW_FILE = "the cluster of the new file"
 def as_text(
     found: Discovery, proven: Sequence[ProvenRule], width: int, heading: str | None = None, *, with_rules: bool = True
 ) -> str:
-    """The whole report; no line end at its end.
+    """The whole report, without a line end.
 
     Args:
         heading: stands above the rules as a section of a file, where no file has the cluster.
@@ -261,7 +260,7 @@ def _seen(found: Discovery, width: int) -> Iterator[str]:
         yield from _table(found, width)
         yield ""
     if found.matched and found.one_source:
-        words = "from this machine a balancer that chooses by the client's address cannot be seen"
+        words = "a load balancer that chooses by the client's address cannot be detected from this machine"
         yield from folded(words, width, "", "  ")
         yield ""
     if found.silent:
@@ -276,7 +275,7 @@ def _seen(found: Discovery, width: int) -> Iterator[str]:
 
 def _outcome(found: Discovery, proven: Sequence[ProvenRule], width: int, heading: str | None) -> Iterator[str]:
     if found.direct:
-        yield "every broker can be dialled as it is advertised: no map is needed"
+        yield "every advertised endpoint can be dialled: no map is needed"
     elif proven:
         yield from _rules(found, proven, width, heading)
     elif found.nodes:
@@ -315,9 +314,7 @@ def _finding(finding: CheckFinding, width: int) -> Iterator[str]:
 
 def _rules(found: Discovery, proven: Sequence[ProvenRule], width: int, heading: str | None) -> Iterator[str]:
     if host_to_host(found.matched) and len(str(proven[0].rule).split(":")) == 1:
-        yield from folded(
-            "every port stays the same, so the rules are for hosts; --port-rules adds the ports", width, "", "  "
-        )
+        yield from folded("no port changes, so the rules are for hosts; --port-rules adds the ports", width, "", "  ")
         network = network_rule(found.matched)
         if network is not None:
             words = f"`{network}` would cover these hosts, and others that were not probed"
@@ -434,11 +431,11 @@ def write_rules(file: Path, found: Discovery, proven: Sequence[ProvenRule], *, y
 
 
 def _note_unused(address_map: AddressMap | None, found: Discovery) -> None:
-    """Rules stay that somebody wrote; those about brokers that are no more are told."""
+    """Report rules of the user that match no broker; they are not removed."""
     advertised = [Endpoint.parse(each.advertised) for each in found.matched]
     for rule in address_map.rules if address_map and found.whole else ():
         if not any(map(rule.pattern.matches, advertised)):
-            console.note(f"the rule `{rule}` names no broker of this cluster: remove it if it is old [BN606]")
+            console.note(f"the rule `{rule}` matches no broker of this cluster: remove it if it is old [BN606]")
 
 
 def rules_text(before: str, proven: Sequence[ProvenRule]) -> str:

@@ -296,7 +296,9 @@ def read_evidence(file: Path) -> Evidence:
     with reading(file), file.open("rb") as opened:
         data = opened.read(_LARGEST_EVIDENCE + 1)
         if len(data) > _LARGEST_EVIDENCE:
-            raise ConfigError(Finding("file-unreadable", f"`{file}` is larger than 256 MiB, which evidence never is"))
+            raise ConfigError(
+                Finding("file-unreadable", f"`{file}` is larger than 256 MiB, so it is not evidence of the doctor")
+            )
         text = data.decode("utf-8-sig")
     return from_json(text, str(file))
 

@@ -98,7 +98,7 @@ def exec_(
     clusters = _clusters(config_file, names, secrets=with_client_properties and not dry_run)
     tunnelled = [cluster.name for cluster in clusters if cluster.tunnel is not None]
     if tunnelled and dry_run:
-        raise click.UsageError(f"`--dry-run` cannot show the map of {', '.join(tunnelled)}: its tunnel makes it")
+        raise click.UsageError(f"`--dry-run` cannot show the map of {', '.join(tunnelled)}: its tunnel creates it")
     launch = plan(
         command,
         [through_tunnel(cluster) for cluster in clusters],

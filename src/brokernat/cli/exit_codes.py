@@ -23,15 +23,15 @@ TABLE = {
     "3": "Nothing reachable: no bootstrap server answered `doctor` or `discover`, or no `tunnel` could be opened.",
     "4": "Warnings found, only with `--fail-on warning`.",
     "5": "Findings, or a refusal: `doctor`, `map check`, `config check`; `discover` with a node that is not found; "
-    "`explain` of lines that are not known; `map translate` of an endpoint that no rule names; a proof that failed; "
-    "`render` of a rule that the target cannot express; a bundle that is not as it was collected.",
-    "6": "Data incomplete: gaps were found, or a stop left records undelivered.",
+    "`explain` without a known line; `map translate` of an endpoint without a rule; a failed check of executors; "
+    "`render` of a rule that the target cannot express; a bundle with changed files.",
+    "6": "Data incomplete: records are missing, or undelivered at the end.",
     "125": "`exec`, and `tunnel` with a command: brokernat's own failure. Any other code is the program's.",
-    "126": "`exec`, and `tunnel` with a command: the program exists and cannot be started.",
+    "126": "`exec`, and `tunnel` with a command: the program exists but cannot be started.",
     "127": "`exec`, and `tunnel` with a command: the program is not found.",
-    "130": "Stopped by Ctrl-C, after a clean finish of the batch.",
+    "130": "Stopped by Ctrl-C after the current batch.",
     "141": "The reader of stdout has closed it (`| head`).",
-    "143": "Stopped by SIGTERM, after a clean finish of the batch.",
+    "143": "Stopped by SIGTERM after the current batch.",
 }
 
 

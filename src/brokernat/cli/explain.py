@@ -20,7 +20,7 @@ from brokernat.cli.options import format_option
 from brokernat.doctor.explain.log import LogReport
 from brokernat.errors import ConfigError, Finding
 from brokernat.paths import reading
-from brokernat.plurals import counted
+from brokernat.text import counted
 
 _STDIN = "-"
 
@@ -63,8 +63,8 @@ def _print(report: LogReport, output: str) -> int:
         console.data("\n\n".join(filter(None, (text(report, console.width()) for text in (log_text, unknown_text)))))
     if not report.explained:
         console.report(
-            f"nothing recognised in {counted(report.lines, 'line')}\n\n"
-            "hint: look for lines at WARN or ERROR and for `Caused by:`; docs/reference/log-lines.md lists all known "
+            f"no known log line in {counted(report.lines, 'line')}\n\n"
+            "hint: look for lines at WARN or ERROR and for `Caused by:`; docs/reference/log-lines.md lists the known "
             "lines. `brokernat doctor HOST:PORT` probes the brokers"
         )
         return exit_codes.FINDINGS

@@ -29,14 +29,14 @@ from brokernat.paths import exchange, reading
 _BOM = "\ufeff"
 _DEVICES = ("/dev/", "/proc/")
 _FOLDER_ERRORS = {errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EXDEV}
-_FOLDER_HINT = "the folder must be writable too, because the file is replaced by a new one"
+_FOLDER_HINT = "the folder must be writable too, because the file is replaced"
 
 
 def write_atomically(file: Path, text: str) -> None:
-    """Make the file hold the text, in UTF-8.
+    """Replace the content of the file by the text, in UTF-8.
 
     Raises:
-        ConfigError: it cannot be written; then it is as it was.
+        ConfigError: it cannot be written, and is unchanged.
     """
     # A text may quote the name of a file, which may be any bytes.
     data = text.encode(errors="surrogateescape")
@@ -51,19 +51,19 @@ def write_atomically(file: Path, text: str) -> None:
 
 
 def is_regular_or_new(file: Path) -> bool:
-    """Whether a file of that name can be exchanged for another: it is a regular one, or there is none.
+    """Whether a file can be replaced: it is a regular file, or does not exist.
 
     Raises:
-        OSError: nobody may look.
+        OSError: its folder cannot be read.
     """
     return not str(file.absolute()).startswith(_DEVICES) and (file.is_file() or not file.exists())
 
 
 def require_writable_place(file: Path) -> None:
-    """Before work that takes long: raise the error that writing would end in.
+    """Raise the error of `write_atomically` before long work.
 
     Raises:
-        ConfigError: it could not.
+        ConfigError: it could not be written.
     """
     try:
         place = file.resolve().parent if is_regular_or_new(file) else file
@@ -82,7 +82,7 @@ def require_writable_place(file: Path) -> None:
 def folder_lock(file: Path) -> Iterator[None]:
     """Exclusive access to the files of a folder, among processes of brokernat: read, decide and write.
 
-    The lock is on the folder: a file that is exchanged takes its own lock away with it.
+    The lock is on the folder, because a replaced file loses its lock.
     """
     folder = None
     with suppress(OSError, RuntimeError):
@@ -122,19 +122,19 @@ def _exchange(target: Path, data: bytes) -> None:
 def _unwritable_error(file: Path, error: OSError | RuntimeError) -> ConfigError:
     # Before Python 3.13 a link that leads to itself is a RuntimeError.
     if not isinstance(error, OSError):
-        return ConfigError(Finding("file-unwritable", f"`{file}` cannot be written: a link leads to itself"))
+        return ConfigError(Finding("file-unwritable", f"`{file}` cannot be written: the link points to itself"))
     hint = _FOLDER_HINT if error.errno in _FOLDER_ERRORS and os.access(file, os.W_OK) else None
     reason = error.strerror or type(error).__name__
     return ConfigError(Finding("file-unwritable", f"`{file}` cannot be written: {reason}", hint))
 
 
 def can_ask() -> bool:
-    """Whether somebody is there to answer."""
+    """Whether there is a terminal for questions."""
     return console.is_terminal(sys.stdin) and console.is_terminal(sys.stderr)
 
 
 def read_text(file: Path) -> str | None:
-    """The text with the line ends that it has, None where there is no file.
+    """The text with its original line ends, None if the file does not exist.
 
     Raises:
         ConfigError: it cannot be read.
@@ -155,7 +155,7 @@ def edit_file(file: Path, edit: Callable[[str | None], str], *, yes: bool) -> No
     difference shown, and to no other. A new file is written without a question.
 
     Raises:
-        ConfigError: somebody else changed it after the question, or it cannot be written; whatever `edit` raises.
+        ConfigError: it was changed after the question, or cannot be written; and any error of `edit`.
     """
     before = read_text(file)
     if not yes and not _confirmed(file, before, edit(before)):
@@ -163,9 +163,7 @@ def edit_file(file: Path, edit: Callable[[str | None], str], *, yes: bool) -> No
     with folder_lock(file):
         now = read_text(file)
         if not yes and now != before:
-            raise ConfigError(
-                Finding("file-changed", f"`{file}` was changed by another program meanwhile: nothing is written")
-            )
+            raise ConfigError(Finding("file-changed", f"another program has changed `{file}`: nothing is written"))
         after = edit(now)
         if after == now:
             console.note(f"{file}: already up to date")
@@ -207,10 +205,10 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def require_output(file: Path, *, replace: bool) -> None:
-    """Before work that takes long: raise the error that `write_output` would end in.
+    """Raise the error of `write_output` before long work.
 
     Raises:
-        ConfigError: there is such a file and `replace` was not said, or none can be written there.
+        ConfigError: the file exists without `replace`, or cannot be written.
     """
     require_writable_place(file)
     if file.exists() and not replace:
@@ -218,10 +216,10 @@ def require_output(file: Path, *, replace: bool) -> None:
 
 
 def write_output(file: Path, text: str, *, replace: bool) -> None:
-    """Write the file in one step; one that holds the text already is left alone.
+    """Write the file atomically, unless it already has the text.
 
     Raises:
-        ConfigError: it holds something else and `replace` was not said, or it cannot be written.
+        ConfigError: it has another content without `replace`, or cannot be written.
     """
     require_writable_place(file)
     if not replace and is_regular_or_new(file) and file.exists() and not _holds(file, text):

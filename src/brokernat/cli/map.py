@@ -16,7 +16,7 @@ from brokernat.cli.clusters import MapSource, cluster_option, map_options, mappe
 from brokernat.cli.files import output_options, write_output
 from brokernat.cli.options import Group, config_option, fail_on_option, format_option
 from brokernat.errors import ConfigError, Finding, UnmappedEndpointError
-from brokernat.plurals import counted
+from brokernat.text import counted
 
 
 @click.group("map", cls=Group)

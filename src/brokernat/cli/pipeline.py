@@ -1,9 +1,8 @@
 """`brokernat pipeline check` and `pipeline run`.
 
-A running pipeline shows one live line on a terminal, a line per batch elsewhere (or for the batches of a few seconds),
-and JSON lines with `--format json`.
-With `--log-format json` all that it reports on stderr is JSON lines, and a batch's line has everything that is known of
-it.
+A running pipeline shows one live line on a terminal, otherwise a line per batch (or for the batches of a few seconds),
+and JSON lines with `--format json`. With `--log-format json` stderr has JSON lines, and a batch's line has all its
+details.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from brokernat.pipelines.status.board import StatusBoard
 from brokernat.pipelines.status.json_v1 import batch_v1, progress_v1, proof_v1
 from brokernat.pipelines.status.server import serving
 from brokernat.pipelines.supervised import SupervisedRun
-from brokernat.plurals import counted
+from brokernat.text import counted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -100,7 +99,7 @@ def check(name: str, config_file: Path, output: str, **options: Any) -> int:
 @click.argument("name")
 @config_option
 @format_option
-@click.option("--once", is_flag=True, help="Process the records that are there now, then end.")
+@click.option("--once", is_flag=True, help="Process the present records, then exit.")
 @click.option(
     "--status",
     "listen",
@@ -184,20 +183,21 @@ def _prepare(config_file: Path, name: str) -> Prepared:
 
 
 def _preflight(spark: SparkSession, prepared: Prepared, wanted: SparkOptions) -> tuple[Preflight, Proof]:
-    """What can be known before the start. An executor that does not answer would keep the steps waiting for ever.
+    """All checks before a run. The steps are not checked if an executor does not answer, because they would wait for
+    it.
 
-    Where the driver is the only executor, the steps are tried meanwhile: brokers are waited for, references are read.
+    If the driver is the only executor, the steps are checked while the brokers are.
     """
     from concurrent.futures import ThreadPoolExecutor
 
     from brokernat.clients.spark import prove
     from brokernat.clients.spark.session import ClassicSession
-    from brokernat.pipelines.preflight import look_at_clusters, not_provable, task_slots, try_steps
+    from brokernat.pipelines.preflight import check_clusters, not_provable, task_slots, try_steps
 
     console.note("connecting from the driver and every executor to every broker")
     with ThreadPoolExecutor(1) as pool:
         tried = pool.submit(try_steps, spark, prepared) if ClassicSession(spark).is_local else None
-        found = look_at_clusters(spark, prepared)
+        found = check_clusters(spark, prepared)
         proof = prove(spark, prepared.clusters, topics=found.topics, timeout=wanted.proof_timeout)
         found = found.and_then(not_provable(proof, prepared.clusters))
         if tried or proof.complete:
@@ -242,7 +242,7 @@ def _show_until_end(
                 group.follow(progress)
             if alive and bool(found := board.trouble()) != bool(trouble):
                 trouble = found
-                console.report(f"warning: {trouble}" if trouble else "the run makes progress again")
+                console.report(f"warning: {trouble}" if trouble else "the run is making progress again")
     if group:
         group.end(progress)
     return progress
@@ -250,7 +250,7 @@ def _show_until_end(
 
 @contextmanager
 def display(output: str, log_format: str = "text") -> Iterator[Show]:
-    """What to call after each batch, with its report, and now and then without one."""
+    """The function to call after each batch with its report, and periodically without one."""
     if output == "json":
         yield _show_json
     elif log_format == "json":
@@ -278,7 +278,7 @@ def summary(progress: Progress) -> str:
 
 
 def _pace(progress: Progress) -> str:
-    behind = "" if progress.lag is None else f", {progress.lag} behind"
+    behind = "" if progress.lag is None else f", lag {progress.lag}"
     return f"{progress.rate:.0f} records/s{behind}"
 
 
@@ -297,7 +297,7 @@ def _show_json(progress: Progress, report: BatchReport | None) -> None:
 
 
 def _lines() -> Iterator[Show]:
-    """A line for a batch, or for all since the last line where they come faster than somebody would read them."""
+    """A line for a batch, or for all batches of the last seconds if they are fast."""
     waiting: list[BatchReport] = []
     latest, told = Progress(), -math.inf
 
@@ -322,7 +322,7 @@ def _lines() -> Iterator[Show]:
 
 
 def _log_batches() -> Iterator[Show]:
-    """A line for each batch when Spark has reported it: its offsets and the time of each step are known then."""
+    """A line for each batch after Spark's report, which has its offsets and the time of each step."""
     written: deque[BatchReport] = deque()
 
     def show(progress: Progress, report: BatchReport | None) -> None:

@@ -102,7 +102,9 @@ def _limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
     help="The bootstrap server of clients; node N is at PORT + 1 + N.",
 )
 @click.option("--first-node", metavar="ID", default=0, show_default=True, help="The node that is at PORT + 1.")
-@click.option("--advertise", metavar="HOST", help="Host that clients are told, where it is not the one they dial.")
+@click.option(
+    "--advertise", metavar="HOST", help="Host that is advertised to clients; default: the one that they dial."
+)
 @click.option("--tls-cert", metavar="FILE", type=PATH, help="Certificate chain (PEM) for TLS towards clients.")
 @click.option("--tls-key", metavar="FILE", type=PATH, help="Key of that certificate (PEM).")
 @click.option("--login", is_flag=True, help="Log in at the brokers with the cluster's login; clients need none.")
@@ -129,20 +131,20 @@ def proxy(
     metrics: Endpoint | None,
     limits: Limits,
 ) -> int:
-    """Serve a cluster on this machine, for clients that nothing can be loaded into.
+    """Serve a cluster on this machine to clients that cannot load a map.
 
-    Clients connect to --listen and need no map: every response that carries the endpoint of a broker is rewritten, and
-    each broker has a port of its own here. Requests whose responses would carry endpoints past the proxy are not
-    offered to clients. SASL passes through to the brokers, unless --login is given.
+    Clients connect to --listen and need no map: the proxy rewrites every response that contains the endpoint of a
+    broker, and each broker has its own port here. The proxy does not offer API versions whose responses it cannot
+    rewrite. SASL passes through to the brokers, unless --login is given.
 
-    SIGHUP reads the map again. SIGUSR2 starts the program anew under its process id and keeps the connections. SIGTERM
-    answers what is in flight and ends.
+    SIGHUP reads the map again. SIGUSR2 restarts the program under its process id and keeps the connections. SIGTERM
+    answers the requests in flight and exits.
     """
     if (tls_cert is None) != (tls_key is None):
-        raise click.UsageError("`--tls-cert` and `--tls-key` belong together")
+        raise click.UsageError("`--tls-cert` and `--tls-key` need each other")
     cluster = cluster_source.cluster(rules)
     if cluster.tunnel is not None:
-        hint = f"`brokernat tunnel --cluster {cluster.name} --proxy {listen}` opens it and serves it"
+        hint = f"`brokernat tunnel --cluster {cluster.name} --proxy {listen}` opens the tunnel and the proxy"
         raise HintedUsageError(f"the brokers of `{cluster.name}` are behind a tunnel", hint=hint)
     certificate = None if tls_cert is None or tls_key is None else (tls_cert, tls_key)
     settings = Settings(listen, first_node, advertise, certificate, login, limits)
@@ -171,5 +173,5 @@ def how_to_connect(cluster: Cluster, settings: Settings) -> str:
     protocol = ("SASL_" if sasl else "") + ("SSL" if settings.certificate else "PLAINTEXT")
     text = f"proxy of {cluster.name}; clients connect to this bootstrap server with security.protocol={protocol}"
     if settings.login and not settings.listen.host.startswith(_LOOPBACK):
-        text += f"\nwarning: whoever reaches {settings.listen} acts with the login of {cluster.name}"
+        text += f"\nwarning: every client that reaches {settings.listen} uses the login of {cluster.name}"
     return text

@@ -19,7 +19,7 @@ from brokernat.pipelines.reading_back.delivered import Delivered
 from brokernat.pipelines.reading_back.proposal import Proposal
 from brokernat.pipelines.reading_back.reconcile import SourceAccount
 from brokernat.pipelines.reading_back.shipped import Shipped
-from brokernat.plurals import counted
+from brokernat.text import counted
 
 _SHIPPED = ("source", "first", "last", "records", "duplicates", "missing", "missing ranges")
 _DELIVERED = (
@@ -41,11 +41,11 @@ _RANGES_IN_TEXT = 5
 @click.argument("name", metavar="[PIPELINE]", required=False)
 @click.option("--cluster", metavar="NAME", help="The cluster that holds a shipped topic.")
 @click.option("--topic", help="A topic that brokernat has shipped to.")
-@click.option("--from-first", is_flag=True, help="Start at each source's first record that is left after retention.")
+@click.option("--from-first", is_flag=True, help="Start at each source's first record that retention has kept.")
 @click.option(
-    "--propose-offsets", is_flag=True, help="Find the offsets at which a pipeline without its checkpoint has to start."
+    "--propose-offsets", is_flag=True, help="Find the offsets at which a pipeline without its checkpoint must start."
 )
-@click.option("--write", is_flag=True, help="With --propose-offsets: let the next run start there.")
+@click.option("--write", is_flag=True, help="With --propose-offsets: make the next run start there.")
 @click.option(
     "--reached",
     multiple=True,
@@ -71,8 +71,8 @@ def reconcile(
 
     With PIPELINE, the records of the source up to the last commit are compared with tags and dead letters. With
     --cluster and --topic, the sequence numbers of each source that has shipped to the topic are verified. The exit
-    code is 6 when records are missing. With PIPELINE and --propose-offsets, the records in the sink show where a run
-    has to start that has lost its checkpoint.
+    code is 6 when records are missing. With PIPELINE and --propose-offsets, the records in the sink determine where
+    a run without its checkpoint must start.
     """
     wanted = SparkOptions(**options)
     if write and not propose_offsets:
@@ -151,16 +151,18 @@ def _propose(name: str, config_file: Path, wanted: SparkOptions, output: str, *,
     else:
         console.data(console.table(_PROPOSED, map(_proposal_line, found)))
     repeated, missing = sum(one.repeated for one in found), sum(one.missing for one in found)
-    made_up = f"makes up for {counted(missing, 'missing record')} and repeats {counted(repeated, 'record')}"
+    made_up = f"delivers {counted(missing, 'missing record')} and repeats {counted(repeated, 'record')}"
     console.note(f"{name}: a run that starts at these offsets {made_up}")
     console.note(
-        f"{name}: the next run starts there" if write else "nothing is written: `--write` lets the next run start there"
+        f"{name}: the next run starts there"
+        if write
+        else "nothing is written: `--write` makes the next run start there"
     )
     removed = sum(one.removed for one in found)
     if not removed:
         return 0
-    message = f"the source has removed up to {counted(removed, 'record')} that the sink does not hold"
-    error = IncompleteError(message, hint="they cannot be made up for: no offset to start at would bring them back")
+    message = f"the source has removed up to {counted(removed, 'record')} that are not in the sink"
+    error = IncompleteError(message, hint="they are lost: no start offset can deliver them")
     console.report(error.report())
     return error.exit_code
 

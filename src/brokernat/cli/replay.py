@@ -17,7 +17,7 @@ from brokernat.cli.options import config_option, format_option
 from brokernat.cli.spark import SparkOptions, proved_session, with_spark
 from brokernat.pipelines.reading_back.replay import Replayed, Selection, SourceRange
 from brokernat.pipelines.steps.envelope import FaultKind
-from brokernat.plurals import counted
+from brokernat.text import counted
 
 _RANGE = re.compile(r"(?P<topic>[^/]+)/(?P<partition>\d+)/(?P<first>\d+)(?:-(?P<last>\d+))?", re.ASCII)
 
@@ -79,10 +79,10 @@ def replay(
     output: str,
     **options: Any,
 ) -> int:
-    """Send dead letters through the steps of their pipeline again, after what was wrong is mended.
+    """Process dead letters with their pipeline again, after the cause is fixed.
 
-    Records that are in order now become tags with the coordinates of the source record. Each comes out once, also when
-    a replay is killed and started again; what still has a fault stays a dead letter. The pipeline may run meanwhile.
+    Valid records become tags with the coordinates of the source record. Each is written once, even if a replay is
+    killed and started again; a record that still fails stays a dead letter. The pipeline may run at the same time.
     """
     from brokernat.pipelines.checkpoint.state import locked
     from brokernat.pipelines.prepared import Prepared

@@ -17,8 +17,8 @@ from brokernat.cli.options import PATH, Size, config_option, format_option
 from brokernat.cli.signals import stop_at_signals
 from brokernat.shipping.shipment import Shipment
 
-_REDIRECT = click.option("--redirect", is_flag=True, help="Send what the spool holds to this topic, although it was "
-                         "taken for another.")  # fmt: skip
+_REDIRECT = click.option("--redirect", is_flag=True, help="Send the records in the spool to this topic, although "
+                         "they were accepted for another.")  # fmt: skip
 
 
 class _ShipGroup(click.Group):
@@ -43,7 +43,7 @@ class _ShipGroup(click.Group):
 @click.option("--file", "files", metavar="PATTERN", multiple=True, help="A file, a folder or a pattern; repeatable.")
 @click.option("--stdin", is_flag=True, help="Send the lines of standard input.")
 @click.option("--from-beginning", is_flag=True, help="On the first start, read files from their beginning.")
-@click.option("--once", is_flag=True, help="Send what is there now, then end.")
+@click.option("--once", is_flag=True, help="Send the present content, then exit.")
 @_REDIRECT
 @click.option("--durable", is_flag=True, help="Accepted records survive a power cut; costs an fsync per block.")
 @click.option(
@@ -70,7 +70,7 @@ def _named(name: str) -> click.Command:
     @click.command(name, short_help="Send what `shipping:` in the file has under this name.")
     @config_option
     @click.option("--stdin", is_flag=True, help="Send the lines of standard input as well.")
-    @click.option("--once", is_flag=True, help="Send what is there now, then end.")
+    @click.option("--once", is_flag=True, help="Send the present content, then exit.")
     @_REDIRECT
     @click.option(
         "--patience",
@@ -157,13 +157,13 @@ def run_shipment(
     Raises:
         BrokernatError: the file, the spool, or the producer.
     """
-    from brokernat.plurals import counted
     from brokernat.shipping.block import Destination
     from brokernat.shipping.lines import Pipe
     from brokernat.shipping.producer import open_producer
     from brokernat.shipping.sender import Sender
     from brokernat.shipping.spool import Spool
     from brokernat.shipping.tail import Tail
+    from brokernat.text import counted
 
     cluster = through_tunnel(load_config(config_file).cluster(cluster_name))
     with console.log_to_stderr():

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Self
 
-FINISHING = "finishing the batch; once more to stop at once"
+FINISHING = "finishing the batch; send the signal again to stop at once"
 _BEFORE_START = b"stopped before the first record\n"
 _AT_ONCE = b"stopped at once: the batch is not committed, and the next start runs it again\n"
 _SHOW_CURSOR = b"\x1b[?25h\n"

@@ -19,7 +19,7 @@ from brokernat.config.client_properties import PROTOCOLS
 from brokernat.errors import WorldError
 
 if TYPE_CHECKING:  # what needs the extra `testbed` is imported when a command needs it
-    from brokernat.testbed.worlds import Summary
+    from brokernat.testbed.running_worlds import Summary
 
 
 @click.group(cls=Group)
@@ -41,7 +41,7 @@ def testbed() -> None:
     type=click.Choice(["nginx", "nftables"]),
     default="nginx",
     show_default=True,
-    help="The gateway in front of the cluster `hq` in the netns world.",
+    help="With `--world netns`: the gateway in front of the cluster `hq`.",
 )
 @click.option(
     "--protocol",
@@ -59,8 +59,8 @@ def up(
     kind: str, between: str, protocol: str | None, broker_version: str | None, brokers: int, two: bool,
     file: Path | None, output: str, *, replace: bool,
 ) -> None:  # fmt: skip
-    """Start a world; it runs until `brokernat testbed down`."""
-    from brokernat.testbed import Between, ClusterOptions, LoopbackWorld, NetnsWorld, Protocol, World, worlds
+    """Start brokers; they run until `brokernat testbed down`."""
+    from brokernat.testbed import Between, ClusterOptions, LoopbackWorld, NetnsWorld, Protocol, World, running_worlds
     from brokernat.testbed.running_cluster import config_text
 
     if file is not None:
@@ -76,12 +76,12 @@ def up(
         if kind == "loopback"
         else NetnsWorld(hq=hq, second_hq=second, between=Between(between), detached=True)
     )
-    console.note(f"starting brokers for a {kind} world …")
+    console.note(f"starting brokers for a {kind} testbed …")
     world.up()
     text = config_text(list(world.clusters.values()))
     if file is not None:
         write_output(file, text, replace=True)
-    found = next(one for one in worlds.living() if one.name == world.plan.name)
+    found = next(one for one in running_worlds.list_running() if one.name == world.plan.name)
     if output == "json":
         console.json_data({"version": 1, "world": _as_json(found)})
     else:
@@ -89,16 +89,16 @@ def up(
         if file is None:
             console.data(f"\n# brokernat.yaml\n{text.rstrip()}")
         else:
-            console.note(f"{file}: the clusters of this world; try `brokernat doctor --config {file} --cluster hq`")
+            console.note(f"{file}: the clusters of this testbed; try `brokernat doctor --config {file} --cluster hq`")
 
 
 @testbed.command()
 @format_option
 def status(output: str) -> None:
-    """Print the running worlds."""
-    from brokernat.testbed import worlds
+    """Print the running testbeds."""
+    from brokernat.testbed import running_worlds
 
-    found = worlds.living()
+    found = running_worlds.list_running()
     if output == "json":
         console.json_data({"version": 1, "worlds": [_as_json(one) for one in found]})
         return
@@ -112,19 +112,19 @@ def status(output: str) -> None:
 @click.argument("names", nargs=-1)
 @format_option
 def down(names: tuple[str, ...], output: str) -> None:
-    """Stop the named worlds, or all that `testbed up` started.
+    """Stop the named testbeds, or all that `testbed up` started.
 
-    Also removes what crashed worlds left.
+    Also removes the rest of crashed testbeds.
     """
-    from brokernat.testbed import worlds
+    from brokernat.testbed import running_worlds
 
-    living = {one.name: one for one in worlds.living()}
+    living = {one.name: one for one in running_worlds.list_running()}
     if unknown := [name for name in names if name not in living]:
-        raise WorldError(f"no world `{unknown[0]}` runs", hint="`brokernat testbed status` lists them")
+        raise WorldError(f"no testbed `{unknown[0]}` is running", hint="`brokernat testbed status` lists them")
     chosen = [one for one in living.values() if (one.name in names if names else one.detached)]
     for one in chosen:
-        worlds.remove(worlds.root() / one.name)
-    worlds.remove_stale()
+        running_worlds.remove(running_worlds.state_root() / one.name)
+    running_worlds.remove_stale()
     if output == "json":
         console.json_data({"version": 1, "ended": [one.name for one in chosen]})
     else:
@@ -138,7 +138,7 @@ def _show(summary: Summary) -> None:
         f"{summary.name}, {'until `brokernat testbed down`' if summary.detached else f'of process {summary.owner}'}"
     )
     if summary.kind == "netns":
-        console.data(f"  clients stand in  ip netns exec {PREFIX}{summary.name}-client")
+        console.data(f"run clients with  ip netns exec {PREFIX}{summary.name}-client")
     for name, cluster in summary.clusters.items():
         console.data(f"  {name}  Kafka {cluster.version}, {cluster.protocol}")
         for node, advertised in cluster.advertised.items():

@@ -32,13 +32,13 @@ _PROXY = "127.0.0.1:19092"
 
 @click.command(cls=ProgramCommand, context_settings={"allow_interspersed_args": False})
 @cluster_choice
-@click.option(
-    "--ssh", metavar="DESTINATION", help="What you type behind `ssh`, such as `user@bastion`; may have options."
-)
+@click.option("--ssh", metavar="DESTINATION", help="Arguments of `ssh`, such as `user@bastion`, also with options.")
 @click.option("--kubectl", is_flag=True, help="`kubectl port-forward` to the pod of each broker.")
 @click.option("--namespace", metavar="NAME", help="With --kubectl: the namespace.")
 @click.option("--context", metavar="NAME", help="With --kubectl: the context of the kubeconfig.")
-@click.option("--via", metavar="COMMAND", help="A command that opens one forward; has `{host}`, `{port}`, `{local}`.")
+@click.option(
+    "--via", metavar="COMMAND", help="A command that opens one forward, with `{host}`, `{port}` and `{local}`."
+)
 @click.option("--also", metavar="HOST:PORT", multiple=True, help="Forward this endpoint as well; repeatable.")
 @click.option(
     "--proxy", metavar="HOST:PORT", is_flag=False, flag_value=_PROXY,
@@ -69,10 +69,10 @@ def tunnel(
     output: str,
     command: tuple[str, ...],
 ) -> int:
-    """Open a forward to every broker, prove who answers, and run a command with the address map, or stay open.
+    """Open a forward to every broker, verify node ids, and run a command with the address map, or stay open.
 
-    The bootstrap server is named as the far end of the tunnel sees it. Without --ssh, --kubectl and --via the cluster's
-    own `tunnel:` is used. With --proxy the command is run as it is: its bootstrap server is the proxy.
+    Give the bootstrap server as the far end of the tunnel reaches it. Without --ssh, --kubectl and --via the cluster's
+    own `tunnel:` is used. With --proxy the command gets no map: its bootstrap server is the proxy.
     """
     from brokernat.clients.launch import plan, plan_without_map, run_process
 
@@ -104,7 +104,7 @@ def tunnel(
 
 
 def _serve(opened: Tunnel, listen: Endpoint, *, login: bool) -> None:
-    """The proxy in front of the tunnel, until the command ends; brokers that join get a port of it as well."""
+    """The proxy in front of the tunnel, until the command ends; brokers that are added get a port, too."""
     from brokernat.cli.proxy import how_to_connect
     from brokernat.proxy import Settings, serve
 
@@ -119,7 +119,7 @@ def _with_tunnel(cluster: Cluster, way: Mapping[str, Any], also: Sequence[str]) 
     """The cluster with the tunnel of the command line, or its own."""
     further = tuple(Endpoint.parse(each) for text in also for each in text.split(","))
     if not way and cluster.tunnel is None:
-        hint = "name what leads to the brokers, such as `--ssh user@bastion`, or add `tunnel:` to the cluster"
+        hint = "choose a tunnel, such as `--ssh user@bastion`, or add `tunnel:` to the cluster"
         raise HintedUsageError("one of `--ssh`, `--kubectl` and `--via` is missing", hint=hint)
     if not way and cluster.tunnel is not None:
         further = (*cluster.tunnel.also, *further)
@@ -154,7 +154,7 @@ def _stay(opened: Tunnel, output: str) -> NoReturn:
         about = dict.fromkeys(opened.cluster.bootstrap_servers, "bootstrap server") | about
         for advertised, local in opened.rules.items():
             console.data(f"{advertised} = {local}  # {about.get(advertised, 'may join later')}")
-    report_event("clients on this machine: `brokernat.map` with these rules, or `file:/path` of a file that has them")
+    report_event("clients on this machine: set `brokernat.map` to these rules, or to `file:/path` of a file with them")
     report_event("Ctrl-C closes the tunnel")
     while True:
         threading.Event().wait()

@@ -35,7 +35,7 @@ ENTRIES: Mapping[str, As | Without] = {
     "batch.size": As("max_batch_size", integer),
     # What it has in another form, or not at all.
     "delivery.timeout.ms": Without("a batch expires after `request_timeout_ms`", "request_timeout_ms"),
-    "retries": Without("it retries until `request_timeout_ms` is over", "request_timeout_ms"),
+    "retries": Without("it retries until `request_timeout_ms` has passed", "request_timeout_ms"),
     "ssl.certificate.pem": Without("Python reads certificates of a client from a file", "ssl_context"),
     "ssl.key.pem": Without("Python reads keys from a file", "ssl_context"),
 }

@@ -89,7 +89,7 @@ def redirect(client: Any, address_map: AddressMap, owner: str) -> None:
         method: Any = getattr(type(network), name, None)
         if not looks_up(method, "create_conn"):
             raise MissingToolError(
-                f"{LIBRARY} opens connections in a way that brokernat does not know",
+                f"{LIBRARY} opens connections in an unknown way",
                 hint="pip install 'brokernat[aiokafka]' installs a release that was tested",
             )
         setattr(network, name, MethodType(rebound(method, create_conn=create_conn), network))
@@ -132,4 +132,4 @@ def _network_client(client: Any) -> Any:
     for candidate in (client, getattr(client, "client", None), getattr(client, "_client", None)):
         if isinstance(candidate, AIOKafkaClient):
             return candidate
-    raise TypeError(f"{type(client).__name__} is no client of aiokafka")
+    raise TypeError(f"{type(client).__name__} is not a client of aiokafka")

@@ -51,7 +51,9 @@ def read_command_config(path: Path) -> CommandConfig:
     with reading(path, moved_by="`--command-config FILE`"), path.open("rb") as file:
         data = file.read(_LARGEST + 1)
     if len(data) > _LARGEST:
-        raise ConfigError(Finding("file-unreadable", f"`{path}` is larger than 1 MiB, which a client's file never is"))
+        raise ConfigError(
+            Finding("file-unreadable", f"`{path}` is larger than 1 MiB, so it is not a file of client properties")
+        )
     # `Properties.load` reads bytes as ISO 8859-1.
     return parse_command_config(data.decode("latin-1"), str(path))
 

@@ -1,4 +1,4 @@
-"""What a pure-Python client really dials: the part that kafka-python and aiokafka share.
+"""The endpoint that a pure-Python client dials: the common part for kafka-python and aiokafka.
 
 A Dialler belongs to one client instance, so two clients of one process may hold different maps for the same advertised
 addresses. It is asked when a connection is opened, never per record, and it decides only where the socket goes: the
@@ -36,7 +36,7 @@ _ZONE = re.compile(r"%[^\]]*")
 
 
 class RefusedEndpointError(UnmappedEndpointError):
-    """A refusal on its way through a library, which logs and raises it in its own places.
+    """A refusal inside a library, which logs and raises it.
 
     Each library has a subclass that is also one of its own errors. `str` is one line, because libraries log it in one.
     """
@@ -47,7 +47,7 @@ class RefusedEndpointError(UnmappedEndpointError):
 
 @dataclass(frozen=True, slots=True)
 class Dialler:
-    """One client's map; `owner` says in the log whose it is, `refusal` is what the library takes a refusal for."""
+    """One client's map; `owner` names the client in the log, `refusal` is the exception class for the library."""
 
     address_map: AddressMap
     bootstrap: frozenset[Endpoint]
@@ -56,7 +56,7 @@ class Dialler:
     _said: set[Endpoint] = field(default_factory=set, compare=False, repr=False)
 
     def dial(self, host: str, port: int) -> tuple[str, int]:
-        """Where the socket goes for a host (IPv6 without brackets) and a port that a broker advertises.
+        """The host and port to dial for an advertised host (IPv6 without brackets) and port.
 
         Raises:
             RefusedEndpointError: no rule names it, the map says `fail`, and it is no bootstrap server.

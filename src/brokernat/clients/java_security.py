@@ -77,8 +77,8 @@ def login_parts(properties: MutableMapping[str, Part]) -> Iterator[Part | Findin
         yield Finding("login-module", "`sasl.jaas.config` cannot be read", hint)
         return
     if login.module not in LOGIN_MODULES.values():
-        message = f"`sasl.jaas.config` names {login.module}, which no library but Java's has"
-        yield Finding("login-module", message, f"user name and password serve {', '.join(LOGIN_MODULES)}")
+        message = f"`sasl.jaas.config` names {login.module}, which only Java's client has"
+        yield Finding("login-module", message, f"user name and password work with {', '.join(LOGIN_MODULES)}")
         return
     for option in ("username", "password"):
         if option not in login.options:

@@ -104,7 +104,7 @@ def _generation() -> Any:
         if looks_up(_original(KafkaClient, "_init_connect"), "BrokerConnection"):
             return _Second
     raise MissingToolError(
-        f"{LIBRARY} opens connections in a way that brokernat does not know",
+        f"{LIBRARY} opens connections in an unknown way",
         hint=_TESTED,
     )
 
@@ -235,5 +235,5 @@ def _looking_up(dialler_of: Callable[[Any], Dialler]) -> dict[str, Callable[...,
 
 def _refuse_proxy(configs: dict[str, Any]) -> None:
     if configs.get("socks5_proxy"):
-        message = f"`socks5_proxy` of {LIBRARY} resolves names past the address map"
+        message = f"`socks5_proxy` of {LIBRARY} resolves names without the address map"
         raise ConfigError(Finding("no-counterpart", message, "use kafka-python 3, or a map without the proxy"))

@@ -43,7 +43,7 @@ def login_tokens(mechanism: str, username: str, password: str) -> Generator[byte
     server_first = (yield f"n,,{first}".encode()).decode(errors="replace")
     last, signature = scram_last(_HASHES[mechanism], password, first, server_first)
     if (yield last).decode(errors="replace") != f"v={signature}":
-        raise UnprovenServerError("the broker does not know the password itself")
+        raise UnprovenServerError("the broker could not prove that it knows the password")
 
 
 def scram_last(algorithm: str, password: str, first: str, server_first: str) -> tuple[bytes, str]:
@@ -57,12 +57,12 @@ def scram_last(algorithm: str, password: str, first: str, server_first: str) -> 
     try:
         salt, iterations, nonce = base64.b64decode(fields["s"]), int(fields["i"]), fields["r"]
     except (KeyError, ValueError):
-        raise SaslTokenError("a SCRAM message that is none") from None
+        raise SaslTokenError("an invalid SCRAM message") from None
     if not nonce.startswith(client_nonce):
-        raise SaslTokenError("a SCRAM message that is none")
+        raise SaslTokenError("an invalid SCRAM message")
     if not _FEWEST_ITERATIONS <= iterations <= _MOST_ITERATIONS:
         limits = f"{_FEWEST_ITERATIONS} to {_MOST_ITERATIONS} are accepted"
-        raise SaslTokenError(f"the broker asks for {iterations} SCRAM iterations, and {limits}")
+        raise SaslTokenError(f"the broker requires {iterations} SCRAM iterations, and {limits}")
     salted = hashlib.pbkdf2_hmac(algorithm, password.encode(), salt, iterations)
     without_proof = f"c=biws,r={nonce}"
     message = f"{first},{server_first},{without_proof}".encode()

@@ -41,13 +41,13 @@ _LISTED = re.compile(
     r"(?:^Certificate\[(\d+)\]:\s*)?(-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----)", re.DOTALL | re.MULTILINE
 )
 _REASONS = {
-    "password was incorrect": "its password is another one",
-    "Cannot recover key": "the password of its key is another one (`ssl.key.password`)",
-    "Get Key failed": "the password of its key is another one (`ssl.key.password`)",
-    "no key in it": "there is no key in it",
-    "nvalid keystore format": "it is no store of JKS or PKCS12",
-    "nrecognized keystore format": "it is no store of JKS or PKCS12",
-    "DerInputStream": "it is no store of JKS or PKCS12",
+    "password was incorrect": "its password is wrong",
+    "Cannot recover key": "the password of its key is wrong (`ssl.key.password`)",
+    "Get Key failed": "the password of its key is wrong (`ssl.key.password`)",
+    "no key in it": "it contains no key",
+    "nvalid keystore format": "it is not a JKS or PKCS12 store",
+    "nrecognized keystore format": "it is not a JKS or PKCS12 store",
+    "DerInputStream": "it is not a JKS or PKCS12 store",
 }
 _HINTS = {
     "truststore": (
@@ -128,8 +128,8 @@ def _limit(context: ssl.SSLContext, names: str | None) -> None:
         return
     known = [_VERSIONS[name.strip()] for name in names.split(",") if name.strip() in _VERSIONS]
     if not known:
-        message = f"`ssl.enabled.protocols: {names}` names no version of TLS that Java still speaks"
-        raise ConfigError(Finding("tls-version", message, f"write `{','.join(_VERSIONS)}`, or leave it out"))
+        message = f"`ssl.enabled.protocols: {names}` has no TLS version that Java supports"
+        raise ConfigError(Finding("tls-version", message, f"write `{','.join(_VERSIONS)}`, or omit it"))
     context.minimum_version, context.maximum_version = min(known), max(known)
 
 

@@ -116,7 +116,7 @@ def _translate(part: Part, table: Table, given: Container[str]) -> dict[str, Any
             hint = f"give `{instead}` in the program" if instead else None
             return Finding("no-counterpart", f"{table.library} has no `{part.written}`: {reason}", hint)
         case None:
-            hint = "leave it out, or use a section of its own for this library under another cluster name"
+            hint = "remove it, or write another cluster section for this library"
             return Finding("no-counterpart", f"{table.library} has no `{part.written}`", hint)
 
 

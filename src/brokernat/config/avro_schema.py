@@ -35,7 +35,7 @@ _LOGICAL = {
 }
 """Others (time of day, uuid, duration, nanoseconds) keep the type that they are written as, as Avro asks for."""
 _MOST_DIGITS = 38
-_LEAVE_OUT = "leave the field out of the schema file: Avro reads the other fields without it"
+_LEAVE_OUT = "leave the field out of the schema file: Avro ignores the field"
 
 
 def read_avro_schema(path: str) -> RecordSchema:
@@ -68,7 +68,7 @@ def avro_columns(text: str) -> str:
     except ValueError as error:
         raise _no_schema(f"it is not JSON: {error}") from None
     if not isinstance(schema, dict) or schema.get("type") != "record":
-        raise _no_schema("it is not a record, and only a record has columns")
+        raise _no_schema("it is not a record")
     types = _Types()
     columns: list[str] = []
     refused: list[Finding] = []
@@ -143,7 +143,7 @@ class _Types:
     def _named(self, name: str, namespace: str, label: str) -> str:
         full_name = name if "." in name or not namespace else f"{namespace}.{name}"
         if full_name in self._open:
-            raise _refused(label, f"record `{name}` holds itself, which no column type does")
+            raise _refused(label, f"record `{name}` is recursive, which no column type supports")
         if name == "null":
             raise _refused(label, "null alone has no column type")
         if full_name not in self._known:
@@ -192,9 +192,9 @@ def _decimal(declared: Mapping[str, Any], label: str) -> str:
     if not isinstance(precision, int) or not isinstance(scale, int) or not 0 <= scale <= precision:
         raise _refused(label, "a decimal needs a precision, and a scale that is not larger")
     if precision > _MOST_DIGITS:
-        raise _refused(label, f"a decimal of {precision} digits has no column type: {_MOST_DIGITS} are the most")
+        raise _refused(label, f"a decimal of {precision} digits has no column type: the maximum is {_MOST_DIGITS}")
     return f"DECIMAL({precision},{scale})"
 
 
 def _no_schema(what: str) -> ConfigError:
-    return ConfigError(Finding("bad-schema", f"this is no Avro schema that can be read: {what}"))
+    return ConfigError(Finding("bad-schema", f"invalid Avro schema: {what}"))

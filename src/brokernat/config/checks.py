@@ -43,7 +43,7 @@ def _maps_have_content(document: Document) -> Iterator[Finding]:
         cluster = document.section("clusters", name)
         for key in ("address_map", "broker_nat"):
             if key in cluster and cluster[key] is None:
-                hint = "remove the line, or write `address_map: []` to keep the map of a whole JVM out of this cluster"
+                hint = "remove the line, or write `address_map: []` to ignore the JVM's map for this cluster"
                 yield Finding("empty", f"`{key}` is empty", hint, document.locate(("clusters", name, key), key=True))
 
 
@@ -88,12 +88,15 @@ def _topics_differ(document: Document) -> Iterator[Finding]:
         for key in ("topic", "dead_letters"):
             topic, path = sink.get(key), ("pipelines", name, "sink", key)
             if key == "dead_letters" and topic is not None and topic == sink.get("topic"):
-                message = f"`{topic}` is the topic for results and for dead letters"
-                yield Finding("same-topic", message, "give dead letters a topic of their own", document.locate(path))
+                message = f"`{topic}` is the topic of both tags and dead letters"
+                yield Finding("same-topic", message, "use another topic for dead letters", document.locate(path))
             if isinstance(topics, list) and topic in topics and source.get("cluster") == sink.get("cluster"):
                 message = f"`{topic}` is read and written by the same pipeline"
                 yield Finding(
-                    "same-topic", message, "write to another topic, or the pipeline feeds itself", document.locate(path)
+                    "same-topic",
+                    message,
+                    "write to another topic: the pipeline would read its own output",
+                    document.locate(path),
                 )
 
 
@@ -215,5 +218,5 @@ def _databases(document: Document) -> Iterator[Finding]:
 
 def _in_plain(path: Path, value: Value, document: Document) -> Iterator[Finding]:
     if isinstance(value, str) and "${" not in value:
-        hint = "keep it out of the file: `${env:NAME}` or `${file:PATH}`"
-        yield Finding("plain-secret", f"`{path[-1]}` is written in plain", hint, document.locate(path))
+        hint = "write `${env:NAME}` or `${file:PATH}` instead"
+        yield Finding("plain-secret", f"`{path[-1]}` is in plain text", hint, document.locate(path))

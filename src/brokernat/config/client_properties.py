@@ -121,7 +121,9 @@ def security_protocol(value: str | Secret) -> str | Secret:
     protocol = text.strip().upper()
     if protocol not in PROTOCOLS:
         shown = (
-            "a value that Kafka does not have" if isinstance(value, Secret) else f"`{text}`, which Kafka does not have"
+            "a value that Kafka does not have"
+            if isinstance(value, Secret)
+            else f"`{text}`, which is not a Kafka protocol"
         )
         hint = protocol_hint("" if isinstance(value, Secret) else text)
         raise ConfigError(Finding("not-a-choice", f"`security.protocol` is {shown}", hint))
@@ -130,7 +132,7 @@ def security_protocol(value: str | Secret) -> str | Secret:
 
 def protocol_hint(unknown: str) -> str:
     """The protocols that Kafka has, the one that was probably meant first."""
-    return " ".join(filter(None, (did_you_mean(unknown, PROTOCOLS), f"Kafka has {', '.join(PROTOCOLS)}")))
+    return " ".join(filter(None, (did_you_mean(unknown, PROTOCOLS), f"allowed: {', '.join(PROTOCOLS)}")))
 
 
 def _client(value: object, info: ValidationInfo) -> dict[str, str | Secret]:
@@ -142,7 +144,7 @@ def _client(value: object, info: ValidationInfo) -> dict[str, str | Secret]:
     found: list[Fault] = []
     for name, written in value.items():
         if name in _ELSEWHERE:
-            problem = Finding("misplaced", f"`{name}` does not belong into `client`", f"it is {_ELSEWHERE[name]}")
+            problem = Finding("misplaced", f"`{name}` does not belong in `client`", f"it is {_ELSEWHERE[name]}")
             found.append(Fault(problem, (name,), key=True))
             continue
         try:
@@ -198,7 +200,7 @@ def login_faults(written: Mapping[str, Any], read: Mapping[str, str | Secret]) -
         )
         yield Fault(problem, (given[0],), key=True)
     elif isinstance(mechanism, str) and mechanism not in LOGIN_MODULES:
-        hint = f"user name and password serve {', '.join(LOGIN_MODULES)}; for others write `sasl.jaas.config`"
+        hint = f"user name and password work with {', '.join(LOGIN_MODULES)}; for others write `sasl.jaas.config`"
         yield Fault(
             Finding("login-mechanism", f"`sasl.mechanism` {mechanism} takes no user name", hint), ("sasl.mechanism",)
         )

@@ -74,7 +74,7 @@ class Cluster:
     def require_open(self) -> None:
         """Raise ConfigError (`closed-tunnel`) where the tunnel is not open: its addresses lead nowhere."""
         if self.tunnel is not None and not self.tunnel_is_open:
-            message = f"cluster `{self.name}` is reached through a tunnel, and this program has not opened it"
+            message = f"cluster `{self.name}` needs a tunnel, which this program has not opened"
             hint = (
                 "`with brokernat.tunnel.open(cluster) as opened:` and use `opened.cluster`, or start the program by "
                 f"`brokernat tunnel --cluster {self.name} -- COMMAND`"

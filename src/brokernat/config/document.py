@@ -99,7 +99,7 @@ class _Builder:
         self._count += 1
         if id(node) in self._open or self._count > _MAX_NODES:
             hint = "write the value out where it is used"
-            raise ConfigError(Finding("yaml-alias", "an alias that holds itself, or too many of them", hint, place))
+            raise ConfigError(Finding("yaml-alias", "a recursive alias, or too many aliases", hint, place))
         self._open.add(id(node))
         try:
             return self._build(node, path)
@@ -111,7 +111,7 @@ class _Builder:
             return self._mapping(node, path)
         if isinstance(node, SequenceNode):
             return [self.build(item, (*path, index)) for index, item in enumerate(node.value)]
-        assert isinstance(node, ScalarNode), "YAML has three kinds of node"  # noqa: S101
+        assert isinstance(node, ScalarNode), "a node of an unknown kind"  # noqa: S101
         return self._scalar(node)
 
     def _scalar(self, node: ScalarNode) -> Value:
@@ -177,10 +177,10 @@ _HINTS = {
     "cannot start any token": "put quotes around values that begin with `@`, `%`, `&`, `!`, `|`, `>` or a backtick; "
     "indent with blanks, not with tabs",
     "undefined alias": "put quotes around values that begin with `*`",
-    "mapping values are not allowed": "put quotes around values that hold `: `, and look at the indentation",
+    "mapping values are not allowed": "put quotes around values that contain `: `, and check the indentation",
     "another document": "the file is one document: remove the line `---`",
-    "unknown escape character": "use single quotes, in which a backslash is only a backslash",
-    "expected": "look at the indentation and at the brackets and quotes before this place",
+    "unknown escape character": "use single quotes, where a backslash needs no escape",
+    "expected": "check the indentation, brackets and quotes before this position",
 }
 
 
@@ -225,7 +225,7 @@ def _problem(error: MarkedYAMLError, text: str, source: str) -> Finding:
         and text.splitlines()[mark.line : mark.line + 1]
         and text.splitlines()[mark.line][mark.column :][:1] == "\t"
     ):
-        return Finding("yaml-tab", "a tab where YAML wants blanks", "indent with blanks", location)
+        return Finding("yaml-tab", "a tab where YAML requires spaces", "indent with blanks", location)
     words = error.problem or error.context or "cannot be read"
     message = _QUOTED_IN_MESSAGE.sub(r"\1…", words)
     hint = next((hint for part, hint in _HINTS.items() if part in words), None)

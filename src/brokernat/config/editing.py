@@ -47,7 +47,7 @@ def with_address_map(text: str, cluster: str, proven: Sequence[ProvenRule], sour
     if after.problems or _without_map(before.data, cluster) != _without_map(after.data, cluster):
         raise _refusal(source, cluster, "the edit would change something else")
     if not leads(rules, proven):
-        raise _refusal(source, cluster, "the rules that stand there would lead elsewhere")
+        raise _refusal(source, cluster, "the present rules would get other targets")
     return edited
 
 
@@ -111,7 +111,7 @@ def _edited(text: str, cluster: str, proven: Sequence[ProvenRule], source: str) 
     entries = {str(key.value): (key, value) for key, value in section.value if isinstance(key, ScalarNode)}
     name = next((name for name in _WAYS if name in entries), None)
     if name is None:
-        raise _refusal(source, cluster, "its `bootstrap_servers` stand elsewhere")
+        raise _refusal(source, cluster, "its `bootstrap_servers` are written elsewhere")
     place = _Place(text, *entries[name], source, cluster)
     if place.value.start_mark.index < place.key.end_mark.index or place.value.anchor is not None:
         raise place.refusal(f"`{name}` has an anchor or is an alias")
@@ -143,7 +143,7 @@ def _instead_of_pairs(place: _Place, proven: Sequence[ProvenRule]) -> str:
 def _behind_the_servers(place: _Place, proven: Sequence[ProvenRule]) -> str:
     if any(parse_document(place.text, place.source).section("clusters", place.cluster).get(key) for key in _MAPS):
         # A map of its own would hide all of that one's rules.
-        raise place.refusal("its rules come by `<<` from elsewhere")
+        raise place.refusal("its rules are merged with `<<`")
     end = _last(place.value)
     lines = address_map_lines(proven, " " * place.key.start_mark.column)
     return _behind(place.text, end, end, place.lines(lines))
@@ -165,7 +165,7 @@ def _section(text: str, cluster: str, source: str) -> MappingNode:
         if key is None:
             raise ConfigError(Finding("unknown-cluster", f"there is no cluster `{cluster}` in `{source}`"))
         if not isinstance(node, MappingNode) or node.flow_style or node.start_mark.index < key.end_mark.index:
-            raise _refusal(source, cluster, f"`{name}` is no mapping with a line for each key")
+            raise _refusal(source, cluster, f"`{name}` is not a mapping with one line per key")
     assert isinstance(node, MappingNode)  # noqa: S101
     return node
 
@@ -218,7 +218,7 @@ def _without_map(data: Any, cluster: str) -> Any:
 
 
 def _refusal(source: str, cluster: str, reason: str) -> ConfigError:
-    hint = "paste the lines that are printed, or write the cluster as `brokernat init` does, a line for each key"
+    hint = "paste the printed lines, or write the cluster like `brokernat init`, with one line per key"
     message = f"the map of `{cluster}` in `{source}` cannot be edited in place: {reason}"
     return ConfigError(Finding("not-editable", message, hint))
 

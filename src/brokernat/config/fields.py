@@ -35,7 +35,7 @@ _SMALLEST = 1 << 20
 _SHORTEST_EPOCH = 5
 """Of `spark.sql.streaming.realTimeMode.minBatchDuration`, seconds."""
 _RULE_IN_QUOTES = "write `- advertised = reachable`, in quotes where it starts with `*` or `[`"
-_RULE_PER_ENTRY = "one rule for each entry of the list: `- advertised = reachable`"
+_RULE_PER_ENTRY = "one rule per list entry: `- advertised = reachable`"
 
 
 def _endpoints(value: object) -> tuple[Endpoint, ...]:
@@ -119,7 +119,7 @@ def _secret_text(value: object, info: ValidationInfo) -> str | Secret:
         return value
     value = _option(value)
     if not isinstance(value, str) or not value:
-        raise faults([Fault(Finding("wrong-type", "it must be text, and not empty"))])
+        raise faults([Fault(Finding("wrong-type", "it must be non-empty text"))])
     references: References = (info.context or {}).get("references") or References()
     try:
         return references.expand(value)
@@ -136,9 +136,9 @@ def _registry_url(value: str) -> str:
         well = False
     # It is not quoted: somebody may have put a password into it.
     if not well or parts.query or parts.fragment:
-        raise faults([Fault(Finding("bad-url", "this is not the URL of a schema registry", hint))])
+        raise faults([Fault(Finding("bad-url", "it is not the URL of a schema registry", hint))])
     if parts.username is not None:
-        message = "the URL holds a login, which Spark would show"
+        message = "the URL contains a login, which Spark would show"
         hint = "write it as `client: {basic.auth.user.info: ${env:NAME}}`"
         raise faults([Fault(Finding("plain-secret", message, hint))])
     return value.rstrip("/")
@@ -155,8 +155,8 @@ def _shaped(pattern: re.Pattern[str], kind: str, what: str, hint: str) -> AfterV
 
 def _not_too_short(value: str) -> str:
     if seconds(value) < _SHORTEST_EPOCH:
-        message = f"`{value}` is shorter than {_SHORTEST_EPOCH} seconds, the least that Spark takes"
-        raise faults([Fault(Finding("bad-epoch", message, "the pause between two epochs would rule"))])
+        message = f"`{value}` is shorter than {_SHORTEST_EPOCH} seconds, Spark's minimum"
+        raise faults([Fault(Finding("bad-epoch", message, "the pauses between epochs would dominate"))])
     return value
 
 
@@ -204,7 +204,10 @@ RegistryUrl = Annotated[
 Topic = Annotated[
     str,
     _shaped(
-        _TOPIC, "bad-topic", "a topic name", "topic names hold letters, digits, `.`, `_`, `-`, at most 249 of them"
+        _TOPIC,
+        "bad-topic",
+        "a topic name",
+        "topic names consist of letters, digits, `.`, `_`, `-`, at most 249 of them",
     ),
     WithJsonSchema({"type": "string", "pattern": "^[A-Za-z0-9._-]{1,249}$"}),
 ]

@@ -84,7 +84,7 @@ def _unescaped(text: str, location: Location) -> str:
     def meant(found: re.Match[str]) -> str:
         escape = found[1]
         if escape == "u":
-            message = "a `\\u` without four hexadecimal digits, for which Java refuses the file"
+            message = "a `\\u` without four hexadecimal digits, which Java rejects"
             raise ConfigError(Finding("bad-escape", message, "write `\\\\` for a backslash", location))
         return chr(int(escape[1:], 16)) if len(escape) > 1 else _CONTROL.get(escape, escape)
 

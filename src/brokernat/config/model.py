@@ -55,20 +55,17 @@ class Section(BaseModel):
 class KubectlSection(Section):
     """Where `kubectl port-forward` finds the brokers' pods."""
 
-    namespace: NonEmpty | None = Field(
-        None, description="The namespace of a bare service name; kubectl's own default unless given."
-    )
-    context: NonEmpty | None = Field(None, description="The context of the kubeconfig; the current one unless given.")
+    namespace: NonEmpty | None = Field(None, description="The namespace of a bare service name; default: kubectl's.")
+    context: NonEmpty | None = Field(None, description="The context of the kubeconfig; default: the current one.")
 
 
 class TunnelSection(Section):
     """What opens one forward per broker from this machine; exactly one of `ssh`, `kubectl` and `via`."""
 
-    ssh: NonEmpty | None = Field(
-        None, description="What stands behind `ssh` on a command line: a host, `user@bastion`, options."
-    )
+    ssh: NonEmpty | None = Field(None, description="The arguments of `ssh`: a host, `user@bastion`, options.")
     kubectl: KubectlSection | None = Field(
-        None, description="`kubectl port-forward` to each broker's pod; `{}` for kubectl's own context and namespace."
+        None,
+        description="`kubectl port-forward` to each broker's pod; `{}` for kubectl's default context and namespace.",
     )
     via: NonEmpty | None = Field(
         None, description="A command that opens one forward, with `{host}`, `{port}` and `{local}`, a port."
@@ -83,12 +80,14 @@ class TunnelSection(Section):
         missing = [each for each in ("{host}", "{port}", "{local}") if self.via is not None and each not in self.via]
         if missing:
             hint = "such as `socat TCP-LISTEN:{local},bind=127.0.0.1,fork TCP:{host}:{port}`"
-            raise faults([Fault(Finding("bad-via", f"the command lacks {', '.join(missing)}", hint), ("via",))])
+            raise faults(
+                [Fault(Finding("bad-via", f"the command does not contain {', '.join(missing)}", hint), ("via",))]
+            )
         return self
 
 
 class ClusterSection(Section):
-    """A Kafka cluster, as this side must use it."""
+    """A Kafka cluster, as clients here must use it."""
 
     bootstrap_servers: Endpoints = Field(description="Endpoints that can be dialled from here: `host:port,host:port`.")
     address_map: tuple[RuleField, ...] | None = Field(
@@ -96,14 +95,15 @@ class ClusterSection(Section):
     )
     broker_nat: Endpoints | None = Field(
         None,
-        description="Short form of a map: what the broker behind each bootstrap server advertises, first with first.",
+        description="Short form of a map: the advertised endpoint of the broker behind each bootstrap server, in the "
+        "same order.",
     )
     unmapped: Literal["fail", "pass"] = Field(
-        "fail", description="What becomes of an advertised endpoint that no rule names: refused, or dialled as it is."
+        "fail", description="An advertised endpoint without a rule is refused (`fail`) or dialled unchanged (`pass`)."
     )
     profile: Profile = Field(
         "auto",
-        description="The length of the line, for the settings of Spark's clients: `wan` from a round trip of 10 ms on; "
+        description="The network latency, for the settings of Spark's clients: `wan` from a round trip of 10 ms on; "
         "`auto` measures it at `pipeline check` and `run`. `client` wins over each setting.",
     )
     client: ClientProperties = Field(
@@ -111,7 +111,7 @@ class ClusterSection(Section):
         description="Kafka client properties in Kafka's own names; `${env:NAME}` and `${file:PATH}`.",
     )
     tunnel: TunnelSection | None = Field(
-        None, description="What this machine reaches the brokers through; opened by the commands that connect."
+        None, description="How this machine reaches the brokers; the commands that connect open it."
     )
 
     @model_validator(mode="after")
@@ -135,14 +135,14 @@ class Source(Section):
     min_partitions: int | None = Field(
         None,
         gt=0,
-        description="Read with at least this many tasks, each over a connection of its own; a partition that several "
-        "tasks read does not keep its order.",
+        description="Read with at least this many tasks, each with its own connection; a partition that several tasks "
+        "read loses its order.",
     )
     max_offsets_per_trigger: int | None = Field(None, gt=0, description="At most this many records in one batch.")
     commit_group: NonEmpty | None = Field(
         None,
-        description="A consumer group of the source cluster that gets the offsets of each committed batch, so that "
-        "Kafka's own tools show the lag. Nothing reads them back.",
+        description="A consumer group of the source cluster for which the offsets of each batch are committed, so "
+        "that Kafka's own tools show the lag. The pipeline never reads them.",
     )
 
 
@@ -150,11 +150,11 @@ class Registry(Section):
     """A schema registry with Confluent's API."""
 
     url: RegistryUrl = Field(
-        description="Where its API is. The map and the tunnel of the source's cluster lead to its host and port."
+        description="The URL of its API. The map and the tunnel of the source's cluster apply to its host and port."
     )
     client: ClientProperties = Field(
         default_factory=dict,
-        description="The login in Confluent's own names: `basic.auth.user.info` (`user:password`) or "
+        description="The login in Confluent's names: `basic.auth.user.info` (`user:password`) or "
         "`bearer.auth.token`; `${env:NAME}` and `${file:PATH}`.",
     )
 
@@ -207,24 +207,23 @@ class Decode(Section):
     )
     message: NonEmpty | None = Field(
         None,
-        description="`protobuf`: the full name of the message, such as `acme.Order`; the only one of the file unless "
-        "given.",
+        description="`protobuf`: the full name of the message, such as `acme.Order`; default: the only one of the "
+        "file.",
     )
     registry: Registry | None = Field(
         None,
-        description="`avro`, `protobuf`: where the schema of each record is found by the id that it begins with "
-        "(Confluent's wire format). Without it all records are written with the schema of `schema_file`, and have no "
-        "id.",
+        description="`avro`, `protobuf`: the registry of the schema ids with which records begin (Confluent's wire "
+        "format). Without it all records are written with the schema of `schema_file` and have no id.",
     )
     subject: NonEmpty | None = Field(
         None,
         description="`avro`, `protobuf`, in place of `schema_file`: the subject of the registry whose newest schema "
-        "has the columns. It is asked for at each start.",
+        "defines the columns, requested at each start.",
     )
     on_unknown_schema: Literal["dead-letter", "stop"] | None = Field(
         None,
-        description="With a registry: what becomes of a record whose schema the registry does not have; "
-        "`dead-letter` unless given. A registry that does not answer always stops the run.",
+        description="With a registry: what happens to a record whose schema id is unknown; default: `dead-letter`. A "
+        "registry that does not answer always stops the run.",
     )
 
     @model_validator(mode="after")
@@ -271,7 +270,7 @@ def _without_registry(given: AbstractSet[str]) -> list[Fault]:
 
 
 def _two_schemas(key: str) -> Fault:
-    message = "the columns come from `schema_file` or from the registry's subject, not from both"
+    message = "`schema_file` and `subject` exclude each other"
     return Fault(Finding("two-schemas", message, "remove one of them"), (key,), key=True)
 
 
@@ -281,7 +280,7 @@ class Enrich(Section):
     reference: str = Field(description="The name of a reference of this pipeline.")
     key: NonEmpty = Field(description="The column that record and reference share.")
     columns: tuple[NonEmpty, ...] | None = Field(
-        None, min_length=1, description="The reference's columns to add; all of them unless given."
+        None, min_length=1, description="The reference's columns to add; default: all."
     )
 
 
@@ -291,7 +290,7 @@ class KafkaReference(Section):
     cluster: str = Field(description="The name of a cluster of this file.")
     topic: Topic = Field(description="The topic; `cleanup.policy=compact` keeps the newest record of each key.")
     decode: Decode = Field(
-        description="How a value becomes columns. A join key that is not among them is the text of the record's key."
+        description="How to decode a value. A join key that is not a column is the text of the record's key."
     )
 
 
@@ -305,16 +304,16 @@ class JdbcReference(Section):
     password: SecretText | None = Field(None, description="The password: `${env:NAME}` or `${file:PATH}`.")
     driver: NonEmpty | None = Field(
         None,
-        description="Maven coordinates of the driver's jar, or the name of its class where Spark has the jar already; "
-        "of PostgreSQL, MySQL, MariaDB, SQL Server and Oracle they are known.",
+        description="Maven coordinates of the driver's jar, or its class name if Spark has the jar; default for "
+        "PostgreSQL, MySQL, MariaDB, SQL Server and Oracle: a tested driver.",
     )
     version: NonEmpty | None = Field(
         None,
-        description="A statement whose answer changes when rows do: `SELECT max(updated_at), count(*) FROM customers`. "
-        "Without it all rows are read at each `refresh`.",
+        description="A query whose result changes when the rows change: `SELECT max(updated_at), count(*) FROM "
+        "customers`. Without it all rows are read at each `refresh`.",
     )
     options: Annotated[Mapping[str, SecretText], MaybeEmpty] = Field(
-        default_factory=dict, description="Options of Spark's JDBC source and properties of the driver."
+        default_factory=dict, description="Options of Spark's JDBC source, and properties of the driver."
     )
 
     @model_validator(mode="after")
@@ -326,13 +325,13 @@ class JdbcReference(Section):
 
 
 class CatalogReference(Section):
-    """A table or view of a catalog that Spark is set up with."""
+    """A table or view of a catalog that is configured in Spark."""
 
     table: NonEmpty = Field(description="The name, such as `warehouse.crm.customers`.")
     version: NonEmpty | None = Field(
         None,
-        description="A statement of Spark SQL whose answer changes when rows do. Without it the files of the table are "
-        "looked at, and all rows of one without files, such as a view, are read at each `refresh`.",
+        description="A Spark SQL query whose result changes when the rows change. Without it the table's files are "
+        "compared; of a table without files, such as a view, all rows are read at each `refresh`.",
     )
 
 
@@ -349,32 +348,32 @@ class Reference(Section):
     )
     kafka: KafkaReference | None = Field(None, description="A compacted topic.")
     jdbc: JdbcReference | None = Field(None, description="A table of a database.")
-    catalog: CatalogReference | None = Field(None, description="A table of a catalog of Spark's.")
+    catalog: CatalogReference | None = Field(None, description="A table of a Spark catalog.")
     options: Annotated[Mapping[str, OptionText], MaybeEmpty] = Field(
         default_factory=dict, description="Of files: options of Spark's reader."
     )
     ddl: NonEmpty | None = Field(None, alias="schema", description="Of files: the columns as a Spark DDL string.")
     refresh: Refresh | None = Field(
         None,
-        description="When the source is looked at for a new version: `every_batch`, `never` (at each start alone), or "
-        "no more often than an interval, such as `5 minutes`. Files are looked at `every_batch` unless given, other "
-        "sources each minute. `mode: realtime` has `every_epoch`: the query ends with its epoch and starts again.",
+        description="When the source is checked for a new version: `every_batch`, `never` (only at each start), or at "
+        "most once per interval, such as `5 minutes`. Default: `every_batch` for files, else `1 minute`. `mode: "
+        "realtime` has `every_epoch`: the query restarts after its epoch.",
     )
     duplicates: Literal["fail", "first", "last"] = Field(
         "fail",
-        description="What becomes of a key that the reference holds more than once; rows never multiply. A database "
-        "and a catalog have no order, and so no `first` and `last`.",
+        description="What to do with duplicate keys. Rows of a database and a catalog have no order, so `first` and "
+        "`last` do not work there.",
     )
     version_column: NonEmpty | None = Field(
-        None, description="A column that the join adds: the version of the reference, in every tag."
+        None, description="The name of a column that the join adds to every tag: the version of the reference."
     )
     max_age: Age | None = Field(
         None,
-        description="How long ago the newest of the files may have been written, or any other source may have been "
-        "reached; any time unless given.",
+        description="The maximum time since the newest file was written, or since another source was last reached; "
+        "default: unlimited.",
     )
     stale: Literal["fail", "warn"] = Field(
-        "fail", description="What becomes of a batch when the reference is older than `max_age`."
+        "fail", description="What to do if the reference is older than `max_age`: stop the run, or log a warning."
     )
 
     @property
@@ -391,7 +390,7 @@ class Reference(Section):
         if len(given) != 1:
             found = " and ".join(f"`{name}`" for name in given) or "none"
             hint = "write one of `path: customers.csv`, `kafka: {…}`, `jdbc: {…}` and `catalog: {…}`"
-            message = f"a reference has exactly one of `path`, `kafka`, `jdbc` and `catalog`, and here is {found}"
+            message = f"a reference has exactly one of `path`, `kafka`, `jdbc` and `catalog`, not {found}"
             raise faults([Fault(Finding("reference-source", message, hint))])
         (source,) = given
         raise_all(self._misfits(source))
@@ -402,20 +401,20 @@ class Reference(Section):
             yield Fault(Finding("missing", "`format` is missing", "write `format: csv`, `json` or `parquet`"))
         for name, key in (("format", "format"), ("options", "options"), ("ddl", "schema")):
             if source != "path" and getattr(self, name):
-                message = f"`{key}` belongs to files, and this reference is `{source}`"
+                message = f"`{key}` is for files, but this reference is `{source}`"
                 yield Fault(Finding("reference-option", message, "remove it"), (key,), key=True)
         if source in ("jdbc", "catalog") and self.duplicates != "fail":
-            message = f"`duplicates: {self.duplicates}` needs an order of rows, and `{source}` has none"
-            hint = "choose the row of each key in a query or a view"
+            message = f"`duplicates: {self.duplicates}` needs ordered rows, which `{source}` does not have"
+            hint = "choose one row per key in a query or a view"
             yield Fault(Finding("reference-option", message, hint), ("duplicates",))
         if source != "path" and self.max_age and self.refresh_seconds and seconds(self.max_age) <= self.refresh_seconds:
-            message = f"`max_age: {self.max_age}` is over before `{source}` is looked at again"
-            hint = "make it some times longer than `refresh`, which is `1 minute` unless given"
+            message = f"`max_age: {self.max_age}` ends before the next check of `{source}`"
+            hint = "set it to several times `refresh` (default `1 minute`)"
             yield Fault(Finding("reference-option", message, hint), ("max_age",))
 
 
 class Encode(Section):
-    """How the columns of a tag become bytes."""
+    """How to encode the value of a tag."""
 
     format: Literal["avro", "protobuf"] = Field(description="The format of a tag's value; without `encode` it is JSON.")
     schema_file: DataPath | None = Field(
@@ -427,14 +426,14 @@ class Encode(Section):
     message: NonEmpty | None = Field(None, description="`protobuf`: the full name of the message, as in `decode`.")
     registry: Registry | None = Field(
         None,
-        description="Where the schema has an id, with which tags then begin (Confluent's wire format). The map and the "
-        "tunnel of the sink's cluster lead to its host and port.",
+        description="The registry of the schema; tags then begin with its id (Confluent's wire format). The map and "
+        "the tunnel of the sink's cluster apply to its host and port.",
     )
     subject: NonEmpty | None = Field(
-        None, description="The subject of the registry that has the schema; the topic and `-value` unless given."
+        None, description="The subject of the schema in the registry; default: the topic and `-value`."
     )
     register_schema: bool = Field(
-        False, alias="register", description="`avro`: register the schema where the subject does not have it yet."
+        False, alias="register", description="`avro`: register the schema if the subject does not have it."
     )
 
     @model_validator(mode="after")
@@ -446,7 +445,7 @@ class Encode(Section):
             found.append(Fault(problem, ("message",), key=True))
         if self.format == "protobuf" and self.register_schema and not found:
             hint = "register the `.proto` file where it is built, and remove `register`"
-            problem = Finding("not-registering", "to register a Protobuf schema is not supported", hint)
+            problem = Finding("not-registering", "registering a Protobuf schema is not supported", hint)
             found.append(Fault(problem, ("register",)))
         if self.takes_subject and self.schema_file is not None and not found:
             found.append(_two_schemas("schema_file"))
@@ -468,13 +467,15 @@ class Sink(Section):
 
     cluster: str = Field(description="The name of a cluster of this file.")
     topic: Topic = Field(description="The topic to write.")
-    key: NonEmpty | None = Field(None, description="The column that becomes the record's key; else the key is kept.")
-    encode: Encode | None = Field(None, description="The format of tags; JSON unless given.")
+    key: NonEmpty | None = Field(
+        None, description="The column that becomes the record's key; default: the source record's key."
+    )
+    encode: Encode | None = Field(None, description="The format of tags; default: JSON.")
     dead_letters: Topic = Field(description="The topic for records that cannot be decoded or lack their reference.")
     dead_letter_limit: Share | None = Field(
         None,
-        description="Stop when more than this share of the last so many records became dead letters; never unless "
-        "given.",
+        description="Stop when more than this share of the last records became dead letters, such as `5% of 10000`; "
+        "default: never.",
     )
 
 
@@ -492,10 +493,10 @@ class PipelineSection(Section):
     checkpoint: DataPath = Field(min_length=1, description="A folder for Spark's progress, relative to this file.")
     mode: Literal["micro-batch", "realtime"] = Field(
         "micro-batch",
-        description="`realtime` writes each record as it comes (Spark 4.1 or newer, a task slot for each partition).",
+        description="`realtime` writes each record when it arrives (Spark 4.1 or newer, one task slot per partition).",
     )
     trigger_interval: Interval | None = Field(
-        None, description="The time between the starts of two batches; unless given, as soon as the last has ended."
+        None, description="The time between the starts of two batches; default: as soon as the last has ended."
     )
     epoch: Epoch = Field(
         "1 minute",
@@ -503,17 +504,17 @@ class PipelineSection(Section):
     )
     retry_for: Age = Field(
         "10 minutes",
-        description="How long a batch is tried again that brokers refuse, or that they are away for, before the run "
-        "ends.",
+        description="How long a batch is retried while brokers are unavailable or reject it, before the run ends.",
     )
     status: ListenEndpoint | None = Field(
         None,
-        description="Where a run serves its status page, metrics and health: `host:port`, or a port of 127.0.0.1. Who "
-        "can connect can read records that became dead letters.",
+        description="The address of the status page, metrics and health check: `host:port`, or a port of 127.0.0.1. "
+        "Everybody who can connect can read dead letters.",
     )
     stalled_after: Age = Field(
         "5 minutes",
-        description="A batch without progress for this long makes a run unhealthy; `mode: realtime` adds one `epoch`.",
+        description="A run is unhealthy after this time without progress of a batch; `mode: realtime` adds one "
+        "`epoch`.",
     )
 
 
@@ -527,10 +528,10 @@ class ShippingSection(Section):
     )
     max_spool: Size = Field(1 << 30, description="Records that the spool may hold: bytes, or `512M`, `2G`.")
     files: tuple[DataPath, ...] = Field(
-        (), description="Files, folders or patterns, relative to this file; without any the spool alone is sent."
+        (), description="Files, folders or patterns, relative to this file; without any only the spool is sent."
     )
-    from_beginning: bool = Field(False, description="At the very first start read files from their beginning.")
-    durable: bool = Field(False, description="What is taken survives a power cut, for an fsync a block.")
+    from_beginning: bool = Field(False, description="At the first start read files from their beginning.")
+    durable: bool = Field(False, description="Accepted records survive a power cut; costs an fsync per block.")
 
 
 class ConfigFile(Section):

@@ -48,7 +48,7 @@ _WELL_KNOWN = {
     "google.protobuf.StringValue": "STRING",
     "google.protobuf.BytesValue": "BINARY",
 }
-_LEAVE_OUT = "leave the field out of the schema file: Protobuf passes over fields that it does not name"
+_LEAVE_OUT = "leave the field out of the schema file: Protobuf ignores fields that it does not name"
 
 
 def read_protobuf_schema(path: str, message: str | None) -> RecordSchema:
@@ -102,7 +102,7 @@ class _Columns:
         """What the columns are made of, and no other part of the files."""
         for file in files.file:
             if file.syntax == "editions":
-                raise _no_schema(f"`{file.name}` has an edition, which is not supported; proto2 and proto3 are")
+                raise _no_schema(f"`{file.name}` has an edition; only proto2 and proto3 are supported")
             scope = f"{file.package}." if file.package else ""
             self._last = [scope + each.name for each in file.message_type]
             for each in file.message_type:
@@ -166,7 +166,9 @@ class _Columns:
         if kind == "group":
             raise UnreadableTypeError(label, "a group has no column type", _LEAVE_OUT)
         if name in inside:
-            raise UnreadableTypeError(label, f"message `{name}` holds itself, which no column type does", _LEAVE_OUT)
+            raise UnreadableTypeError(
+                label, f"message `{name}` is recursive, which no column type supports", _LEAVE_OUT
+            )
         if name not in self._messages:
             hint = "write the file with `protoc --include_imports`"
             raise UnreadableTypeError(label, f"the schema has no type `{name}`", hint)
@@ -181,4 +183,4 @@ class _Columns:
 
 
 def _no_schema(what: str) -> ConfigError:
-    return ConfigError(Finding("bad-schema", f"this is no Protobuf schema that can be read: {what}"))
+    return ConfigError(Finding("bad-schema", f"invalid Protobuf schema: {what}"))

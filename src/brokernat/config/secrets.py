@@ -166,7 +166,7 @@ class References:
             case _:
                 hint = did_you_mean(source, _SOURCES) if name else None
                 hint = hint or "write `${env:NAME}` or `${file:PATH}`; a plain `${` is written `$${`"
-                raise _problem("reference-unknown", f"`${{{source}…` is no reference", hint)
+                raise _problem("reference-unknown", f"`${{{source}…` is not a reference", hint)
 
     def _from_environment(self, name: str) -> str:
         try:

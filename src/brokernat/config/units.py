@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from brokernat.plurals import counted
+from brokernat.text import counted
 
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
 

@@ -41,7 +41,7 @@ def without_map(spark: SparkSession, prepared: Prepared, log: Path) -> Iterator[
     from brokernat.pipelines.root_cause import root_cause
 
     yield Heading("2. Without a map: the bootstrap works, then the client fails")
-    yield Working("reading the orders as everybody would")
+    yield Working("reading the orders with an ordinary Spark job")
     options = {name: value for name, value in kafka_options(prepared.source).items() if "brokernat" not in name}
     for seconds in _PATIENCE:
         reader = spark.read.format("kafka").options(**options, **_giving_up_after(seconds)).option("subscribe", ORDERS)
@@ -90,7 +90,7 @@ def with_map(
 
     yield Heading("3. With the map: the same client, unmodified")
     yield Quote(file.name, _map_lines(file))
-    yield Working("asking every broker who it is, from inside Spark")
+    yield Working("checking the node id of every broker, from Spark")
     proof = prove(spark, prepared.clusters, topics={prepared.source.name: prepared.pipeline.source.topics})
     proof.raise_for_failures()
     board.prove(proof)
@@ -101,8 +101,8 @@ def with_map(
     while run.poll() and (once or run.counts.received < expected.received):
         continue
     if run.counts != expected:
-        raise IncompleteError(f"the pipeline counted {run.counts}, the orders make {expected}")
-    yield Say(f"{run.counts}: it adds up.")
+        raise IncompleteError(f"the pipeline counted {run.counts}, expected {expected}")
+    yield Say(f"{run.counts}: the counts match.")
     return run
 
 

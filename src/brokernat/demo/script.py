@@ -25,8 +25,8 @@ from brokernat.jvm import find_java
 from brokernat.pipelines.session import require_spark
 from brokernat.pipelines.status.board import StatusBoard
 from brokernat.pipelines.status.server import serving
-from brokernat.plurals import counted
 from brokernat.testbed import LoopbackWorld, Record, Topic
+from brokernat.text import counted
 
 _GOOD_ORDERS = 5_000
 # The driver listens on loopback: a machine's own name may resolve to an address that it does not have any more.
@@ -59,7 +59,7 @@ def run_demo(*, good_orders: int = _GOOD_ORDERS, status: Endpoint | None = None)
     began = time.monotonic()
     java = find_java()
     require_spark()
-    yield Heading("1. Headquarters' Kafka, behind addresses that lead nowhere from here")
+    yield Heading("1. Headquarters' Kafka, with advertised addresses that are unreachable from here")
     yield Working(f"starting 3 brokers for headquarters and 1 local one (Java {java.version} from {java.origin})")
     with tempfile.TemporaryDirectory(prefix="brokernat-demo-") as place, LoopbackWorld() as world:
         folder = Path(place)
@@ -104,7 +104,7 @@ def _stay(run: DemoRun, status: Endpoint) -> Iterator[Event]:
     interrupted = threading.Event()
     before = signal.signal(signal.SIGINT, lambda *_: interrupted.set())
     try:
-        yield Heading("4. The pipeline goes on")
+        yield Heading("4. The pipeline keeps running")
         yield Say(f"Its status page: http://{status}/ (end the demo with Ctrl-C)")
         while not interrupted.is_set():
             run.poll()
@@ -133,8 +133,9 @@ def _what_next() -> Sequence[Event]:
     return (
         Heading("Your own cluster"),
         Say(
-            "`brokernat doctor --bootstrap-server HOST:PORT` says what is wrong with it; `brokernat init` writes a "
-            "commented brokernat.yaml, and `brokernat config check` reads it. `brokernat demo --status 8088` goes on "
+            "`brokernat doctor --bootstrap-server HOST:PORT` finds out what is wrong with it; `brokernat init` writes "
+            "a "
+            "commented brokernat.yaml, and `brokernat config check` checks it. `brokernat demo --status 8088` runs "
             "until Ctrl-C and serves the status page of the pipeline."
         ),
         Quote(
@@ -156,7 +157,7 @@ def outcome(world: LoopbackWorld) -> Iterator[Event]:
     tags, dead = world.local.read(TAGS), world.local.read(DEAD_LETTERS)
     yield Say(f"Topic `{TAGS}` of the local Kafka holds {counted(len(tags), 'record')}; some of them:")
     yield Quote(f"topic {TAGS}", tuple(_text(record.value) for record in tags[:_SAMPLE]))
-    yield Say(f"Why {len(dead)} records went to `{DEAD_LETTERS}`, each with its bytes and where it came from:")
+    yield Say(f"Why {len(dead)} records went to `{DEAD_LETTERS}`:")
     yield _causes(dead)
     if tags:
         yield Say(f"Each record names its source: brokernat-src: {_header(tags[0], 'brokernat-src')}")

@@ -44,8 +44,8 @@ def require_absolute(agent_path: str) -> None:
     """
     if not PurePosixPath(agent_path).is_absolute():
         message = (
-            f"the agent's path `{agent_path}` is relative: a JVM that does not find it ends at its start, "
-            "and an executor is started again, for ever"
+            f"the agent's path `{agent_path}` is relative: a JVM that does not find it exits at its start, and "
+            f"executors restart for ever"
         )
         hint = "pass an absolute path that exists on every host, such as /opt/brokernat/brokernat-agent.jar"
         raise ConfigError(Finding("agent-path-relative", message, hint))

@@ -32,7 +32,7 @@ from brokernat.paths import cached, create_directory
 
 log = logging.getLogger(__name__)
 
-INSTALL_HINT = "install openjdk-17-jdk (Debian, Ubuntu), or: pip install 'brokernat[java]'"
+INSTALL_HINT = "install openjdk-17-jdk (Debian, Ubuntu), or run pip install 'brokernat[java]'"
 _PROPERTY = re.compile(r"^\s+(java\.home|java\.version|java\.vendor) = (.*)$", re.MULTILINE)
 _TIMEOUT = 60
 VECTOR_MODULE = "jdk.incubator.vector"

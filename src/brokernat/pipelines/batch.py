@@ -1,9 +1,10 @@
-"""A batch whose transform may do anything: what it gets and what it returns is kept and counted before it is written.
+"""Micro-batches with any transform: its input and output are cached and counted before the batch is written.
 
-A transform that is not made of projections and filters may multiply records, cost (Python) and give other rows each
-time. So both of its ends are kept (memory, then disk), and what does not add up is not written. Spark calls this with
-each micro-batch and commits its offsets when it returns; whatever is raised leaves the batch uncommitted, and the next
-start runs it again with the same offsets. Every other pipeline works in one pass (`one_pass.py`).
+A transform that is not only projections and filters may duplicate records, be slow (Python), or return other rows at
+each call. So its input and output are persisted (memory, then disk), and a batch whose counts differ is not written.
+Spark calls this with each micro-batch and commits its offsets when it returns; whatever is raised leaves the batch
+uncommitted, and the next start runs it again with the same offsets. Every other pipeline works in one pass
+(`one_pass.py`).
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class BatchReport:
 
 @dataclass
 class Batches:
-    """What Spark's `foreachBatch` calls."""
+    """The function that Spark's `foreachBatch` calls."""
 
     plan: Plan
     cluster_id: str
@@ -65,14 +66,14 @@ class Batches:
     stopping: threading.Event
     on_batch: Callable[[BatchReport], None]
     failure: BaseException | None = field(default=None, init=False)
-    """What ended the query, as it was raised: Spark hands back only a text of it."""
+    """The exception that ended the query; Spark returns only its text."""
     query: Future[StreamingQuery] = field(default_factory=Future, init=False)
     """The one that calls this; it may do so before it is known."""
 
     def __call__(self, records: DataFrame, batch_id: int) -> None:
         try:
             if self.stopping.is_set():
-                raise StoppedError("a stop was asked for")
+                raise StoppedError("a stop was requested")
             self._run(records, batch_id)
         except BaseException as error:
             self.failure = error
@@ -105,10 +106,10 @@ class Batches:
 def current_joins(
     plan: Plan, references: Sequence[ReferenceTable], spark: SparkSession, *, hold: bool = False
 ) -> tuple[list[Join], dict[str, ReferenceVersion]]:
-    """The references as they are now, in the order of the joins, and their versions by name.
+    """The current references in the order of the joins, and their versions by name.
 
     Args:
-        hold: whether they are for one batch after the other, so that executors keep them in memory (`held.py`).
+        hold: whether executors keep them in memory for several batches (`held.py`).
 
     Raises:
         ConfigError: records have no column of a join's name; or several references cannot be used.

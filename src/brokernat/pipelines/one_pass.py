@@ -1,10 +1,9 @@
-"""Micro-batches in one pass: one query from source to sink, as somebody would write it by hand.
+"""Micro-batches in one pass: one query from source to sink.
 
-Spark reads, decodes, joins and writes a batch by one plan, and the sink tells when it begins and when all of it is
-acknowledged (`BatchListener.java`). What may not begin is refused before a record of it is written: that is how a stop
-never cuts a batch in two. What does not add up has been written and is not committed. A query holds its references in
-its plan: where one has changed, the batch is refused as well, and a new query begins with the new version and the same
-offsets.
+Spark reads, decodes, joins and writes a batch with one plan. The sink calls back before the first write and after the
+last acknowledgement (`BatchListener.java`). After a stop, the first callback refuses the batch, so a stop never splits
+a batch. A batch whose counts differ is written but not committed. The plan contains the references: when one has
+changed, the batch is refused, and a new query starts with the new version at the same offsets.
 """
 
 from __future__ import annotations
@@ -37,12 +36,12 @@ if TYPE_CHECKING:
 
 
 class ChangedReferenceError(BrokernatError):
-    """A reference has another version than the query joins with; nothing of the batch was written."""
+    """A reference has a newer version than the query uses; nothing of the batch was written."""
 
 
 @dataclass
 class OnePass(Listener):
-    """The queries of a run, one at a time, and what their batches are told by."""
+    """The queries of a run, one at a time, and the listener of their batches."""
 
     spark: SparkSession
     plan: Plan
@@ -66,7 +65,7 @@ class OnePass(Listener):
     def start(
         self, stream: DataFrame, configured: Callable[[DataStreamWriter], DataStreamWriter]
     ) -> StreamingQuery | None:
-        """Starts a query over what the source gives; None where the transform is not known to work row by row.
+        """Starts a query; returns None if the transform is not known to work row by row.
 
         Args:
             stream: of the source.
@@ -101,15 +100,15 @@ class OnePass(Listener):
         self._ends.close()
 
     def begins(self) -> None:
-        """Refuses a batch after a stop, with another version of a reference, or with one that is too old."""
+        """Raises for a batch after a stop, with another version of a reference, or with one that is too old."""
         self._noting(self._refuse)
 
     def written(self, batch_id: int, rows: Mapping[str, int]) -> None:
-        """Reports a batch that adds up."""
+        """Checks and reports the counts of a written batch."""
         self._noting(lambda: self._report(batch_id, Counts.of_outgoing(dict(rows))))
 
     def too_large(self, error: Exception) -> IncompleteError | None:
-        """The error to raise where the query has failed because a record is too large; it names the largest."""
+        """The error for a query that failed because of too large records; names the largest."""
         return too_large_for_sink(error, lambda: self._outgoing(self._batch_again()))
 
     def _outgoing(self, records: DataFrame) -> DataFrame | None:
@@ -126,7 +125,7 @@ class OnePass(Listener):
     def _refuse(self) -> None:
         self._began = time.monotonic()
         if self.stopping.is_set():
-            raise StoppedError("a stop was asked for")
+            raise StoppedError("a stop was requested")
         for place, table in enumerate(self.references):
             if place not in self._looked_at and table.has_changed(self.spark):
                 self._looked_at.add(place)
@@ -142,7 +141,7 @@ class OnePass(Listener):
         self.on_batch(BatchReport(batch_id, counts, time.monotonic() - self._began, versions))
 
     def _batch_again(self) -> DataFrame:
-        """The source's records of the batch that is not committed."""
+        """The source records of the uncommitted batch."""
         begun = read_uncommitted(Files(self.spark), self.checkpoint)
         assert begun  # noqa: S101 - Spark notes the offsets before the batch begins
         return read_between(self.spark, self.source_options, begun)

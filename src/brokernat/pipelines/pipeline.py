@@ -65,7 +65,7 @@ class Run:
         return batch_reports(self._query, after)
 
     def activity(self) -> str | None:
-        """What Spark does, None while it waits for its next batch."""
+        """Spark's status text, None while it waits for the next batch."""
         return activity(self._query)
 
     def poll(self) -> bool:
@@ -92,7 +92,7 @@ class Run:
         return True
 
     def _goes_on(self, error: Exception) -> bool:
-        """Whether the query that has failed was to begin again, and does."""
+        """Restarts a failed query where that is intended; returns whether it did."""
         failure = self._one_pass.failure or self._batches.failure
         if isinstance(failure, StoppedError):
             return False
@@ -150,18 +150,18 @@ def start(
 
 
 def check_once(prepared: Prepared, *, once: bool) -> None:
-    """Raise ConfigError where `once` is asked of a query that has no end of its own."""
+    """Raise ConfigError for `once` with `mode: realtime`, which has no end."""
     if once and prepared.pipeline.mode == "realtime":
         message = f"pipeline `{prepared.pipeline.name}` has `mode: realtime`, which reads until it is stopped"
-        hint = "set `mode: micro-batch` to read what is there and end; both modes share the checkpoint"
+        hint = "set `mode: micro-batch` to read the present records and exit; both modes share the checkpoint"
         raise ConfigError(Finding("once-in-realtime", message, hint))
 
 
 def starting_offsets(files: Files, state: State, topics: Mapping[str, TopicFacts | Unseen]) -> str | None:
-    """Where a lost checkpoint is gone on, for Spark; None where the file says where to begin.
+    """The start offsets after a lost checkpoint, as Spark's option; None without any.
 
     Raises:
-        ConfigError: the note is damaged.
+        ConfigError: the file is damaged.
     """
     noted = state.starting_offsets(files)
     if noted is None:
@@ -171,7 +171,7 @@ def starting_offsets(files: Files, state: State, topics: Mapping[str, TopicFacts
 
 
 def claim(files: Files, state: State, owner: Owner) -> None:
-    """Notes the owner in the checkpoint.
+    """Stores the owner in the checkpoint.
 
     Raises:
         ConfigError: it belongs to another pipeline or cluster, or to a deleted topic.

@@ -1,6 +1,6 @@
-"""What a run does when something goes wrong around it: the table behind docs/reference/policies.md.
+"""How a run handles failures: the table of docs/reference/policies.md.
 
-Each row is shown on real brokers by a test; `tests/unit/pipelines/test_policies.py` names it.
+Each row has a test on real brokers, named in `tests/unit/pipelines/test_policies.py`.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 _AGAIN = (
-    "requests by Kafka's client (`delivery.timeout.ms`), tasks by Spark, then the query from its checkpoint: after "
-    "1 s, 2 s … 60 s, up to half of it taken off by chance"
+    "requests by Kafka's client (`delivery.timeout.ms`), tasks by Spark, then the query from its checkpoint: after 1 "
+    "s, 2 s … 60 s, minus a random part of up to a half"
 )
 _NOTHING = "nothing"
 
@@ -29,23 +29,23 @@ class Policy:
 POLICIES = (
     Policy(
         "brokers-away",
-        "brokers of the source or the sink do not answer, or refuse for now (too few replicas in sync)",
+        "brokers of the source or the sink do not answer, or reject requests temporarily (too few in-sync replicas)",
         "the run (6) after `retry_for`; the batch is not committed",
         _AGAIN,
         ("QueryFails", "PipelineUnhealthy", "PipelineFallsBehind"),
-        "mend the brokers: the run goes on by itself",
+        "fix the brokers: the run continues by itself",
     ),
     Policy(
         "leader-unmapped",
-        "the leader of a partition moves to a broker that no rule names",
+        "the leader of a partition moves to a broker without a rule",
         "the run (5), which prints the rule; the batch is not committed",
-        "connections by Kafka's client; the leaders are looked at after 30 s without progress",
+        "connections by Kafka's client; the leaders are checked after 30 s without progress",
         ("PipelineAway", "PipelineRestarts"),
         "add the rule, start again",
     ),
     Policy(
         "right-missing",
-        "the user lacks a right on a topic",
+        "the user lacks a permission on a topic",
         "the run does not start (5); while it runs, it ends (6)",
         _NOTHING,
         ("PipelineAway", "PipelineRestarts"),
@@ -73,7 +73,7 @@ POLICIES = (
         "the run (6); `check` names the topic (5)",
         _NOTHING,
         ("PipelineAway", "PipelineRestarts"),
-        "create it again, and give the pipeline another `checkpoint`",
+        "create it again, and set another `checkpoint`",
     ),
     Policy(
         "topic-made-again",
@@ -97,7 +97,7 @@ POLICIES = (
         "nothing: it becomes a dead letter",
         _NOTHING,
         ("DeadLetters",),
-        "mend the cause, then `pipeline replay`",
+        "fix the cause, then `pipeline replay`",
     ),
     Policy(
         "poison-above-limit",
@@ -105,15 +105,15 @@ POLICIES = (
         "the run (2), with the causes, when its batch or the next has ended; they are committed",
         _NOTHING,
         ("DeadLetters", "PipelineAway"),
-        "mend the cause, start again, then `pipeline replay`",
+        "fix the cause, start again, then `pipeline replay`",
     ),
     Policy(
         "reference-broken",
-        "a reference is half written, unreadable or missing; its topic or database is away or refuses the login",
+        "a reference is incomplete, unreadable or missing; its topic or database is unavailable or rejects the login",
         "nothing: the last good version stays in use, with a warning. Without one the run does not start (2)",
-        "its source is looked at again when `refresh` is due",
+        "its source is checked again when `refresh` is due",
         ("ReferenceUnusable", "ReferenceOld"),
-        "write the reference anew, or make its source reachable",
+        "write the reference again, or make its source reachable",
     ),
     Policy(
         "reference-stale",
@@ -121,7 +121,7 @@ POLICIES = (
         "`stale: fail`: the run (2); nothing of the batch is written. `stale: warn`: nothing",
         _NOTHING,
         ("ReferenceUnusable", "ReferenceOld", "PipelineAway"),
-        "write the reference anew or make its source reachable, start again",
+        "write the reference again or make its source reachable, then start again",
     ),
     Policy(
         "counts-differ",
@@ -129,7 +129,7 @@ POLICIES = (
         "the run (6); the batch is not committed, an epoch of `mode: realtime` is",
         _NOTHING,
         ("PipelineAway", "PipelineRestarts"),
-        "mend the transform",
+        "fix the transform",
     ),
     Policy(
         "killed",

@@ -1,7 +1,7 @@
-"""Everything that can be known before the first record: all findings at once, none by the query's death at night.
+"""All checks before a run, with all findings at once.
 
-Each check yields findings and goes on; what it could not see it says. The proof (`clients.spark.prove`) stands between
-the two halves: it asks about the topics that the first has found, and the second waits for executors that it has met.
+Each check yields findings and continues; it also reports what it could not read. The proof (`clients.spark.prove`) runs
+between the two halves: it needs the topics that the first half has found, and the second half needs its executors.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ _SAME_AS = {"all": "-1"}
 _POLL_SECONDS = 0.2
 
 
-def look_at_clusters(spark: SparkSession, prepared: Prepared) -> Preflight:
-    """Clusters, topics, rights, sizes, checkpoint: asked on the driver alone, so that no busy executor can delay it."""
+def check_clusters(spark: SparkSession, prepared: Prepared) -> Preflight:
+    """Checks clusters, topics, permissions, sizes and checkpoint, on the driver only, without executors."""
     results: list[CheckResult] = []
     seen: dict[tuple[str, str], Facts] = {}
     profiles: dict[str, Profile] = {}
@@ -90,7 +90,7 @@ def _ends(prepared: Prepared) -> tuple[tuple[str, Cluster, tuple[str, ...]], ...
 
 
 def not_provable(proof: Proof, clusters: Iterable[Cluster]) -> Iterator[CheckResult]:
-    """A warning for each cluster with brokers that were reached and may not be asked who they are."""
+    """A warning for each cluster with brokers whose node id this user may not read."""
     for cluster in clusters:
         nodes = {
             row.node_id for row in proof.rows if row.cluster == cluster.name and row.outcome is Outcome.NOT_PROVABLE
@@ -99,8 +99,8 @@ def not_provable(proof: Proof, clusters: Iterable[Cluster]) -> Iterator[CheckRes
             yield CheckResult(
                 f"proof {cluster.name}",
                 Level.WARNING,
-                f"node {', '.join(map(str, sorted(filter(None, nodes))))} answered and may not be asked who it is: "
-                "two swapped rules would not be found",
+                f"node {', '.join(map(str, sorted(filter(None, nodes))))} answered, but this user may not read its "
+                "node id: swapped rules would not be found",
                 grant(cluster, "DESCRIBE_CONFIGS"),
             )
 
@@ -120,7 +120,7 @@ def client_settings(
     """The settings of the clients that read or write a cluster, each with its reason.
 
     Args:
-        of_mode: what the pipeline's mode sets beside the profile.
+        of_mode: settings of the pipeline's mode, in addition to the profile.
     """
     subject = f"client {cluster.name} ({role})"
     yield CheckResult(subject, Level.OK, f"profile {cluster.profile}: a request takes {round_trip_ms:.0f} ms")
@@ -129,7 +129,7 @@ def client_settings(
         if setting.name in cluster.client:
             value, reason = str(cluster.client[setting.name]), "from `client`"
         elif setting.name in of_mode:
-            value, reason = of_mode[setting.name], "`mode: realtime`: this long a record waits for others"
+            value, reason = of_mode[setting.name], "`mode: realtime`: the time that a record waits for others"
         yield CheckResult(subject, Level.OK, f"{setting.name}={value}: {reason}")
 
 
@@ -159,16 +159,16 @@ def _checkpoint(files: Files, prepared: Prepared, owner: Owner) -> Iterator[Chec
 def _changed(subject: str, change: Change) -> CheckResult:
     hint = None
     if change.meaning is Meaning.KEPT_WITH_WARNING:
-        hint = "where it must hold for all records, give the pipeline a `checkpoint` of its own"
+        hint = "if it must apply to all records, set another `checkpoint`"
     message = f"{change.what} has changed since the last start: {change.consequence}"
     return CheckResult(subject, Level.WARNING, message, hint)
 
 
 def task_slots(spark: SparkSession, prepared: Prepared, partitions: int, timeout: float) -> Iterator[CheckResult]:
-    """Whether the executors have a task slot for each partition, which `mode: realtime` needs.
+    """Checks that the executors have a task slot for each partition, as `mode: realtime` needs.
 
-    Executors of a cluster come one after the other, so they are waited for, `timeout` seconds. Cores that another
-    application still holds are no mistake in the configuration.
+    It waits up to `timeout` seconds, because executors register one after the other and another application may still
+    use their cores.
     """
     if prepared.pipeline.mode != "realtime":
         return
@@ -182,7 +182,7 @@ def task_slots(spark: SparkSession, prepared: Prepared, partitions: int, timeout
 
 
 def try_steps(spark: SparkSession, prepared: Prepared) -> list[CheckResult]:
-    """References, schema, columns and transform, put together over no records; reads the references on executors."""
+    """Checks references, schema, columns and transform with a plan over no records; executors read the references."""
     envelope = envelop(spark.createDataFrame([], _RECORDS), "check")
     try:
         plan = prepared.plan()
@@ -201,12 +201,12 @@ def try_steps(spark: SparkSession, prepared: Prepared) -> list[CheckResult]:
     return [
         *(_reference(name, version) for name, version in versions.items()),
         *([CheckResult("columns", Level.OK, f"subject {decode.subject}: {columns}")] if decode.subject else []),
-        CheckResult("steps", Level.OK, "decode, enrich, transform and sink fit together"),
+        CheckResult("steps", Level.OK, "decode, enrich, transform and sink match"),
     ]
 
 
 def _reference(name: str, version: ReferenceVersion) -> CheckResult:
     if not version.trouble:
         return CheckResult(f"reference {name}", Level.OK, f"version {version.id}")
-    message = f"{version.trouble}; version {version.id} of an earlier run would be joined"
+    message = f"{version.trouble}; the run would use version {version.id} of an earlier run"
     return CheckResult(f"reference {name}", Level.WARNING, message)

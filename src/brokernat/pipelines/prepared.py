@@ -64,7 +64,7 @@ class Prepared:
         return cls(pipeline, source, sink, config.path.parent, State(pipeline.checkpoint), others)
 
     def with_clusters(self, reached: Callable[[Cluster], Cluster]) -> Self:
-        """The same pipeline with each of its clusters replaced by what `reached` makes of it, called once for each."""
+        """The same pipeline with each cluster replaced by `reached(cluster)`, called once for each."""
         source = reached(self.source)
         sink = source if self.sink is self.source else reached(self.sink)
         return replace(self, source=source, sink=sink, others={n: reached(each) for n, each in self.others.items()})
@@ -81,7 +81,7 @@ class Prepared:
 
     @property
     def paths(self) -> dict[str, str]:
-        """What is read and written as files, by its place below the pipeline in the file."""
+        """The paths that are read and written, by their place below the pipeline in the file."""
         pipeline = self.pipeline
         named = {f"references.{name}.path": section.path for name, section in pipeline.references.items()}
         return {"checkpoint": pipeline.checkpoint} | {place: path for place, path in named.items() if path}
@@ -123,7 +123,7 @@ class Prepared:
 
     @property
     def _own_subject(self) -> str:
-        """The subject of tags where the file names none."""
+        """The default subject of tags."""
         return f"{self.pipeline.sink.topic}-value"
 
     def _tag_format(self, *, registers: bool) -> TagFormat | None:
@@ -144,7 +144,7 @@ class Prepared:
         return SchemaTags(section.format, schema.text, parse_schema(schema.columns), schema_id)
 
     def newest_schemas(self) -> dict[str, RecordSchema]:
-        """The schemas that a registry's subject decides, by the names of their sections.
+        """The newest schemas of registry subjects, by the names of their sections.
 
         Raises:
             ConfigError: a registry does not answer, or has no such subject.
@@ -174,8 +174,8 @@ class Prepared:
         """The jars of the JDBC drivers that references need.
 
         Raises:
-            MissingToolError: one cannot be had.
-            AlteredFileError: one is not the jar that is known by its name.
+            MissingToolError: one cannot be downloaded.
+            AlteredFileError: one has another SHA-256 than the known one.
         """
         sections = (self.pipeline.references[join.reference].jdbc for join in self.pipeline.enrich)
         return tuple(dict.fromkeys(jar for section in sections if section for jar in driver_jars(section)))
@@ -201,13 +201,13 @@ class Prepared:
         return TopicSource(section.kafka, cluster, join.key, decoded)
 
     def owner(self, cluster_id: str, topics: Mapping[str, TopicFacts | Unseen]) -> Owner:
-        """The owner to note in the checkpoint. `topics` describes the topics of the source, by name."""
+        """The owner to store in the checkpoint. `topics` describes the topics of the source, by name."""
         ids = {name: fact.topic_id for name, fact in topics.items() if isinstance(fact, TopicFacts) and fact.topic_id}
         return Owner(self.pipeline.name, cluster_id, self.pipeline.source.topics, ids)
 
 
 def read_format(section: Decode, cluster: Cluster, place: str = "decode") -> tuple[StructType, ValueFormat]:
-    """The columns of a `decode` section, and what reads them of the values of this cluster's topics.
+    """The columns of a `decode` section, and the decoder for values of this cluster's topics.
 
     Args:
         place: where the section stands in the pipeline.
@@ -245,7 +245,7 @@ def parse_schema(ddl: str, place: str = "decode.schema") -> StructType:
     """Parses a Spark DDL string such as `id STRING, amount DOUBLE`; `place` is where it stands in the pipeline.
 
     Raises:
-        ConfigError: Spark cannot parse it, or it names a type and no columns.
+        ConfigError: Spark cannot parse it, or it is a type without columns.
     """
     from pyspark.errors import PySparkException
     from pyspark.sql.types import StructType, _parse_datatype_string
@@ -257,5 +257,5 @@ def parse_schema(ddl: str, place: str = "decode.schema") -> StructType:
         message = f"{place}: {root_cause(error)}"
         raise ConfigError(Finding("bad-schema", message, "for example `id STRING, amount DOUBLE`")) from None
     if not isinstance(schema, StructType):
-        raise ConfigError(Finding("bad-schema", f"{place}: `{ddl}` names one type and no columns"))
+        raise ConfigError(Finding("bad-schema", f"{place}: `{ddl}` is a type, not a list of columns"))
     return schema

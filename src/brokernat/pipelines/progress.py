@@ -1,8 +1,7 @@
-"""What a run has done so far, from the batches' own counts and Spark's progress reports; pure.
+"""The progress of a run, from the counts of batches and Spark's progress reports; pure.
 
-Counts are ours, exact, of batches that are written. Offsets and the time of each step are Spark's: its report of a
-batch comes when the batch is committed, and the lag is how many offsets lie between the end of that batch and the end
-of the topics when it was planned.
+Counts are exact and of written batches. Offsets and the time of each step come from Spark's report of a committed
+batch; the lag is the number of offsets between the end of that batch and the end of the topics when it was planned.
 """
 
 from __future__ import annotations
@@ -30,13 +29,13 @@ class PartitionProgress:
 
     @property
     def lag(self) -> int | None:
-        """Offsets that wait."""
+        """Offsets that are not yet read."""
         return None if self.latest is None else max(0, self.latest - self.end)
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Totals of this run, and what is known of its last batch. `rate` is records per second of that batch."""
+    """Totals of this run, and its last batch. `rate` is records per second of that batch."""
 
     counts: Counts = field(default_factory=Counts)
     batches: int = 0
@@ -56,12 +55,12 @@ class Progress:
 
     @property
     def lag(self) -> int | None:
-        """Records that wait in the source, None where no report says so."""
+        """Records that wait in the source, None before the first report."""
         known = [each.lag for each in self.partitions if each.lag is not None]
         return sum(known) if known else None
 
     def after(self, report: BatchReport) -> Progress:
-        """With one more batch."""
+        """A copy with one more batch."""
         return replace(
             self,
             counts=self.counts + report.counts,
@@ -73,7 +72,7 @@ class Progress:
         )
 
     def with_reports(self, spark_reports: Iterable[Mapping[str, Any]]) -> Progress:
-        """With Spark's reports of batches; those that were taken in before change nothing."""
+        """A copy with Spark's reports of batches; known reports change nothing."""
         progress = self
         for report in spark_reports:
             if progress.committed is None or reported_batch(report) > progress.committed:

@@ -1,4 +1,4 @@
-"""Waits for a streaming query, and turns its failure into one sentence with a hint."""
+"""Waits for a streaming query, and reports its failure in one sentence with a hint."""
 
 from __future__ import annotations
 
@@ -13,30 +13,32 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 POLL_SECONDS = 0.2
-_NOTHING_IS_LOST = "nothing is lost: the batch is not committed, and the next start runs it again from the same offsets"
+_NO_RECORD_IS_LOST = (
+    "no record is lost: the batch is not committed, and the next start runs it again from the same offsets"
+)
 _HINTS = {
     re.compile("UnknownTopicOrPartition"): (
-        "a topic is not there any more: `brokernat pipeline check` says which. For a new one of its name give the "
-        "pipeline another `checkpoint`: the present one holds offsets of the topic that is gone"
+        "a topic does not exist any more: `brokernat pipeline check` prints its name. If it was recreated, set another "
+        "`checkpoint`: the present one has offsets of the deleted topic"
     ),
     re.compile("KAFKA_DATA_LOSS|data may have been lost|OffsetOutOfRange"): (
-        "the source does not have any more what the checkpoint would read next: retention has removed it, or somebody "
-        "has made a topic again. To go on with what is there, give the pipeline another `checkpoint`; what is gone in "
-        "between is lost"
+        "the source has removed the records after the checkpoint: retention deleted them, or a topic was recreated. To "
+        "continue with the present records, move the checkpoint away and run `brokernat pipeline reconcile NAME "
+        "--propose-offsets --write`; the removed records are lost"
     ),
 }
-"""By what Spark (4, 3.5) and Kafka's client say."""
+"""Hints by a part of the error message of Spark 3.5, Spark 4 or Kafka's client."""
 
 _TRANSIENT = re.compile(
     r"(Timeout|Retriable|Disconnect|Network|Connect|Socket|BootstrapResolution|NotEnoughReplicas(AfterAppend)?|"
     r"NotLeaderOrFollower|(Leader|Broker|Coordinator|Replica|Offset|Registry)NotAvailable|CoordinatorLoadInProgress|"
     r"FencedLeaderEpoch|UnknownLeaderEpoch|KafkaStorage|ThrottlingQuotaExceeded)Exception\b"
 )
-"""Exceptions of Kafka, Java and ours, caused by brokers or a schema registry that are away or refuse for now."""
+"""Exceptions of Kafka, Java and brokernat that a retry may fix: brokers or a schema registry are unavailable."""
 
 
 class TransientFailureError(IncompleteError):
-    """The query failed because brokers or a registry were away or refused for now: another attempt may work."""
+    """The query failed because brokers or a registry were temporarily unavailable: a retry may succeed."""
 
 
 def has_ended(query: StreamingQuery) -> bool:
@@ -44,7 +46,7 @@ def has_ended(query: StreamingQuery) -> bool:
 
     Raises:
         IncompleteError: Spark's JVM has ended.
-        pyspark.errors.StreamingQueryException: the query failed; `query_failure` makes a message of it.
+        pyspark.errors.StreamingQueryException: the query failed; `query_failure` returns its message.
     """
     from py4j.protocol import Py4JNetworkError
 
@@ -52,7 +54,7 @@ def has_ended(query: StreamingQuery) -> bool:
         return bool(query.awaitTermination(POLL_SECONDS))  # type: ignore[arg-type]  # takes seconds as float
     except (Py4JNetworkError, OSError) as error:
         message = f"Spark's JVM has ended: {type(error).__name__}"
-        raise IncompleteError(message, hint=_NOTHING_IS_LOST) from None
+        raise IncompleteError(message, hint=_NO_RECORD_IS_LOST) from None
 
 
 def batch_reports(query: StreamingQuery, after: int | None) -> list[Mapping[str, Any]]:
@@ -64,23 +66,25 @@ def batch_reports(query: StreamingQuery, after: int | None) -> list[Mapping[str,
 
 
 def reported_batch(report: Mapping[str, Any]) -> int:
-    """The last batch that had ended when Spark made a report: while it waits for records, it gives the number of the
-    next one, and gives that once more when it has run."""
+    """The last batch that had ended when Spark made a report.
+
+    While Spark waits for records, it reports the number of the next batch, and the same number after that batch.
+    """
     return int(report["batchId"]) - ("addBatch" not in report.get("durationMs", {}))
 
 
 def activity(query: StreamingQuery) -> str | None:
-    """What Spark does for the query, in its words; None while it waits for its next batch."""
+    """Spark's status text of the query; None while it waits for the next batch."""
     status = query.status
     return str(status["message"]) if status["isTriggerActive"] else None
 
 
 def query_failure(error: BaseException) -> IncompleteError:
-    """The error to raise for a failed query: its first cause in one line, and what to do."""
+    """The error to raise for a failed query: its root cause in one line, with a hint."""
     cause = root_cause(error)
     if _TRANSIENT.match(cause):
-        return TransientFailureError(f"the query failed: {cause}", hint=_NOTHING_IS_LOST)
-    hint = next((hint for said, hint in _HINTS.items() if said.search(cause)), _NOTHING_IS_LOST)
+        return TransientFailureError(f"the query failed: {cause}", hint=_NO_RECORD_IS_LOST)
+    hint = next((hint for said, hint in _HINTS.items() if said.search(cause)), _NO_RECORD_IS_LOST)
     return IncompleteError(f"the query failed: {cause}", hint=hint)
 
 
@@ -90,10 +94,10 @@ def execution(query: StreamingQuery) -> Any:
 
 
 def rows_read(query: StreamingQuery) -> int | None:
-    """How many rows the present batch has read from its source, as Spark's scan counts them.
+    """How many rows the current batch has read from its source, as Spark's scan counts them.
 
-    A task that was tried again counts once; one in front of an exchange twice where its executor died later. None where
-    that is none: Spark drops a scan whose rows it has no use for, and the reason may be that a step has lost them.
+    A retried task counts once, but twice before an exchange if its executor was lost later. None if the plan has no
+    scan: Spark drops a scan whose rows it does not need, which may be the fault of a step.
     """
     found = 0
     plans = [execution(query).lastExecution().executedPlan()]
@@ -108,7 +112,7 @@ def rows_read(query: StreamingQuery) -> int | None:
 
 
 def plan_inside(node: Any) -> Any | None:
-    """The plan that a node of adaptive execution hides from whoever walks a physical plan; None of another node."""
+    """The plan inside a node of adaptive execution; None for other nodes."""
     name = node.getClass().getSimpleName()
     if name == "AdaptiveSparkPlanExec":
         return node.executedPlan()

@@ -1,12 +1,12 @@
-"""`mode: realtime`: Spark's Real-Time Mode (4.1 and newer), where each record is written as it comes.
+"""`mode: realtime`: Spark's Real-Time Mode (4.1 and newer), where each record is written when it arrives.
 
-A task for each partition reads for one epoch, a long batch of Spark's; at its end Spark writes the offsets and the
-commit, and begins the next. So nothing of ours stands between two records: no `foreachBatch`, no second pass, no
-Python. Counts ride along with the one projection (`observe`) and are compared when the epoch has ended: unlike in
-micro-batches, what does not add up has been written and committed, and stops the run.
+One task per partition reads for one epoch, which is a long batch; at its end Spark writes offsets and commit and starts
+the next. Nothing runs between two records: no `foreachBatch`, no second pass, no Python. The projection counts records
+(`observe`), and the counts are compared after the epoch: unlike in micro-batches, an epoch whose counts differ is
+already written and committed when the run stops.
 
-The references are a part of the query's plan and cannot change while it runs: when one changes, the query ends with
-its epoch and begins again with the new version.
+The references are a part of the query's plan and cannot change while it runs: when one changes, the query stops at the
+end of its epoch and restarts with the new version.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from brokernat.pipelines.steps.plan import Join, Plan, well
 from brokernat.pipelines.steps.row_by_row import refuse_unsupported
 from brokernat.pipelines.steps.sink import producer_options
 from brokernat.pipelines.steps.source import read_stream, source_options
-from brokernat.plurals import counted
+from brokernat.text import counted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 
 _RECEIVED, _LEAVING = "brokernat_received", "brokernat_leaving"
 _UNKNOWN = -1
-"""What Spark reports of a sink that does not count."""
+"""Spark's number of rows for a sink that does not count."""
 _LOOK_SECONDS = 2.0
-"""How often it is looked whether references have changed; `refresh` may say less often."""
+"""How often references are checked for changes; a longer `refresh` wins."""
 _JOIN_MILLISECONDS = 200
 _AT_THE_END = 1.0
 """Seconds before and after the planned end of an epoch in which it may end at any moment."""
@@ -54,10 +54,10 @@ together."""
 
 
 def outgoing(plan: Plan, envelope: DataFrame, joins: Sequence[Join]) -> DataFrame:
-    """The rows for Spark's Kafka sink: of each record its tag or dead letter, or none where it was filtered.
+    """The rows for the Kafka sink: the tag or dead letter of each record that is not filtered.
 
     Raises:
-        ConfigError: the transform holds a step that this mode does not run.
+        ConfigError: the transform has a step that this mode does not support.
         TransformError: see `Transform`.
     """
     from pyspark.sql import functions as F  # noqa: N812
@@ -80,7 +80,7 @@ def slots(spark: SparkSession) -> int:
 
 
 def lack_of_slots(partitions: int, available: int) -> Finding | None:
-    """Why a source with so many partitions cannot run: a task reads its partition until the epoch ends."""
+    """The problem if a source has more partitions than task slots: a task reads its partition until the epoch ends."""
     if partitions <= available:
         return None
     message = (
@@ -133,14 +133,14 @@ class EpochRun:
         return batch_reports(self._query, after)
 
     def activity(self) -> str | None:
-        """What Spark does, None between two epochs."""
+        """Spark's status text, None between two epochs."""
         return activity(self._query)
 
     def poll(self) -> bool:
         """Waits 0.2 s and returns whether the query still runs.
 
         Raises:
-            IncompleteError: the query failed, or the counts of an epoch do not add up.
+            IncompleteError: the query failed, or the counts of an epoch differ.
             ConfigError: the source has got more partitions than there are task slots.
             StaleReferenceError: a reference is older than it may be.
         """
@@ -212,10 +212,10 @@ def sink_options(sink: Cluster) -> dict[str, str]:
 
 
 def epoch_counts(progress: Mapping[str, Any]) -> Counts:
-    """The counts of an epoch from Spark's report of it.
+    """The counts of an epoch from Spark's report.
 
     Raises:
-        IncompleteError: *in = tags + dead letters + filtered* is not true, by what came in, left and was written.
+        IncompleteError: *in = tags + dead letters + filtered* is not true.
     """
     found = {name: row.asDict() for name, row in progress["observedMetrics"].items()}
     # Spark reports nothing of a plan that it finds empty.
@@ -223,9 +223,9 @@ def epoch_counts(progress: Mapping[str, Any]) -> Counts:
     written = progress["sink"]["numOutputRows"]
     if received != counts.received or written not in (counts.tags + counts.dead_letters, _UNKNOWN):
         raise IncompleteError(
-            f"epoch {progress['batchId']}: {counted(received, 'record')} came in, {counts.received} came out, "
-            f"{written} were written ({counts})",
-            hint="the epoch is committed: `brokernat pipeline reconcile` names what is missing or repeated; "
+            f"epoch {progress['batchId']}: {counted(received, 'record')} received, {counts.received} processed, "
+            f"{written} written ({counts})",
+            hint="the epoch is committed: `brokernat pipeline reconcile` lists missing and duplicate records; "
             "please report this",
         )
     return counts
@@ -239,7 +239,7 @@ def partitions_of(progress: Mapping[str, Any]) -> int:
 
 
 def end_with_epoch(query: StreamingQuery, epoch: float) -> bool:
-    """Lets the query end when its epoch does; False where it has to be asked again, because no epoch is under way.
+    """Stops the query at the end of its epoch. Returns False if no epoch is under way, so the caller must retry.
 
     `StreamingQuery.stop` interrupts the epoch, and the next start would write its records again. Spark's own
     MicroBatchExecution ends a query after a batch by this state (for `availableNow`); Python has no call for it. Where
@@ -275,10 +275,10 @@ def _thread_has_ended(query: StreamingQuery) -> bool:
 
 
 def _forget_uncommitted(files: Files, checkpoint: str) -> None:
-    """Removes the offsets of a batch that was not committed: a crash or micro-batch mode left them.
+    """Removes the offsets of an uncommitted batch, which a crash or micro-batch mode has left.
 
-    Real-Time Mode writes the offsets of an epoch when it ends, and fails where there are some already
-    (`concurrentStreamLogUpdate`). The records are read again from where the batch before has ended.
+    Real-Time Mode writes the offsets of an epoch at its end and fails if the file exists
+    (`concurrentStreamLogUpdate`). The records are read again from the end of the last committed batch.
     """
     for path in uncommitted(files, checkpoint):
         files.remove(path)

@@ -1,7 +1,6 @@
-"""One line out of two hundred: what a failure under Spark comes down to.
+"""The root cause of a Spark failure in one line.
 
-The interesting exception is at the bottom of the chain of causes, under layers that only say that something below them
-failed; and of a message only the first line says what, the rest is where.
+It is the last exception in the chain of causes, and the first line of its message; the rest is the place.
 """
 
 from __future__ import annotations

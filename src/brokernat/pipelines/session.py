@@ -1,9 +1,8 @@
-"""A Spark session for a pipeline: quiet on the terminal, everything in a file.
+"""A Spark session for a pipeline, with its output in log files.
 
-Spark's launcher and JVM write to the streams that they inherit, so they are started with the file in their place.
-They are also started with SIGTERM ignored, as PySpark does with SIGINT: a service manager signals every process of the
-group, and a JVM that ends at once would tear the batch that we have promised to finish. The JVM ends with this process:
-it reads its standard input, which closes.
+Spark's launcher and JVM inherit the log file as stdout and stderr. They also ignore SIGTERM, as PySpark does with
+SIGINT: a service manager signals every process of the group, and without the JVM the current batch could not finish.
+The JVM exits with this process, when its standard input closes.
 """
 
 from __future__ import annotations
@@ -69,7 +68,7 @@ OLDEST_REALTIME = "4.1"
 
 
 def require_spark(mode: str = "micro-batch") -> None:
-    """Do nothing where the installed Spark runs pipelines of this mode.
+    """Check that the installed Spark supports this mode.
 
     Raises:
         MissingToolError: PySpark is not installed.
@@ -93,15 +92,15 @@ def start_session(
     agent_path: str | None = None,
     jars: Sequence[Path] = (),
 ) -> SparkSession:
-    """A session that reaches the clusters through their maps.
+    """A Spark session with the clusters' maps.
 
     Args:
         name: of the pipeline.
         folder: for Spark's own log.
-        master: Spark's master; what spark-defaults or spark-submit say, else this machine, when None.
-        settings: Spark's settings over ours.
+        master: Spark's master; None for that of spark-defaults or spark-submit, else this machine.
+        settings: Spark settings that override ours.
         loader: see `clients.spark.configure`, as `agent_path`.
-        jars: what the pipeline needs beside the connector.
+        jars: further jars of the pipeline.
 
     Raises:
         ConfigError: see `clients.spark.configure`.
@@ -150,15 +149,15 @@ def _started(builder: SparkSession.Builder, folder: Path) -> SparkSession:
         said = [line for line in (folder / LAUNCH_LOG).read_text("utf-8", "replace").splitlines() if line.strip()]
         java = os.environ.get("JAVA_HOME", "not set")
         raise MissingToolError(
-            f"Spark's JVM ended at its start: {said[0] if said else 'it printed nothing'}",
-            hint=f"all that it printed is in {folder / LAUNCH_LOG}; JAVA_HOME is {java}",
+            f"Spark's JVM exited at its start: {said[0] if said else 'it printed nothing'}",
+            hint=f"its output is in {folder / LAUNCH_LOG}; JAVA_HOME is {java}",
         ) from None
     except Py4JJavaError as error:
         raise MissingToolError(f"Spark did not start: {root_cause(error)}", hint=f"see {folder / SPARK_LOG}") from None
 
 
 def _without_arrow() -> dict[str, str]:
-    """Where there is no PyArrow, Spark would warn at each Python function that it goes without."""
+    """Settings without PyArrow, so that Spark does not warn at each Python function."""
     if find_spec("pyarrow") is not None:
         return {}
     return {"spark.sql.execution.pythonUDF.arrow.enabled": "false"}
@@ -166,7 +165,7 @@ def _without_arrow() -> dict[str, str]:
 
 @contextmanager
 def _output_into(file: Path) -> Iterator[None]:
-    """Processes started meanwhile keep `file` as their output and error streams: a JVM that fails uses either."""
+    """Processes started in the block inherit `file` as stdout and stderr."""
     sys.stdout.flush()
     sys.stderr.flush()
     saved = {number: os.dup(number) for number in (1, 2)}
@@ -184,7 +183,7 @@ def _output_into(file: Path) -> Iterator[None]:
 
 @contextmanager
 def _inherits_ignored(number: signal.Signals) -> Iterator[None]:
-    """Processes started meanwhile ignore the signal; one that comes meanwhile is delivered afterwards."""
+    """Processes started in the block ignore the signal; this process gets it after the block."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

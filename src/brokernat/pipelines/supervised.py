@@ -1,14 +1,14 @@
-"""A run under the policies of `policies.py`: what may pass is tried again, what does not pass ends the run by name.
+"""A run with the policies of `policies.py`: transient failures are retried, others end the run with an error.
 
-Spark ends a query at its first failure. Where brokers were away or refused for now, the query begins again from the
-same checkpoint, in the same application: each delay is twice the one before, up to a minute, and half of it is chance,
-so that the pipelines of a cluster that comes back do not all come at once.
+Spark ends a query at its first failure. If brokers were temporarily unavailable, the query restarts from its checkpoint
+in the same application. Each delay is twice the one before, up to a minute, with jitter of a half, so that the
+pipelines of a recovered cluster do not restart at once.
 
-A dead letter now and then is a record to look at. When most records become dead letters, a producer has changed what it
-writes, and going on would only fill the topic of dead letters: so there is a limit.
+If most records become dead letters, a producer has probably changed its format, and the run would only fill the
+dead-letter topic: `dead_letter_limit` stops it.
 
-A leader on a broker that the address map does not name looks like a broker that is away, to Kafka's clients as well. So
-it is looked for when a query has failed, and while a batch makes no progress.
+To Kafka's clients, a leader without a rule in the address map looks like an unavailable broker. So leaders are checked
+after a failure, and while a batch makes no progress.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 FIRST_DELAY, LONGEST_DELAY = 1.0, 60.0
 """Seconds before the second attempt, and before any other at most."""
 _LOOK_SECONDS = 30.0
-"""How long a batch may be without progress before the leaders are looked at, and how often then."""
+"""The time without progress of a batch after which leaders are checked, and the interval of these checks."""
 
 
 @dataclass
@@ -55,7 +55,7 @@ class DeadLetterLimit:
 
     @classmethod
     def of(cls, text: str) -> Self:
-        """The limit as the file has it.
+        """The limit from its text in the file.
 
         >>> limit = DeadLetterLimit.of("5% of 100")
         >>> limit.add(Counts(received=90, dead_letters=5)); limit.is_exceeded
@@ -67,19 +67,19 @@ class DeadLetterLimit:
         return cls(text, float(percent) / 100, int(records))
 
     def add(self, batch: Counts) -> None:
-        """Takes in a batch; batches that are older than the last `records` records go."""
+        """Adds a batch and removes batches before the last `records` records."""
         self._window.append(batch)
         while self._total().received - self._window[0].received >= self.records:
             self._window.popleft()
 
     @property
     def is_exceeded(self) -> bool:
-        """Whether there are too many, also where that is certain before so many records have come."""
+        """Whether there are too many, also when that is certain before `records` records were received."""
         total = self._total()
         return total.dead_letters > self.share * max(self.records, total.received)
 
     def error(self, pipeline: str) -> ConfigError:
-        """What to end the run with."""
+        """The error that ends the run."""
         total = self._total()
         causes = ", ".join(f"{kind} {number}" for kind, number in Counter(total.causes).most_common())
         message = (
@@ -87,8 +87,8 @@ class DeadLetterLimit:
             f"`dead_letter_limit` is {self.text}"
         )
         hint = (
-            f"their batches are committed: mend the cause, then `brokernat pipeline replay {pipeline}` sends them "
-            "through again; the next start goes on, and counts from 0"
+            f"their batches are committed: fix the cause, then run `brokernat pipeline replay {pipeline}`; the next "
+            "start continues and counts from 0"
         )
         return ConfigError(Finding("dead-letter-limit", message, hint))
 
@@ -97,7 +97,7 @@ class DeadLetterLimit:
 
 
 def delay(failures: int, draw: random.Random) -> float:
-    """Seconds before the next attempt after so many failures in a row."""
+    """Seconds before the next attempt, after this number of failures in a row."""
     # No float holds two to the power of a thousand failures.
     longest = min(LONGEST_DELAY, FIRST_DELAY * 2 ** min(failures - 1, 10))
     return draw.uniform(longest / 2, longest)
@@ -136,25 +136,25 @@ class SupervisedRun:
         return self._running.reports(after)
 
     def activity(self) -> str | None:
-        """What Spark does, None while it waits for its next batch."""
+        """Spark's status text, None while it waits for the next batch."""
         if self._resume_at is not None:
-            return f"waiting to try again, because {self._failure}"
+            return f"waiting to retry, because {self._failure}"
         found = self._running.activity()
         # A query that begins has nothing to do for a moment; that is no progress yet.
-        return f"beginning again, because {self._failure}" if found is None and self._failures else found
+        return f"restarting, because {self._failure}" if found is None and self._failures else found
 
     @property
     def failures(self) -> int:
-        """How often the query has failed and was tried again."""
+        """How often the query has failed and was restarted."""
         return self._all_failures
 
     def poll(self) -> bool:
-        """Waits 0.2 s and returns whether the query still runs, or will be tried again.
+        """Waits 0.2 s and returns whether the query still runs, or will restart.
 
         Raises:
             ConfigError: too many records became dead letters; or see `pipeline.start`.
             UnmappedEndpointError: a leader is on a broker that the address map does not name.
-            IncompleteError: the query failed, and trying again did not help or would not.
+            IncompleteError: the query failed, and a retry did not help or would not.
             BrokernatError: a step raised it.
         """
         try:
@@ -180,7 +180,7 @@ class SupervisedRun:
             self._limit.add(report.counts)
 
     def _resumed(self) -> bool:
-        """Waits, and begins again when the time has come; returns False where a stop was asked for."""
+        """Waits for the delay and restarts the query; returns False if a stop was requested."""
         assert self._resume_at is not None  # noqa: S101 - only called then
         left = self._resume_at - time.monotonic()
         if self._stopping.wait(max(0.0, min(POLL_SECONDS, left))):
@@ -202,7 +202,7 @@ class SupervisedRun:
         if self._stopping.is_set() or now + pause > self._failing_since + self._retry_for:
             raise error
         self._failure, self._resume_at = error.message, now + pause
-        log.warning("%s; attempt %d begins in %s", error.message, self._failures + 1, in_words(max(1, pause)))
+        log.warning("%s; attempt %d starts in %s", error.message, self._failures + 1, in_words(max(1, pause)))
 
     def _look_where_slow(self) -> None:
         now = time.monotonic()

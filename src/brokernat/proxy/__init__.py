@@ -1,4 +1,4 @@
-"""A small Kafka-aware proxy, for clients that nothing can be loaded into."""
+"""A small Kafka-aware proxy for clients that cannot load the map."""
 
 from brokernat.proxy.running import RunningProxy, serve
 from brokernat.proxy.server import Limits, Proxy, Settings

@@ -1,7 +1,7 @@
-"""Connections that go on in another process: both sockets of each, through a socket between the two.
+"""Moves connections to another process: both sockets of each, through a Unix socket between the processes.
 
-A restart passes every connection on as soon as all its requests have their responses, so clients notice nothing. TLS
-has keys in this process, and half a login or half a request has bytes here: such connections are ended instead.
+A restart moves every connection when all its requests have their responses, so clients notice nothing. Connections with
+TLS, an unfinished login or a partial request have state in this process and are closed instead.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _PATIENCE: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A client and the broker behind it; `dialled` is what was dialled for the node, empty for a bootstrap server."""
+    """The sockets of a client and its broker; `dialled` is the endpoint of the node, empty for a bootstrap server."""
 
     node_id: int
     dialled: str
@@ -28,14 +28,14 @@ class Connection:
 
 
 class Handover:
-    """One direction, from all workers of one program to all workers of the next: whoever reads first has it."""
+    """A queue of connections from all workers of one program to all workers of the next; any worker may read."""
 
     def __init__(self) -> None:
         self._give, self._take = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._give.settimeout(_PATIENCE)
 
     def give(self, connection: Connection) -> bool:
-        """Pass a connection on; close it here afterwards. Returns whether it was taken."""
+        """Send a connection; the caller closes its own copy. Returns whether it was sent."""
         told = json.dumps([connection.node_id, connection.dialled]).encode()
         try:
             socket.send_fds(self._give, [told], [connection.client.fileno(), connection.broker.fileno()])
@@ -44,13 +44,13 @@ class Handover:
         return True
 
     def keep(self) -> str:
-        """Leave the taking end to the program that takes this one's place; returns how `taken` finds it there."""
+        """Keep the receiving end open for the next program; returns the argument for its `taken`."""
         self._take.set_inheritable(True)
         return str(self._take.fileno())
 
 
 def taken(kept: str) -> socket.socket:
-    """The taking end that the program before has kept; to be read when it is readable."""
+    """The receiving end that the previous program has kept."""
     found = socket.socket(fileno=int(kept))
     found.set_inheritable(False)
     found.setblocking(False)
@@ -58,7 +58,7 @@ def taken(kept: str) -> socket.socket:
 
 
 def connections(taking: socket.socket) -> Iterator[Connection]:
-    """Those that have come. Raises EOFError behind the last one."""
+    """The received connections. Raises EOFError after the last one."""
     while True:
         try:
             told, descriptors, _, _ = socket.recv_fds(taking, _LARGEST, 2)

@@ -1,8 +1,8 @@
-"""What the proxy counts, and `GET /metrics` for Prometheus, and nothing else of HTTP.
+"""The counters of the proxy, and `GET /metrics` for Prometheus.
 
-The numbers stand in memory that all workers share: a row for each worker, which it alone writes, so nothing is locked.
-The socket is made before the workers are, and all of them accept from it: whichever answers, it reports the sum.
-Prometheus' own client would bring files on disk for several processes.
+The counters are in shared memory: each worker writes only its own row, so no lock is needed. The socket is created
+before the workers, and all of them accept from it and report the sum. Prometheus' own client would need files on disk
+for several processes.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ SERIES: Final = {
     "refused": ("counter", "Connections that were closed because of what the client sent."),
     "broken": ("counter", "Connections that were closed because of what the broker sent."),
     "unreachable": ("counter", "Connections that were closed because their broker could not be reached."),
-    "unmapped": ("counter", "Connections that were closed because no rule names the endpoint of their broker."),
-    "expired": ("counter", "Connections that were closed because they were idle or did not begin in time."),
+    "unmapped": ("counter", "Connections that were closed because the endpoint of their broker has no rule."),
+    "expired": ("counter", "Connections that were closed because they were idle or sent no request in time."),
     "received": ("counter", "Bytes from clients."),
     "sent": ("counter", "Bytes from brokers."),
     "nodes": ("gauge", "Nodes that have a port."),
@@ -62,8 +62,7 @@ class Counters:
         self._first = 0
 
     def row(self, worker: int) -> None:
-        """This process is the worker of this number, from 0 on. A worker that replaces another begins without its
-        connections."""
+        """Select the row of this worker, counted from 0. A replaced worker's gauge of connections is reset."""
         self._first = worker * len(SERIES)
         for name, (kind, _) in SERIES.items():
             if kind == "gauge":
@@ -73,7 +72,7 @@ class Counters:
         self._cells[self._first + _INDEX[name]] += amount
 
     def total(self, name: str) -> int:
-        """Over all workers."""
+        """The sum over all workers."""
         rows = range(self._workers)
         values = [self._cells[row * len(SERIES) + _INDEX[name]] for row in rows]
         # Each worker binds the same ports.
@@ -106,14 +105,13 @@ def metrics_socket(endpoint: Endpoint) -> socket.socket:
 
 
 def keep_metrics(listener: socket.socket) -> None:
-    """Leave the socket to the program that takes this one's place: old workers may still serve it, and its port is not
-    free."""
+    """Keep the socket open for the next program, because old workers may still use its port."""
     listener.set_inheritable(True)
     os.environ[_KEPT] = str(listener.fileno())
 
 
 async def serve_metrics(listener: socket.socket, counters: Counters) -> asyncio.Server:
-    """Answer until the server that is returned is closed."""
+    """Serve until the returned server is closed."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):

@@ -1,9 +1,9 @@
-"""Where each node is: what it advertises, what is dialled for it, and its port of the proxy.
+"""The nodes of a cluster: advertised endpoint, dialled endpoint, and port of the proxy.
 
-The port of a node is a pure function of its id, so clients that know it from before a restart still find it, and all
-workers agree without a word. What a node advertises is learned from the metadata that passes. It is kept in a file: a
-client that knows the nodes never asks the bootstrap server again (before KIP-899), so after a restart its ports must be
-there before any metadata has passed. Workers read the file of one another.
+The port of a node depends only on its id, so it is the same after a restart and in all workers. Advertised endpoints
+are learned from metadata responses and stored in a file: a client that knows the nodes does not contact the bootstrap
+server again (before KIP-899), so after a restart the ports must be open before the first metadata. Workers share the
+file.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _LAST_PORT = 65535
 
 
 def node_port(listen_port: int, first_node: int, node_id: int) -> int:
-    """The port of a node: the one behind the bootstrap server's for `first_node`, and so on.
+    """The port of a node: for `first_node` the bootstrap server's port + 1, and so on.
 
     Raises:
-        ConfigError: there is no such port.
+        ConfigError: the result is not a valid port.
     """
     port = listen_port + 1 + node_id - first_node
     if listen_port < port <= _LAST_PORT:
@@ -43,7 +43,7 @@ class Nodes:
     """The nodes of one cluster; `address_map` is exchanged by a reload.
 
     Args:
-        file: where they are kept; None keeps them nowhere.
+        file: where they are stored; None stores nothing.
     """
 
     def __init__(self, address_map: AddressMap | None, file: Path | None = None) -> None:
@@ -55,19 +55,19 @@ class Nodes:
 
     @property
     def advertised(self) -> Mapping[int, Endpoint]:
-        """By node id."""
+        """Advertised endpoints by node id."""
         return self._advertised
 
     def learn(self, node_id: int, endpoint: Endpoint) -> None:
-        """A node advertises this."""
+        """Store the advertised endpoint of a node."""
         self._advertised[node_id] = endpoint
         self._write()
 
     def reachable(self, node_id: int) -> Endpoint | None:
-        """What is dialled for a node, None if it is not known.
+        """The endpoint to dial for a node, None for an unknown node.
 
         Raises:
-            UnmappedEndpointError: no rule names what it advertises.
+            UnmappedEndpointError: its advertised endpoint has no rule.
         """
         endpoint = self._advertised.get(node_id)
         if endpoint is None or self.address_map is None:
@@ -75,7 +75,7 @@ class Nodes:
         return self.address_map.translate(endpoint, node_id).endpoint
 
     def bootstrap(self, server: Endpoint) -> Endpoint:
-        """What is dialled for a bootstrap server: it can be dialled as it is, unless a rule names it."""
+        """The endpoint to dial for a bootstrap server: the target of its rule, or itself."""
         rule = self.address_map and self.address_map.find(server)
         if rule:
             # A template needs a node id, and a bootstrap server has none yet.
@@ -84,7 +84,7 @@ class Nodes:
         return server
 
     def reachable_or_refused(self) -> dict[int, Endpoint | None]:
-        """What is dialled for each node, None where it is refused."""
+        """The endpoint to dial for each node, None for a refused one."""
         found: dict[int, Endpoint | None] = {}
         for node_id in self._advertised:
             try:
@@ -102,7 +102,7 @@ class Nodes:
             return False
 
     def read(self) -> None:
-        """Take what the file holds, beside what is known."""
+        """Read the file and add its nodes."""
         if self._file is None:
             return
         try:
@@ -112,7 +112,7 @@ class Nodes:
         except FileNotFoundError:
             return
         except (OSError, ValueError, AttributeError, TypeError, ConfigError) as error:
-            _log.warning("`%s` is not used: %s", self._file, error)
+            _log.warning("ignoring `%s`: %s", self._file, error)
 
     def _write(self) -> None:
         if self._file is None:
@@ -124,11 +124,11 @@ class Nodes:
             exchange(made, self._file)
             self._read_at = self._file.stat().st_mtime_ns
         except OSError as error:
-            _log.warning("`%s` cannot be written: %s; after a restart nodes are known from metadata", made, error)
+            _log.warning("`%s` cannot be written: %s; after a restart the nodes come from metadata", made, error)
 
 
 def nodes_file(cluster: Cluster, listen: Endpoint) -> Path:
-    """Where the nodes of a cluster behind one port are kept."""
+    """The file of the nodes of a cluster with this listen port."""
     servers = ",".join(map(str, cluster.bootstrap_servers))
     digest = hashlib.sha256(f"{servers} {listen}".encode()).hexdigest()[:12]
     return state_dir() / "proxy" / f"{cluster.name}-{digest}.json"

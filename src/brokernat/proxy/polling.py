@@ -1,9 +1,8 @@
-"""The event loop of the proxy: asyncio's, with a shorter way from the kernel to the sockets of connections.
+"""The event loop of the proxy: asyncio's, with direct calls for the sockets of connections.
 
-For each event asyncio makes a turn of its loop: timers, a queue, a handle, a context. For a small request that costs
-more than the request (docs/reference/performance.md). What is given to `Loop.on_readable` and `on_writable` is called
-by the selector itself, which returns to asyncio when there is something for it: a timer, a signal, a task that can go
-on. Where the system has no epoll, asyncio does all of it.
+For each event asyncio runs an iteration of its loop (timers, a queue, a handle, a context), which costs more than a
+small request (docs/reference/performance.md). The selector itself calls the functions of `Loop.on_readable` and
+`on_writable`, and returns to asyncio for a timer, a signal or a ready task. Without epoll, asyncio calls them.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class Loop(asyncio.SelectorEventLoop):
     """An event loop that calls readers and writers of sockets directly.
 
     Args:
-        direct: whether it does; else they are asyncio's.
+        direct: call directly; otherwise through asyncio.
     """
 
     def __init__(self, *, direct: bool = hasattr(select, "epoll")) -> None:
@@ -78,7 +77,7 @@ class Loop(asyncio.SelectorEventLoop):
 
 
 class _DirectSelector(selectors.BaseSelector):
-    """Calls those who wait for a socket by `call`; reports those who have registered, which is asyncio itself."""
+    """Runs the callbacks of sockets directly, and reports only asyncio's own registrations to asyncio."""
 
     def __init__(self, failed: Callable[[Exception], None]) -> None:
         self._failed = failed
@@ -116,7 +115,7 @@ class _DirectSelector(selectors.BaseSelector):
                 return []
 
     def _poll(self, timeout: float | None) -> bool:
-        """Whether something of asyncio's own has come."""
+        """Whether an event is for asyncio."""
         registered = False
         for descriptor, events in self._epoll.poll(timeout, _AT_ONCE):
             calls = self._calls.get(descriptor)
@@ -155,7 +154,7 @@ def _events(calls: list[Call | None]) -> int:
 
 
 def running() -> Loop:
-    """The loop that runs here."""
+    """The running loop."""
     loop = asyncio.get_running_loop()
     assert isinstance(loop, Loop), "a proxy is used within `polling.run`"  # noqa: S101
     return loop

@@ -2,8 +2,8 @@
 
 Sockets are used directly and not through asyncio's transports. So one buffer serves all connections of a process, an
 idle connection keeps none, and bytes that cannot be sent at once are copied once and stop the reading of their source:
-a direction never holds more than one buffer, or the one response that is being rewritten. What passes and what becomes
-of it is the session's business.
+a direction never holds more than one buffer, or the one response that is being rewritten. The
+session decides what passes and how it is rewritten.
 
 A client that has ended its half is passed on as the end of our half, because the broker may still be reading what an
 `acks=0` producer has sent. A drained client is told the end in the same way, and what it still sends is dropped until
@@ -39,7 +39,7 @@ _READS_IN_A_ROW: Final = 16
 
 
 class Clock:
-    """The time of the loop, exact to a second: no connection reads it for each byte."""
+    """The loop's time to the second, so that connections need not read a clock for each byte."""
 
     now = 0.0
 
@@ -80,10 +80,10 @@ class Relay:
         self._requests.look()
 
     def drain(self, pass_on: Callable[[Relay], bool] | None = None) -> None:
-        """Take no further request, and end when every request has its response.
+        """Accept no further request, and end when every request has its response.
 
         Args:
-            pass_on: gives the sockets to somebody else, if it can; they are closed here in any case.
+            pass_on: sends the sockets to another process, if possible; they are closed here in any case.
         """
         self._draining = True
         self._pass_on = pass_on
@@ -91,11 +91,11 @@ class Relay:
 
     @property
     def movable(self) -> bool:
-        """Whether both sockets are all that there is of an idle connection."""
+        """Whether the connection is idle and has no state other than its sockets."""
         return self.session.fresh and not any(isinstance(each, ssl.SSLSocket) for each in (self.client, self.broker))
 
     def settle(self) -> None:
-        """What follows from the bytes that have passed."""
+        """Update the state after bytes have passed."""
         session = self.session
         if self._draining and session.between_requests:
             self._requests.pause()
@@ -109,7 +109,7 @@ class Relay:
             self._requests.pause()
 
     def _end(self) -> None:
-        """Pass the connection on, or close when the client has."""
+        """Move the connection, or close it when the client has closed."""
         if self._pass_on and self.movable and self._pass_on(self):
             self.close()
             return
@@ -203,14 +203,14 @@ class _Flow:
         self._await_no_room()
 
     def drop(self) -> bool:
-        """From now on, send nothing of what is read. Returns whether anything can come."""
+        """Discard what is read from now on. Returns whether the source is still open."""
         self._feed = lambda _: []
         self.crowded = False
         self.resume()
         return not self._at_end
 
     def end_half(self) -> bool:
-        """Whether the target could be told that no more comes."""
+        """Send the end of the stream to the target; returns whether that worked."""
         return not isinstance(self._target, ssl.SSLSocket) and self._shut_down()
 
     def end(self) -> bool:
@@ -231,7 +231,7 @@ class _Flow:
         return self._shut_down()
 
     def await_room(self, call: Callable[[], object]) -> None:
-        """Call this when the target takes more."""
+        """Call this when the target is writable."""
         self._awaits_room = True
         self._loop.on_writable(self._target.fileno(), call)
 

@@ -1,4 +1,4 @@
-"""The proxy within a program: a thread of its own with a loop of its own, for as long as a `with` block lasts."""
+"""The proxy inside a program: a thread with its own event loop for a `with` block."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class RunningProxy:
     _loop: asyncio.AbstractEventLoop
 
     def use(self, address_map: AddressMap | None) -> None:
-        """Another map, as for `Proxy.use`."""
+        """Use another map, see `Proxy.use`."""
         self._loop.call_soon_threadsafe(self._proxy.use, address_map)
 
 
 @contextmanager
 def serve(cluster: Cluster, settings: Settings | None = None) -> Iterator[RunningProxy]:
-    """Serve a cluster by its map until the block ends, which answers what is in flight.
+    """Serve a cluster through its map until the block ends; its end waits for requests in flight.
 
     Raises:
         ConfigError: the port cannot be bound, or the cluster's configuration cannot be used.

@@ -1,9 +1,8 @@
 """The proxy of one cluster in one process: ports, connections, limits, a new map, the end.
 
-A connection is accepted on the port of a node, or on the bootstrap server's. Its broker is dialled at once, because a
-client sends its first request at once; where nothing has to be waited for, no task is made. From there on the relay has
-it. The port of a node is bound while the response that names it is being rewritten, so no client is told of a port that
-is not there.
+A connection is accepted on the port of a node or of the bootstrap server. Its broker is dialled at once, without a task
+if nothing has to wait, and then the relay owns it. The port of a node is bound before the response with it is sent, so
+every advertised port is open.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ from brokernat.wire.protocols import protocol_of_client
 _log = logging.getLogger("brokernat.proxy")
 
 _BOOTSTRAP: Final = -1
-"""In place of a node id: the bootstrap server's port."""
+"""Instead of a node id: the bootstrap server's port."""
 _BACKLOG: Final = 512
 _SWEEP: Final = 1.0
 _BEGINNING: Final = 1.0
@@ -74,8 +73,8 @@ class Limits:
 class Settings:
     """How clients see the proxy.
 
-    `listen` is the bootstrap server's; node `first_node` has the port behind it. `advertise` is the host that clients
-    are told; without it, the listening host if it is a name, else the address that the client has dialled.
+    `listen` is the bootstrap server's; node `first_node` has the next port. `advertise` is the host for
+    clients; default: the listening host if it is a name, else the address that the client has dialled.
     `certificate` is a PEM file with the chain, and one with its key. With `login` the proxy logs in for its clients.
     `remember` keeps the nodes in a file, for the next start.
     """
@@ -128,7 +127,7 @@ class Proxy:
         loop.call_later(_SWEEP, self._sweep)
 
     def use(self, address_map: AddressMap | None) -> None:
-        """From now on, another map. Connections whose broker is reached elsewhere are ended; the others stay."""
+        """Use another map. Connections to nodes with another target are closed; the others stay."""
 
         def exchange() -> None:
             self._nodes.address_map = address_map
@@ -158,7 +157,7 @@ class Proxy:
             relay.close()
 
     def stop_listening(self) -> None:
-        """Accept who has connected, and then nobody more."""
+        """Accept the waiting connections, then stop listening."""
         self._draining = True
         for node_id, listener in self._listeners.items():
             for _ in range(_BACKLOG):
@@ -168,7 +167,7 @@ class Proxy:
             listener.close()
 
     async def drain(self, handover: Handover | None = None) -> None:
-        """Answer what is in flight, and close, or pass on what is not at its end. Call `stop_listening` before."""
+        """Answer requests in flight, then close or hand over connections. Call `stop_listening` before."""
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=_BEGINNING)
         for task in self._tasks:
@@ -184,7 +183,7 @@ class Proxy:
     # Connections of another process.
 
     def take_over(self, taking: socket.socket) -> None:
-        """Go on with the connections that come from there."""
+        """Continue the connections that arrive at this socket."""
         asyncio.get_running_loop().add_reader(taking, self._take, taking)
 
     def _take(self, taking: socket.socket) -> None:
@@ -258,14 +257,14 @@ class Proxy:
         try:
             self._listen(node_id, self._port(node_id))
         except ConfigError as error:
-            self._say(f"node {node_id} is left out of what clients are told: {error.message}", error.hint)
+            self._warn(f"node {node_id} is not advertised to clients: {error.message}", error.hint)
             return False
         self._counters.add("nodes")
         endpoint = self._nodes.advertised[node_id]
         try:
             reachable = self._nodes.reachable(node_id)
         except UnmappedEndpointError as refused:
-            self._say(f"node {node_id} is refused: {refused.message}", refused.hint)
+            self._warn(f"node {node_id} is refused: {refused.message}", refused.hint)
         else:
             _log.info("node %d on port %d: %s, dialled at %s", node_id, self._port(node_id), endpoint, reachable)
         return True
@@ -274,25 +273,27 @@ class Proxy:
         return node_port(self._settings.listen.port, self._settings.first_node, node_id)
 
     def _translate(self, told: str, node_id: int, host: str, port: int) -> Endpoint | None:
-        """What a client is told of a node; `wire.Translate` with the host for this client in front."""
+        """The endpoint of a node for a client; `wire.Translate` with the client's host as first argument."""
         try:
             endpoint, port = _endpoint(host, port), self._port(node_id)
             if self._nodes.advertised.get(node_id) != endpoint:
                 self._change(partial(self._nodes.learn, node_id, endpoint))
         except ConfigError as error:
-            self._say(f"node {node_id} is left out of what clients are told: {error.message}", error.hint)
+            self._warn(f"node {node_id} is not advertised to clients: {error.message}", error.hint)
             return None
         # A process that ends opens no port any more; whoever comes next has the same ones.
         return _endpoint(told, port) if self._draining or self._has_port(node_id) else None
 
     def _change(self, change: Callable[[], object]) -> None:
-        """Change what is known of the nodes. What is connected to where a node was before is not connected to it."""
+        """Change the nodes, and close connections to the former target of a node."""
         before = self._nodes.reachable_or_refused()
         change()
         after = self._nodes.reachable_or_refused()
         moved = {node_id for node_id, endpoint in before.items() if after[node_id] != endpoint}
         for node_id in sorted(moved):
-            _log.info("node %d has moved: it is dialled at %s", node_id, after[node_id] or "no endpoint, it is refused")
+            _log.info(
+                "node %d has a new address: it is dialled at %s", node_id, after[node_id] or "no endpoint, refused"
+            )
         loop = asyncio.get_running_loop()
         for relay in [each for each, node_id in self._relays.items() if node_id in moved]:
             # Later, because it may be this relay that has brought the news.
@@ -329,7 +330,7 @@ class Proxy:
     def _pause_accepting(self, listener: socket.socket, node_id: int, error: OSError) -> None:
         if error.errno not in _NO_DESCRIPTOR:
             raise error
-        self._say(f"no connection is accepted for a second: {error.strerror}", "allow more files: `ulimit -n`")
+        self._warn(f"no connections are accepted for one second: {error.strerror}", "allow more files: `ulimit -n`")
         loop = polling.running()
         loop.on_readable(listener.fileno(), None)
 
@@ -342,10 +343,10 @@ class Proxy:
     def _over_limit(self, address: str) -> bool:
         limits = self._limits
         if self._counters.total("connections") >= limits.connections:
-            self._say(f"a connection of {address} is closed: {limits.connections} are open", "see `--max-connections`")
+            self._warn(f"closed a connection of {address}: {limits.connections} are open", "see `--max-connections`")
             return True
         if limits.per_address is not None and self._peers[address] >= limits.per_address:
-            self._say(f"a connection of {address} is closed: it has {limits.per_address}", "see `--max-per-address`")
+            self._warn(f"closed a connection of {address}: it has {limits.per_address}", "see `--max-per-address`")
             return True
         return False
 
@@ -400,7 +401,7 @@ class Proxy:
         return local
 
     def _connect_at_once(self, node_id: int) -> socket.socket | None:
-        """A connection to the broker if there is one without waiting; any fault is left to `_connect`."""
+        """A connection to the broker if that needs no waiting; errors are left to `_connect`."""
         if self._downstream_tls is not None or not self._upstream.plain:
             return None
         try:
@@ -470,7 +471,7 @@ class Proxy:
                 relay.close()
             elif quiet > limits.handshake and not relay.session.begun:
                 protocol = protocol_of_client(relay.session.first_bytes)
-                sent = f"{protocol} and not Kafka" if protocol else f"no request within {limits.handshake:.0f} s"
+                sent = f"{protocol} instead of Kafka" if protocol else f"no request within {limits.handshake:.0f} s"
                 self._counters.add("expired")
                 relay.close(DownstreamProtocolError(sent))
         loop.call_later(_SWEEP, self._sweep)
@@ -479,10 +480,10 @@ class Proxy:
 
     def _fail(self, series: str, text: str, hint: str | None = None) -> None:
         self._counters.add(series)
-        self._say(text, hint)
+        self._warn(text, hint)
 
-    def _say(self, text: str, hint: str | None = None) -> None:
-        """A warning, unless it was given a moment ago: clients repeat what fails."""
+    def _warn(self, text: str, hint: str | None = None) -> None:
+        """Log a warning, at most once in a while, because clients retry."""
         if self._clock.now - self._said.get(text, -_QUIET) < _QUIET:
             return
         if len(self._said) >= 1000:

@@ -1,11 +1,10 @@
-"""A connection to a broker, as far as it is there before the first byte of a client: TCP, TLS, and the login.
+"""Connections to brokers: TCP, TLS, and the login, before the first byte of a client.
 
-The name that TLS sends and verifies is the one that the broker advertises, not the one that is dialled, as in a client
-with the map.
+TLS sends (SNI) and verifies the advertised name, not the dialled one, as in a client with the map.
 
-The login is for clients that cannot: PLAIN or SCRAM. The oldest encodings that frame tokens (`SaslHandshake` 1,
-`SaslAuthenticate` 0, KIP-152) serve brokers from 1.0 on, so nothing is negotiated. To the client the connection begins
-behind the login.
+The login (`--login`) is PLAIN or SCRAM. It uses the oldest versions that frame tokens (`SaslHandshake` 1,
+`SaslAuthenticate` 0, KIP-152), which brokers support from 1.0 on, so no negotiation is needed. The client's connection
+starts after the login.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _LARGEST_ANSWER: Final = 64 << 10
 
 
 class LoginError(Exception):
-    """The broker has refused; the text holds no secret."""
+    """The broker rejected the login; the text contains no secret."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +53,15 @@ class BrokerLogin:
     password: str = field(repr=False)
 
     async def log_in(self, exchange: Exchange) -> None:
-        """Log in on a connection that is new.
+        """Log in on a new connection.
 
         Raises:
-            LoginError: the broker does not take the login.
+            LoginError: the broker rejects the login.
         """
         try:
             await self._log_in(exchange)
         except (MessageError, SaslTokenError) as error:
-            raise LoginError(f"the login got an answer that cannot be read: {error}") from None
+            raise LoginError(f"the login response cannot be read: {error}") from None
 
     async def _log_in(self, exchange: Exchange) -> None:
         answer = await _ask(exchange, _HANDSHAKE, put_text(self.mechanism.encode(), compact=False))
@@ -76,7 +75,7 @@ class BrokerLogin:
             error, message = answer.i16(), answer.text(compact=False)
             if error:
                 words = masked((message or b"").decode("utf-8", "replace"), self.password)
-                raise LoginError(f"the broker has refused the login: {words or f'error {error}'}")
+                raise LoginError(f"the broker rejected the login: {words or f'error {error}'}")
             try:
                 token = tokens.send(answer.blob())
             except StopIteration:
@@ -94,10 +93,10 @@ def broker_login(cluster: Cluster) -> BrokerLogin:
     mechanism = properties.get("sasl.mechanism", "GSSAPI")
     if not protocol.startswith("SASL_"):
         message = f"`--login` has no login to use: the cluster `{cluster.name}` has `security.protocol: {protocol}`"
-        raise ConfigError(Finding("no-login", message, "leave `--login` out, or give the brokers' login in `client:`"))
+        raise ConfigError(Finding("no-login", message, "omit `--login`, or write the brokers' login in `client:`"))
     if mechanism not in MECHANISMS:
         message = f"`--login` does not support {mechanism}"
-        hint = f"it supports {', '.join(MECHANISMS)}; without `--login` any mechanism passes through from clients"
+        hint = f"it supports {', '.join(MECHANISMS)}; without `--login` clients can log in with any mechanism"
         raise ConfigError(Finding("login-unsupported", message, hint))
     try:
         options = parse_jaas(properties.get("sasl.jaas.config", "")).options
@@ -109,7 +108,7 @@ def broker_login(cluster: Cluster) -> BrokerLogin:
 
 
 async def _ask(exchange: Exchange, kind: tuple[int, int], body: bytes) -> Cursor:
-    """The response behind its correlation id."""
+    """The response without its correlation id."""
     return Cursor(await exchange(struct.pack(">hhi", *kind, 0) + _CLIENT_ID + body), 4)
 
 
@@ -118,14 +117,14 @@ class UnreachableError(Exception):
 
 
 def prepare(connection: socket.socket) -> None:
-    """Settings of both sides: small requests leave at once, and a dead peer is noticed."""
+    """Socket options of both sides: no delay for small requests, keepalive for dead peers."""
     connection.setblocking(False)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
 
 
 async def dial(endpoint: Endpoint) -> socket.socket:
-    """The first address of the endpoint that takes a connection.
+    """A connection to the first address of the endpoint that accepts one.
 
     Raises:
         UnreachableError: none does.
@@ -153,7 +152,7 @@ async def dial(endpoint: Endpoint) -> socket.socket:
 
 
 def dial_at_once(endpoint: Endpoint) -> socket.socket | None:
-    """A connection to a program of this machine, which is there within the call or not at all. None otherwise."""
+    """A connection to a loopback endpoint, which connects within the call; None otherwise."""
     family = _own_family(endpoint.host)
     if family is None:
         return None
@@ -182,7 +181,7 @@ def _own_family(host: str) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """How the brokers of one cluster are spoken to; `tls` and `login` are None where there is none."""
+    """Connects to the brokers of one cluster; `tls` and `login` may be None."""
 
     tls: ssl.SSLContext | None = None
     login: BrokerLogin | None = None
@@ -219,7 +218,7 @@ class Upstream:
 
 
 def upstream_of(cluster: Cluster, *, login: bool) -> Upstream:
-    """By the cluster's own client properties.
+    """The `Upstream` for the cluster's client properties.
 
     Raises:
         ConfigError: a store cannot be read, or there is no login that can be used.
@@ -235,7 +234,7 @@ def upstream_of(cluster: Cluster, *, login: bool) -> Upstream:
 
 def _reason(error: Exception) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
-        return f"its certificate is not accepted: {error.verify_message}"
+        return f"its certificate is rejected: {error.verify_message}"
     if isinstance(error, ssl.SSLError):
         return f"no TLS: {error.reason or type(error).__name__}"
     if isinstance(error, OSError) and error.errno is not None:
@@ -256,7 +255,7 @@ async def _exchange(connection: socket.socket, request: bytes) -> bytes:
             await _ready(connection, reading=True)
     (length,) = struct.unpack(">i", await _receive(connection, 4))
     if not 0 <= length <= _LARGEST_ANSWER:
-        raise LoginError(f"the login got an answer of {length} bytes")
+        raise LoginError(f"the login response has {length} bytes")
     return await _receive(connection, length)
 
 
@@ -269,7 +268,7 @@ async def _receive(connection: socket.socket, size: int) -> bytes:
             await _ready(connection, reading=True)
             continue
         if not part:
-            raise EOFError("the broker has closed the connection during the login")
+            raise EOFError("the broker closed the connection during the login")
         found += part
     return bytes(found)
 

@@ -1,10 +1,10 @@
 """Runs the proxy in workers that share the ports, until a signal ends it.
 
-SIGTERM and SIGINT drain, a second one ends at once, SIGHUP takes a new map. Workers are in a process group of their
+SIGTERM and SIGINT drain, a second one ends at once, SIGHUP reloads the map. Workers are in a process group of their
 own, so that Ctrl-C reaches them once, from the parent; if the parent is killed, a pipe ends and they drain.
 
-SIGUSR2 restarts: the parent replaces its program and keeps its process id, so a supervisor notices nothing. Its workers
-serve on until those of the new program listen, and then pass their connections on to them.
+SIGUSR2 restarts: the parent replaces its program and keeps its process id, so a supervisor sees no restart. Its workers
+serve until those of the new program listen, and then hand their connections over.
 
 A worker closes no connection of a client before all its siblings have stopped listening: a client that connects again
 at once would else wait in the queue of a sibling that is about to close it, be reset, and back off.
@@ -49,7 +49,7 @@ empty at the first start."""
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A proxy and what it needs from the program around it.
+    """A proxy and its callbacks.
 
     `reload` is called in a thread and returns the map anew; its BrokernatError is logged and changes nothing. `ready`
     is called once, when clients can connect. `metrics` is a listening socket, or None.
@@ -116,7 +116,7 @@ class Service:
             ended_by = await stop
             restarted = ended_by == signal.SIGUSR2
             if not restarted:
-                _log.info("draining: requests in flight are answered; once more to end at once")
+                _log.info("draining: requests in flight are answered; send the signal again to stop at once")
             self.proxy.stop_listening()
             await family.stopped_listening()
             await self.proxy.drain(family.handover if restarted else None)
@@ -127,11 +127,11 @@ class Service:
         try:
             self.proxy.use(await asyncio.get_running_loop().run_in_executor(reader, self.reload))
         except BrokernatError as error:
-            _log.error("the map stays as it is: %s", error)
+            _log.error("the map is not changed: %s", error)
 
 
 class _Family:
-    """What a parent and its workers have in common.
+    """The file descriptors that a parent and its workers share.
 
     `alive` is a pipe that ends with the parent. `before` is where connections of the program before come from, and
     `handover` where they go to the next one. Another pipe is kept open by each that may listen.
@@ -144,11 +144,11 @@ class _Family:
         self._ended, self._listening = os.pipe()
 
     def join(self) -> None:
-        """This process is a worker."""
+        """Set this process up as a worker."""
         os.close(self._parent)
 
     def stop(self) -> None:
-        """This process does not listen, and will not."""
+        """Mark this process as not listening."""
         os.close(self._listening)
 
     async def stopped_listening(self) -> None:
@@ -162,13 +162,13 @@ class _Family:
         loop.remove_reader(self._ended)
 
     def outlive(self) -> str:
-        """Leave to the next program what the workers need of this one; returns how `taken` finds it there."""
+        """Keep the descriptors that workers need open for the next program; returns the argument for its `taken`."""
         os.set_inheritable(self._parent, True)
         return self.handover.keep()
 
 
 class _Parent:
-    """Starts workers, replaces one that has ended, passes signals on, and makes room for the next program."""
+    """Starts and replaces workers, forwards signals, and starts the next program."""
 
     def __init__(self, service: Service, workers: int, family: _Family, predecessors: set[int]) -> None:
         self._service = service
@@ -239,7 +239,7 @@ class _Parent:
             number = self._numbers.pop(pid, None)
             if replace and number is not None:
                 _log.error(
-                    "worker %d has ended with %d, another one takes its place",
+                    "worker %d exited with %d and is replaced",
                     number,
                     os.waitstatus_to_exitcode(status),
                 )
@@ -247,7 +247,7 @@ class _Parent:
                 self._start(number, lambda: None)
 
     def _restart(self) -> None:
-        """Become the program anew, with the same arguments. Does not return, unless that is not possible."""
+        """Replace this program by itself with the same arguments (execve). Returns only on failure."""
         try:
             # What would end the new program at its start: nobody would serve then.
             self._service.reload()
@@ -270,7 +270,7 @@ def _signal(pids: Iterable[int], number: int) -> None:
 
 
 def _allow_many_files() -> None:
-    """As many as this user may have: each connection takes two."""
+    """Raise the limit of open files to the maximum: each connection needs two."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

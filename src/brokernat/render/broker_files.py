@@ -25,26 +25,29 @@ from brokernat.render.header import Header
 from brokernat.render.listeners_plan import CONTROLLER, ListenersPlan, PlannedBroker, Quorum
 
 _LISTENERS_HEADER = Header(
-    title="Listeners of Kafka's brokers: who comes in on a port is told the endpoints of that port's listener",
-    can=("Serve clients of several places at once, each by a listener of its own, with no change at the clients.",),
+    title="Listeners of Kafka brokers: the port of a connection decides which advertised endpoints a client gets",
+    can=("Serve clients in several networks, each through its own listener, without a change at the clients.",),
     cannot=(
-        "Make names resolve or ports reach: each place must be able to dial what its listener advertises.",
-        "Set up TLS or a login: SSL and SASL listeners need `listener.name.NAME.ssl...` and `...sasl...` beside this.",
+        "Make names resolve or ports reachable: each network must be able to dial what its listener advertises.",
+        "Set up TLS or a login: SSL and SASL listeners also need `listener.name.NAME.ssl...` and `...sasl...`.",
     ),
     check=("brokernat doctor --server-properties FILE      one for each broker",),
     apply=(
-        "put the lines of its node into each server.properties, in place of those with the same names",
-        "restart one broker after the other; then, from each place:",
+        "in each server.properties, replace the properties of the same names by the lines of its node",
+        "restart one broker after the other; then, from each network:",
         "brokernat doctor --bootstrap-server ONE_OF_ITS_LISTENERS",
     ),
 )
 DEFAULT_IMAGE = "apache/kafka:4.3.1"
 _COMPOSE_HEADER = replace(
     _LISTENERS_HEADER,
-    title="Kafka in Docker: who comes in on a port is told the endpoints of that port's listener",
-    cannot=(*_LISTENERS_HEADER.cannot, "Add a broker by a copy: each has an id, a name and ports of its own."),
+    title="Kafka in Docker: the port of a connection decides which advertised endpoints a client gets",
+    cannot=(
+        *_LISTENERS_HEADER.cannot,
+        "Add a broker by copying a service: each broker needs its own id, name and ports.",
+    ),
     check=("docker compose -f FILE config --quiet", "brokernat doctor --server-properties FILE"),
-    apply=("docker compose -f FILE up --detach", "brokernat doctor --bootstrap-server ...      from each place"),
+    apply=("docker compose -f FILE up --detach", "brokernat doctor --bootstrap-server ...      from each network"),
 )
 _DATA = "/var/lib/kafka/data"
 

@@ -28,8 +28,8 @@ def rules_file(subject: Subject) -> str:
 def _rules_header(unmapped: Unmapped) -> Header:
     return Header(
         title="Address map: advertised = reachable, the first match wins",
-        can=("Be the map of every client that has brokernat's agent or plug-in.",),
-        cannot=("Change under a client that runs: it is read once, when the client starts.",),
+        can=("Give the map to every client that has brokernat's agent or plug-in.",),
+        cannot=("Change for a running client: a client reads it once, when it starts.",),
         check=("brokernat map check --file FILE",),
         apply=("brokernat.map=file:/path/of/FILE", f"brokernat.unmapped={unmapped}"),
     )
@@ -73,9 +73,10 @@ _SPARK_HEADER = Header(
     title="Spark: the agent and the map for driver and executors",
     can=("Give every Kafka client of a job the map: sources, sinks, the job's own; the job stays as it is.",),
     cannot=(
-        "Start a JVM on a host that lacks the jar at this path: it ends at once, and a cluster starts the next one.",
-        "Tell two clusters with the same advertised addresses apart: give each source and sink its own map.",
-        "Replace settings of these names that the job has itself: Spark takes the job's.",
+        "Start a JVM on a host without the jar at this path: the JVM exits at once, and the cluster manager starts "
+        "the next one.",
+        "Distinguish two clusters with the same advertised addresses: give each source and sink its own map.",
+        "Override the same settings in the job: Spark uses the job's.",
     ),
     check=(
         "executors log `translated ADVERTISED -> REACHABLE` for each broker that they dial, the driver at level INFO",

@@ -1,7 +1,7 @@
 """Which rules a target has no words for, decided once in this table.
 
 A rule that a file leaves out is a broker that its reader cannot reach, so it is refused by name, all of them at once,
-with what to use instead. What a target says too broadly (a hosts file knows no ports) or decides too early (nginx looks
+with what to use instead. What a target says too broadly (a hosts file has no ports) or decides too early (nginx looks
 a name up once) is no refusal; it stands in the target's header.
 """
 
@@ -77,21 +77,21 @@ def _changes_family(rule: Rule) -> bool:
     return one is not None and other is not None and one.version != other.version
 
 
-_NODE_ID = _Refusal(_is_node_id, "the node id is known to a Kafka-aware proxy only")
+_NODE_ID = _Refusal(_is_node_id, "only a Kafka-aware proxy knows the node id")
 
 REFUSALS = {
     Means.CLIENT: (_NODE_ID,),
     Means.GATEWAY: (
         _NODE_ID,
-        _Refusal(_is_wildcard, "a wildcard names no broker, and a gateway must know where each one is"),
+        _Refusal(_is_wildcard, "a wildcard names no broker, and a gateway needs the address of each one"),
     ),
     Means.HOSTS: (
         _NODE_ID,
         _Refusal(_is_wildcard, "a hosts file has no wildcards"),
-        _Refusal(_is_network, "clients do not look addresses up, only names"),
-        _Refusal(_advertises_address, "clients do not look addresses up, only names"),
-        _Refusal(_changes_port, "a hosts file knows no ports"),
-        _Refusal(_leads_to_name, "a hosts file leads to addresses, not to names"),
+        _Refusal(_is_network, "clients resolve names, not IP addresses"),
+        _Refusal(_advertises_address, "clients resolve names, not IP addresses"),
+        _Refusal(_changes_port, "a hosts file has no ports"),
+        _Refusal(_leads_to_name, "the target in a hosts file is an address, not a name"),
     ),
     Means.DNAT: (
         _NODE_ID,
@@ -128,7 +128,7 @@ def refuse(means: Means, found: Iterable[tuple[Rule, str]]) -> None:
     """
     reasons = [f"  {rule}: {because}" for rule, because in found]
     if reasons:
-        message = "\n".join((f"{means.value} cannot say every rule of the address map:", *reasons))
+        message = "\n".join((f"{means.value} cannot express every rule of the address map:", *reasons))
         raise NotExpressibleError(message, hint=_INSTEAD[means])
 
 

@@ -40,7 +40,7 @@ def forwards(address_map: AddressMap, bootstrap_servers: Iterable[Endpoint]) -> 
     require_expressible(address_map, Means.GATEWAY)
     bootstrap = tuple(bootstrap_servers)
     brokers = {rule: tuple(_advertised(rule, bootstrap)) for rule in address_map.rules}
-    because = "it keeps the port, and no bootstrap server says which port: add one behind it, or `:PORT` on both sides"
+    because = "it keeps the port, and no bootstrap server matches it: add one, or `:PORT` on both sides"
     refuse(Means.GATEWAY, ((rule, because) for rule, advertised in brokers.items() if not advertised))
     found: dict[Endpoint, Forward] = {}
     for rule, advertised in brokers.items():
@@ -68,13 +68,12 @@ def _advertised(rule: Rule, bootstrap: tuple[Endpoint, ...]) -> Iterable[Endpoin
 
 CAN = ("Carry any protocol of Kafka: login and TLS stay between client and broker.",)
 CANNOT = (
-    "Change what brokers advertise: a client still asks the brokers who they are and dials what they answer, so each "
-    "client needs the map as well.",
+    "Change what brokers advertise: clients still dial the advertised endpoints, so each client needs the map as well.",
     "Follow the cluster: a broker added later needs one more port here and one more rule in the map.",
 )
 _NAMES = (
-    "Start while a broker's name cannot be looked up, or notice that its address has changed: names are looked up when "
-    "the file is loaded, so reload then."
+    "Start while a broker's name does not resolve, or follow a changed address: names are resolved when the file is "
+    "loaded, so reload it then."
 )
 
 
@@ -93,7 +92,7 @@ def client_lines(subject: Subject) -> tuple[str, ...]:
 _NGINX_HEADER = Header(
     title="Kafka through nginx: one port of this host for each broker",
     can=(),
-    cannot=("Stand in `http`: nginx takes one `stream` block, at the top level of nginx.conf.",),
+    cannot=("Be included in `http`: nginx accepts one `stream` block, at the top level of nginx.conf.",),
     check=("nginx -t",),
     apply=(
         "apt-get install nginx libnginx-mod-stream      (Debian, Ubuntu)",
@@ -142,7 +141,7 @@ stream {{
 _HAPROXY_HEADER = Header(
     title="Kafka through HAProxy: one port of this host for each broker",
     can=(),
-    cannot=("Share a port between brokers: HAProxy sees bytes and cannot tell which broker a client means.",),
+    cannot=("Share a port between brokers: HAProxy forwards bytes and cannot know which broker a client needs.",),
     check=("haproxy -c -f /etc/haproxy/haproxy.cfg -f FILE",),
     apply=(
         'EXTRAOPTS="-S /run/haproxy-master.sock -f FILE"      in /etc/default/haproxy (Debian, Ubuntu)',

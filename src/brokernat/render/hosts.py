@@ -11,16 +11,16 @@ from brokernat.render.expressible import Means, refuse, require_expressible
 from brokernat.render.header import Header, Subject
 
 _HEADER = Header(
-    title="Kafka by /etc/hosts: the names that brokers advertise lead to addresses that can be dialled from here",
-    can=("Serve every program of this host as it is, without a map, an agent or a plug-in.",),
+    title="Kafka by /etc/hosts: advertised names resolve to addresses that can be dialled from here",
+    can=("Work for every program of this host without a change, a map, an agent or a plug-in.",),
     cannot=(
-        "Change ports, or translate addresses: only names are looked up.",
+        "Change ports, or translate IP addresses: clients resolve only names.",
         "Serve two clusters whose brokers have the same names.",
-        "Notice changes: it has to be kept on every host, and in every container image, that runs a client.",
-        "Refuse names that no rule has: they are looked up as ever.",
+        "Update itself: you maintain it on every host and in every container image that runs a client.",
+        "Refuse names without a rule: they resolve as before.",
     ),
     check=("getent hosts NAME      for each name below",),
-    apply=("append it to /etc/hosts; clients that run already keep what they have looked up (Java: 30 s)",),
+    apply=("append it to /etc/hosts; running clients cache what they have resolved (Java: 30 s)",),
 )
 
 
@@ -42,7 +42,7 @@ def _addresses(address_map: AddressMap) -> dict[str, str]:
     elsewhere: list[tuple[Rule, str]] = []
     for rule, name, address in map(_parts, address_map.rules):
         if found.setdefault(name, address) != address:
-            elsewhere.append((rule, f"a hosts file knows one address for a name, and {name} has {found[name]}"))
+            elsewhere.append((rule, f"a hosts file has one address for a name, and {name} has {found[name]}"))
     refuse(Means.HOSTS, elsewhere)
     return found
 

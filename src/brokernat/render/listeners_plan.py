@@ -265,8 +265,8 @@ def plan_behind_nat(
     for number, forward in enumerate(forwards, start=first_id):
         node_id = number if node_ids is None else node_ids.get(forward.upstream)
         if node_id is None:
-            message = f"nobody was seen to advertise {forward.upstream}, so its node id is not known"
-            problems.append(Finding("unknown-node", message, "take the rule out, or give evidence that has the node"))
+            message = f"no broker in the evidence advertises {forward.upstream}, so its node id is unknown"
+            problems.append(Finding("unknown-node", message, "remove the rule, or pass evidence that has the node"))
         else:
             brokers.append(_broker_behind_nat(node_id, forward, protocol))
     return replace(checked(brokers, INTERNAL, quorum, controller, problems), exists=True)

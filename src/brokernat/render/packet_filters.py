@@ -23,16 +23,16 @@ from brokernat.address.rules import IpNetwork, format_network
 from brokernat.render.expressible import Means, require_expressible
 from brokernat.render.header import Header, Subject, identifier
 
-CAN = ("Serve every program of this node as it is, without a map, an agent or a plug-in.",)
+CAN = ("Work for every program of this node without a change, a map, an agent or a plug-in.",)
 LIMITS = (
-    "Do without root: it has to be loaded on every node that runs a client, and again after each boot.",
-    "Reach into containers with a network of their own: load it there as well.",
-    "Help where no route at all leads to the advertised addresses: connect() fails before NAT sees a packet. A default "
-    "route is enough.",
+    "Work without root: load it on every node that runs a client, and again after each boot.",
+    "Apply in containers with their own network: load it there as well.",
+    "Work without a route to the advertised addresses: connect() fails before NAT sees a packet. A default route is "
+    "enough.",
     "Choose the source address: it is that of the route to the advertised address.",
     "Serve two clusters that advertise the same addresses.",
-    "Tell Kafka from the rest: a rule without a port moves every TCP port of that address, ssh too.",
-    "Refuse endpoints that no rule names: they are dialled as they are.",
+    "Distinguish Kafka from other traffic: a rule without a port redirects every TCP port of that address, ssh too.",
+    "Refuse endpoints without a rule: clients dial them unchanged.",
 )
 
 

@@ -19,17 +19,17 @@ _SSH = Header(
     can=CAN,
     cannot=(
         *CANNOT,
-        "Open again what has ended: `brokernat tunnel --ssh` does.",
+        "Reconnect: `brokernat tunnel --ssh` does.",
     ),
     check=("ssh -G DESTINATION      with your own destination: what your configuration adds",),
-    apply=("sh FILE                 it runs until Ctrl-C; ssh asks what it always asks",),
+    apply=("sh FILE                 it runs until Ctrl-C; ssh prompts as usual",),
 )
 _KUBECTL = Header(
     title="Kafka in Kubernetes: one port of this host for each broker's pod",
     can=CAN,
     cannot=(
         *CANNOT,
-        "Open again what has ended, as when a pod is replaced: `brokernat tunnel --kubectl` does.",
+        "Reconnect, for example after a pod is replaced: `brokernat tunnel --kubectl` does.",
     ),
     check=("kubectl get pods        the pods below must be there",),
     apply=("sh FILE                 it runs until Ctrl-C",),
@@ -90,7 +90,7 @@ def port_forward_words(target: Endpoint, local: Endpoint, section: KubectlSectio
         case [service] if "svc" not in labels:
             resource = f"service/{service}"
         case _:
-            message = f"{target} is no pod and no service of Kubernetes by its name"
+            message = f"{target} is not the name of a Kubernetes pod or service"
             raise ConfigError(Finding("no-pod", message, _HINT_PODS))
     options = {"--context": section.context, "--namespace": namespace}
     where = [word for name, value in options.items() if value is not None for word in (name, value)]

@@ -62,7 +62,7 @@ def _header(agent_path: str, syntax: Syntax) -> Header:
         title="Spring Boot with spring-kafka",
         can=("Give every producer, consumer and admin client of a service the address map; no class changes.",),
         cannot=(
-            "Do it without the agent: Kafka's own client ignores the property and dials what brokers advertise.",
+            "Work without the agent: Kafka's own client ignores the property and dials what brokers advertise.",
             "Serve a factory whose code sets properties of its own and leaves out those of Spring's KafkaProperties.",
         ),
         check=("the service's log says `translated ADVERTISED -> REACHABLE` for each broker that it dials",),
@@ -77,7 +77,7 @@ def _header(agent_path: str, syntax: Syntax) -> Header:
 def _variables(client: Placeholders) -> list[str]:
     if not client.variables:
         return []
-    lines = ["Secrets are no part of it. The service's environment has to hold:"]
+    lines = ["The file holds no secrets. Set these environment variables for the service:"]
     lines += [f"  {name}: {meaning}" for name, meaning in client.variables.items()]
     if "sasl.password" in client.properties:
         lines.append(
@@ -148,7 +148,7 @@ def placeholders(subject: Subject) -> Placeholders:
         if isinstance(value, Secret):
             properties[name] = _replaced(name, value.reveal(), _variable(subject.cluster, name), variables)
         elif "${" in value:
-            hint = "leave it out of brokernat.yaml and set it in Spring's own words"
+            hint = "remove it from brokernat.yaml and set it in Spring's configuration"
             raise ConfigError(Finding("spring-placeholder", f"`{name}` holds `${{`, which Spring replaces", hint))
         else:
             properties[name] = value

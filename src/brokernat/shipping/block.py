@@ -1,7 +1,7 @@
-"""A block: consecutive records of one source, the unit that the spool stores, the sender sends and the brokers settle.
+"""A block: consecutive records of one source, the unit that the spool stores and the sender sends.
 
-A record is JSON in one line, so a block on disk is lines, which `sqlite3` shows to a person. The sequence number is
-part of the record's text, which makes every record of a source different from every other.
+A record is one line of JSON, so `sqlite3` shows a block as readable lines. The sequence number is part of the record's
+text, so all records of a source differ.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Block:
 
     @classmethod
     def stored(cls, block_id: int, source: str, first: int, payload: bytes) -> Self:
-        """What `payload` was made of."""
+        """The block from its stored `payload`."""
         return cls(block_id, source, first, tuple(payload.split(b"\n")), len(payload) + 1)
 
     def numbered(self) -> Iterator[tuple[int, bytes]]:
@@ -72,7 +72,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """A record that the brokers will never take: kept in the spool, counted, and not acknowledged."""
+    """A record that the brokers rejected permanently: kept in the spool and counted."""
 
     source: str
     sequence: int
@@ -81,7 +81,7 @@ class Rejection:
 
 
 class SettledBlock(NamedTuple):
-    """Every record of the block is acknowledged, but for those rejected."""
+    """A block whose records are all acknowledged or rejected."""
 
     block: Block
     rejections: tuple[Rejection, ...]
@@ -101,10 +101,10 @@ MAX_BYTES: Final = 8 << 20
 
 
 class BlockCache:
-    """Some of the newest blocks of a spool, in order, for a sender that keeps up: it reads no disk.
+    """The newest blocks of a spool in memory, so that a sender without backlog does not read the disk.
 
-    The writer offers, the sender takes, without a lock: each end of the deque belongs to one thread, and so does each
-    counter. What does not fit is left out, and the sender finds it in the file.
+    The writer appends and the sender takes without a lock: each end of the deque and each counter belongs to one
+    thread. Blocks that do not fit are only in the file.
     """
 
     def __init__(self) -> None:
@@ -117,13 +117,13 @@ class BlockCache:
         return self._offered - self._taken
 
     def offer(self, block: Block) -> None:
-        """By the writer: the next block of the spool."""
+        """Called by the writer with the next block of the spool."""
         if self.held + block.size <= MAX_BYTES:
             self._offered += block.size
             self._blocks.append(block)
 
     def take(self, block_id: int) -> Block | None:
-        """By the sender: this block when it is here; earlier ones go."""
+        """Called by the sender: this block if it is cached; earlier ones are removed."""
         while self._blocks and self._blocks[0].block_id < block_id:
             self._taken += self._blocks.popleft().size
         if not self._blocks or self._blocks[0].block_id != block_id:

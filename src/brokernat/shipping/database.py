@@ -1,10 +1,10 @@
-"""The file of a spool: SQLite in WAL mode, which any end of the process leaves whole. All of shipping's SQL is here.
+"""The file of a spool: SQLite in WAL mode, which survives a kill at any time. All of shipping's SQL is here.
 
-There is a connection for each of the two threads: the writer's changes things in transactions only, the sender's reads
-blocks. No fork happens in a call (`forking.still`), since SQLite's locks are of the whole process.
+Each of the two threads has its connection: the writer's changes data in transactions, the sender's reads blocks. No
+fork happens during a call (`forking.still`), because SQLite's locks belong to the process.
 
-What SQLite calls operational (the disk is full, the folder may not be written) means that nothing can be stored now;
-any other error of the database, that what is there is no spool.
+An OperationalError of SQLite (disk full, folder not writable) means that nothing can be stored now; any other error
+means that the file is not a valid spool.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ class SpoolContents:
 
     @property
     def destination(self) -> Destination | None:
-        """Where its records go; None where an earlier version made it."""
+        """The destination of its records; None for a spool of an earlier version."""
         return Destination(self.noted["cluster"], self.noted["topic"]) if "topic" in self.noted else None
 
 
 class SpoolDatabase:
-    """Open from the making until `close`. Its holder has the folder's lock."""
+    """An open spool file. The caller has the lock of the folder."""
 
     def __init__(self, directory: Path) -> None:
         """Makes the file where there is none. Each commit is on the disk before it counts, until `relax`.
@@ -94,26 +94,26 @@ class SpoolDatabase:
             """Of the blocks that were found; 0 where there were none."""
 
     def relax(self) -> None:
-        """A commit costs no fsync from here on, and a power cut may undo it; what was committed before stays."""
+        """Stop the fsync of commits, so that a power cut may undo later ones; earlier ones stay."""
         with no_fork(), _in_words(self._directory):
             self._writer.execute("PRAGMA wal_checkpoint")
             self._writer.execute("PRAGMA synchronous=NORMAL")
 
     def close(self) -> None:
-        """For good."""
+        """Close it."""
         with no_fork():
             self._reader.close()
             self._writer.close()
 
     def abandon(self) -> tuple[object, ...]:
-        """In a forked child: what must be kept from ever being closed here."""
+        """In a forked child: the connections, which must never be closed there."""
         return self._writer, self._reader
 
     # By the thread that writes
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All that is changed in here, or nothing.
+        """A transaction for the block.
 
         Raises:
             SpoolFullError: it cannot be written now.
@@ -131,7 +131,7 @@ class SpoolDatabase:
                 raise
 
     def note(self, **values: Any) -> None:
-        """Write values down by name."""
+        """Store values by name."""
         self._writer.executemany("REPLACE INTO meta VALUES (?, ?)", values.items())
 
     def store(self, block: Block) -> None:
@@ -140,22 +140,22 @@ class SpoolDatabase:
         self._writer.execute("INSERT INTO blocks VALUES (?, ?, ?, ?, ?)", row)
 
     def settle(self, outcome: SettledBlock) -> None:
-        """The block leaves; its rejected records stay."""
+        """Remove the block and store its rejected records."""
         self._writer.execute("DELETE FROM blocks WHERE id = ?", (outcome.block.block_id,))
         for one in outcome.rejections:
             row = (one.source, one.sequence, one.reason, one.record)
             self._writer.execute("INSERT OR REPLACE INTO rejected VALUES (?, ?, ?, ?)", row)
 
     def store_position(self, position: FilePosition) -> None:
-        """Instead of an earlier one in the same file."""
+        """Store the position in a file, replacing an earlier one."""
         self._writer.execute("REPLACE INTO positions VALUES (?, ?, ?, ?, ?, ?, ?)", astuple(position))
 
     def remove_position(self, position: FilePosition) -> None:
-        """The file is no more."""
+        """Remove the position of a deleted file."""
         self._writer.execute("DELETE FROM positions WHERE device = ? AND inode = ?", position.key)
 
     def positions(self) -> list[FilePosition]:
-        """All places in files."""
+        """All positions in files."""
         with no_fork():
             return [FilePosition(*row) for row in self._writer.execute("SELECT * FROM positions")]
 
@@ -170,7 +170,7 @@ class SpoolDatabase:
 
 
 def read_contents(directory: Path) -> SpoolContents:
-    """Of a spool that anybody may have open.
+    """The contents of a spool, which another process may have open.
 
     Raises:
         SpoolDamagedError: it is no spool.

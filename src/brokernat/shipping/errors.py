@@ -1,28 +1,28 @@
-"""What shipping refuses, in words: a spool that is held, full, damaged; a record that finds no room."""
+"""The errors of shipping: a spool that is in use, full or damaged; a record that is not accepted."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from brokernat.errors import BrokernatError
-from brokernat.plurals import counted
 from brokernat.shipping.block import Destination
+from brokernat.text import counted
 
 
 class SpoolBusyError(BrokernatError):
-    """Another process holds the spool: two writers would give the same sequence numbers to different records."""
+    """Another process uses the spool: two writers would assign the same sequence numbers."""
 
     exit_code = 2
 
     def __init__(self, directory: Path, holder: str) -> None:
         super().__init__(
             f"the spool {directory} is in use by process {holder or 'unknown'}",
-            hint="give each process a spool of its own, or set `shared_spool=True`: each takes a numbered one below it",
+            hint="give each process its own spool, or set `shared_spool=True`: each takes a numbered one below it",
         )
 
 
 class SpoolUnsafeError(BrokernatError):
-    """Others may write the folder, or something in it is not as a spool makes it. Nothing was written."""
+    """Other users may write to the folder, or a file in it is not a spool's. Nothing was written."""
 
     exit_code = 2
 
@@ -31,22 +31,22 @@ class SpoolUnsafeError(BrokernatError):
 
 
 class OtherDestinationError(BrokernatError):
-    """The spool holds records that were taken for another topic, and would be sent to the wrong one."""
+    """The spool has records for another topic, which would be sent to the wrong one."""
 
     exit_code = 2
 
     def __init__(self, directory: Path, waiting: int, held_for: Destination, wanted: Destination) -> None:
         ship = "brokernat ship --once"
         super().__init__(
-            f"the spool {directory} holds {counted(waiting, 'record')} for {held_for}, and was opened for {wanted}",
-            hint="name another folder, or send first what it holds, either where it belongs: "
-            f"`{ship} --cluster {held_for.cluster} --topic {held_for.topic} --spool {directory}`; or to the new topic: "
+            f"the spool {directory} has {counted(waiting, 'record')} for {held_for}, but was opened for {wanted}",
+            hint="name another folder, or first send its records, either to their topic: "
+            f"`{ship} --cluster {held_for.cluster} --topic {held_for.topic} --spool {directory}`, or to the new topic: "
             f"`{ship} --redirect --cluster {wanted.cluster} --topic {wanted.topic} --spool {directory}`",
         )
 
 
 class OtherClusterError(BrokernatError):
-    """The spool holds records that were taken for a cluster of this name with another id."""
+    """The spool has records for a cluster of this name with another id."""
 
     exit_code = 2
 
@@ -54,27 +54,27 @@ class OtherClusterError(BrokernatError):
         cluster, topic = destination
         super().__init__(
             f"the spool {directory} holds {counted(waiting, 'record')} for cluster `{cluster}` with the id {held_for}; "
-            f"the bootstrap servers of `{cluster}` belong to the cluster with the id {found} now",
-            hint=f"give `{cluster}` its bootstrap servers back, or the other cluster a name of its own; if the records "
-            "are to go to that cluster: "
+            f"the bootstrap servers of `{cluster}` now belong to the cluster with the id {found}",
+            hint=f"restore the bootstrap servers of `{cluster}`, or give the other cluster another name; to send the "
+            f"records to that cluster: "
             f"`brokernat ship --once --redirect --cluster {cluster} --topic {topic} --spool {directory}`",
         )
 
 
 class SpoolDamagedError(BrokernatError):
-    """What is in the folder is not a spool that this version reads."""
+    """The folder does not contain a spool that this version can read."""
 
     exit_code = 2
 
     def __init__(self, directory: Path, reason: str) -> None:
         super().__init__(
             f"the spool {directory} cannot be read: {reason}",
-            hint="move the folder aside and keep it: `sqlite3 spool.db .recover` gets out what is whole",
+            hint="move the folder away and keep it: `sqlite3 spool.db .recover` recovers the intact records",
         )
 
 
 class SpoolFullError(BrokernatError):
-    """The spool holds as much as it may, or cannot be written, as on a full disk. Nothing of the block is in it."""
+    """The spool is at its limit or cannot be written, such as on a full disk. Nothing of the block is stored."""
 
     exit_code = 6
 
@@ -85,5 +85,5 @@ class NotShippedError(BrokernatError):
     exit_code = 6
 
     def __init__(self, reason: str) -> None:
-        super().__init__(f"the record was not taken: {reason}")
+        super().__init__(f"the record was not accepted: {reason}")
         self.reason = reason

@@ -1,8 +1,8 @@
-"""The folder of a spool: held by one process, for its owner only, and nothing in it is a link.
+"""The folder of a spool: locked by one process, accessible only for its owner, without links.
 
-The records of a spool may be secret, and its files are written by name: whoever may write the folder could put a link
-there and have another file overwritten. So a folder that others may write is refused, and every file in it must be a
-regular file of this user with one name. Files are 0600 whatever the umask; SQLite gives its log the mode of the
+Records may be secret, and a user who may write to the folder could place a link that makes brokernat overwrite another
+file. So a folder that others may write to is refused, and every file in it must be a regular file of this user without
+hard links. Files are 0600 whatever the umask; SQLite gives its log the mode of the
 database. A folder that holds a spool already is closed again instead: Kubernetes opens volumes to a group (`fsGroup`)
 with every start of a pod.
 
@@ -37,7 +37,7 @@ _OPEN: Final = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 class SpoolFolder:
-    """Holds a spool's folder from the making until `release`."""
+    """A locked spool folder, until `release`."""
 
     def __init__(self, directory: Path) -> None:
         """Makes the folder where there is none.
@@ -69,7 +69,7 @@ class SpoolFolder:
                 os.close(folder)
 
     def release(self) -> None:
-        """Let others have it. Once: the number of a closed file is soon that of another one."""
+        """Release the lock. Call it once, because the descriptor number is reused."""
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
@@ -84,7 +84,7 @@ def _locked(lock: int, kind: int) -> bool:
 
 
 def is_held(directory: Path) -> bool:
-    """Whether a process holds the spool now."""
+    """Whether a process uses the spool now."""
     try:
         lock = os.open(directory / LOCK, os.O_RDONLY | _OPEN)
     except FileNotFoundError:
@@ -96,7 +96,7 @@ def is_held(directory: Path) -> bool:
 
 
 def refuse_links(directory: Path) -> None:
-    """For readers: SQLite would follow a link, and write a log beside its target.
+    """Check for readers that no file is a link: SQLite would follow it and write a log next to its target.
 
     Raises:
         SpoolUnsafeError: a file of the spool is a link or no regular file.
@@ -109,20 +109,20 @@ def refuse_links(directory: Path) -> None:
 def _close_to_others(directory: Path, folder: int) -> None:
     found = os.fstat(folder)
     if found.st_uid not in (0, os.geteuid()):
-        hint = "ship as that user, or name a folder below it: brokernat makes it for you alone"
+        hint = "ship as that user, or name a folder below it: brokernat creates it for your user only"
         raise SpoolUnsafeError(directory, f"it belongs to another user (id {found.st_uid})", hint)
     if not found.st_mode & _OTHERS_MAY_WRITE:
         return
     if found.st_uid == os.geteuid() and DATABASE in os.listdir(folder):
         os.fchmod(folder, 0o700)
         return
-    hint = f"`chmod go-w {directory}`, or name a folder below it: brokernat makes it for you alone"
+    hint = f"`chmod go-w {directory}`, or name a folder below it: brokernat creates it for your user only"
     mode = stat.S_IMODE(found.st_mode)
     raise SpoolUnsafeError(directory, f"other users may write the folder (mode {mode:04o})", hint)
 
 
 def _own_file(directory: Path, folder: int, name: str, *, create: bool) -> int:
-    """Open a file of this user's, regular, with one name; afterwards nobody else may read it."""
+    """Open a regular file of this user without hard links, and make it private."""
     found = None
     with suppress(FileNotFoundError):
         found = os.stat(name, dir_fd=folder, follow_symlinks=False)
@@ -137,7 +137,7 @@ def _own_file(directory: Path, folder: int, name: str, *, create: bool) -> int:
         found = os.fstat(file)
         _must_be_regular(directory, name, found)
         if found.st_uid != os.geteuid():
-            hint = f"`chown` it to the user who ships, and keep it: it may hold records ({directory / name})"
+            hint = f"`chown` it to the shipping user and keep it: it may hold records ({directory / name})"
             raise SpoolUnsafeError(directory, f"`{name}` in it belongs to another user (id {found.st_uid})", hint)
         os.fchmod(file, 0o600)
     except BaseException:
@@ -148,8 +148,8 @@ def _own_file(directory: Path, folder: int, name: str, *, create: bool) -> int:
 
 def _must_be_regular(directory: Path, name: str, found: os.stat_result) -> None:
     if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
-        kind = "is a link" if stat.S_ISLNK(found.st_mode) or found.st_nlink > 1 else "is no regular file"
-        hint = f"brokernat never makes one: find out who did, then remove `{directory / name}`"
+        kind = "is a link" if stat.S_ISLNK(found.st_mode) or found.st_nlink > 1 else "is not a regular file"
+        hint = f"brokernat never creates one: find out who did, then remove `{directory / name}`"
         raise SpoolUnsafeError(directory, f"`{name}` in it {kind}", hint)
 
 

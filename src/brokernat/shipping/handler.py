@@ -1,6 +1,6 @@
-"""`KafkaHandler` for `logging`: queue, spool and sender wired together, one process at a time.
+"""`KafkaHandler` for `logging`: connects queue, spool and sender of one process.
 
-Ordinary logs never wait: a record that finds no room is refused and counted. With `audit=True` the call returns when
+Ordinary logs never wait: a record that does not fit is refused and counted. With `audit=True` the call returns when
 the record is committed to the spool and synced to the disk, or raises; records of several threads share a commit.
 
 Feedback is kept out: what Kafka's clients and shipping itself log, and whatever is logged in our own threads, is not
@@ -36,7 +36,7 @@ _POLL: Final = 0.02
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """What one process has of a handler."""
+    """The objects of a handler in one process."""
 
     queue: RecordQueue
     spool: Spool
@@ -94,7 +94,7 @@ class KafkaHandler(logging.Handler):
         self._audit = audit
         self._on_full = OnFull(on_full or (OnFull.BLOCK if audit else OnFull.DROP))
         if (self._on_full is OnFull.DROP) if audit else (self._on_full is OnFull.RAISE):
-            raise ValueError(f"on_full={self._on_full} does not go with audit={audit}")
+            raise ValueError(f"on_full={self._on_full} cannot be combined with audit={audit}")
         if audit:
             require_all_acks(producer or {})
         known = cluster if isinstance(cluster, Cluster) else load(config).cluster(cluster)

@@ -1,11 +1,10 @@
-"""A position in a file, what a file is recognised by, and where a rotated file went.
+"""Positions in files, and how a file is recognised after rotation.
 
-An inode is soon given to another file, and a file may be truncated and grow again. So a position holds how its file
-begins and what is in front of the position: a file that has both is the same file, whatever its name.
+Inodes are reused, and a file may be truncated and grow again. So a position stores the first bytes of its file and the
+bytes before the position: a file with both is the same file, whatever its name.
 
-A rotated file is looked for beside its old name, as every rotating program leaves it there. A copy repeats its original
-up to the position that was read, so it looks like a file with old lines and new ones. It counts as a copy only when the
-original does not have these lines any more.
+A rotated file is searched next to its old name, where rotating programs leave it. A copy has the lines of its original
+up to the position; it counts as a copy only if the original does not have these lines any more.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class FilePosition:
 
     @property
     def key(self) -> FileId:
-        """Of the file."""
+        """The key of the file: device and inode."""
         return self.device, self.inode
 
 
@@ -49,7 +48,7 @@ STARTED: Final = FilePosition(0, 0, "", 0)
 
 
 def file_id(path: Path) -> FileId | None:
-    """Device and inode; None where there is no regular file."""
+    """Device and inode; None where there is not a regular file."""
     try:
         found = path.stat()
     except OSError:
@@ -58,7 +57,7 @@ def file_id(path: Path) -> FileId | None:
 
 
 def stat_id(found: os.stat_result) -> FileId:
-    """Both as SQLite's integers are, signed: file systems that make inodes up (NFS, FUSE) use all 64 bits."""
+    """Device and inode as signed integers for SQLite: NFS and FUSE use all 64 bits of an inode."""
     return _signed(found.st_dev), _signed(found.st_ino)
 
 
@@ -67,7 +66,7 @@ def _signed(number: int) -> int:
 
 
 def matches_file(position: FilePosition, descriptor: int) -> bool:
-    """Whether the open file begins as it did and has the same in front of the position."""
+    """Whether the open file has the same first bytes and the same bytes before the position."""
     before = position.offset - len(position.before)
     return (
         os.fstat(descriptor).st_size >= position.offset
@@ -77,7 +76,7 @@ def matches_file(position: FilePosition, descriptor: int) -> bool:
 
 
 def has_content_of(path: Path, position: FilePosition) -> bool:
-    """Whether the file has what the position is known by; False where it cannot be read."""
+    """Whether the file matches the position; False if it cannot be read."""
     try:
         with path.open("rb") as file:
             return matches_file(position, file.fileno())
@@ -86,7 +85,7 @@ def has_content_of(path: Path, position: FilePosition) -> bool:
 
 
 def find_renamed(position: FilePosition) -> Path | None:
-    """The file itself under another name."""
+    """The renamed file."""
     return next(
         (path for path in _beside(position) if file_id(path) == position.key and has_content_of(path, position)), None
     )
@@ -98,7 +97,7 @@ def possible_copies(position: FilePosition) -> list[Path]:
 
 
 def is_copy(path: Path, position: FilePosition) -> bool:
-    """Whether a file repeats one that was read, is named after it, and the original still stands under its name."""
+    """Whether a file is a copy of a read one, which still exists under its name."""
     original = Path(position.path)
     related = path.parent == original.parent and path.name.startswith(original.name)
     return related and position.offset > 0 and file_id(original) == position.key and has_content_of(path, position)

@@ -37,16 +37,16 @@ _LOG_ARGUMENTS: Final = 3
 
 # Kafka's names of errors that no repeat will change: the record is too large, or the topic refuses what is in it.
 REJECTING: Final = frozenset({"MSG_SIZE_TOO_LARGE", "INVALID_MSG_SIZE", "INVALID_RECORD", "POLICY_VIOLATION"})
-_FEW_REPLICAS: Final = "fewer replicas are in sync than the topic's min.insync.replicas"
+_FEW_REPLICAS: Final = "fewer in-sync replicas than the topic's min.insync.replicas"
 _BROKER_FAULTS: Final = {
-    "CLUSTER_AUTHORIZATION_FAILED": "the user may not write as idempotent producer: it needs IDEMPOTENT_WRITE on the "
+    "CLUSTER_AUTHORIZATION_FAILED": "the user may not use an idempotent producer: it needs IDEMPOTENT_WRITE on the "
     "cluster, or `enable.idempotence: false`",
     "INVALID_TIMESTAMP": "the topic does not accept the time of this machine's clock",
     "MSG_SIZE_TOO_LARGE": "larger than the topic's max.message.bytes or the producer's message.max.bytes",
     "NOT_ENOUGH_REPLICAS": _FEW_REPLICAS,
     "NOT_ENOUGH_REPLICAS_AFTER_APPEND": _FEW_REPLICAS,
-    "SASL_AUTHENTICATION_FAILED": "the broker refuses the login",
-    "TOPIC_AUTHORIZATION_FAILED": "the user may not write to the topic: it needs WRITE on it",
+    "SASL_AUTHENTICATION_FAILED": "the broker rejects the login",
+    "TOPIC_AUTHORIZATION_FAILED": "the user may not write to the topic: it needs the WRITE permission",
     "UNKNOWN_TOPIC_OR_PART": "the cluster has no such topic, or this user may not see it",
 }
 _CLIENT_FAULTS: Final = {
@@ -156,5 +156,5 @@ def open_producer(
     try:
         return Producer({**properties, "error_cb": on_error}, logger=_LOG)
     except KafkaException as error:
-        message = f"the producer of cluster `{cluster.name}` cannot be made: {error.args[0].str()}"
-        raise ConfigError(Finding("client-refused", message, "look at the cluster's `client` properties")) from None
+        message = f"the producer of cluster `{cluster.name}` cannot be created: {error.args[0].str()}"
+        raise ConfigError(Finding("client-refused", message, "check the cluster's `client` properties")) from None

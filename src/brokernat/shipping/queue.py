@@ -175,7 +175,7 @@ class RecordQueue:
     def _make_room(self, size: int) -> str | None:
         """Wait for room where that is asked for; else why there is none."""
         if size > self._largest:
-            return f"it has {size} bytes, at most {self._largest} are taken"
+            return f"it has {size} bytes, the maximum is {self._largest}"
         while self.on_full is OnFull.BLOCK and self._closed is None and not self._fits(size):
             self._room.wait(_STEP)
         return None if self._fits(size) else self._closed or self.stalled or "the queue is full"

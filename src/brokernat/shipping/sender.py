@@ -198,7 +198,9 @@ class Sender:
                 self._report(str(self.refused))
                 self._stop.wait(_LONGEST_PAUSE)
                 return False
-            message = "the spool %s was for the cluster with the id %s, its records go to the one with the id %s now"
+            message = (
+                "the spool %s was for the cluster with the id %s; its records now go to the cluster with the id %s"
+            )
             log_later(logging.WARNING, message, spool.directory, spool.cluster_id, found)
         spool.cluster_id = found or spool.cluster_id
         self.refused = None

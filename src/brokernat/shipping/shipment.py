@@ -124,7 +124,7 @@ class Shipment:
         try:
             self._spool.settle()
         except SpoolFullError as error:
-            self._warn_once("what was acknowledged cannot be noted", error)
+            self._warn_once("acknowledgements cannot be stored", error)
         else:
             self._full = False
 

@@ -140,10 +140,10 @@ class Spool:
                 if found.pending and not redirect:
                     raise OtherDestinationError(self.directory, found.pending, before, destination)
                 self.source, self._next = new_numbering()
-                message = "the spool %s was for %s, from now on it is for %s; %d records wait in it"
+                message = "the spool %s was for %s and is now for %s; %d records wait in it"
                 log_later(logging.INFO, message, self.directory, before, destination, found.pending)
             if destination and before is None and found.pending:
-                message = "records that wait in the spool %s: %d, written by a version that noted no destination; "
+                message = "the spool %s has %d records of a version that stored no destination; "
                 log_later(logging.WARNING, message + "they are sent to %s", self.directory, found.pending, destination)
             self._next_block = self._file.last_block_id + 1
             self._stored, self._freed = found.held, 0

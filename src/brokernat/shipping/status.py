@@ -115,7 +115,7 @@ def read_status(directory: Path) -> list[Status]:
         numbered = sorted((folder for folder in inside if folder.name.isdigit()), key=_number)
         folders = [folder for folder in (directory, *numbered) if os.path.lexists(folder / DATABASE)]
         if not folders:
-            hint = "`brokernat ship` and KafkaHandler make one at their first start"
+            hint = "`brokernat ship` and KafkaHandler create it at their first start"
             raise ConfigError(Finding("no-spool", f"there is no spool in `{directory}`", hint))
         return [_read(folder) for folder in folders]
 

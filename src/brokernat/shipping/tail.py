@@ -144,7 +144,7 @@ class Tail:
         # Known files before new ones: a new one may be the copy of a known one that was truncated.
         for pattern in self._patterns:
             if not self._found([pattern]) and Path(pattern) not in self._unreadable:
-                _LOG.warning("%s: there is no such file yet", pattern)
+                _LOG.warning("%s: the file does not exist yet", pattern)
         paths = {file_id(path): path for path in self._found(self._patterns)}
         for key, position in list(self._known.items()):
             if position == STARTED:
@@ -152,7 +152,7 @@ class Tail:
             if key in paths or self._is_named(position.path):
                 self._find_again(position, paths.get(key))
             else:
-                _LOG.warning("%s is not followed any more: nothing names it; its position is kept", position.path)
+                _LOG.warning("%s is not followed any more: no pattern matches it; its position is kept", position.path)
         self.scan()
         self._from_beginning = True
         self._notes.positions.extend([STARTED, *(one.position for one in self._open.values())])
@@ -281,7 +281,7 @@ class Tail:
         if not _is_gone(Path(position.path)):
             return
         self._read_copy(position)
-        _LOG.warning("%s is gone; it was read up to byte %d", position.path, position.offset)
+        _LOG.warning("%s was deleted; it was read up to byte %d", position.path, position.offset)
         self._notes.removed.append(self._known.pop(position.key))
 
     def _begin_anew(self, one: FollowedFile) -> None:

@@ -118,7 +118,7 @@ class Connection:
         self.socket.sendall(struct.pack(">i", body.tell()) + body.getvalue())
         length, correlation = struct.unpack(">ii", self._exactly(8))
         if correlation != self._correlation:
-            raise ConnectionError("the broker answered another question")
+            raise ConnectionError("the broker's response has another correlation id")
         return entity_reader(answer)(self._exactly(length - 4), 0)[0]
 
     def close(self) -> None:
@@ -209,7 +209,7 @@ class Operations:
                 if _all_led(found):
                     return found
             if time.monotonic() > deadline:
-                raise BrokernatError(f"topic {topic}: not every partition has a leader within {_TIMEOUT} s")
+                raise BrokernatError(f"topic {topic}: not every partition has a leader after {_TIMEOUT} s")
             time.sleep(0.05)
 
     def write(self, topic: str, records: Sequence[Record]) -> int:

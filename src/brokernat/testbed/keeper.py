@@ -1,4 +1,4 @@
-"""Ends what belongs to a world, also when nobody is left to do it.
+"""Stops the processes of a world, also after its owner was killed.
 
 What belongs to a world carries the path of its state directory in its environment (`BROKERNAT_WORLD`). That mark is
 inherited, cannot be forgotten in a crash between start and note, and a reused process id does not have it; so it is
@@ -26,12 +26,12 @@ _PATIENCE = 10.0
 
 
 def members(state: Path) -> tuple[int, ...]:
-    """The ids of the processes that belong to the world of `state`."""
+    """The process ids of the world of `state`."""
     return tuple(pid for pid, descriptor in _marked(state) if _closed(descriptor))
 
 
 def end(state: Path) -> None:
-    """Kill all that belongs to the world of `state`, wait until it is gone, remove its namespaces."""
+    """Kill all processes of the world of `state`, wait for their end, remove its namespaces."""
     # Twice around at most: something may have been in the middle of starting something.
     while descriptors := [descriptor for _, descriptor in _marked(state)]:
         for descriptor in descriptors:
@@ -99,7 +99,7 @@ def _closed(descriptor: int) -> bool:
 
 
 def main(state: Path) -> None:
-    """Wait for the end of the owner, then clean up after it."""
+    """Wait for the end of the owner, then remove its world."""
     while sys.stdin.buffer.read(4096):
         pass
     end(state)

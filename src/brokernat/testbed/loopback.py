@@ -135,7 +135,7 @@ class LoopbackWorld(World):
         self._wanted = {"hq": hq, "local": local, "second_hq": second_hq}
         self.client = Here()
 
-    def _fit(self, slot: int) -> WorldPlan | None:
+    def _plan_for_slot(self, slot: int) -> WorldPlan | None:
         for port in PORTS:
             plan = loopback_plan(slot, **self._wanted, port=port)
             if not any(connects(endpoint, self.client) for endpoint in plan.dead()) and all(
@@ -144,7 +144,7 @@ class LoopbackWorld(World):
                 return plan
         return None
 
-    def _surround(self, launcher: Launcher) -> Gateway:
+    def _create_network(self, launcher: Launcher) -> Gateway:
         log = launcher.state / "gateway.log"
         return ForwarderGateway(self.plan.forwards, launcher=launcher, place=self.client, log=log)
 

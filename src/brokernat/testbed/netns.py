@@ -143,17 +143,17 @@ class NetnsWorld(World):
             WorldError: not root, besides what every world raises.
         """
         if os.geteuid() != 0:
-            raise WorldError("the netns world needs root", hint="the loopback world does not")
+            raise WorldError("the netns testbed needs root", hint="the loopback testbed does not")
         super().up()
 
     def namespace(self, host: str) -> Namespace:
         """`hq`, `gw`, `hq2`, `gw2`, `client` or `local`."""
         return Namespace(f"{PREFIX}{self.plan.name}-{host}")
 
-    def _fit(self, slot: int) -> WorldPlan | None:
+    def _plan_for_slot(self, slot: int) -> WorldPlan | None:
         return netns_plan(f"{self.kind}-{slot}", **self._wanted, between=self._between)
 
-    def _surround(self, launcher: Launcher) -> Gateway:
+    def _create_network(self, launcher: Launcher) -> Gateway:
         self.client = self.namespace("client")
         self.client.create()
         gateways: list[Gateway] = []

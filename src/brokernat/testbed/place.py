@@ -1,7 +1,7 @@
-"""A place in the network: where a process runs and where a connection is made from; and waiting for what is done there.
+"""A place in the network, from which processes run and connections are made; and waiting for conditions.
 
-In the loopback world all parts share one place; in namespaces each host is one. Whoever starts something or dials
-something is given the place and does not ask which kind it is.
+In the loopback world all parts share one place; with namespaces each host is one. The code that starts a process or
+dials an endpoint is the same for both.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _DEAD_TIMEOUT = 1.0
 
 
 class Place(Protocol):
-    """Where one stands."""
+    """The base class of places."""
 
     def command(self, words: Sequence[str]) -> list[str]:
         """The command line that runs `words` in this place."""
@@ -44,7 +44,7 @@ class Here:
     """The network of this process."""
 
     def command(self, words: Sequence[str]) -> list[str]:
-        """`words` as they are."""
+        """`words` unchanged."""
         return list(words)
 
     def dial(self, endpoint: Endpoint, timeout: float = 15.0) -> socket.socket:
@@ -63,7 +63,7 @@ def connects(endpoint: Endpoint, place: Place) -> bool:
 
 @dataclass
 class Launcher:
-    """Starts the processes of one world, marked as its own (keeper.py), in sessions that a Ctrl-C does not reach."""
+    """Starts the processes of one world, with its mark (keeper.py), in sessions that Ctrl-C does not reach."""
 
     state: Path
     inherited: tuple[int, ...] = ()
@@ -93,7 +93,7 @@ class Launcher:
         return process
 
     def reap(self) -> None:
-        """Take note of the end of everything that was started and has been killed."""
+        """Reap the processes that were killed."""
         for process in self._started:
             process.wait()
 
@@ -109,13 +109,13 @@ def wait_until(
     """Return when `condition()` is true.
 
     Args:
-        condition: asked every 50 ms.
-        what: what is waited for, for the message.
+        condition: called every 50 ms.
+        what: its description, for the message.
         timeout: seconds.
         abort: a reason to give up at once, such as the end of the process that would make it true.
 
     Raises:
-        NothingReachableError: it did not come true.
+        NothingReachableError: it was not true in time.
     """
     deadline = time.monotonic() + timeout
     while not condition():

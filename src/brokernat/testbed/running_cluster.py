@@ -1,4 +1,4 @@
-"""A cluster that runs: what a test, the demo and the command line do with it."""
+"""A running cluster: start and stop nodes, create topics, read and write records."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class RunningCluster:
     """The brokers of one plan. Nodes are named by their Kafka node id, from 1 on."""
 
     def __init__(self, plan: ClusterPlan, *, folder: Path, launcher: Launcher, place: Place) -> None:
-        """Nothing is started.
+        """Starts nothing.
 
         Args:
             plan: what to run.
@@ -53,7 +53,7 @@ class RunningCluster:
 
     @property
     def cluster_id(self) -> str:
-        """Kafka's own id of the cluster."""
+        """Kafka's cluster id."""
         return self._cluster_id
 
     @property
@@ -63,7 +63,7 @@ class RunningCluster:
 
     @property
     def advertised(self) -> dict[int, Endpoint]:
-        """What each node tells clients to dial."""
+        """The advertised endpoint of each node."""
         return {broker.node_id: broker.advertised for broker in self.plan.brokers}
 
     @property
@@ -73,12 +73,12 @@ class RunningCluster:
 
     @property
     def bound(self) -> dict[int, Endpoint]:
-        """Where the CLIENT listener of each node really is: a map to these leads past the gateway."""
+        """The bound endpoint of each node's CLIENT listener; a map to these bypasses the gateway."""
         return {broker.node_id: broker.bound for broker in self.plan.brokers}
 
     @property
     def cluster(self) -> Cluster:
-        """What a client on this side is configured from: reachable bootstrap servers, map, login."""
+        """The configuration of a client in the client's network: reachable bootstrap servers, map, login."""
         properties = client_properties(self.plan, self.folder, self.plan.options.protocol)
         return Cluster(self.name, self.plan.bootstrap, self.plan.address_map(), properties)
 
@@ -88,13 +88,13 @@ class RunningCluster:
         return Cluster(self.name, tuple(broker.peer for broker in self.plan.brokers))
 
     def endpoints(self, listener: str) -> dict[int, Endpoint]:
-        """Where the nodes that have a listener of this name (`ClusterOptions.listeners`) bind it."""
+        """The bound endpoints of a listener of this name (`ClusterOptions.listeners`)."""
         return {
             broker.node_id: each.bound for broker in self.plan.brokers for each in broker.more if each.name == listener
         }
 
     def through(self, listener: str) -> Cluster:
-        """What a client of such a listener is configured from; it starts with what the brokers advertise there."""
+        """The configuration of a client of such a listener, with its advertised endpoints as bootstrap servers."""
         (wanted,) = (each for each in self.plan.options.listeners if each.name == listener)
         planned = [each for broker in self.plan.brokers for each in broker.more if each.name == listener]
         rules = tuple(
@@ -114,7 +114,7 @@ class RunningCluster:
     # Nodes
 
     def launch(self) -> None:
-        """Begin to start all nodes; `wait_ready` waits for them.
+        """Start all nodes without waiting; `wait_ready` waits for them.
 
         Raises:
             MissingToolError: no Java, or the jars cannot be had.
@@ -186,7 +186,7 @@ class RunningCluster:
         self._brokers[node].kill()
 
     def running(self, node: int) -> bool:
-        """Whether its process is there."""
+        """Whether its process runs."""
         return self._brokers[node].running()
 
     # Topics and records, written and read past everything under test
@@ -194,7 +194,7 @@ class RunningCluster:
     def create_topic(
         self, name: str, *, partitions: int = 3, replicas: int | None = None, configs: Mapping[str, str] | None = None
     ) -> None:
-        """Create a topic if it is not there, with all its leaders known on return; replicas default to up to three."""
+        """Create a topic unless it exists, and wait for its leaders; replicas default to up to three."""
         self.create_topics([Topic(name, partitions, replicas or min(3, len(self.nodes)), configs or {})])
 
     def create_topics(self, topics: Sequence[Topic]) -> None:
@@ -214,7 +214,7 @@ class RunningCluster:
         return self.operations.read(topic)
 
     def end_offsets(self, topic: str) -> dict[int, int]:
-        """The offset behind the last record of each partition."""
+        """The offset after the last record of each partition."""
         return self.operations.end_offsets(topic)
 
     def _connect(self, node: int) -> Connection:
@@ -237,7 +237,7 @@ def launch_all(clusters: Sequence[RunningCluster]) -> None:
     """Start several clusters side by side and wait for all.
 
     Raises:
-        WorldError: one of them does not come up.
+        WorldError: one of them does not start.
     """
     for cluster in clusters:
         cluster.launch()

@@ -1,7 +1,7 @@
-"""What all worlds have in common: claim a place, start the clusters, prove the plan, end everything.
+"""The base class of worlds, networks with real brokers: lock addresses, start clusters, prove the plan, remove all.
 
-A world ends with its `with` block, with the process that opened it in whatever way (keeper.py), and otherwise when
-the next one starts. A subclass says which plan fits into a place and what has to stand around the brokers.
+A world ends with its `with` block or with the process that opened it (keeper.py); otherwise the next one removes it. A
+subclass defines the plan for a slot of addresses and the network around the brokers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import ClassVar, Self
 
 from brokernat.errors import WorldError
-from brokernat.testbed import worlds
+from brokernat.testbed import running_worlds
 from brokernat.testbed.gateways import Gateway
 from brokernat.testbed.kafka import speaks_kafka
 from brokernat.testbed.place import Launcher, Place, connects, wait_until
@@ -29,7 +29,7 @@ _ALIVE_TIMEOUT = 180.0
 
 
 class World(ABC):
-    """A context manager. Inside it `hq` and `local` run, and `hq2` where it was asked for."""
+    """A context manager that runs the clusters `hq` and `local`, and `hq2` on request."""
 
     kind: ClassVar[str]
     slots: ClassVar[range]
@@ -38,7 +38,7 @@ class World(ABC):
     state: Path
     gateway: Gateway
     client: Place
-    """Where clients stand."""
+    """The place where clients run."""
 
     def __init__(self, *, detached: bool = False) -> None:
         """Nothing is started.
@@ -68,36 +68,37 @@ class World(ABC):
 
     @property
     def hq2(self) -> RunningCluster:
-        """The second one, which advertises the same addresses."""
+        """The second cluster, which advertises the same addresses."""
         return self.clusters["hq2"]
 
     @property
     def local(self) -> RunningCluster:
-        """The cluster on this side."""
+        """The cluster in the client's network."""
         return self.clusters["local"]
 
     def up(self) -> None:
         """Start everything and prove that the advertised endpoints are dead and the reachable ones alive.
 
         Raises:
-            MissingToolError: something to run it with is not there; named with its package.
-            WorldError: it does not come up, or the proof failed; nothing is left running.
+            MissingToolError: a program is missing; names its package.
+            WorldError: it does not start, or the proof failed; nothing is left running.
         """
         if sys.platform != "linux":
-            raise WorldError(f"the {self.kind} world needs Linux")
-        worlds.remove_stale()
+            raise WorldError(f"the {self.kind} testbed needs Linux")
+        running_worlds.remove_stale()
         with ExitStack() as undo:
             self.plan, self._claims = self._claim_slot()
-            self.state = worlds.root() / self.plan.name
+            self.state = running_worlds.state_root() / self.plan.name
             undo.callback(self.down)
-            worlds.remove(self.state)
+            running_worlds.remove(self.state)
             self.state.mkdir(mode=0o700)
-            # At once, so that `testbed down` finds a detached world that died while it started.
-            worlds.write_summary(self.state, worlds.summarise(self.plan, self.kind, detached=self._detached))
+            # First, so that `testbed down` finds a detached world that failed while it started.
+            summary = running_worlds.summary_of(self.plan, self.kind, detached=self._detached)
+            running_worlds.write_summary(self.state, summary)
             if not self._detached:
-                self._keeper = worlds.keep(self.state, self._claims)
+                self._keeper = running_worlds.start_keeper(self.state, self._claims)
             launcher = self._launcher = Launcher(self.state, inherited=(self._claims[0].fileno(),))
-            self.gateway = self._surround(launcher)
+            self.gateway = self._create_network(launcher)
             self.gateway.start()
             self.clusters = {
                 cluster.name: RunningCluster(
@@ -116,49 +117,49 @@ class World(ABC):
                 self._claims[1].close()
 
     def down(self) -> None:
-        """End everything of this world and remove its files; nothing happens when it is down."""
+        """Stop all processes of this world and remove its files."""
         if not self._claims:
             return
-        worlds.remove(self.state)
+        running_worlds.remove(self.state)
         if self._launcher is not None:
             self._launcher.reap()
         if self._keeper is not None:
-            worlds.dismiss(self._keeper)
+            running_worlds.stop_keeper(self._keeper)
         for held in self._claims:
             held.close()
         self._claims = ()
         self._launcher = self._keeper = None
 
     @abstractmethod
-    def _fit(self, slot: int) -> WorldPlan | None:
-        """The plan for a slot, None when something else is in its way."""
+    def _plan_for_slot(self, slot: int) -> WorldPlan | None:
+        """The plan for a slot of addresses, None if the slot is in use."""
 
     @abstractmethod
-    def _surround(self, launcher: Launcher) -> Gateway:
-        """Make what has to stand around the brokers; returns the gateway, not started."""
+    def _create_network(self, launcher: Launcher) -> Gateway:
+        """Create the network around the brokers; returns the gateway, not started."""
 
     @abstractmethod
     def _place(self, cluster: str) -> Place:
-        """Where the nodes of a cluster run."""
+        """The place where the nodes of a cluster run."""
 
     def _claim_slot(self) -> tuple[WorldPlan, tuple[socket.socket, ...]]:
         for step in range(len(self.slots)):
             # From different starting points, or worlds that start together meet at each slot.
             slot = self.slots[(os.getpid() + step) % len(self.slots)]
-            claims = worlds.claim_as_owner(f"{self.kind}-{slot}")
+            claims = running_worlds.claim_as_owner(f"{self.kind}-{slot}")
             if claims is None:
                 continue
-            plan = self._fit(slot)
+            plan = self._plan_for_slot(slot)
             if plan is not None:
                 return plan, claims
             for held in claims:
                 held.close()
-        raise WorldError(f"no free slot for a {self.kind} world", hint="brokernat testbed down")
+        raise WorldError(f"no free addresses for another {self.kind} testbed", hint="brokernat testbed down")
 
 
 def prove(plan: WorldPlan, client: Place) -> None:
-    """Hold the plan against the network: what is advertised is dead from the client's place, what the map leads to
-    answers there. Without it a test of a map can pass because nothing was in the way.
+    """Check the network: advertised endpoints are unreachable from the client's place, and reachable ones answer.
+    Otherwise a test of a map could pass without the map.
 
     Raises:
         WorldError: an advertised endpoint answers.
@@ -167,8 +168,8 @@ def prove(plan: WorldPlan, client: Place) -> None:
     for endpoint in plan.dead():
         if connects(endpoint, client):
             raise WorldError(
-                f"{endpoint} is advertised by a broker that hides, and it answers",
-                hint="does a server of this machine listen on 0.0.0.0 or on [::]?",
+                f"the advertised endpoint {endpoint} should be unreachable, but it answers",
+                hint="does a server on this machine listen on 0.0.0.0 or [::]?",
             )
     for cluster in plan.clusters:
         for endpoint in cluster.bootstrap:

@@ -1,4 +1,4 @@
-"""Tunnels that open themselves: one forward per broker through a bastion, a Kubernetes cluster or any command.
+"""Tunnels: one forward per broker through a bastion, a Kubernetes cluster or any command.
 
 `tunnel.open(cluster)` is a context manager; in its block `opened.cluster` is the cluster as this machine reaches it.
 """

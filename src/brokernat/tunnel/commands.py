@@ -1,7 +1,7 @@
-"""Forwards that are a program each: `kubectl port-forward`, or any command of the user's.
+"""Forwards by one program each: `kubectl port-forward`, or any command of the user.
 
-A forward is open when its local port takes connections, because every such program prints something else when it is
-ready. When the program ends, the forward is gone; what it printed last is the reason.
+A forward is open when its local port accepts connections, because each program prints another message when it is ready.
+When the program ends, the forward is closed; its last output is the reason.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class CommandForwarder:
     """One program for each forward."""
 
     def __init__(self, name: str, words: Callable[[Forward], Sequence[str]], workspace: Workspace) -> None:
-        """Nothing is started; `words` makes the command line of a forward, and `name` is for people."""
+        """Starts nothing; `words` returns the command line of a forward, and `name` is for messages."""
         self._name, self._words, self._workspace = name, words, workspace
         self._running: dict[Forward, subprocess.Popen[bytes]] = {}
 
@@ -40,7 +40,7 @@ class CommandForwarder:
         """As `Forwarder.open`."""
         words = self._words(forward)
         if shutil.which(words[0]) is None:
-            raise MissingToolError(f"no `{words[0]}` on this machine", hint="install it, or give its whole path")
+            raise MissingToolError(f"no `{words[0]}` on this machine", hint="install it, or give its full path")
         self.renew(forward)
         process = self._running[forward] = self._workspace.start(words, self._log(forward))
         deadline = time.monotonic() + _READY_WITHIN

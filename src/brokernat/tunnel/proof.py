@@ -17,7 +17,7 @@ from brokernat.config import Cluster
 from brokernat.doctor.credentials import client_side
 from brokernat.doctor.evidence import EndpointProbe, Stage
 from brokernat.doctor.probes.walk import Prober, Shared
-from brokernat.doctor.reports.text import printable
+from brokernat.text import printable
 
 _STEP = 5.0
 _PARALLEL = 32

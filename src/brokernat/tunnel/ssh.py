@@ -114,8 +114,8 @@ class SshForwarder:
             ["ssh", "-G", *self._words], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
         )
         if done.returncode != 0:
-            message = f"ssh does not take `{shlex.join(self._words)}`: {' '.join(done.stderr.split())}"
-            raise ConfigError(Finding("bad-ssh", message, "write what you type behind `ssh`, such as `user@bastion`"))
+            message = f"ssh rejects `{shlex.join(self._words)}`: {' '.join(done.stderr.split())}"
+            raise ConfigError(Finding("bad-ssh", message, "write the arguments of `ssh`, such as `user@bastion`"))
         return dict(line.split(" ", 1) for line in done.stdout.splitlines() if " " in line)
 
     def _connected(self) -> bool:
@@ -161,8 +161,8 @@ def ssh_words(destination: str) -> list[str]:
     except ValueError:
         words = []
     if not words:
-        hint = "write what you type behind `ssh`, such as `user@bastion` or `-J user@outer user@inner`"
-        raise ConfigError(Finding("bad-ssh", f"`{destination}` names no host for ssh", hint))
+        hint = "write the arguments of `ssh`, such as `user@bastion` or `-J user@outer user@inner`"
+        raise ConfigError(Finding("bad-ssh", f"`{destination}` has no host for ssh", hint))
     return words
 
 
@@ -178,11 +178,11 @@ def failure(command: str, lines: tuple[str, ...], *, terminal: bool) -> TunnelFa
     last = lines[-1] if lines else "it ended without a message"
     if _CHANGED_KEY.search(text):
         return TunnelFailedError(
-            f"`{command}`: the host's key is not the one in known_hosts: it was reinstalled, or another host answers",
+            f"`{command}`: the host's key differs from known_hosts: the host was reinstalled, or another host answers",
             hint="ask its administrator for the fingerprint; if it is right, `ssh-keygen -R HOST` removes the old key",
         )
     if _UNKNOWN_KEY.search(text):
-        why = "" if terminal else ", and there is no terminal to ask at"
+        why = "" if terminal else ", and there is no terminal"
         return TunnelFailedError(
             f"`{command}`: the host's key is not in known_hosts{why}",
             hint=f"run `{command} true` once in a terminal, compare the fingerprint and accept it",
@@ -199,7 +199,7 @@ def failure(command: str, lines: tuple[str, ...], *, terminal: bool) -> TunnelFa
 def explained(line: str) -> str:
     """A line of ssh's log in words that name who refused; pure."""
     if _PROHIBITED.search(line):
-        return "sshd allows no forwarding there (AllowTcpForwarding, PermitOpen, or the key's restrictions)"
+        return "sshd does not allow forwarding (AllowTcpForwarding, PermitOpen, or the key's restrictions)"
     found = _OPEN_FAILED.search(line)
     return f"from the SSH host: {found[1].removeprefix('connect failed: ')}" if found else line
 

@@ -26,8 +26,8 @@ from brokernat.config import Cluster
 from brokernat.config.model import TunnelSection
 from brokernat.doctor.evidence import Advertised, EndpointProbe
 from brokernat.errors import BrokernatError, ConfigError, Finding, NothingReachableError, ProofFailedError
-from brokernat.plurals import counted
 from brokernat.render.port_forwards import port_forward_words
+from brokernat.text import counted
 from brokernat.tunnel.commands import CommandForwarder, via_words
 from brokernat.tunnel.forwarder import Forward, Forwarder, PortTakenError, TunnelFailedError
 from brokernat.tunnel.local_ports import LocalPorts, expected_endpoints
@@ -179,7 +179,7 @@ class Tunnel:
                 if self._stop.is_set():
                     return
                 # The forwards that are open serve on.
-                log.exception("the tunnel's watch failed")
+                log.exception("checking the tunnel failed")
 
     def _open(self) -> None:
         servers = dict.fromkeys((*self._given.bootstrap_servers, *self._section.also))
@@ -249,7 +249,8 @@ class Tunnel:
         if wrong:
             hint = "the far end of the tunnel resolves an advertised name to another host: correct it there, or add a "
             raise ProofFailedError(
-                f"a forward leads elsewhere: {'; '.join(wrong)}", hint=hint + "rule to the cluster's `address_map`"
+                f"a forward leads to another node or cluster: {'; '.join(wrong)}",
+                hint=hint + "rule to the cluster's `address_map`",
             )
 
     def _add(self, endpoints: Iterable[Endpoint], *, ask: bool) -> list[BrokernatError]:
@@ -278,7 +279,7 @@ class Tunnel:
                 self._ports.another(endpoint)
             else:
                 return
-        raise TunnelFailedError(f"no local port can be had for {endpoint}: {self._forwarder.reason(forward)}")
+        raise TunnelFailedError(f"no local port is available for {endpoint}: {self._forwarder.reason(forward)}")
 
     def _forward(self, endpoint: Endpoint) -> Forward:
         given = self._given.address_map
@@ -300,7 +301,7 @@ class Tunnel:
             retry = self._retries.get(unit)
             if retry is None:
                 why = self._forwarder.reason(forwards[0])
-                self._report(f"{name} has ended{f': {why}' if why else ''}; opening it again")
+                self._report(f"{name} has ended{f': {why}' if why else ''}; reconnecting")
                 retry = self._retries[unit] = _Retry(time.monotonic())
             if time.monotonic() < retry.at:
                 continue
@@ -351,8 +352,8 @@ class Tunnel:
                 self._prove([broker])
             except (ConfigError, ProofFailedError) as error:
                 self._report(f"warning: {error.message}")
-            running = "" if broker.advertised in expected else "; programs that run already lack this rule: start again"
-            self._report(f"{broker} has joined: {broker.advertised} = {broker.local}{running}")
+            running = "" if broker.advertised in expected else "; restart running programs, which lack this rule"
+            self._report(f"{broker} was added: {broker.advertised} = {broker.local}{running}")
         if new:
             self.on_map(self.address_map)
 
@@ -373,6 +374,9 @@ def _forwarder(section: TunnelSection, workspace: Workspace) -> Forwarder:
 
 def _hint(cluster: Cluster, probes: Sequence[EndpointProbe]) -> str:
     if any(each.failed in ("sasl", "tls") for each in probes):
-        return "the tunnel works, and the brokers refuse this client: correct `client:`, or `--command-config`"
+        return "the tunnel works, but the brokers reject this client: correct `client:` or `--command-config`"
     servers = ",".join(map(str, cluster.bootstrap_servers))
-    return f"from the far end `nc -vz` must reach {servers.replace(':', ' ')}; give the bootstrap server as seen there"
+    return (
+        f"from the far end `nc -vz` must reach {servers.replace(':', ' ')}; give the bootstrap server as it is reached "
+        "there"
+    )

@@ -162,5 +162,5 @@ def why_refused(key: int) -> str:
     """The second half of a log line about a request that does not pass."""
     api = APIS.get(key)
     if api is None:
-        return "nothing is known about its response"
+        return "its response is unknown"
     return api.reason or f"versions above {api.highest} are not known"

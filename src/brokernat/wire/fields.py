@@ -19,7 +19,7 @@ _LONGEST_VARINT: Final = 5
 class Cursor:
     """A position in a message; each call reads one value and moves behind it.
 
-    Raises MessageError where the message ends too early (`short`) or a length cannot be.
+    Raises MessageError where the message is too short (`short`) or a length cannot be.
     """
 
     __slots__ = ("at", "data")
@@ -32,9 +32,9 @@ class Cursor:
         """Returns where the skipped bytes begin."""
         start = self.at
         if size < 0:
-            raise MessageError("a length below zero")
+            raise MessageError("a negative length")
         if start + size > len(self.data):
-            raise MessageError("the message ends too early", short=True)
+            raise MessageError("the message is too short", short=True)
         self.at = start + size
         return start
 
@@ -58,7 +58,7 @@ class Cursor:
             value |= (byte & 0x7F) << (7 * step)
             if byte < 0x80:
                 return value
-        raise MessageError("a number of more than five bytes")
+        raise MessageError("a varint of more than five bytes")
 
     def text(self, *, compact: bool) -> bytes | None:
         """A string, nullable or not, as the bytes that it is."""

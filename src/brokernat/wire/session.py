@@ -265,12 +265,12 @@ class _Requests(_Frames):
     def _more(self, data: memoryview, size: int, error: MessageError) -> int:
         """A header is longer than what has come of it; ask for a little more, so that little is held."""
         if not error.short or len(data) >= size:
-            raise self._no_request(data, f"a request that cannot be read: {error}")
+            raise self._no_request(data, f"an unreadable request: {error}")
         return -min(size, len(data) + 64)
 
     def _no_request(self, data: memoryview, fault: str) -> DownstreamProtocolError:
         protocol = "" if self.begun else protocol_of_client(bytes(data[:16]))
-        return DownstreamProtocolError(f"{protocol} and not Kafka" if protocol else fault)
+        return DownstreamProtocolError(f"{protocol} instead of Kafka" if protocol else fault)
 
 
 class _Responses(_Frames):
@@ -292,16 +292,16 @@ class _Responses(_Frames):
             return -_RESPONSE.size
         length, correlation = _RESPONSE.unpack_from(data, at)
         if not self._in_flight:
-            raise self._no_response(data[at:], "an answer to no request")
+            raise self._no_response(data[at:], "a response without a request")
         size: int = length + _LENGTH.size
         if size < _RESPONSE.size:
-            raise self._no_response(data[at:], f"an answer of {length} bytes")
+            raise self._no_response(data[at:], f"a response of {length} bytes")
         if correlation != expected:
-            raise self._no_response(data[at:], f"an answer to request {correlation}, and {expected} is the oldest")
+            raise self._no_response(data[at:], f"a response to request {correlation}, expected {expected}")
         body = at + _RESPONSE.size
         if key in REWRITERS:
             if size > self._max_frame:
-                raise self._no_response(data[at:], f"an answer of {length} bytes to {called(key, version)}")
+                raise self._no_response(data[at:], f"a response of {length} bytes to {called(key, version)}")
             if here < size:
                 return -size
             self._rewrite(data[body : at + size], expected, key, version)
@@ -326,12 +326,12 @@ class _Responses(_Frames):
         try:
             written = REWRITERS[key](body, version, self._translate)
         except MessageError as error:
-            raise UpstreamProtocolError(f"an answer to {called(key, version)} that cannot be read: {error}") from None
+            raise UpstreamProtocolError(f"an unreadable response to {called(key, version)}: {error}") from None
         self._instead = _RESPONSE.pack(_LENGTH.size + len(written), correlation) + written
 
     def _no_response(self, data: memoryview, fault: str) -> UpstreamProtocolError:
         protocol = protocol_of_client(bytes(data[:16]))
-        return UpstreamProtocolError(f"{protocol} and not Kafka" if protocol else fault)
+        return UpstreamProtocolError(f"{protocol} instead of Kafka" if protocol else fault)
 
 
 def _acks(request: memoryview, version: int) -> int:

@@ -49,13 +49,13 @@ def test_a_jks_needs_no_password_to_be_trusted() -> None:
 @pytest.mark.parametrize(
     ("properties", "reason"),
     [
-        (trust(VECTORS / "trust.JKS", password="canary-wrong"), "its password is another one"),
+        (trust(VECTORS / "trust.JKS", password="canary-wrong"), "its password is wrong"),
         (trust(VECTORS / "openssl.p12", password=PASSWORD), "it holds no certificate that Java trusts"),
-        (trust(VECTORS / "make.sh", password=PASSWORD), "it is no store of JKS or PKCS12"),
-        (keys(VECTORS / "keys.PKCS12", password="canary-wrong"), "its password is another one"),
-        (keys(VECTORS / "keys.JKS", "canary-wrong", password=PASSWORD), "the password of its key is another one"),
-        (keys(VECTORS / "trust.JKS", password=PASSWORD), "there is no key in it"),
-        (keys(VECTORS / "make.sh", password=PASSWORD), "it is no store of JKS or PKCS12"),
+        (trust(VECTORS / "make.sh", password=PASSWORD), "it is not a JKS or PKCS12 store"),
+        (keys(VECTORS / "keys.PKCS12", password="canary-wrong"), "its password is wrong"),
+        (keys(VECTORS / "keys.JKS", "canary-wrong", password=PASSWORD), "the password of its key is wrong"),
+        (keys(VECTORS / "trust.JKS", password=PASSWORD), "it contains no key"),
+        (keys(VECTORS / "make.sh", password=PASSWORD), "it is not a JKS or PKCS12 store"),
     ],
 )
 def test_one_error_that_says_what_it_is(properties: Mapping[str, str], reason: str) -> None:

@@ -158,7 +158,7 @@ def test_a_python_program_with_the_pure_wheel(pure: Pure, loopback_world: Loopba
     program = [str(pure.bin / "python"), str(PROGRAMS / "with_kafka_python.py"), bootstrap(loopback_world), orders]
     done = pure.run("brokernat", "exec", "--cluster", "hq", "--", *program, f"{COUNT + 3}", "90")
     assert Counter(done.stdout.splitlines()) == Counter([*VALUES, *["from kafka-python"] * 3]), done.stderr[-3000:]
-    assert "programs with librdkafka are not served: this installation has no librdkafka plug-in" in done.stderr
+    assert "programs with librdkafka get no map: this installation has no librdkafka plug-in" in done.stderr
 
 
 def test_librdkafka_is_refused_by_the_pure_wheel_in_words(pure: Pure) -> None:

@@ -49,7 +49,7 @@ def test_the_check_says_that_nobody_came_and_passes_when_the_cores_are_free(
     with all_cores_held(standalone, workplace.folder):
         ended = workplace.run(*command, "--proof-timeout", "5", code=5)
     assert "error: not proved: no executor registered in time, 1 expected" in ended.stderr
-    assert "another application" in ended.stderr
+    assert "free cores and memory" in ended.stderr
     assert "an executor that was expected did not register in time [BN615]" in ended.stderr
     assert "not checked: an executor has not answered" in ended.stdout
 

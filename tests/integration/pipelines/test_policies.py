@@ -25,7 +25,7 @@ def test_too_many_dead_letters_and_an_old_reference_stop_the_run(workplace: Work
     workplace.write([*(order(number) for number in range(30)), *[b"{"] * 10])
     ended = workplace.run("run", "--once", code=2)
     assert "10 of the last 40 records became dead letters (MalformedValue 10)" in ended.stderr
-    assert "`brokernat pipeline replay tags` sends them through again" in ended.stderr
+    assert "run `brokernat pipeline replay tags`" in ended.stderr
     # They are committed, so that a next start repeats nothing.
     assert workplace.offsets() == (0, 0)
     assert (len(workplace.read_tags()), len(workplace.read_dead())) == (30, 10)
@@ -49,7 +49,7 @@ def test_a_sink_that_is_away_is_tried_again_in_the_same_run(workplace: Workplace
         run.until(lambda: len(workplace.read_tags()) >= 10, "the first tags")
         sink.kill(node)
         workplace.write([order(number) for number in range(10, 20)])
-        run.until(lambda: "attempt 2 begins in" in run.log.read_text(), "a second attempt")
+        run.until(lambda: "attempt 2 starts in" in run.log.read_text(), "a second attempt")
         sink.start(node)
         run.until(lambda: len(workplace.read_tags()) >= 20, "the tags of the batch that was refused")
         run.signal_group(signal.SIGTERM)

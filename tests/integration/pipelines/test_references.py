@@ -97,7 +97,7 @@ def test_what_is_wrong_with_the_topic_of_a_reference_is_found_by_the_check(place
     checked = place.run("check", code=2)
     assert f"`{place.topic}` is not compacted" in checked.stderr
     assert "--add-config cleanup.policy=compact" in checked.stderr
-    assert "cannot be read: partition 0, offset 0: it has no key, so nobody knows which row" in checked.stdout
+    assert "cannot be read: partition 0, offset 0: it has no key, so the row that it replaces" in checked.stdout
     kafka["topic"] = "no-such-topic"
     checked = place.run("check", code=2)
     assert "there is no topic `no-such-topic` in `hq`" in checked.stderr

@@ -69,9 +69,9 @@ def test_each_missing_right_is_named_and_granting_what_is_named_heals(place: Wor
 
     source, tags, dead = f"source topic {place.topic}", f"sink topic {place.tags}", f"sink topic {place.dead}"
     assert {subject for subject, check in found.items() if check["level"] == "error"} == {source, tags, dead}
-    assert "no right on `orders` in `hq`, not even to see whether it is there" in found[source]["message"]
-    assert "no WRITE right on `orders-tags` in `local`" in found[tags]["message"]
-    assert "may not be asked who it is" in found["proof hq"]["message"]
+    assert "no DESCRIBE permission on `orders` in `hq`, or it does not exist" in found[source]["message"]
+    assert "no WRITE permission on `orders-tags` in `local`" in found[tags]["message"]
+    assert "this user may not read its node id" in found["proof hq"]["message"]
     grant_all_as_told(found, (hq, local))
 
     # Now that the topics may be seen, their limits may be asked for: what is left are warnings.
@@ -81,8 +81,8 @@ def test_each_missing_right_is_named_and_granting_what_is_named_heals(place: Wor
 
     place.write([order(1), b"{"])
     ended = place.run("run", "--once")
-    assert f"`{place.tags}` takes 200000 bytes, the source up to 1048588" in ended.stderr
+    assert f"`{place.tags}` accepts 200000 bytes, the source up to 1048588" in ended.stderr
     assert "--add-config max.message.bytes=" in ended.stderr
-    assert "who it is" not in ended.stderr
-    assert f"`{place.dead}` is compacted: it refuses a record without a key" in ended.stderr
+    assert "read its node id" not in ended.stderr
+    assert f"`{place.dead}` is compacted: it rejects a record without a key" in ended.stderr
     assert (len(place.read_tags()), len(place.read_dead())) == (1, 1)

@@ -120,8 +120,8 @@ def test_what_does_not_add_up_is_not_committed(workplace: Workplace, kept: str, 
     workplace.write([order(number) for number in range(5)], key=b"k")
     workplace.write([order(number) for number in range(5, 8)], key=b"other")
     ended = workplace.run_alone("run", "--once", code=6)
-    assert f"8 records came in, {left} came out" in ended.stderr
-    assert "was written and is not committed" in ended.stderr
+    assert f"8 records received, {left} processed" in ended.stderr
+    assert "was written but is not committed" in ended.stderr
     assert workplace.offsets() == (0, -1)
     assert len(workplace.read_tags()) == left
 
@@ -141,7 +141,7 @@ def test_an_overwritten_reference_shows_in_the_tags_and_sigterm_finishes_the_bat
         assert run.process.wait(TIMEOUT) == 143, run.log.read_text()
     names = names_by_order(workplace.read_tags())
     assert (names["o3"], names["o13"], names["o23"]) == ("Name 3", "Renamed 3", "Renamed 3")
-    assert "stays in force" in run.log.read_text()
+    assert "stays in use" in run.log.read_text()
     begun, committed = workplace.offsets()
     assert begun == committed
     assert len(workplace.read_tags()) == 30
@@ -151,7 +151,7 @@ def test_duplicate_keys_stop_the_run_before_a_record_is_joined(workplace: Workpl
     workplace.write([order(number) for number in range(10)])
     workplace.customers(CUSTOMERS + "c3,Again,retail\n")
     ended = workplace.run("run", "--once", code=2)
-    assert "1 of its `customer_id` stand more than once" in ended.stderr
+    assert "1 duplicate key (`customer_id`) in" in ended.stderr
     assert "c3 (2 times)" in ended.stderr
     assert "java.lang" not in ended.stderr
     assert workplace.read_tags() == []

@@ -96,4 +96,4 @@ def test_tags_dead_letters_and_filtered_are_all_and_what_the_sink_loses_is_named
     assert len(everything) == 21 + 1
     assert totals(workplace.run("reconcile", "--format", "json").stdout)["missing"] == 0
     refused = workplace.run("reconcile", "--propose-offsets", "--write", code=2)
-    assert "holds a checkpoint, and a run goes on from it" in refused.stderr
+    assert "has a checkpoint, and a run continues from it" in refused.stderr

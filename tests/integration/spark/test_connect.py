@@ -110,7 +110,7 @@ def test_a_client_reads_writes_and_decodes_and_is_refused_the_rest(
     found = json.loads(done.stdout.splitlines()[-1])
     assert written(batch) == written(stream) == VALUES
     assert found["decoded"] == list(range(len(VALUES)))
-    reason = "the agent belongs into the server's JVMs, which a client cannot configure or prove"
+    reason = "the agent must run in the server's JVMs, which a client can neither configure nor check"
     assert all(refusal and reason in refusal for refusal in found["refused"]), found["refused"]
 
     environ["SPARK_REMOTE"] = server

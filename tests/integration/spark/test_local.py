@@ -38,7 +38,7 @@ def test_source_and_sink_batch_and_streaming(
     assert found["batch"] == VALUES
     assert written(f"{orders}-batch") == VALUES
     assert written(f"{orders}-stream") == VALUES
-    assert f"the agent comes by {loader}" in driver.output
+    assert f"loader {loader}" in driver.output
     assert [row["cluster"] for row in found["proof"]["rows"]] == ["hq", "hq", "hq", "local"]
     dialled = {(row["advertised"], row["dialled"]) for row in found["proof"]["rows"] if row["cluster"] == "hq"}
     assert dialled == {

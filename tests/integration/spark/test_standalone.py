@@ -107,7 +107,7 @@ def test_executors_that_join_later_are_proved_too(
         replace(growing, environ=closed).add_worker("worker-3")
         found = driver.finish(process)
     assert found["before"] == ["0", "driver"]
-    assert found["heard"] == ["executors that joined have shown the map: 1"]
+    assert found["heard"] == ["new executors have the map: 1"]
     (failed,) = found["failed"]
     assert by_executor(failed) == {"2": {"no agent"}}
     assert "cannot be loaded into this running JVM" in failed["error"]

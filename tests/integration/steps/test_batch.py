@@ -120,7 +120,7 @@ def test_steps_that_lose_records_are_found_out(
     monkeypatch.setattr(Plan, "decode_and_enrich", lambda *given: steps(*given).where(rows))
     written: list[DataFrame] = []
     monkeypatch.setattr(module, "write", lambda rows, _options: written.append(rows))
-    with pytest.raises(IncompleteError, match=r"4 records came in, [03] came out") as raised:
+    with pytest.raises(IncompleteError, match=r"4 records received, [03] processed") as raised:
         run(spark, tmp_path, spark.range(4).selectExpr(*COLUMNS), transform)
     assert "was not written" in (raised.value.hint or "")
     assert not written

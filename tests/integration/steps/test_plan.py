@@ -175,7 +175,7 @@ def test_a_reference_must_not_hide_a_column_of_the_records(
     spark: SparkSession, envelopes: Callable[..., DataFrame]
 ) -> None:
     hiding = Join("customers", "customer_id", spark.createDataFrame([("c1", 2.0)], "customer_id STRING, Amount DOUBLE"))
-    with pytest.raises(ConfigError, match="reference `customers`: column `Amount` is there already"):
+    with pytest.raises(ConfigError, match="reference `customers`: column `Amount` already exists"):
         run(plan(), envelopes([order(1)]), hiding)
 
 
@@ -274,5 +274,5 @@ def test_the_plan_shows_whether_a_transform_makes_one_row_of_a_record(
 
 def test_a_wrong_first_count_is_believed_only_after_the_second() -> None:
     check_received(3, 2, recount=lambda: 2)
-    with pytest.raises(IncompleteError, match="3 records came in, 2 came out"):
+    with pytest.raises(IncompleteError, match="3 records received, 2 processed"):
         check_received(5, 2, recount=lambda: 3)

@@ -167,7 +167,7 @@ def test_duplicate_keys_stop_the_run_and_are_named_also_later(life: Life) -> Non
     life.write("id,name\nc1,One\n")
     life.rows()
     life.write("id,name\nc1,One\nc2,a\nc2,b\nc2,c\n")
-    with pytest.raises(DuplicateKeysError, match=r"1 of its `id` stand more than once in .*: c2 \(3 times\)"):
+    with pytest.raises(DuplicateKeysError, match=r"1 duplicate key \(`id`\) in .*: c2 \(3 times\)"):
         life.rows()
 
 
@@ -249,7 +249,7 @@ def test_an_old_reference_may_be_joined_with_one_warning(
     life.write("id,name\nc1,One\n")
     assert life.rows() == life.rows() == {"c1": "One"}
     (warning,) = (record.getMessage() for record in caplog.records if record.levelname == "WARNING")
-    assert warning.endswith("it is joined all the same")
+    assert warning.endswith("it is used nevertheless")
 
 
 def test_the_key_becomes_the_type_of_the_records(life: Life) -> None:

@@ -107,7 +107,7 @@ def test_everything_that_is_wrong_with_a_table_is_named_at_once(database: Databa
     database.execute("INSERT INTO customers VALUES ('c1', 'Once more', 1)")
     with pytest.raises(DuplicateKeysError, match=r"c1 \(2 times\)") as caught:
         names(database.spark, database.table())
-    assert caught.value.hint == "remove them, or choose the row of each key in a query or a view"
+    assert caught.value.hint == "remove them, or choose one row per key in a query or a view"
     section = database.section()
     assert section.jdbc
     source = DatabaseSource(section.jdbc)

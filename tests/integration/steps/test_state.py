@@ -59,7 +59,7 @@ def test_what_an_older_broker_does_not_tell_is_remembered(spark: SparkSession, t
 @pytest.mark.spark
 def test_a_checkpoint_that_another_program_began_is_not_taken_over(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "offsets").mkdir()
-    with pytest.raises(ConfigError, match="begun by another program"):
+    with pytest.raises(ConfigError, match="created by another program"):
         claim(Files(spark), State(str(tmp_path)), MINE)
 
 
@@ -96,7 +96,7 @@ def test_where_a_lost_checkpoint_is_gone_on_is_noted_once_and_read_back(spark: S
     with pytest.raises(ConfigError, match=r"starting-offsets\.json is damaged"):
         state.starting_offsets(files)
     (tmp_path / "metadata").touch()
-    with pytest.raises(ConfigError, match="a run goes on from it"):
+    with pytest.raises(ConfigError, match="a run continues from it"):
         state.require_unused(files)
 
 
@@ -112,7 +112,11 @@ def test_a_definition_that_cannot_be_read_is_none(spark: SparkSession, tmp_path:
 
 
 def test_a_folder_is_held_by_one_run(tmp_path: Path) -> None:
-    with locked(tmp_path), pytest.raises(ConfigError, match="another process runs this pipeline"), locked(tmp_path):
+    with (
+        locked(tmp_path),
+        pytest.raises(ConfigError, match="another process already runs"),
+        locked(tmp_path),
+    ):
         pass
     with locked(tmp_path):
         pass

@@ -11,7 +11,7 @@ import pytest
 
 from brokernat.address import Endpoint
 from brokernat.config import load
-from brokernat.testbed import worlds
+from brokernat.testbed import running_worlds
 from brokernat.testbed.kafka import speaks_kafka
 from brokernat.testbed.keeper import members
 from brokernat.testbed.place import Here
@@ -31,7 +31,7 @@ def test_up_status_down(tmp_path: Path) -> None:
     file = tmp_path / "brokernat.yaml"
     up = brokernat("up", "--brokers", "1", "--protocol", "SASL_PLAINTEXT", "--output", str(file), "--format", "json")
     world = json.loads(up.stdout)["world"]
-    state = worlds.root() / world["name"]
+    state = running_worlds.state_root() / world["name"]
     try:
         config = load(file)
         hq = config.clusters["hq"]

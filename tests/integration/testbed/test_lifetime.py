@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from brokernat.testbed import ClusterOptions, LoopbackWorld, worlds
+from brokernat.testbed import ClusterOptions, LoopbackWorld, running_worlds
 from brokernat.testbed.kafka import speaks_kafka
 from brokernat.testbed.keeper import members
 from brokernat.testbed.place import connects, wait_until
@@ -31,7 +31,7 @@ with LoopbackWorld(hq=ClusterOptions(brokers=1), local=None) as world:
 
 
 def claimable(name: str) -> bool:
-    held = worlds.claim(name)
+    held = running_worlds.claim(name)
     if held is None:
         return False
     held.close()
@@ -42,7 +42,7 @@ def test_worlds_stand_side_by_side_and_end_apart() -> None:
     with LoopbackWorld(hq=_ONE, local=None) as first:
         with LoopbackWorld(hq=_ONE, local=None) as second:
             assert first.plan.name != second.plan.name
-            assert {first.plan.name, second.plan.name} <= {found.name for found in worlds.living()}
+            assert {first.plan.name, second.plan.name} <= {found.name for found in running_worlds.list_running()}
             gone = second.state
         assert not gone.exists()
         assert not members(gone)
@@ -58,7 +58,7 @@ def test_nothing_outlives_an_owner_that_dies(number: signal.Signals) -> None:
     owner = subprocess.Popen([sys.executable, "-c", _OWNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     with owner:
         assert owner.stdout is not None
-        state = worlds.root() / owner.stdout.readline().strip().rpartition("/")[2]
+        state = running_worlds.state_root() / owner.stdout.readline().strip().rpartition("/")[2]
         assert len(members(state)) == 2, "a broker and a gateway"
         owner.send_signal(number)
         owner.wait()
@@ -73,9 +73,9 @@ def test_a_world_that_lost_owner_and_keeper_is_removed_by_the_next(
 ) -> None:
     # Worlds of this test alone: another process that opens one would remove this one first.
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    state = worlds.root() / f"lost-{tmp_path.name}-{os.getpid()}"
+    state = running_worlds.state_root() / f"lost-{tmp_path.name}-{os.getpid()}"
     (state / "hq").mkdir(parents=True)
-    held = worlds.claim(state.name)
+    held = running_worlds.claim(state.name)
     assert held is not None
     # Holds the claim of the name, as each process of a world does.
     left = subprocess.Popen(
@@ -84,7 +84,7 @@ def test_a_world_that_lost_owner_and_keeper_is_removed_by_the_next(
     spared = subprocess.Popen(["sleep", "300"], env={**os.environ, "BROKERNAT_WORLD": f"{state}0"})
     held.close()
     with left, spared:
-        worlds.remove_stale()
+        running_worlds.remove_stale()
         assert left.wait() == -signal.SIGKILL
         assert spared.poll() is None
         spared.kill()
@@ -92,6 +92,6 @@ def test_a_world_that_lost_owner_and_keeper_is_removed_by_the_next(
 
 
 def test_a_world_with_an_owner_is_left_alone(loopback_world: LoopbackWorld) -> None:
-    worlds.remove_stale()
+    running_worlds.remove_stale()
     assert loopback_world.hq.running(1)
     assert loopback_world.state.is_dir()

@@ -22,7 +22,7 @@ _SLOT = 9
 def test_an_advertised_endpoint_that_answers_is_refused_by_name() -> None:
     with (
         socket.create_server((f"127.{_SLOT}.1.23", 9092)),
-        pytest.raises(BrokernatError, match=r"127\.9\.1\.23:9092 is advertised .* and it answers"),
+        pytest.raises(BrokernatError, match=r"127\.9\.1\.23:9092 is advertised .* but it answers"),
     ):
         prove(loopback_plan(_SLOT, hq=_ONE), Here())
 
@@ -31,6 +31,6 @@ def test_a_world_takes_another_port_where_a_server_of_the_machine_answers_on_909
     world = LoopbackWorld(hq=_ONE, local=None)
     # As one on 0.0.0.0 would, which cannot be opened here while other worlds use the port.
     with socket.create_server((f"127.{_SLOT}.1.23", 9092)):
-        plan = world._fit(_SLOT)
+        plan = world._plan_for_slot(_SLOT)
     assert plan is not None
     assert [str(endpoint) for endpoint in plan.dead()] == [f"127.{_SLOT}.1.23:29092"]

@@ -296,7 +296,7 @@ class Site(NetnsWorld):
 
     # What a world of the testbed is made of
 
-    def _fit(self, slot: int) -> WorldPlan | None:
+    def _plan_for_slot(self, slot: int) -> WorldPlan | None:
         hq, local = self._wanted["hq"], self._wanted["local"]
         assert hq is not None
         assert local is not None
@@ -306,7 +306,7 @@ class Site(NetnsWorld):
             tuple(PlannedForward(gate(node), bound(node)) for node in NODES),
         )
 
-    def _surround(self, launcher: Launcher) -> SiteGateway:
+    def _create_network(self, launcher: Launcher) -> SiteGateway:
         self.client, site = self.namespace("client"), self.namespace("hq")
         self.client.create()
         site.create()

@@ -66,9 +66,9 @@ def test_rules_with_their_sides_exchanged(text: str, servers: str, reverse: str 
         ("a:1=b:1,b:1=c:2", "write `a:1 = c:2`"),
         ("a:1=b:1,b=c", "write `a:1 = c:1`"),
         ("a=b,b=[fd00::1]", "write `a = [fd00::1]`"),
-        ("a=10.0.0.7,10.0.0.0/8=11.0.0.0/8", "write what is dialled in the end"),
+        ("a=10.0.0.7,10.0.0.0/8=11.0.0.0/8", "write the final target"),
     ],
 )
 def test_a_chain_is_answered_by_the_rule_that_was_meant(text: str, hint: str) -> None:
     (finding,) = lint(AddressMap.parse(text))
-    assert str(finding.hint).startswith(f"an endpoint is translated once: {hint}, or")
+    assert str(finding.hint).startswith(f"an endpoint is translated only once: {hint}, or")

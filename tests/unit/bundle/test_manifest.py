@@ -31,7 +31,7 @@ def test_every_difference_is_named(bundle: Path) -> None:
     with pytest.raises(DamagedBundleError) as error:
         manifest.verify(bundle)
     assert error.value.message.splitlines() == [
-        f"`{bundle}` is not as it was collected",
+        f"files of the bundle `{bundle}` have changed",
         "`bundle.json` is missing",
         "`wheels/a b.whl` was changed",
         "`wheels/evil.whl` is not listed",
@@ -73,7 +73,7 @@ def test_a_link_is_refused_wherever_it_stands_and_leads(
 def test_what_is_no_file_is_refused_without_a_wait(bundle: Path) -> None:
     (bundle / "bundle.json").unlink()
     os.mkfifo(bundle / "bundle.json")
-    with pytest.raises(DamagedBundleError, match=r"`bundle\.json` is no regular file"):
+    with pytest.raises(DamagedBundleError, match=r"`bundle\.json` is not a regular file"):
         manifest.verify(bundle)
 
 

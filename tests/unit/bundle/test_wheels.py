@@ -110,7 +110,7 @@ def test_the_same_files_make_the_same_wheel(tool: Distribution, tmp_path: Path) 
 
 def test_a_file_that_was_changed_is_not_taken_along(tool: Distribution, tmp_path: Path) -> None:
     Path(str(tool.locate_file("tool/__init__.py"))).write_text("print('mine')")
-    with pytest.raises(ConfigError, match=r"tool 1\.0 cannot be taken along: .* was changed after it was installed"):
+    with pytest.raises(ConfigError, match=r"tool 1\.0 cannot be bundled: .* was changed after it was installed"):
         make_wheel(tool, tmp_path)
 
 

@@ -103,7 +103,7 @@ def test_only_the_attached_instance_dials_by_the_map() -> None:
 
 
 def test_something_else_is_no_client() -> None:
-    with pytest.raises(TypeError, match="str is no client of aiokafka"):
+    with pytest.raises(TypeError, match="str is not a client of aiokafka"):
         attach("producer", cluster())
 
 

@@ -75,7 +75,7 @@ config.providers=vault
         ("login-incomplete", 4),
         ("config-provider", 5),
     ]
-    assert "did you mean `SASL_SSL`? Kafka has PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL" in str(caught.value)
+    assert "did you mean `SASL_SSL`? allowed: PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL" in str(caught.value)
     assert "canary" not in str(caught.value)
 
 

@@ -24,7 +24,7 @@ def test_a_hostile_server_costs_nothing(server: str) -> None:
 
 @pytest.mark.parametrize("iterations", [1, 4095, 1_000_001])
 def test_iterations_that_a_hostile_server_gains_by_are_refused_in_words(iterations: int) -> None:
-    words = f"the broker asks for {iterations} SCRAM iterations, and 4096 to 1000000 are accepted"
+    words = f"the broker requires {iterations} SCRAM iterations, and 4096 to 1000000 are accepted"
     with pytest.raises(SaslTokenError, match=words):
         scram_last("sha256", "pencil", FIRST, SERVER.replace("i=4096", f"i={iterations}"))
 

@@ -68,7 +68,7 @@ def test_all_problems_come_at_once_with_their_cluster() -> None:
         (
             "no-counterpart",
             "library 1 has no `acks`: clusters.hq.client",
-            "leave it out, or use a section of its own for this library under another cluster name",
+            "remove it, or write another cluster section for this library",
         ),
         ("no-counterpart", "library 1 has no `security.providers`: they are Java's: clusters.hq.client", None),
         (
@@ -134,7 +134,7 @@ def test_a_converter_says_what_it_wants_and_not_what_it_got(convert: object) -> 
 def test_a_tunnel_that_is_not_open_is_no_way_to_the_brokers() -> None:
     behind = replace(cluster(client_id="a"), tunnel=TunnelSection(ssh="bastion"))
     for ask in (behind.kafka_properties, lambda: translated(behind, TABLE)):
-        with pytest.raises(ConfigError, match=r"cluster `hq` is reached through a tunnel") as caught:
+        with pytest.raises(ConfigError, match=r"cluster `hq` needs a tunnel") as caught:
             ask()
         assert "brokernat tunnel --cluster hq -- COMMAND" in str(caught.value)
     assert translated(replace(behind, tunnel_is_open=True), TABLE) == {"client.id": "a"}

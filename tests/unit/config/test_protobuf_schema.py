@@ -51,8 +51,8 @@ def test_each_type_has_a_column_type() -> None:
     [
         (schema("int32", "group"), "field `f1`: a group has no column type"),
         (schema("Elsewhere"), "field `f0`: the schema has no type `Elsewhere`"),
-        (schema("Order"), "field `f0`: message `Order` holds itself"),
-        (schema("A", A=[field("B", "repeated")], B=[field("A")]), "field `f0.x[].x`: message `A` holds itself"),
+        (schema("Order"), "field `f0`: message `Order` is recursive"),
+        (schema("A", A=[field("B", "repeated")], B=[field("A")]), "field `f0.x[].x`: message `A` is recursive"),
         (schema("A", A=[]), "field `f0`: message `A` has no fields"),
         (schema(), "message `Order` has no fields"),
     ],
@@ -92,7 +92,7 @@ def test_what_is_no_set_of_descriptors_is_refused(tmp_path: Path) -> None:
             read_protobuf_schema(str(file), "acme.shop.Order")
     # An edition: file.syntax (12) is `editions`.
     file.write_bytes(b"\x0a\x0a\x62\x08editions")
-    with pytest.raises(ConfigError, match="has an edition, which is not supported"):
+    with pytest.raises(ConfigError, match="has an edition; only proto2"):
         read_protobuf_schema(str(file), None)
 
 

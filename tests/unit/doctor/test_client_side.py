@@ -91,7 +91,7 @@ def test_a_client_without_tls_reads_no_store() -> None:
 
 
 def test_a_version_of_tls_that_nobody_speaks() -> None:
-    with pytest.raises(ConfigError, match=r"`ssl\.enabled\.protocols: TLSv1\.1` names no version") as failed:
+    with pytest.raises(ConfigError, match=r"`ssl\.enabled\.protocols: TLSv1\.1` has no TLS version") as failed:
         client_side(cluster(security_protocol="SSL", ssl_enabled_protocols="TLSv1.1"))
     assert "write `TLSv1.2,TLSv1.3`" in failed.value.report()
 

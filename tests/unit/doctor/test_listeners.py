@@ -86,5 +86,5 @@ def test_localhost_has_two_kinds_of_address_and_that_is_no_finding() -> None:
 @pytest.mark.parametrize("with_cause", [True, False])
 def test_the_report_shows_every_listener_where_something_is_wrong(with_cause: bool) -> None:
     text = " ".join(terminal(diagnose(seen(ON_SOME if with_cause else ON_ALL))).split())
-    shown = "listener TWO of node 3 sends clients to b3.example:9091: names 2 brokers (the bootstrap servers came in"
+    shown = "listener TWO of node 3 advertises b3.example:9091: lists 2 brokers (used by the bootstrap servers)"
     assert (shown in text) == with_cause

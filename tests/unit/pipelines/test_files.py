@@ -13,7 +13,7 @@ def test_a_path_of_the_file_s_folder_is_not_looked_for_on_hdfs() -> None:
         "`checkpoint: /work/state/tags` names no file system, and Spark's default is hdfs://nn:8020/ (fs.defaultFS)"
     )
     assert found.hint == (
-        "write `hdfs://nn:8020/...` for a place that all hosts share, or `file:///work/state/tags` for this host's disk"
+        "write `hdfs://nn:8020/...` for storage that all hosts share, or `file:///work/state/tags` for this host's disk"
     )
 
 

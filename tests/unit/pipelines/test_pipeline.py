@@ -66,7 +66,7 @@ def test_a_stop_lets_the_batch_end() -> None:
 
 
 def test_a_batch_that_refused_itself_after_a_stop_is_no_failure() -> None:
-    run, _ = run_of(Query(error="StoppedError"), failure=StoppedError("a stop was asked for"))
+    run, _ = run_of(Query(error="StoppedError"), failure=StoppedError("a stop was requested"))
     assert run.poll() is False
 
 

@@ -59,7 +59,7 @@ def test_what_reads_needs_another_right_than_what_writes(end: str, allowed: set[
     operations = None if allowed is None else frozenset(allowed)
     (found,) = usable(end, Cluster("hq", ()), {"orders": TopicFacts("orders", 3, operations, None)})
     assert found.level is level
-    assert (f"no {'WRITE' if end == 'sink' else 'READ'} right" in found.message) is (level is Level.ERROR)
+    assert (f"no {'WRITE' if end == 'sink' else 'READ'} permission" in found.message) is (level is Level.ERROR)
 
 
 @pytest.mark.parametrize(("milliseconds", "profile", "records"), [(1.4, "lan", 10_000), (52.0, "wan", 50_000)])
@@ -72,7 +72,7 @@ def test_the_round_trip_chooses_the_settings_and_each_is_shown_with_its_reason(
     assert (first.subject, first.level) == ("client hq (source)", Level.OK)
     assert first.message == f"profile {profile}: a request takes {milliseconds:.0f} ms"
     shown = dict(result.message.split(": ", 1) for result in settings)
-    assert shown[f"max.poll.records={records}"].startswith("Spark asks for the beginning and the end")
+    assert shown[f"max.poll.records={records}"].startswith("Spark requests the beginning and the end")
     assert shown["max.partition.fetch.bytes=7"] == "from `client`"
     assert all(shown.values())
 

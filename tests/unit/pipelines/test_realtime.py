@@ -31,5 +31,7 @@ def test_an_epoch_that_adds_up() -> None:
     ("written", "received"), [(9, 11), (9, 9), (8, 10), (10, 10), (0, 10)], ids=["lost", "made", "kept", "more", "none"]
 )
 def test_an_epoch_that_does_not_add_up_by_what_came_or_by_what_was_written(written: int, received: int) -> None:
-    with pytest.raises(IncompleteError, match=rf"epoch 7: {received} records came in, 10 came out, {written} were"):
+    with pytest.raises(
+        IncompleteError, match=rf"epoch 7: {received} records received, 10 processed, {written} written"
+    ):
         epoch_counts(report(written, received, tags=6, filtered=1, Tombstone=3))

@@ -146,7 +146,7 @@ def test_a_query_that_has_begun_again_is_well_when_it_has_waited_for_records(
 ) -> None:
     run, _ = supervise(Query(AWAY), Query(True, True))
     assert [run.poll() for _ in range(3)] == [True, True, True]
-    assert run.activity() == f"beginning again, because {AWAY.message}"
+    assert run.activity() == f"restarting, because {AWAY.message}"
     monkeypatch.setattr(supervised, "_LOOK_SECONDS", -1.0)
     run.poll()
     assert run.activity() is None
@@ -156,7 +156,7 @@ def test_a_stop_ends_the_waiting(supervise: Callable[..., Any], monkeypatch: pyt
     run, begun = supervise(Query(AWAY))
     monkeypatch.setattr(supervised, "delay", lambda *_: 50.0)
     assert run.poll() is True
-    assert run.activity() == f"waiting to try again, because {AWAY.message}"
+    assert run.activity() == f"waiting to retry, because {AWAY.message}"
     run.stop()
     assert run.poll() is False
     assert len(begun) == 1

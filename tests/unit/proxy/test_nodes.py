@@ -46,7 +46,7 @@ def test_a_file_that_is_none_is_not_used(tmp_path: Path, caplog: pytest.LogCaptu
     file = tmp_path / "nodes.json"
     file.write_bytes(text.encode("latin-1"))
     assert dict(Nodes(None, file).advertised) == {}
-    assert f"`{file}` is not used" in caplog.text
+    assert f"ignoring `{file}`" in caplog.text
 
 
 def test_a_file_that_cannot_be_written_ends_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -115,7 +115,7 @@ def test_ids_may_begin_elsewhere_and_a_node_without_a_port_is_left_out(
 ) -> None:
     proxy = start(first_node=2, advertise="proxy.example")
     assert nodes_at(Endpoint(host_of(proxy), 9000)) == {2: Endpoint("proxy.example", 9001)}
-    assert "node 1 is left out of what clients are told: node 1 has no port: 9000 is not" in caplog.text
+    assert "node 1 is not advertised to clients: node 1 has no port: 9000 is not" in caplog.text
 
 
 def host_of(proxy: RunningProxy) -> str:
@@ -157,11 +157,11 @@ def test_a_new_map_ends_the_connections_of_nodes_that_have_moved_and_no_other(st
 @pytest.mark.parametrize(
     ("sent", "words"),
     [
-        (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP and not Kafka"),
-        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\x00", "TLS and not Kafka"),
-        (b"SSH-2.0-OpenSSH_9.2\r\n", "SSH and not Kafka"),
+        (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP instead of Kafka"),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\x00", "TLS instead of Kafka"),
+        (b"SSH-2.0-OpenSSH_9.2\r\n", "SSH instead of Kafka"),
         (struct.pack(">ihhih", 10, 1, 16, 1, 0), "Fetch v16: its response carries the endpoints of new leaders"),
-        (struct.pack(">ihhih", 10, 999, 0, 1, 0), "the unknown request 999 v0: nothing is known about its response"),
+        (struct.pack(">ihhih", 10, 999, 0, 1, 0), "the unknown request 999 v0: its response is unknown"),
         (struct.pack(">ihhih", 2**31 - 1, 3, 0, 1, 0), "a request of 2147483647 bytes"),
     ],
 )
@@ -191,7 +191,7 @@ def test_a_connection_above_a_limit_is_closed_and_no_other(
             assert ended(second)
         assert ask(first, API_VERSIONS, 2)
     # And not because it has sent no request.
-    assert "a connection of 127.0.0.1 is closed: " in caplog.text
+    assert "closed a connection of 127.0.0.1: " in caplog.text
 
 
 def test_a_client_that_does_not_begin_is_closed(start: Start, caplog: pytest.LogCaptureFixture) -> None:

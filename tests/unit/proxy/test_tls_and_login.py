@@ -139,11 +139,11 @@ def test_a_login_with_plain() -> None:
         ([struct.pack(">hih", 33, 1, 6) + b"GSSAPI"], "the broker does not offer PLAIN, but GSSAPI"),
         (
             [ACCEPTED, struct.pack(">hh", 58, 9) + b"no canary" + struct.pack(">i", 0)],
-            r"the broker has refused the login: no \*\*\*",
+            r"the broker rejected the login: no \*\*\*",
         ),
-        ([ACCEPTED, struct.pack(">hhi", 58, -1, 0)], "the broker has refused the login: error 58"),
-        ([b""], "the login got an answer that cannot be read"),
-        ([struct.pack(">hi", 33, 2**30)], "the login got an answer that cannot be read"),
+        ([ACCEPTED, struct.pack(">hhi", 58, -1, 0)], "the broker rejected the login: error 58"),
+        ([b""], "the login response cannot be read"),
+        ([struct.pack(">hi", 33, 2**30)], "the login response cannot be read"),
     ],
 )
 def test_a_login_that_is_refused(answers: list[bytes], words: str) -> None:
@@ -159,7 +159,7 @@ def test_an_answer_that_no_login_has_is_refused_before_it_is_read() -> None:
         brokers.sendall(struct.pack(">i", (64 << 10) + 1))
         brokers.shutdown(socket.SHUT_WR)
         login = BrokerLogin("PLAIN", "me", "canary")
-        with pytest.raises(LoginError, match="the login got an answer of 65537 bytes"):
+        with pytest.raises(LoginError, match="the login response has 65537 bytes"):
             asyncio.run(login.log_in(partial(upstream._exchange, ours)))
 
 

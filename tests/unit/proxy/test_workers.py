@@ -95,12 +95,12 @@ def test_workers_share_ports_and_counters_and_are_replaced(
     first, *_ = workers(proxy)
     os.kill(first, signal.SIGKILL)
     until(lambda: len(workers(proxy)) == 2 and first not in workers(proxy))
-    assert "has ended with -9, another one takes its place" in (tmp_path / "log").read_text()
+    assert "exited with -9 and is replaced" in (tmp_path / "log").read_text()
     until(lambda: nodes_at(LISTEN) == nodes)
 
     rules.write_text("nonsense\n")
     proxy.send_signal(signal.SIGHUP)
-    until(lambda: (tmp_path / "log").read_text().count("ERROR: the map stays as it is:") == 2)
+    until(lambda: (tmp_path / "log").read_text().count("ERROR: the map is not changed:") == 2)
     assert nodes_at(nodes[2]) == nodes
 
     running = workers(proxy)

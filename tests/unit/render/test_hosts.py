@@ -20,6 +20,6 @@ def test_file(about: Callable[..., Subject], snapshot: SnapshotAssertion) -> Non
 
 def test_one_name_with_two_addresses(about: Callable[..., Subject]) -> None:
     with pytest.raises(
-        NotExpressibleError, match=r"k:2=10\.0\.0\.2:2: a hosts file knows one address for a name, and k has"
+        NotExpressibleError, match=r"k:2=10\.0\.0\.2:2: a hosts file has one address for a name, and k has"
     ):
         hosts(about("k:1 = 10.0.0.1:1, k:2 = 10.0.0.2:2"))

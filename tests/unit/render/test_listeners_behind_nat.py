@@ -33,5 +33,5 @@ def test_node_ids_as_they_were_seen() -> None:
     ids = {Endpoint("192.168.1.23", 9092): 8, Endpoint("192.168.1.24", 9092): 3}
     assert [broker.node_id for broker in plan_behind_nat(SITUATION_1, ids).brokers] == [8, 3]
     assert [broker.node_id for broker in plan_behind_nat(SITUATION_1, first_id=5).brokers] == [5, 6]
-    with pytest.raises(ConfigError, match=r"nobody was seen to advertise 192\.168\.1\.24:9092"):
+    with pytest.raises(ConfigError, match=r"no broker in the evidence advertises 192\.168\.1\.24:9092"):
         plan_behind_nat(SITUATION_1, {Endpoint("192.168.1.23", 9092): 8})

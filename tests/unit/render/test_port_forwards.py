@@ -52,6 +52,6 @@ def test_kubectl_keeps_its_own_context_and_namespace() -> None:
 
 @pytest.mark.parametrize("host", ["10.244.0.7", "kafka.example.com", "svc"])
 def test_what_kubernetes_does_not_name_is_refused(host: str) -> None:
-    with pytest.raises(ConfigError, match="no pod and no service") as caught:
+    with pytest.raises(ConfigError, match="not the name of a Kubernetes pod") as caught:
         port_forward_words(Endpoint(host, 9092), LOCAL, KubectlSection())
     assert POD in (caught.value.problems[0].hint or "")

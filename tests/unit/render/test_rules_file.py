@@ -19,5 +19,5 @@ def test_read_back(about: Callable[..., Subject], tmp_path: Path) -> None:
 
 
 def test_a_template_is_refused(about: Callable[..., Subject]) -> None:
-    with pytest.raises(NotExpressibleError, match="known to a Kafka-aware proxy only"):
+    with pytest.raises(NotExpressibleError, match="only a Kafka-aware proxy knows the node id"):
         rules_file(about("*.hq:1 = gw:{1+id}"))

@@ -75,7 +75,7 @@ def test_a_link_to_nowhere_makes_no_file_there(tmp_path: Path) -> None:
 @pytest.mark.timeout(60)
 def test_a_named_pipe_is_refused_without_a_wait(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "lock")
-    with pytest.raises(SpoolUnsafeError, match="no regular file"):
+    with pytest.raises(SpoolUnsafeError, match="not a regular file"):
         Spool(tmp_path)
 
 

@@ -95,7 +95,7 @@ def test_an_audit_call_at_the_end_of_the_interpreter_is_stored_or_raises(tmp_pat
         "audit",
     )
     assert stored(tmp_path) == ["before it"]
-    assert done.stdout.strip() == "the record was not taken: the handler is closed"
+    assert done.stdout.strip() == "the record was not accepted: the handler is closed"
 
 
 def test_an_audit_call_that_has_returned_survives_a_kill(tmp_path: Path) -> None:
@@ -217,7 +217,7 @@ def test_a_record_that_no_empty_spool_takes_is_refused_and_holds_up_no_other(
 ) -> None:
     handler = KafkaHandler(NOWHERE, "topic", tmp_path, max_spool=1 << 20, close_timeout=0, audit=audit)
     log.addHandler(handler)
-    with pytest.raises(NotShippedError, match="at most") if audit else nullcontext():
+    with pytest.raises(NotShippedError, match="the maximum is") if audit else nullcontext():
         log.info("x" * (1 << 20))
     log.info("after")
     assert handler.status().refused == 1
@@ -341,7 +341,7 @@ def test_a_second_process_is_refused_in_words(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("audit", "on_full"), [(True, "drop"), (False, "raise")])
 def test_policies_that_promise_nothing_are_refused(tmp_path: Path, audit: bool, on_full: str) -> None:
-    with pytest.raises(ValueError, match=f"on_full={on_full} does not go with audit={audit}"):
+    with pytest.raises(ValueError, match=f"on_full={on_full} cannot be combined with audit={audit}"):
         KafkaHandler(NOWHERE, "topic", tmp_path, audit=audit, on_full=on_full)
 
 
@@ -410,7 +410,7 @@ def test_a_child_of_a_closed_handler_opens_nothing_and_closes_nothing(tmp_path: 
         tmp_path,
         "audit",
     )
-    assert done.stdout.strip() == "the record was not taken: the handler was closed before the fork"
+    assert done.stdout.strip() == "the record was not accepted: the handler was closed before the fork"
     assert "Bad file descriptor" not in done.stderr
     assert not [path for path in tmp_path.iterdir() if path.is_dir()]
 

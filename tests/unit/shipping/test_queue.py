@@ -51,14 +51,14 @@ def test_every_drop_is_counted_and_no_counter_ever_wraps() -> None:
 
 def test_a_record_larger_than_the_queue_is_refused_and_blocks_nobody() -> None:
     queue = RecordQueue(OnFull.BLOCK, max_bytes=10)
-    with pytest.raises(NotShippedError, match="it has 11 bytes, at most 10 are taken"):
+    with pytest.raises(NotShippedError, match="it has 11 bytes, the maximum is 10"):
         queue.offer(b"x" * 11)
     assert queue.refused == 1
 
 
 def test_a_record_larger_than_what_stands_behind_the_queue_is_refused_and_blocks_nobody() -> None:
     queue = RecordQueue(OnFull.BLOCK, largest=10)
-    with pytest.raises(NotShippedError, match="it has 11 bytes, at most 10 are taken"):
+    with pytest.raises(NotShippedError, match="it has 11 bytes, the maximum is 10"):
         queue.offer(b"x" * 11)
     queue.offer(b"x" * 10)
     assert (len(taken(queue)), queue.refused) == (1, 1)

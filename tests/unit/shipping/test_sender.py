@@ -249,7 +249,7 @@ def test_an_outage_is_reported_once_and_so_is_its_end(
     run(spool, Producer(answer), lambda: not spool.pending)
     assert spool.trouble == ""
     wait_until(lambda: len(caplog.messages) > 1, "the end of the outage in the log", timeout=60)
-    refusal = "the user may not write to the topic: it needs WRITE on it (TOPIC_AUTHORIZATION_FAILED)"
+    refusal = "the user may not write to the topic: it needs the WRITE permission (TOPIC_AUTHORIZATION_FAILED)"
     assert caplog.messages == [
         f"records wait in the spool: {refusal}",
         "delivery resumed after 0 s; 0 records wait",
@@ -259,7 +259,7 @@ def test_an_outage_is_reported_once_and_so_is_its_end(
 def test_trouble_lasts_as_long_as_its_cause(spool: Spool) -> None:
     append(spool, "a")
     run(spool, Producer(lambda message: Fault("NOT_ENOUGH_REPLICAS")), lambda: bool(spool.trouble))
-    assert spool.trouble == "fewer replicas are in sync than the topic's min.insync.replicas (NOT_ENOUGH_REPLICAS)"
+    assert spool.trouble == "fewer in-sync replicas than the topic's min.insync.replicas (NOT_ENOUGH_REPLICAS)"
 
 
 def test_brokers_that_are_away_are_named_with_the_last_error(spool: Spool) -> None:
@@ -417,7 +417,7 @@ def test_records_for_one_cluster_never_go_to_another_of_that_name(tmp_path: Path
     assert sender.refused is not None
     assert sender.refused.message == (
         f"the spool {tmp_path / 'spool'} holds 1 record for cluster `hq` with the id first; "
-        "the bootstrap servers of `hq` belong to the cluster with the id second now"
+        "the bootstrap servers of `hq` now belong to the cluster with the id second"
     )
     assert "brokernat ship --once --redirect --cluster hq --topic audit --spool" in str(sender.refused.hint)
     assert (spool.pending, spool.cluster_id) == (1, "first")

@@ -184,5 +184,5 @@ def test_a_full_disk_is_said_once_and_not_with_every_look(caplog: pytest.LogCapt
     Shipment(cast("Spool", disk), cast("Sender", sender)).run(once=True, patience=0.5)
     assert disk.asked > 3
     assert caplog.messages == [
-        "what was acknowledged cannot be noted: the spool cannot be written: database or disk is full"
+        "acknowledgements cannot be stored: the spool cannot be written: database or disk is full"
     ]

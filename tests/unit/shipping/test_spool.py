@@ -234,8 +234,8 @@ def test_records_of_one_topic_never_go_to_another(tmp_path: Path) -> None:
     for other in (AUDIT, Destination("hq2", "nosuch")):
         with pytest.raises(OtherDestinationError) as caught:
             Spool(folder, destination=other)
-        held = "holds 2 records for topic `nosuch` of cluster `hq`"
-        assert caught.value.message == f"the spool {folder} {held}, and was opened for {other}"
+        held = "has 2 records for topic `nosuch` of cluster `hq`"
+        assert caught.value.message == f"the spool {folder} {held}, but was opened for {other}"
         to = f"--cluster {other.cluster} --topic {other.topic} --spool {folder}"
         assert f"brokernat ship --once --redirect {to}`" in str(caught.value.hint)
         assert "brokernat ship --once --cluster hq --topic nosuch" in str(caught.value.hint)
@@ -291,7 +291,7 @@ def test_a_spool_of_a_version_that_noted_no_topic_gets_the_first_one_and_it_is_l
     spool.close()
     adopted = Spool(tmp_path / "spool", destination=AUDIT)
     assert (adopted.source, adopted.pending, adopted.destination) == (spool.source, 1, AUDIT)
-    wait_until(lambda: "written by a version that noted no destination" in caplog.text, "the warning", timeout=60)
+    wait_until(lambda: "of a version that stored no destination" in caplog.text, "the warning", timeout=60)
     adopted.close()
     with pytest.raises(OtherDestinationError):
         Spool(tmp_path / "spool", destination=NOSUCH)

@@ -199,7 +199,7 @@ def test_a_file_that_may_not_be_read_is_said_once_and_read_once_it_may(
 
 def test_a_pattern_that_finds_nothing_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     Reader(tmp_path / "typo.log")
-    assert caplog.messages == [f"{tmp_path / 'typo.log'}: there is no such file yet"]
+    assert caplog.messages == [f"{tmp_path / 'typo.log'}: the file does not exist yet"]
 
 
 def test_an_inode_of_64_bits_is_kept_in_the_spool(tmp_path: Path) -> None:

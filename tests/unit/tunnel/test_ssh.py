@@ -14,7 +14,7 @@ COMMAND = "ssh user@bastion"
     [
         (
             ("@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @", "Host key verification failed."),
-            "the host's key is not the one in known_hosts",
+            "the host's key differs from known_hosts",
             "ssh-keygen -R",
         ),
         (("Host key verification failed.",), "the host's key is not in known_hosts", "compare the fingerprint"),
@@ -41,7 +41,7 @@ def test_without_a_terminal_the_message_says_that_nobody_could_be_asked() -> Non
 
 def test_a_refused_forward_names_who_refused() -> None:
     line = "channel 2: open failed: administratively prohibited: open failed"
-    assert "sshd allows no forwarding" in explained(line)
+    assert "sshd does not allow forwarding" in explained(line)
     assert explained("channel 3: open failed: connect failed: Connection refused") == (
         "from the SSH host: Connection refused"
     )
@@ -50,5 +50,5 @@ def test_a_refused_forward_names_who_refused() -> None:
 def test_the_destination_is_what_stands_behind_ssh() -> None:
     assert ssh_words("-J user@outer 'user@inner'") == ["-J", "user@outer", "user@inner"]
     for text in (" ", "user@'bastion"):
-        with pytest.raises(ConfigError, match="names no host"):
+        with pytest.raises(ConfigError, match="has no host"):
             ssh_words(text)

@@ -228,9 +228,9 @@ def test_a_mechanism_has_so_many_tokens_and_no_more(fed: Fed) -> None:
         (struct.pack(">ihhi", -5, METADATA, 0, 1), "a request of -5 bytes"),
         (struct.pack(">i", 3), "a request of 3 bytes"),
         (struct.pack(">i", 2**31 - 1), "a request of 2147483647 bytes"),
-        (b"SSH-", "SSH and not Kafka"),
-        (frame(struct.pack(">hhih", PRODUCE, 3, 1, 500)), "a request that cannot be read"),
-        (b"GET /topics HTTP/1.1\r\n", "HTTP and not Kafka"),
+        (b"SSH-", "SSH instead of Kafka"),
+        (frame(struct.pack(">hhih", PRODUCE, 3, 1, 500)), "an unreadable request"),
+        (b"GET /topics HTTP/1.1\r\n", "HTTP instead of Kafka"),
     ],
 )
 def test_a_request_that_does_not_pass(fed: Fed, sent: bytes, words: str) -> None:
@@ -243,12 +243,12 @@ def test_a_request_that_does_not_pass(fed: Fed, sent: bytes, words: str) -> None
 @pytest.mark.parametrize(
     ("sent", "words"),
     [
-        (response(8), "an answer to request 8, and 7 is the oldest"),
-        (struct.pack(">ii", 2, 7), "an answer of 2 bytes"),
-        (struct.pack(">ii", MOST, 7), f"an answer of {MOST} bytes to Metadata v0"),
+        (response(8), "a response to request 8, expected 7"),
+        (struct.pack(">ii", 2, 7), "a response of 2 bytes"),
+        (struct.pack(">ii", MOST, 7), f"a response of {MOST} bytes to Metadata v0"),
         (response(7, struct.pack(">i", 2**31 - 1)), "an array with more elements than bytes"),
-        (response(7, struct.pack(">i", 1) + node(1, b"kafka", 9)[:-1]), "the message ends too early"),
-        (b"\x15\x03\x03\0\x02\x02\x46\0", "TLS and not Kafka"),
+        (response(7, struct.pack(">i", 1) + node(1, b"kafka", 9)[:-1]), "the message is too short"),
+        (b"\x15\x03\x03\0\x02\x02\x46\0", "TLS instead of Kafka"),
     ],
 )
 def test_a_response_that_does_not_pass(fed: Fed, sent: bytes, words: str) -> None:
@@ -260,7 +260,7 @@ def test_a_response_that_does_not_pass(fed: Fed, sent: bytes, words: str) -> Non
 
 
 def test_an_answer_to_no_request(fed: Fed) -> None:
-    with pytest.raises(WireError, match="an answer to no request"):
+    with pytest.raises(WireError, match="a response without a request"):
         fed(session().responses, response(1))
 
 
@@ -281,7 +281,7 @@ def test_a_broker_that_answers_a_token_before_it_is_sent() -> None:
     whole(it.responses, response(7, b"\0\0"))
     assert whole(it.responses, frame(b"") + b"\0\0") == b""
     whole(it.requests, frame(b"\0me\0secret"))
-    with pytest.raises(UpstreamProtocolError, match="an answer to no request"):
+    with pytest.raises(UpstreamProtocolError, match="a response without a request"):
         whole(it.responses, bytes(8))
 
 

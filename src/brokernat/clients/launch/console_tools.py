@@ -1,4 +1,4 @@
-"""Where a program takes a file of client properties, for `--with-client-properties`; a table.
+"""The table of options by which programs read a file of client properties, for `--with-client-properties`.
 
 A login never stands in a command line, and a file on disk would outlive a crash. So the properties are handed over
 in a file without a name (`memfd_create(2)`) under a descriptor that the child inherits; the command names it as
@@ -22,7 +22,7 @@ DESCRIPTOR: Final = 30
 
 
 class Names(enum.Enum):
-    """In whose names a tool wants its properties."""
+    """The property names that a tool uses."""
 
     KAFKA = "Kafka's"
     LIBRDKAFKA = "librdkafka's"
@@ -30,7 +30,7 @@ class Names(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """How a program is given a file, and bootstrap servers where they do not come from the file."""
+    """The options of a program for the file, and for bootstrap servers if the file cannot have them."""
 
     file_option: str
     names: Names = Names.KAFKA
@@ -41,7 +41,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class PropertyFile:
-    """A file that the child finds open under a descriptor; its text holds secrets."""
+    """A file that the child inherits as an open descriptor; its text contains secrets."""
 
     descriptor: int
     about: str
@@ -49,7 +49,7 @@ class PropertyFile:
 
     @property
     def path(self) -> str:
-        """What the child opens."""
+        """The path that the child opens."""
         return f"/proc/self/fd/{self.descriptor}"
 
 
@@ -91,12 +91,12 @@ def with_properties(command: Sequence[str], cluster: Cluster) -> tuple[tuple[str
     tool = TOOLS.get(name)
     if tool is None:
         known = ", ".join(sorted(TOOLS))
-        message = f"where `{name}` takes client properties is not known"
+        message = f"it is not known how `{name}` takes client properties"
         raise _refused("no-file-option", message, f"known are: {known}")
     given = [word.partition("=")[0] for word in command[1:]]
     if mine := next((option for option in (tool.file_option, *tool.own_options) if option in given), None):
-        hint = f"leave out {mine}, or --with-client-properties"
-        raise _refused("two-files", f"`{name}` is given a file of its own by {mine}", hint)
+        hint = f"omit {mine}, or --with-client-properties"
+        raise _refused("two-files", f"`{name}` already gets a properties file by {mine}", hint)
     properties = _properties(cluster, tool.names)
     servers = properties["bootstrap.servers"]
     about = f"client properties of {cluster.name} in {tool.names.value} names: {', '.join(sorted(properties))}"
@@ -123,7 +123,7 @@ def properties_text(properties: Mapping[str, str], names: Names) -> str:
 
 
 def _properties(cluster: Cluster, names: Names) -> dict[str, str]:
-    """Without the map: it is in force in the whole process, and a tool warns of names that it does not know."""
+    """The properties without the map, which applies to the whole process; tools warn of unknown names."""
     if names is Names.KAFKA:
         properties = cluster.kafka_properties()
     else:

@@ -1,7 +1,7 @@
 """The map of the child's process and the environment variables that carry it; pure.
 
-A map belongs to a cluster, but from outside a program's clients cannot be told apart. So the rules of all named
-clusters are put behind each other. That is refused where the result would mean something else than each map alone: two
+A map belongs to a cluster, but `exec` cannot distinguish the clients of a program. So it joins the rules of all named
+clusters. That is refused where the result would mean something else than each map alone: two
 clusters that advertise one address need clients with a map of their own. An address without a rule is refused as the
 clusters' maps say, unless one of the named clusters has no map, or an empty one, or lets it pass: its brokers are
 dialled as they advertise themselves.
@@ -59,7 +59,7 @@ class Change:
 
 
 def without_ours(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment as if no `exec` were around us."""
+    """The environment without the changes of an outer `exec`."""
     cleaned = dict(environ)
     cleaned.pop(MAP, None)
     cleaned.pop(UNMAPPED, None)
@@ -73,7 +73,7 @@ def without_ours(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def without_agent(value: str) -> str:
-    """JVM options without an agent of ours."""
+    """JVM options without brokernat's agent."""
     return _AGENT.sub("", value).lstrip()
 
 
@@ -105,7 +105,7 @@ def for_python(present: Mapping[str, str]) -> Change:
 
 
 def for_rules(address_map: AddressMap) -> tuple[Change, ...]:
-    """What both the preloaded library and the Python module read."""
+    """The variables that the preloaded library and the Python module read."""
     rules, unmapped = canonical_text(address_map), address_map.unmapped.value
     return Change(MAP, rules, rules), Change(UNMAPPED, unmapped, unmapped)
 
@@ -121,7 +121,7 @@ def check_lengths(changes: Iterable[Change]) -> None:
         if length > _LONGEST:
             message = f"the map is too long: {change.name} would have {length} bytes, and the kernel takes {_LONGEST}"
             hint = (
-                "say networks instead of single addresses; a JVM can be given a file of rules, which `brokernat map "
+                "write networks instead of single addresses; a JVM can read a rules file, which `brokernat map "
                 "export` writes: -javaagent:JAR=file:/path"
             )
             raise ConfigError(Finding("map-too-long", message, hint))
@@ -150,7 +150,7 @@ def map_of_process(clusters: Sequence[Cluster], unmapped: Unmapped | None = None
 
     Args:
         clusters: those that the program talks to.
-        unmapped: instead of what the maps say.
+        unmapped: overrides that of the maps.
 
     Raises:
         ConfigError: code `shared-addresses`, two maps exclude each other; code `needs-node-id`, a client cannot
@@ -174,8 +174,8 @@ def map_of_process(clusters: Sequence[Cluster], unmapped: Unmapped | None = None
 
 def _shared(first: str, rule: str, second: str, other: str) -> ConfigError:
     message = (
-        f"the clusters {first} and {second} advertise the same addresses (`{rule}` and `{other}`), and a program's "
-        "clients cannot be told apart from outside"
+        f"the clusters {first} and {second} advertise the same addresses (`{rule}` and `{other}`), and `exec` "
+        "cannot distinguish the clients of a program"
     )
     hint = "give each client its own map in the program, by the property `brokernat.map`, and leave `exec` out"
     return ConfigError(Finding("shared-addresses", message, hint))

@@ -48,7 +48,7 @@ _UNMAPPED = {Unmapped.FAIL: "is refused", Unmapped.PASS: "is dialled as it is"}
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A line for the person: what was injected and why, or what will not work."""
+    """A line for the user: what is injected and why, or what will not work."""
 
     text: str
     warning: bool = False
@@ -59,7 +59,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What is started, and how it differs from the command as it was typed."""
+    """The process to start, with its differences from the given command."""
 
     program: Path
     command: tuple[str, ...]
@@ -86,7 +86,7 @@ def plan(
         command: the program and its words.
         clusters: those that the program talks to; the first one's properties are handed over.
         environ: the environment that the child would have without us.
-        unmapped: instead of what the clusters' maps say.
+        unmapped: overrides that of the clusters' maps.
         agent_path: the agent jar's absolute path on every host that runs a Spark executor.
         with_client_properties: give a program that takes a file of properties the cluster's.
 
@@ -102,10 +102,10 @@ def plan(
     address_map = map_of_process(clusters, unmapped)
     if address_map is None and not with_client_properties:
         names = ", ".join(cluster.name for cluster in clusters)
-        message = f"no address map to bring in: {names} has none"
+        message = f"no address map to apply: {names} has none"
         raise ConfigError(Finding("no-map", message, "add `address_map` to the cluster"))
     words, files, changes = tuple(command), [], []
-    notes = [Note(f"{words[0]} counts as {recognised.kind}: {recognised.reason}")]
+    notes = [Note(f"{words[0]} is recognised as {recognised.kind}: {recognised.reason}")]
     if recognised.kind in (Kind.SPARK, Kind.PYTHON) and any(cluster.tunnel is not None for cluster in clusters):
         spark_executors.refuse_other_hosts(recognised.kind, program.path, words, base)
     if address_map is not None:
@@ -127,7 +127,7 @@ def plan(
 
 
 def plan_without_map(command: Sequence[str], environ: Mapping[str, str]) -> Launch:
-    """A command as it was typed, for any program: its brokers are reached without a map, so nothing is brought into it.
+    """The unchanged command of a program that needs no map.
 
     Raises:
         ProgramNotFoundError, NotExecutableError: the command's first word.
@@ -139,7 +139,7 @@ def plan_without_map(command: Sequence[str], environ: Mapping[str, str]) -> Laun
 def _injected(
     recognised: Recognised, base: Mapping[str, str], address_map: AddressMap
 ) -> tuple[list[Change], list[Note]]:
-    """Each way that reaches the kind; what is missing on this machine is an error only where nothing else is left."""
+    """The changes for each way that works for the kind; a missing library is an error only if no other way is left."""
     changes: list[Change] = []
     notes: list[Note] = []
     ways = WAYS[recognised.kind]
@@ -149,7 +149,7 @@ def _injected(
         except MissingToolError as missing:
             if len(ways) == 1:
                 raise
-            notes.append(Note(f"{_WHO[way]} are not served: {missing}", warning=True))
+            notes.append(Note(f"{_WHO[way]} get no map: {missing}", warning=True))
             continue
         changes.append(change)
         notes.append(Note(f"{_WHO[way]} get the map by {change.name}"))
@@ -157,7 +157,7 @@ def _injected(
         changes += env.for_rules(address_map)
     return changes, [
         *notes,
-        Note(f"an address that no rule names {_UNMAPPED[address_map.unmapped]} (unmapped={address_map.unmapped})"),
+        Note(f"an address without a rule {_UNMAPPED[address_map.unmapped]} (unmapped={address_map.unmapped})"),
     ]
 
 
@@ -205,7 +205,7 @@ _ENV_EMPTY = re.compile(r"-|-[0v]*i.*|--ignore-environment")
 
 
 def warnings(program: Program, recognised: Recognised, command: Sequence[str]) -> Iterator[str]:
-    """What may keep the map out, each as a sentence.
+    """Reasons why the program may not get the map, each as a sentence.
 
     Raises:
         ConfigError: code `java-too-old` or `java-without-agents`, this Java does not start with the agent.
@@ -216,21 +216,21 @@ def warnings(program: Program, recognised: Recognised, command: Sequence[str]) -
         words = [*program.interpreter, *command] if program.interpreter else [*command]
         if flag := _blind_flag(words[1:]):
             yield (
-                f"Python with {flag} reads no sitecustomize from PYTHONPATH: kafka-python and aiokafka are not served, "
-                "clients on librdkafka and PySpark are"
+                f"Python with {flag} reads no sitecustomize from PYTHONPATH: kafka-python and aiokafka get no map, "
+                "librdkafka and PySpark do"
             )
     name = program.path.name
     if name in _STRIPPERS:
-        yield f"{name} starts programs with another environment: put `brokernat exec` behind it, not in front"
+        yield f"{name} starts programs with another environment: put `brokernat exec` after it, not before"
     if name == "env" and any(map(_ENV_EMPTY.fullmatch, _options(command))):
-        yield "env takes all variables away, the map among them: put `brokernat exec` behind it, not in front"
+        yield "env removes all variables, also the map: put `brokernat exec` after it, not before"
     elf = recognised.elf
     if recognised.kind is Kind.OTHER and elf is not None and elf.mentions_rdkafka:
-        yield "librdkafka is named in it and not linked to it: where it is built in, no map can be brought into it"
+        yield "it mentions librdkafka but is not linked to it: if librdkafka is built in, it gets no map"
 
 
 def _blind_flag(words: Sequence[str]) -> str | None:
-    """Python's own option that keeps our hook out; its options end at the script, `-c` or `-m`."""
+    """The option of Python that disables the hook; options end at the script, `-c` or `-m`."""
     left = iter(words)
     for word in left:
         if not word.startswith("-") or word in ("-", "--", "-c", "-m"):
@@ -243,12 +243,12 @@ def _blind_flag(words: Sequence[str]) -> str | None:
 
 
 def _options(command: Sequence[str]) -> Iterator[str]:
-    """Of `env`: what stands in front of the first variable or program."""
+    """The options of `env`: the words before the first variable or program."""
     return takewhile(lambda word: word.startswith("-"), command[1:])
 
 
 def _refuse_java(program: Program) -> None:
-    """Told by the `release` file beside the launcher; without one the Java is taken as it is."""
+    """Raise for an unsupported Java, by its `release` file; without the file the Java is accepted."""
     try:
         release = (program.path.resolve().parent.parent / "release").read_text("utf-8")
     except OSError:
@@ -259,8 +259,8 @@ def _refuse_java(program: Program) -> None:
         hint = f"run the program with a Java {_OLDEST_JAVA} or newer; Kafka clients of every version run there"
         raise ConfigError(Finding("java-too-old", message, hint))
     if modules and _FOR_AGENTS not in modules[1].split():
-        message = f"`{program.path}` was made without the module {_FOR_AGENTS}, and does not start with any agent"
-        hint = f"make it anew with `jlink --add-modules ...,{_FOR_AGENTS}`, or run the program with a whole Java"
+        message = f"`{program.path}` was built without the module {_FOR_AGENTS} and does not start with an agent"
+        hint = f"rebuild it with `jlink --add-modules ...,{_FOR_AGENTS}`, or run the program with a complete JDK"
         raise ConfigError(Finding("java-without-agents", message, hint))
 
 
@@ -352,7 +352,7 @@ def _in_foreground() -> bool:
 
 
 def _hand_over(file: PropertyFile) -> None:
-    """In memory, readable by nobody else, gone with the last process that has it open."""
+    """Create the file in memory; other users cannot read it, and it ends with the last process that has it open."""
     anonymous = os.memfd_create("brokernat-client-properties", os.MFD_CLOEXEC)
     os.fchmod(anonymous, 0o600)
     os.write(anonymous, file.text.encode())

@@ -1,7 +1,7 @@
-"""What a command is: the file that its first word stands for, and which ways of injection reach the Kafka client in it.
+"""Recognises a command: the file of its first word, and the ways to inject the map into its Kafka client.
 
-The child's PATH decides, as `execvp` would. A name with a slash is a path, any other is looked up. What is found but
-cannot be run is told apart from what is not found (126 and 127, as shells and `env` do).
+The file is searched in the child's PATH, as by `execvp`; a name with a slash is a path. A file that cannot be executed
+is 126 and a missing file 127, as for shells and `env`.
 
 | kind | recognised by | ways |
 |---|---|---|
@@ -56,7 +56,7 @@ class Program:
 
     @property
     def interpreter(self) -> tuple[str, ...]:
-        """The words of the `#!` line; empty for a binary, and for a script that leaves it to the shell."""
+        """The words of the `#!` line; empty for a binary and for a script without one."""
         if not self.head.startswith(b"#!"):
             return ()
         line = self.head[2:].split(b"\n", 1)[0].decode("utf-8", "replace").strip()
@@ -72,7 +72,7 @@ class Program:
 
 
 def find_program(word: str, environ: Mapping[str, str]) -> Program:
-    """What `word` starts.
+    """The program that `word` starts.
 
     Raises:
         ProgramNotFoundError: there is no such file (exit code 127).
@@ -86,7 +86,7 @@ def find_program(word: str, environ: Mapping[str, str]) -> Program:
     if not existing:
         if "/" in word and Path(word).is_dir():
             raise NotExecutableError(f"`{word}` is a directory")
-        where = "" if "/" in word else ": it is in no folder of PATH"
+        where = "" if "/" in word else "in the folders of PATH"
         raise ProgramNotFoundError(f"`{word}` is not found{where}")
     chosen = next((place for place in existing if os.access(place, os.X_OK)), None)
     if chosen is None:
@@ -101,7 +101,7 @@ def find_program(word: str, environ: Mapping[str, str]) -> Program:
 
 
 class Way(enum.StrEnum):
-    """How a map gets into a process and into what it starts."""
+    """A way to inject a map into a process and its children."""
 
     JVM = "jvm"
     LIBRDKAFKA = "librdkafka"
@@ -109,7 +109,7 @@ class Way(enum.StrEnum):
 
 
 class Kind(enum.StrEnum):
-    """What a command is."""
+    """The kind of a command."""
 
     JAVA = "java"
     KAFKA_TOOL = "kafka tool"
@@ -141,14 +141,14 @@ _NAMES = {
     **dict.fromkeys(_SHELLS, Kind.SHELL),
 }
 _STATIC_HINT = (
-    "a statically linked program loads nothing that could translate: give it addresses by another way, such as the "
-    "NAT rules of `brokernat render nftables`"
+    "a statically linked program cannot load the map: use `brokernat proxy` or the NAT rules of "
+    "`brokernat render nftables`"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Recognised:
-    """A command's kind and what it was known by, as a clause."""
+    """A command's kind and the reason, as a clause."""
 
     kind: Kind
     reason: str
@@ -156,7 +156,7 @@ class Recognised:
 
 
 def recognise(program: Program) -> Recognised:
-    """What `program` is.
+    """The kind of `program`.
 
     Raises:
         ConfigError: code `out-of-reach`, nothing can be brought into it.
@@ -164,13 +164,13 @@ def recognise(program: Program) -> Recognised:
     name = program.path.name
     named = Kind.PYTHON if _PYTHON.fullmatch(name) else _NAMES.get(name)
     if named is not None:
-        return Recognised(named, "its name says so")
+        return Recognised(named, "by its name")
     if name in _STARTERS:
-        return Recognised(Kind.OTHER, "its name is that of a program that starts another")
+        return Recognised(Kind.OTHER, "it starts another program")
     if program.head.startswith(_MAGIC):
         return _recognise_binary(program)
     if program.text is None:
-        return Recognised(Kind.OTHER, "its file is of no kind that is known")
+        return Recognised(Kind.OTHER, "its file type is not known")
     return _recognise_script(program)
 
 
@@ -205,12 +205,12 @@ def _recognise_script(program: Program) -> Recognised:
 
 
 def _is_long_python_line(text: str) -> bool:
-    """How pip writes a script whose interpreter's path is too long for a `#!` line."""
+    """Whether a script has pip's form for interpreter paths that are too long for a `#!` line."""
     return re.match(r"#!/bin/sh\n'''exec' \S*(python|pypy)[0-9.]* ", text) is not None
 
 
 def _out_of_reach(program: Program, what: str) -> ConfigError:
-    return ConfigError(Finding("out-of-reach", f"`{program.path}` {what}: no map can be brought into it", _STATIC_HINT))
+    return ConfigError(Finding("out-of-reach", f"`{program.path}` {what}: it cannot load a map", _STATIC_HINT))
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +227,7 @@ class Elf:
 
     @property
     def static(self) -> bool:
-        """Whether nothing is loaded into it."""
+        """Whether it is statically linked."""
         return self.interpreter is None
 
     def needs(self, library: str) -> bool:
@@ -244,7 +244,7 @@ class _Segment:
 
 
 def read_elf(path: Path) -> Elf | None:
-    """What `path` says, or None where it is no ELF file or not a whole one.
+    """The ELF header of `path`, or None for another or a truncated file.
 
     Raises:
         OSError: it cannot be read.

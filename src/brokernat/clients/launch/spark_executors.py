@@ -151,7 +151,7 @@ def _refuse_what_only_a_path_serves(present: Mapping[str, str], words: Sequence[
         file = Path(word)
         code = file.read_text("utf-8", "replace") if file.suffix == ".py" and file.is_file() else ""
         if set_ := _SET_IN_CODE.search(code):
-            message = f"`{word}` sets {set_[1]} in its code, which takes the agent that Spark would ship out again"
+            message = f"`{word}` sets {set_[1]} in its code, which removes the agent that Spark would ship"
             raise _refused("agent-path-unknown", message, _GIVE_A_PATH)
 
 

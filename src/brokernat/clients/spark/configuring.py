@@ -96,7 +96,7 @@ def configure(
         environment.prepare_java(release)
     else:
         _refuse_unprepared(jvm, choice)
-    log.info("the agent comes by %s: %s", choice.loader, choice.reason)
+    log.info("loader %s: %s", choice.loader, choice.reason)
     for name, value in needed.items():
         builder.config(name, value)
     return builder
@@ -113,7 +113,7 @@ def brings_connector(present: Mapping[str, str]) -> bool:
     places = ("spark.jars", "spark.jars.packages", "spark.yarn.dist.jars")
     found = any("spark-sql-kafka-0-10" in present.get(place, "") for place in places)
     if found:
-        log.info("the Kafka connector is the one that the settings name")
+        log.info("using the Kafka connector that the settings name")
     return found
 
 
@@ -130,7 +130,8 @@ def _refuse_unprepared(jvm: Any, choice: LoaderChoice) -> None:
     absent = [name for name in (_CONNECTOR_CLASS, AGENT_CLASS, FUNCTIONS_CLASS) if not class_visible(jvm, name)]
     if absent:
         raise _too_late(
-            f"Spark's JVM has started already, without {' and '.join(absent)}; it takes no jars and options any more",
+            f"Spark's JVM has started already, without {' and '.join(absent)}; it cannot load jars and options any "
+            f"more",
             "call configure(builder, clusters) before the first session of the process; under spark-submit pass "
             f'--jars "$(brokernat spark-packages)" and, with the javaagent loader, '
             f"--driver-java-options -javaagent:{choice.driver_agent}",

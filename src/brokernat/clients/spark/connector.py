@@ -88,8 +88,8 @@ def connector_jars(spark: SparkRelease | str, connector_version: str | None = No
         if combination != wanted:
             # Only now: when nothing resolves, the network is the likelier cause than the repository.
             memory.add(failures)
-            seen = ", seen to work with this PySpark" if combination == nearest_known(release).combination else ""
-            log.warning("PySpark %s: the %s is not to be had; taking %s%s", release.version, wanted, combination, seen)
+            seen = ", tested with this PySpark" if combination == nearest_known(release).combination else ""
+            log.warning("PySpark %s: the %s is not available; using %s%s", release.version, wanted, combination, seen)
         return ConnectorJars(combination, jars, fallback=combination != wanted)
     if unreachable:
         known = nearest_known(release)
@@ -131,12 +131,12 @@ def verify(jars: Iterable[Path]) -> None:
         found = hashlib.sha256(jar.read_bytes()).hexdigest()
         if found != known:
             raise AlteredFileError(
-                f"{jar} is not the {jar.name} that Maven Central has: its SHA-256 is {found}, known is {known}",
+                f"{jar} differs from the {jar.name} of Maven Central: its SHA-256 is {found}, expected {known}",
                 hint=f"find out who changed it (the cache, a mirror in {SETTINGS_VARIABLE}); remove {jar.parent} and "
                 f"{cache_dir() / 'ivy'} to download it again",
             )
     if unknown:
-        log.warning("no SHA-256 is known for %s: taken as the repository delivers it", ", ".join(unknown))
+        log.warning("no SHA-256 is known for %s: used without a check", ", ".join(unknown))
 
 
 def never_ask_for(combinations: Iterable[Combination]) -> None:

@@ -53,7 +53,8 @@ def connect_error(where: str) -> ConfigError:
     """Why nothing can be configured or proved through Spark Connect, and what to do."""
     return _refused(
         "spark-connect",
-        f"Spark Connect ({where}): the agent belongs into the server's JVMs, which a client cannot configure or prove",
+        f"Spark Connect ({where}): the agent must run in the server's JVMs, which a client can neither configure nor "
+        f"check",
         "use a classic session (builder.master(...), no remote), or give the server's own start the jars and the agent",
     )
 
@@ -106,8 +107,8 @@ def refuse_overridden(needed: Mapping[str, str], environ: Mapping[str, str]) -> 
     if hidden:
         raise _refused(
             "submit-args",
-            f"PYSPARK_SUBMIT_ARGS sets {', '.join(hidden)}, which wins over what the builder says",
-            "move it to builder.config(...): what stands there is kept and added to",
+            f"PYSPARK_SUBMIT_ARGS sets {', '.join(hidden)}, which overrides the builder",
+            "move it to builder.config(...), where brokernat adds its own values",
         )
 
 

@@ -109,7 +109,7 @@ def check_names(schema: StructType) -> None:
 
 def _reserved(schema: StructType) -> list[Finding]:
     return [
-        Finding("reserved-name", f"field `{name}`: names that begin with `{RESERVED_PREFIX}` are refused")
+        Finding("reserved-name", f"field `{name}`: names that begin with `{RESERVED_PREFIX}` are reserved")
         for name in schema.fieldNames()
         if name.startswith(RESERVED_PREFIX)
     ]

@@ -59,7 +59,8 @@ _BOTH_ENDS = (
         "metadata.recovery.strategy",
         "rebootstrap",
         "rebootstrap",
-        "when every known broker is gone (the gateway moved), the bootstrap servers are asked again (KIP-899)",
+        "when every known broker is gone (the gateway moved), the client contacts the bootstrap servers again "
+        "(KIP-899)",
     ),
     Setting("reconnect.backoff.max.ms", "10000", "10000", "a gateway that is down is not dialled once a second"),
 )
@@ -71,7 +72,7 @@ SETTINGS: dict[Role | None, tuple[Setting, ...]] = {
             "max.poll.records",
             "10000",
             "50000",
-            "Spark asks for the beginning and the end of the partition after each poll: two round trips",
+            "Spark requests the beginning and the end of the partition after each poll: two round trips",
         ),
         Setting(
             "max.partition.fetch.bytes", str(4 << 20), str(16 << 20), "one response of the broker fills such a poll"
@@ -136,7 +137,7 @@ def client_properties(cluster: Cluster, *, role: Role | None = None, loader: Loa
     own = dict(cluster.kafka_properties())
     refused = REFUSED_BY_SPARK[role] if role else REFUSED_BY_SPARK[Role.SOURCE] | REFUSED_BY_SPARK[Role.SINK]
     for name in sorted(refused & own.keys()):
-        log.warning("cluster %s: %s is left out, Spark sets it itself", cluster.name, name)
+        log.warning("cluster %s: %s is ignored, Spark sets it itself", cluster.name, name)
         del own[name]
     defaults = {setting.name: setting.value(cluster.profile) for setting in SETTINGS[role]}
     properties = {**defaults, **own}

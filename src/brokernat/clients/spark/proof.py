@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from brokernat.errors import ProofFailedError
-from brokernat.plurals import counted
+from brokernat.text import counted
 
 
 class Outcome(enum.StrEnum):
@@ -139,7 +139,7 @@ class Proof:
             reasons.append(f"no answer from executor {', '.join(self.missing)} in time")
         if self.failures:
             reasons.append(f"{len(self.failures)} of {counted(len(self.rows), 'check')} failed")
-        return f"not proved: {'; '.join(reasons) or 'there is nothing to ask'}"
+        return f"not proved: {'; '.join(reasons) or 'there is nothing to check'}"
 
     @property
     def hint(self) -> str | None:
@@ -147,7 +147,7 @@ class Proof:
         failed = {row.outcome for row in self.failures}
         hints = [hint for outcome, hint in _HINTS.items() if outcome in failed]
         if rules := corrected_rules(self.rows):
-            hints.append(f"the rules that follow from the answers: {', '.join(rules)}")
+            hints.append(f"the correct rules: {', '.join(rules)}")
         if self.unregistered:
             hints.append(_NO_CORES)
         if self.missing:
@@ -267,14 +267,13 @@ def _short(fingerprint: object) -> str:
 
 _HINTS = {
     Outcome.NO_AGENT: "call brokernat.clients.spark.configure(builder, clusters) before the first session",
-    Outcome.OTHER_MAP: "all JVMs need the same map and the same agent: start the application anew",
+    Outcome.OTHER_MAP: "all JVMs need the same map and the same agent: restart the application",
     Outcome.UNMAPPED: "add a rule with the endpoint that can be dialled from here",
 }
 _NO_CORES = (
-    "does the cluster have free cores and memory, or does another application hold them? do the executors start? the "
-    "application's page at the master says"
+    "does the cluster have free cores and memory? do the executors start? see the application's page at the master"
 )
-_SILENT = "is the executor busy, or stuck in its start? its log says; a longer timeout waits longer"
+_SILENT = "is the executor busy or stuck while starting? see its log, or set a longer timeout"
 
 
 def _cells(row: ProofRow) -> tuple[str, ...]:

@@ -128,11 +128,11 @@ def watch(
                 found = ask_executors(session, questions, timeout=timeout, proved=frozenset(known))
             except (Py4JError, OSError) as problem:
                 # The session ends, or is ending: then there is nobody left to ask.
-                log.debug("cannot look for new executors: %s", type(problem).__name__)
+                log.debug("cannot list new executors: %s", type(problem).__name__)
                 continue
             known |= found.executors | set(found.missing)
             if found.ok:
-                log.info("executors that joined have shown the map: %s", ", ".join(sorted(found.executors)))
+                log.info("new executors have the map: %s", ", ".join(sorted(found.executors)))
                 if on_success:
                     on_success(found)
             elif found.rows or found.missing:
@@ -250,7 +250,7 @@ def _result(job: Any, executor: str) -> Answer | None:
         answer: Answer = json.loads(job.get()[0].getString(0))
     except Py4JJavaError as problem:
         # The executor was lost, or its class loader has no agent jar; asked again until the time is over.
-        log.info("executor %s could not be asked: %s", executor, problem.java_exception.getClass().getName())
+        log.info("executor %s could not be checked: %s", executor, problem.java_exception.getClass().getName())
         return None
     return answer
 

@@ -127,7 +127,7 @@ def runs_on_yarn(master: str) -> bool:
 
 def executors_elsewhere(master: str) -> ConfigError:
     """The error for a job whose executors cannot reach a tunnel."""
-    message = f"the executors of {master} run on other hosts, and the tunnel's forwards listen on this one alone"
+    message = f"the executors of {master} run on other hosts, and the tunnel's forwards listen only on this one"
     hint = (
         "run the job here with `--master 'local[*]'`, or let executors reach a gateway: `brokernat render nginx` and "
         "`brokernat proxy --listen` are for a host that both sides reach"

@@ -18,7 +18,7 @@ from brokernat.doctor.checks.queries import (
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.evidence import Advertised, EndpointProbe, Evidence
 from brokernat.doctor.finding import CheckFinding, Remedy, Severity
-from brokernat.plurals import counted
+from brokernat.text import counted
 
 
 @check("BN501", Need.METADATA, explains=("BN301", "BN302", "BN502", "BN601", "BN603", "BN605", "BN609", "BN611"))

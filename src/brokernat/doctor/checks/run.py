@@ -8,7 +8,7 @@ from brokernat.doctor.checks.queries import places, probed_endpoints
 from brokernat.doctor.checks.registry import check, finding, warning
 from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import CheckFinding, Severity
-from brokernat.plurals import counted
+from brokernat.text import counted
 
 
 @check("BN004")

@@ -27,7 +27,7 @@ from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
 from brokernat.doctor.host_kinds import dialable
 from brokernat.doctor.probes.identity import samples
 from brokernat.errors import Location
-from brokernat.plurals import counted
+from brokernat.text import counted
 
 # The families of checks that a bootstrap server alone can fail, and those after which nobody knows all nodes.
 _ABOUT_SERVERS = ("BN005", "BN1", "BN3", "BN4", "BN5")

@@ -15,7 +15,7 @@ from brokernat.address.host import as_ip
 from brokernat.address.rules import CidrRule, HostPortRule, HostRule
 from brokernat.config.merging import ProvenRule
 from brokernat.doctor.discovery.matching import Discovery, MatchedNode
-from brokernat.doctor.reports.text import printable
+from brokernat.text import printable
 
 _USUAL_NETWORK = 24
 

@@ -22,7 +22,7 @@ from brokernat.doctor.explain.known_lines import Tells
 from brokernat.doctor.explain.log_text import timestamp, unwrapped
 from brokernat.doctor.explain.matching import LineMatch, match_line, match_step
 from brokernat.doctor.explain.near_miss import UnknownLine, UnknownLines
-from brokernat.doctor.reports.text import printable
+from brokernat.text import printable
 
 MOST: Final = 500
 """Explained lines that are told apart; many more endpoints than a cluster has brokers."""

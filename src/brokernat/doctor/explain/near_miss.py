@@ -15,7 +15,7 @@ from functools import cache
 from typing import Final
 
 from brokernat.doctor.explain.known_lines import KnownLine, known_lines
-from brokernat.doctor.reports.text import printable
+from brokernat.text import printable
 
 MOST: Final = 10
 """Unknown lines that are told apart; more of them help nobody."""

@@ -12,7 +12,7 @@ from typing import Any, Final
 from brokernat.doctor.checks import Check, catalogue
 from brokernat.doctor.explain.log import ExplainedLine, LogReport
 from brokernat.doctor.explain.near_miss import UnknownLine
-from brokernat.doctor.reports.text import folded
+from brokernat.text import folded
 
 _LONGEST: Final = 400
 

@@ -1,7 +1,7 @@
-"""What a picture is made of: boxes and arrows with their coordinates, and where their words stand; pure.
+"""Boxes, arrows and the positions of their text; pure.
 
-Text is set in a monospaced face, since nothing here can measure another one; letters of East Asia are two columns wide.
-An arrow that does not arrive is dashed and carries a mark, so that it is told without colour.
+The font is monospaced, because the width of its text is known; East Asian letters are two columns wide. An arrow to an
+unreachable endpoint is dashed and has a mark, so the picture is readable without colours.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Text = tuple[str, float, float, str]
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A rectangle: a heading, lines in the face of endpoints, a small line below. `title` is its text in full."""
+    """A rectangle: a heading, lines in the font of endpoints, a small line below. `title` is the whole text."""
 
     x: float
     y: float
@@ -38,7 +38,7 @@ class Box:
 
     @property
     def middle(self) -> float:
-        """Of its height."""
+        """The y of its middle."""
         return self.y + self.height / 2
 
     @property
@@ -53,7 +53,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """A straight line; `words` and `code` stand beside its middle, `ends` tells whether it has a head."""
+    """A straight line; `words` and `code` are beside its middle; with `ends` it has a head."""
 
     x1: float
     y1: float
@@ -66,12 +66,12 @@ class Arrow:
 
     @property
     def marked(self) -> bool:
-        """Whether it has a mark: whatever is not well and is not only a part of a longer line."""
+        """Whether it has a mark: it is broken or doubtful, and not a part of a longer line."""
         return self.state is not State.OK
 
     @property
     def mark(self) -> tuple[float, float]:
-        """Where that stands."""
+        """The position of the mark."""
         return (self.x1 + self.x2) / 2, (self.y1 + self.y2) / 2
 
     @property
@@ -99,7 +99,7 @@ class Picture:
 
 
 def folded(text: str, width: float) -> tuple[str, ...]:
-    """An endpoint in lines that fit into a box of this width, with an ellipsis in its middle where it is too long."""
+    """An endpoint in lines that fit into a box of this width; one that is too long has an ellipsis in its middle."""
     columns = int((width - 2 * PAD) / _CHARACTER)
     if any(east_asian_width(each) in "WF" for each in text):
         columns //= 2

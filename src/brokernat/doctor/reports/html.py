@@ -21,8 +21,16 @@ from brokernat.doctor.checks import UNASKED, catalogue
 from brokernat.doctor.diagnosis import Diagnosis, Skipped
 from brokernat.doctor.diagnosis.model import State
 from brokernat.doctor.reports.picture import tall, wide
-from brokernat.doctor.reports.summary import by_code, count, endpoints_by_listener, remedy_of, seen, verdict, worst
-from brokernat.doctor.reports.text import printable
+from brokernat.doctor.reports.summary import (
+    by_code,
+    count,
+    endpoints_by_listener,
+    probe_results,
+    remedy_of,
+    verdict,
+    worst,
+)
+from brokernat.text import printable
 
 _DESCRIBED = 12
 _SUBJECTS = 12
@@ -49,8 +57,8 @@ def html_page(diagnosis: Diagnosis) -> str:
         tall=tall(drawn, apart),
         description=_description(diagnosis),
         groups=by_code(diagnosis.findings, diagnosis.causes),
-        seen=tuple(seen(diagnosis, every=True)),
-        told=tuple(endpoints_by_listener(diagnosis)),
+        probe_results=tuple(probe_results(diagnosis, every=True)),
+        listener_table=tuple(endpoints_by_listener(diagnosis)),
         suppressed=by_code(diagnosis.suppressed),
         skipped=_by_reason(diagnosis.skipped),
         passed=sorted(diagnosis.passed),
@@ -77,9 +85,9 @@ def _facts(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:
     evidence = diagnosis.evidence
     if evidence.bootstraps:
         answering = sum(probe.answers for probe in evidence.bootstraps)
-        yield "bootstrap servers", f"{len(evidence.bootstraps)}, of which {answering} let clients in"
+        yield "bootstrap servers", f"{len(evidence.bootstraps)}, of which {answering} accept clients"
         well = sum(route.state is State.OK for route in diagnosis.routes)
-        yield "brokers", f"{len(evidence.paths)}, of which {well} are reached"
+        yield "brokers", f"{len(evidence.paths)}, of which {well} are reachable"
         rules = evidence.rules
         yield "address map", "none" if rules is None else f"{count(len(rules), 'rule')}, unmapped: {evidence.unmapped}"
         yield "security", " ".join(filter(None, (evidence.security_protocol, evidence.mechanism)))
@@ -90,21 +98,21 @@ def _facts(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:
 
 
 def _description(diagnosis: Diagnosis) -> str:
-    """The picture in words, for those who do not see it."""
+    """The text alternative of the picture."""
     servers = (each for each in diagnosis.entrances if each.reach.state is not State.OK)
     routes = (each for each in diagnosis.routes if each.state is not State.OK)
     broken = [f"bootstrap {each.endpoint}: {each.reach.words}" for each in servers]
     broken += [f"node {each.node_id} at {each.advertised}: {each.end.words}" for each in routes]
     if not broken:
-        return "Every bootstrap server answers, and every broker is reached."
+        return "Every bootstrap server answers, and every broker is reachable."
     more = f"; and {len(broken) - _DESCRIBED} more" if len(broken) > _DESCRIBED else ""
-    return f"Not well: {'; '.join(broken[:_DESCRIBED])}{more}."
+    return f"Broken or doubtful: {'; '.join(broken[:_DESCRIBED])}{more}."
 
 
 def _by_reason(skipped: tuple[Skipped, ...]) -> list[tuple[str, list[Skipped]]]:
-    """Checks by what they would have needed; what nobody asked for is one entry, the last."""
+    """Skipped checks by reason; checks that need an option share the last entry."""
     options = {option for each in skipped for option in UNASKED.get(each.reason, ())}
-    unasked = f"nobody asked for it: {', '.join(f'`{option}`' for option in sorted(options))}"
+    unasked = f"needs an option: {', '.join(f'`{option}`' for option in sorted(options))}"
     found: dict[str, list[Skipped]] = {}
     for each in sorted(skipped, key=lambda each: each.reason in UNASKED):
         found.setdefault(unasked if each.reason in UNASKED else each.reason, []).append(each)
@@ -112,7 +120,7 @@ def _by_reason(skipped: tuple[Skipped, ...]) -> list[tuple[str, list[Skipped]]]:
 
 
 def _when(taken_at: str) -> str:
-    """`21 November 2026, 12:00 UTC`; what is no time stays as it is, since a file may hold anything."""
+    """`21 November 2026, 12:00 UTC`; text that is not a time is returned unchanged."""
     try:
         moment = datetime.fromisoformat(taken_at).astimezone(UTC)
     except (ValueError, OverflowError):

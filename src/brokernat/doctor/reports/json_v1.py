@@ -32,7 +32,7 @@ def _from(attribute: str, description: str | None = None) -> Any:
 
 
 class RootCause(_Shape):
-    """What other findings follow from."""
+    """A finding that explains other findings."""
 
     code: str = Field(description="The code of the check.")
     sentence: str = Field(description="The cause in one sentence, with what it concerns.")
@@ -40,7 +40,7 @@ class RootCause(_Shape):
 
 
 class RemedyV1(_Shape):
-    """What helps, on either side; one side is enough."""
+    """The fix on each side; one side is enough."""
 
     client: tuple[str, ...] = Field(description="What to do on the client's side.")
     broker: tuple[str, ...] = Field(description="What to do on the brokers' side.")
@@ -51,14 +51,16 @@ class FindingV1(_Shape):
     """One finding about one subject."""
 
     code: str = Field(description="The code of the check; never used for something else.")
-    title: str = Field(description="The check in words.")
+    title: str = Field(description="The check's title.")
     severity: Literal["error", "warning", "info"] = Field(
-        description="An error stops clients, a warning may, an info is worth knowing."
+        description="Clients fail with an error and may fail with a warning; an info explains."
     )
-    confidence: Literal["proven", "likely"] = Field(description="By what was seen, or the likeliest reading of it.")
+    confidence: Literal["proven", "likely"] = Field(
+        description="`proven` by the evidence, or its likeliest explanation."
+    )
     subject: str = Field(description="A bootstrap server, a node, a rule, a file, or the cluster.")
-    message: str = Field(description="What is wrong there.")
-    evidence: tuple[str, ...] = Field(description="What was seen, in the words of whoever said it.")
+    message: str = Field(description="What is wrong with the subject.")
+    evidence: tuple[str, ...] = Field(description="What was observed; messages of brokers and libraries are quoted.")
     because: tuple[str, ...] = Field(description="Codes of findings that this one follows from.")
     remedy: RemedyV1
     doc: str = Field(description="The page of the code.")
@@ -69,47 +71,47 @@ class SkippedV1(_Shape):
 
     code: str
     title: str
-    reason: str = Field(description="What it would have needed.")
+    reason: str = Field(description="What the check lacks.")
 
 
 class BootstrapServerV1(_Shape):
-    """A bootstrap server, as far as a client gets with it."""
+    """A bootstrap server, and what a client gets from it."""
 
     endpoint: str = Field(description="As it is configured.")
-    dialled: str = Field(description="What a client dials: the same, unless a rule of the address map decides.")
+    dialled: str = Field(description="What a client dials: the same, or the target of a rule of the address map.")
     state: State = _from("reach.state")
     words: str = _from("reach.words", "`ok`, or what is wrong in two or three words.")
-    answering: str = Field(description="Who is there: `node 2`, `a broker`, `something else`, `nobody`.")
-    brokers: int | None = _from("told", "How many brokers it names; null where it answers no client.")
+    answering: str = Field(description="What answers there: `node 2`, `a broker`, `something else`, `nobody`.")
+    brokers: int | None = _from("told", "The number of brokers in its metadata; null where it returns none.")
     codes: tuple[str, ...] = Field(description="Codes of errors and warnings about it.")
 
 
 class NodeV1(_Shape):
-    """The way to a broker."""
+    """The connection to a broker."""
 
     node_id: int
-    advertised: str = Field(description="The endpoint that the broker advertises, in its own words.")
-    rule: str | None = Field(description="The rule of the address map that decides; null where none does.")
-    dialled: str | None = Field(description="What a client dials; null where it dials nothing.")
+    advertised: str = Field(description="The endpoint that the broker advertises, unchanged.")
+    rule: str | None = Field(description="The rule of the address map that matches; null where none does.")
+    dialled: str | None = Field(description="What a client dials; null where the address map refuses.")
     state: State
-    words: str = _from("end.words", "`ok`, or where the way ends in two or three words.")
-    answering: str = Field(description="Who is there: `node 2`, `a broker`, `something else`, `nobody`.")
+    words: str = _from("end.words", "`ok`, or what is wrong in two or three words.")
+    answering: str = Field(description="What answers there: `node 2`, `a broker`, `something else`, `nobody`.")
     codes: tuple[str, ...] = Field(description="Codes of errors and warnings about it.")
 
 
 class ListenerV1(_Shape):
-    """A listener of a bootstrap server's node, by that node's settings, and what this client meets there."""
+    """A listener in the settings of a bootstrap server's node, and whether this client reaches it."""
 
     node_id: int = _from("seen.node_id")
     name: str = _from("seen.name")
-    endpoint: str = _from("seen.endpoint", "Where clients that come in on it are sent.")
-    entered: tuple[str, ...] = _from("seen.entered", "The bootstrap servers that came in on it.")
+    endpoint: str = _from("seen.endpoint", "The endpoint that it advertises.")
+    entered: tuple[str, ...] = _from("seen.entered", "The bootstrap servers that are connections to this listener.")
     state: State = _from("reach.state")
     words: str = _from("reach.words", "`ok`, or what is wrong in two or three words.")
 
 
-class DoorV1(_Shape):
-    """A port that a broker's file opens."""
+class ListenerPortV1(_Shape):
+    """A port that a listener in a broker's file binds."""
 
     broker: str = Field(description="The file, with the service of a compose file.")
     node_id: int | None
@@ -118,7 +120,7 @@ class DoorV1(_Shape):
     published: int | None = Field(description="The host's port for a container's.")
 
 
-class ToldEndpointV1(_Shape):
+class AdvertisedEndpointV1(_Shape):
     """An endpoint that a broker's file advertises."""
 
     broker: str
@@ -126,26 +128,26 @@ class ToldEndpointV1(_Shape):
     host: str
     port: int
     where: Literal["anywhere", "same-machine", "same-network", "nowhere"] = Field(
-        description="From where it can be dialled, as far as its text tells."
+        description="From where it can be dialled, judged by its text."
     )
 
 
 class ListenerInFilesV1(_Shape):
-    """A listener's name over all files: who comes in on these ports is told those endpoints."""
+    """A listener name over all files: connections to these ports get these endpoints."""
 
     listener: str
-    protocol: str | None = Field(description="Null where brokers differ or say none.")
-    inter_broker: bool = Field(description="Whether brokers use it among themselves.")
-    comes_in_on: tuple[DoorV1, ...] = _from("ports")
-    is_told: tuple[ToldEndpointV1, ...] = _from("endpoints")
+    protocol: str | None = Field(description="Null where brokers differ or name none.")
+    inter_broker: bool = Field(description="Whether it is the inter-broker listener.")
+    comes_in_on: tuple[ListenerPortV1, ...] = _from("ports")
+    is_told: tuple[AdvertisedEndpointV1, ...] = _from("endpoints")
 
 
 class ExecutorNodeV1(_Shape):
-    """A broker, as Kafka's own client met it in a JVM of Spark's."""
+    """A broker, as Kafka's own client reached it from a JVM of Spark."""
 
     node_id: int
     advertised: str
-    dialled: str = Field(description="Empty where nothing may be dialled.")
+    dialled: str = Field(description="Empty where the address map refuses.")
     outcome: Literal["proved", "not-provable", "other-node", "unmapped", "unreachable", "failed"]
     detail: str
 
@@ -167,17 +169,19 @@ class ReportV1(_Shape):
 
     version: Literal[1]
     cluster: str = Field(description="The cluster's name in brokernat.yaml, `given` without the file.")
-    taken_at: str = Field(description="When it was looked at, ISO 8601 with the offset.")
-    status: Literal["ok", "warning", "error"] = Field(description="The gravest severity found; infos count as ok.")
-    verdict: str = Field(description="The same in half a sentence.")
+    taken_at: str = Field(description="When the probes ran, ISO 8601 with the offset.")
+    status: Literal["ok", "warning", "error"] = Field(description="The highest severity found; infos count as ok.")
+    verdict: str = Field(description="The status in half a sentence.")
     root_cause: RootCause | None = Field(description="The first of `root_causes`.")
-    root_causes: tuple[RootCause, ...] = Field(description="The fewest that explain every failure.")
-    findings: tuple[FindingV1, ...] = Field(description="The gravest first.")
-    suppressed: tuple[FindingV1, ...] = Field(description="What `--suppress` names; it decides nothing.")
+    root_causes: tuple[RootCause, ...] = Field(description="The smallest set that explains every failure.")
+    findings: tuple[FindingV1, ...] = Field(description="The highest severity first.")
+    suppressed: tuple[FindingV1, ...] = Field(
+        description="Findings that `--suppress` names; they change neither status nor root cause."
+    )
     passed: tuple[str, ...] = Field(description="Codes of checks that found nothing.")
     skipped: tuple[SkippedV1, ...]
     bootstrap_servers: tuple[BootstrapServerV1, ...] = Field(description="In the order of the configuration.")
-    nodes: tuple[NodeV1, ...] = Field(description="Every broker that any bootstrap server names, by node id.")
+    nodes: tuple[NodeV1, ...] = Field(description="Every broker that a bootstrap server returned, by node id.")
     listeners: tuple[ListenerV1, ...] = Field(description="Empty where no broker's settings could be read.")
     listeners_in_files: tuple[ListenerInFilesV1, ...] = Field(description="Empty without `--server-properties`.")
     executors: tuple[ExecutorV1, ...] = Field(description="Empty without `--on-executors`.")

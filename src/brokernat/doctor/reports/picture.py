@@ -1,10 +1,10 @@
-"""The picture of the report: bootstrap servers, what they name, what a client dials, who answers; pure.
+"""The picture of the report: bootstrap servers, advertised endpoints, dialled endpoints, answering nodes; pure.
 
-`wide` reads from left to right; `tall` is the same for a narrow screen, from top to bottom. Bootstrap servers that name
-the same brokers share a line to these. Where they do not name the same ones, a broken line stands between the sets.
+`wide` reads from left to right; `tall` is the same for a narrow screen, from top to bottom. Bootstrap servers that
+return the same brokers share a line to them; a dashed line separates servers that return different sets.
 
-Three brokers are three rows, two hundred are a handful: the first of each kind by name, the rest as one row that counts
-them. What is broken comes first, and is named more often than what is well.
+Three brokers are three rows. Of two hundred, the first of each kind have rows and one row counts the rest; broken ones
+come first, and more of them have rows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from brokernat.doctor.reports.drawing import Arrow, Box, Picture, folded
 from brokernat.doctor.reports.summary import names
 
 _GAP, _GROUP_GAP, _TOP, _BELOW = 18, 34, 32, 8
-# x and width of the four columns; the room between them is for words beside arrows.
+# x and width of the four columns; the words of arrows are between them.
 _SERVER, _TOLD, _DIAL, _WHO = (0, 204), (258, 196), (544, 196), (850, 110)
 _TALL, _STEP = 340, 44
 _SPINE = 22
@@ -27,7 +27,7 @@ _SERVERS = 6
 
 
 def wide(groups: Sequence[Group], apart: tuple[str, str] | None = None) -> Picture:
-    """From left to right; `apart` are words and code of a finding about sets that differ."""
+    """From left to right; `apart` holds the words and the code of a finding about sets that differ."""
     names = ("bootstrap servers", "what they name", "what clients dial", "who answers")
     headings = tuple((column[0], name) for column, name in zip((_SERVER, _TOLD, _DIAL, _WHO), names, strict=True))
     return _drawn(Picture(sum(_WHO), headings=headings), _TOP, groups, apart, _wide_group)
@@ -45,7 +45,7 @@ def _drawn(
     apart: tuple[str, str] | None,
     draw: Callable[[Picture, Group, float], float],
 ) -> Picture:
-    """The groups below each other; where brokers are named by two of them, they are `apart`."""
+    """The groups below each other, with `apart` between two groups."""
     for number, group in enumerate(groups):
         if number:
             y += _GROUP_GAP
@@ -85,7 +85,7 @@ def _wide_group(picture: Picture, group: Group, top: float) -> float:
 
 
 def _boxes(head: str, way: Route) -> tuple[Box, Box | None]:
-    """What is advertised and what is dialled for it, at no height yet."""
+    """Boxes for the advertised and the dialled endpoint; the caller sets their height."""
     told = Box(_TOLD[0], 0, _TOLD[1], head, folded(way.advertised, _TOLD[1]), "", way.advertised or head)
     if way.dialled is None:
         return told, None
@@ -152,9 +152,9 @@ def _bottom(boxes: Sequence[Box]) -> float:
 
 
 def rows(routes: Sequence[Route]) -> list[tuple[str, Route]]:
-    """Routes with their headings: all of them where they are few, in the order of node ids; else the worst first.
+    """Routes with their headings: all of a few, in the order of node ids; of many the worst first.
 
-    A route that stands for several has in `advertised` which nodes they are.
+    The `advertised` of a route that counts several lists their nodes.
     """
     kinds: dict[tuple[State, str, str], list[Route]] = {}
     for route in routes:
@@ -176,7 +176,7 @@ def rows(routes: Sequence[Route]) -> list[tuple[str, Route]]:
 
 
 def servers(entrances: Sequence[Entrance]) -> list[tuple[str, str, State]]:
-    """Heading, words and state of each bootstrap server; the last one stands for the rest where they are many."""
+    """Heading, words and state of each bootstrap server; of many the last row counts the rest."""
     shown = entrances if len(entrances) <= _SERVERS else entrances[: _SERVERS - 1]
     found = [
         (each.endpoint, each.reach.words if each.reach.state is not State.OK else names(each), each.reach.state)

@@ -18,37 +18,37 @@ from brokernat.doctor.diagnosis import Cause, Diagnosis
 from brokernat.doctor.diagnosis.model import WORST_FIRST, Entrance, ListenerWay, Route, State
 from brokernat.doctor.evidence import ExecutorSeen, ListenerSeen
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
-from brokernat.plurals import counted
+from brokernat.text import counted
 
-_ON_THE_WAY = {
-    Severity.ERROR: "something stops clients on the way from here to the brokers",
-    Severity.WARNING: "nothing stops clients on the way from here to the brokers, but something is doubtful",
-    None: "nothing stops clients on the way from here to the brokers",
+_CLUSTER_VERDICTS = {
+    Severity.ERROR: "errors between this host and the brokers: clients fail",
+    Severity.WARNING: "warnings between this host and the brokers: clients may fail",
+    None: "no problems between this host and the brokers",
 }
-_IN_THE_FILES = {
-    Severity.ERROR: "the brokers' files do not fit together",
-    Severity.WARNING: "the brokers' files fit together, but something is doubtful",
-    None: "the brokers' files fit together",
+_FILE_VERDICTS = {
+    Severity.ERROR: "errors in the brokers' files",
+    Severity.WARNING: "warnings in the brokers' files",
+    None: "no problems in the brokers' files",
 }
 
 
 def worst(diagnosis: Diagnosis) -> Severity | None:
-    """The gravest severity found, infos aside."""
+    """The highest severity found, without infos."""
     severities = {finding.severity for finding in diagnosis.findings}
     return next((each for each in (Severity.ERROR, Severity.WARNING) if each in severities), None)
 
 
 def verdict(diagnosis: Diagnosis) -> str:
-    """Half a sentence; what it is about, the cluster, stands before it."""
+    """The result in half a sentence; reports print the cluster's name before it."""
     evidence = diagnosis.evidence
     if not evidence.bootstraps:
-        return _IN_THE_FILES[worst(diagnosis)]
+        return _FILE_VERDICTS[worst(diagnosis)]
     if not any(probe.answers for probe in evidence.bootstraps):
-        return "no bootstrap server lets a client in from here"
+        return "no bootstrap server accepts clients from this host"
     gravest = worst(diagnosis)
     if gravest is not Severity.ERROR and any(each.code == "BN004" for each in diagnosis.findings):
-        return "nothing that was probed stops clients, and not all was probed in time"
-    return _ON_THE_WAY[gravest]
+        return "no errors, but the time ran out before every probe finished"
+    return _CLUSTER_VERDICTS[gravest]
 
 
 def count(number: int, name: str) -> str:
@@ -61,8 +61,8 @@ _NAMED = {State.OK: 6, State.DOUBTFUL: 12, State.BROKEN: 12}
 _FEW = 12
 
 
-def seen(diagnosis: Diagnosis, *, every: bool = False) -> Iterator[Line]:
-    """Bootstrap servers, brokers, then what else was asked; `every` names every broker."""
+def probe_results(diagnosis: Diagnosis, *, every: bool = False) -> Iterator[Line]:
+    """Lines for bootstrap servers, brokers, listeners and executors; `every` lists each broker of a large cluster."""
     for entrance in diagnosis.entrances:
         yield entrance.reach.state, _entrance(entrance)
     alike: dict[tuple[State, str], list[Route]] = {}
@@ -70,10 +70,10 @@ def seen(diagnosis: Diagnosis, *, every: bool = False) -> Iterator[Line]:
         alike.setdefault((route.state, route.end.words), []).append(route)
     kinds = list(alike.items())
     if len(diagnosis.evidence.paths) > _FEW:
-        # Of many nobody finds the broken ones behind those that are well.
+        # In a large cluster the broken brokers come first.
         kinds.sort(key=lambda kind: WORST_FIRST.index(kind[0][0]))
     for (state, words), members in kinds:
-        # One more line than a line that counts them costs nothing.
+        # A line that counts one node is as long as the node's own line.
         shown = len(members) if every or len(members) <= _NAMED[state] + 1 else _NAMED[state]
         for route in members[:shown]:
             yield state, _route(route)
@@ -83,26 +83,26 @@ def seen(diagnosis: Diagnosis, *, every: bool = False) -> Iterator[Line]:
     if diagnosis.cause is not None and not all(each.entered for each in diagnosis.evidence.listeners):
         yield from _listeners(diagnosis.listeners)
     for executor in diagnosis.evidence.executors:
-        well = executor.outcome == "answered" and all(node.reached for node in executor.nodes)
-        yield State.OK if well else State.BROKEN, executor_line(executor)
+        ok = executor.outcome == "answered" and all(node.reached for node in executor.nodes)
+        yield State.OK if ok else State.BROKEN, executor_line(executor)
 
 
 def _entrance(entrance: Entrance) -> str:
     dialled = "" if entrance.dialled == entrance.endpoint else f", dialled at {entrance.dialled}"
-    well = entrance.told is None or entrance.reach.state is State.OK
-    words = names(entrance) if well else f"{entrance.reach.words}; {names(entrance)}"
+    ok = entrance.told is None or entrance.reach.state is State.OK
+    words = names(entrance) if ok else f"{entrance.reach.words}; {names(entrance)}"
     return f"bootstrap {entrance.endpoint}{dialled}: {words}"
 
 
 def names(entrance: Entrance) -> str:
-    """`node 1, names 3 brokers`; what is wrong where it names none to this client."""
+    """`node 1, lists 3 brokers`, or the error of a server that returned no metadata."""
     if entrance.told is None:
         return entrance.reach.words
-    return f"{entrance.answering}, names {count(entrance.told, 'broker')}"
+    return f"{entrance.answering}, lists {count(entrance.told, 'broker')}"
 
 
 def _listeners(listeners: Iterable[ListenerWay]) -> Iterator[Line]:
-    """Those of one name that end alike stand together; those that nobody uses and nobody reaches are counted."""
+    """One line for the listeners of one name with one result; unused and unreachable ones share a line."""
     alike: dict[tuple[str, State, str, bool], list[ListenerSeen]] = {}
     useless: dict[str, None] = {}
     for way in listeners:
@@ -110,16 +110,16 @@ def _listeners(listeners: Iterable[ListenerWay]) -> Iterator[Line]:
         if hop.state is not State.OK and not each.entered:
             useless[each.name] = None
             continue
-        met = hop.words if probe is None or probe.brokers is None else f"names {count(len(probe.brokers), 'broker')}"
+        met = hop.words if probe is None or probe.brokers is None else f"lists {count(len(probe.brokers), 'broker')}"
         alike.setdefault((each.name, hop.state, met, bool(each.entered)), []).append(each)
     for (name, state, met, entered), members in sorted(alike.items(), key=lambda item: not item[0][3]):
         nodes = ", ".join(str(each.node_id) for each in members)
         ends = ", ".join(each.endpoint for each in members)
-        here = " (the bootstrap servers came in here)" if entered else ""
-        start = f"listener {name} of node{'s' if len(members) > 1 else ''} {nodes} sends clients to {ends}"
+        here = " (used by the bootstrap servers)" if entered else ""
+        start = f"listener {name} of node{'s' if len(members) > 1 else ''} {nodes} advertises {ends}"
         yield state, f"{start}: {met}{here}"
     if useless:
-        yield State.DOUBTFUL, f"not reached from here, and not used: listener {', '.join(useless)}"
+        yield State.DOUBTFUL, f"unreachable from here and unused: listener {', '.join(useless)}"
 
 
 def _route(route: Route) -> str:
@@ -132,7 +132,7 @@ def _route(route: Route) -> str:
     return f"node {route.node_id} advertises {route.advertised}{way}: {words}"
 
 
-_OTHERWISE = {
+_EXECUTOR_OUTCOMES = {
     "no-agent": "no agent",
     "other-map": "another map or agent",
     "failed": "its Kafka client failed",
@@ -146,7 +146,7 @@ def executor_line(executor: ExecutorSeen) -> str:
     """`executor 3 on w2: agent 0.1.0, map 0f3c…: reaches node 1, node 3; not node 2 (unreachable)`."""
     name = f"{executor.name} on {executor.host}" if executor.is_driver and executor.host else executor.name
     if executor.outcome != "answered":
-        return f"{name}: {_OTHERWISE[executor.outcome]}"
+        return f"{name}: {_EXECUTOR_OUTCOMES[executor.outcome]}"
     held = f"agent {executor.agent}" if executor.agent else "no agent"
     held += f", map {executor.fingerprint[:_FINGERPRINT]}" if executor.fingerprint else ", no map"
     reached = ", ".join(f"node {node.node_id}" for node in executor.nodes if node.reached)
@@ -155,25 +155,25 @@ def executor_line(executor: ExecutorSeen) -> str:
     return f"{name}: {held}: {told}"
 
 
-_WORKS = {
+_SCOPES = {
     "anywhere": "",
-    "same-machine": ": from the broker's own machine alone",
-    "same-network": ": where this name is known",
-    "nowhere": ": nobody can dial that",
+    "same-machine": " (only on the broker's own machine)",
+    "same-network": " (only where this name resolves)",
+    "nowhere": " (nobody can dial it)",
 }
 
 
 def endpoints_by_listener(diagnosis: Diagnosis) -> Iterator[tuple[int, str]]:
-    """Lines with their depth; none where no file was given."""
+    """Lines with their depth; none without files of brokers."""
     for row in listener_table(diagnosis.evidence):
-        protocol = row.protocol or "no one protocol"
-        others = ", the brokers among themselves too" if row.inter_broker else ""
+        protocol = row.protocol or "protocol unknown"
+        others = ", also between brokers" if row.inter_broker else ""
         ports = ", ".join(map(_port, row.ports)) or "no port"
-        yield 0, f"who comes in on {row.listener} ({protocol}{others}), that is {ports}, is told"
+        yield 0, f"listener {row.listener} ({protocol}{others}) on {ports} advertises"
         for endpoint in row.endpoints:
             yield 1, _endpoint(endpoint)
         if not row.endpoints:
-            yield 1, "of no broker at all"
+            yield 1, "no broker"
 
 
 def _port(port: ListenerPort) -> str:
@@ -184,7 +184,7 @@ def _port(port: ListenerPort) -> str:
 
 def _endpoint(advertised: AdvertisedEndpoint) -> str:
     host = f"[{advertised.host}]" if ":" in advertised.host else advertised.host or "(its machine's own name)"
-    return f"{_node(advertised)} at {host}:{advertised.port}{_WORKS[advertised.where]}"
+    return f"{_node(advertised)} at {host}:{advertised.port}{_SCOPES[advertised.where]}"
 
 
 def _node(place: ListenerPort | AdvertisedEndpoint) -> str:
@@ -193,7 +193,7 @@ def _node(place: ListenerPort | AdvertisedEndpoint) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """The same words about one subject or more."""
+    """One message about one or more subjects."""
 
     subjects: tuple[str, ...]
     message: str
@@ -204,7 +204,7 @@ class Statement:
 class CodeGroup:
     """All findings of a code and a severity.
 
-    `remedy` is what has not been said before. `follows` are the codes found that they follow from.
+    `remedy` holds what earlier groups have not. `follows` are the codes of the findings that explain this group.
     """
 
     code: str
@@ -217,7 +217,7 @@ class CodeGroup:
 
 
 def by_code(findings: Sequence[CheckFinding], causes: Sequence[Cause] = ()) -> tuple[CodeGroup, ...]:
-    """The groups in the order of their first findings; what `causes` say above is not repeated."""
+    """The groups in the order of their first findings, without the remedies of `causes`, which reports print above."""
     found: dict[tuple[str, Severity], list[CheckFinding]] = {}
     for finding in findings:
         found.setdefault((finding.code, finding.severity), []).append(finding)
@@ -232,16 +232,16 @@ def by_code(findings: Sequence[CheckFinding], causes: Sequence[Cause] = ()) -> t
 
 
 def remedy_of(findings: Iterable[CheckFinding]) -> Remedy:
-    """What helps against all of them, each line once."""
+    """The fixes of all findings, each line once."""
     return Remedy().and_also(finding.remedy for finding in findings)
 
 
 def _group(findings: list[CheckFinding], said: Remedy) -> CodeGroup:
     statements: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for finding in findings:
-        # Nothing is wrong with an info, so nobody needs the proof of it; the JSON has it.
-        seen = () if finding.severity is Severity.INFO else finding.details
-        statements.setdefault((finding.message, seen), []).append(finding.subject)
+        # Text reports leave out the evidence of an info; the JSON has it.
+        evidence = () if finding.severity is Severity.INFO else finding.details
+        statements.setdefault((finding.message, evidence), []).append(finding.subject)
     sure = all(finding.confidence is Confidence.PROVEN for finding in findings)
     follows = tuple(sorted(set(findings[0].because).intersection(*(finding.because for finding in findings))))
     return CodeGroup(
@@ -249,7 +249,7 @@ def _group(findings: list[CheckFinding], said: Remedy) -> CodeGroup:
         catalogue()[findings[0].code].title,
         findings[0].severity,
         Confidence.PROVEN if sure else Confidence.LIKELY,
-        tuple(Statement(tuple(subjects), message, seen) for (message, seen), subjects in statements.items()),
+        tuple(Statement(tuple(subjects), message, evidence) for (message, evidence), subjects in statements.items()),
         Remedy() if follows else remedy_of(findings).without(said),
         follows,
     )

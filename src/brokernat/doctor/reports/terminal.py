@@ -1,4 +1,4 @@
-"""The diagnosis for a person: the root cause first, then what to do, what was seen, and the findings by code.
+"""The diagnosis for a person: the root cause first, then what to do, the probe results, and the findings by code.
 
 Plain text that needs no colour, folded to the width; words are never cut, so that endpoints and lines to copy stay
 whole. What has been said once, a remedy above all, is not said again.
@@ -18,13 +18,12 @@ from brokernat.doctor.reports.summary import (
     by_code,
     count,
     endpoints_by_listener,
+    probe_results,
     remedy_of,
-    seen,
     verdict,
     worst,
 )
-from brokernat.doctor.reports.text import folded
-from brokernat.plurals import counted
+from brokernat.text import counted, folded
 
 _SIGNS = {Severity.ERROR: "x", Severity.WARNING: "!", Severity.INFO: "i"}
 _STATES = {State.OK: "ok", State.DOUBTFUL: "! ", State.BROKEN: "x "}
@@ -34,8 +33,8 @@ _STATEMENTS = 12
 
 
 def terminal(diagnosis: Diagnosis, width: int = 80) -> str:
-    """The whole report; no line end at its end."""
-    sections = (_head, _causes, _seen, _told, _findings, _suppressed, _skipped, _closing)
+    """The whole report, without a line end."""
+    sections = (_head, _causes, _probe_results, _listeners, _findings, _suppressed, _skipped, _closing)
     written = ("\n".join(section(diagnosis, width)) for section in sections)
     return "\n\n".join(filter(None, written))
 
@@ -65,18 +64,18 @@ def _causes(diagnosis: Diagnosis, width: int) -> Iterator[str]:
                 before = "or "
 
 
-def _seen(diagnosis: Diagnosis, width: int) -> Iterator[str]:
-    lines = list(seen(diagnosis))
+def _probe_results(diagnosis: Diagnosis, width: int) -> Iterator[str]:
+    lines = list(probe_results(diagnosis))
     if lines:
-        yield "seen"
+        yield "probe results"
     for state, line in lines:
         yield from folded(line, width, f"  {_STATES[state]} ", " " * 7)
 
 
-def _told(diagnosis: Diagnosis, width: int) -> Iterator[str]:
+def _listeners(diagnosis: Diagnosis, width: int) -> Iterator[str]:
     lines = list(endpoints_by_listener(diagnosis))
     if lines:
-        yield "what the brokers' files tell clients"
+        yield "advertised endpoints by listener"
     for depth, line in lines:
         indent = "  " * (depth + 1)
         yield from folded(line, width, indent, f"{indent}    ")
@@ -140,4 +139,4 @@ def _closing(diagnosis: Diagnosis, width: int) -> Iterator[str]:
     yield from folded(f"{found}; {checks}{hidden}", width, "", "  ")
     if worst(diagnosis) is not None:
         code = (diagnosis.cause or diagnosis.findings[0]).code
-        yield from folded(f"`brokernat explain {code}` says more", width, "", "  ")
+        yield from folded(f"`brokernat explain {code}` explains it", width, "", "  ")

@@ -1,1 +1,1 @@
-"""What stands beside Spark's checkpoint, and what Spark has committed there."""
+"""The files next to Spark's checkpoint, and the offsets that Spark has committed."""

@@ -1,8 +1,8 @@
-"""Which offsets a checkpoint has committed: the records whose tags and dead letters must be in the sink.
+"""The committed offsets of a checkpoint: the records whose tags and dead letters must be in the sink.
 
 Spark keeps the offsets of the first start in `sources/0/0`, the end of batch N in `offsets/N`, and writes `commits/N`
-when all of it is written. Old batches are removed, so the beginning is taken from the first place and the end from the
-last batch that has a commit. A partition that the beginning does not name was added later and is read from 0.
+when all of it is written. Old batches are removed, so the begin comes from `sources/0/0` and the end from the last
+batch with a commit. A partition that `sources/0/0` does not name was added later and is read from 0.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from brokernat.pipelines.checkpoint.files import Files
 Offsets = dict[str, dict[int, int]]
 """By topic and partition."""
 _EARLIEST = -2
-"""What Spark takes for the first offset that is there."""
+"""Spark's number for the earliest offset."""
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """From `begin` on, up to and without `end`."""
+    """Offsets from `begin` (inclusive) to `end` (exclusive)."""
 
     begin: Mapping[str, Mapping[int, int]]
     end: Mapping[str, Mapping[int, int]]
 
 
 def read_committed(files: Files, checkpoint: str) -> Range | None:
-    """What a checkpoint says, None where no batch was ever committed."""
+    """The committed offsets, None before the first commit."""
     batches = _numbers(files, f"{checkpoint}/commits")
     if not batches:
         return None
@@ -37,7 +37,7 @@ def read_committed(files: Files, checkpoint: str) -> Range | None:
 
 
 def read_uncommitted(files: Files, checkpoint: str) -> Range | None:
-    """What the batch reads that has begun and is not committed, None where there is none."""
+    """The offsets of the started, uncommitted batch; None without one."""
     begun = uncommitted(files, checkpoint)
     if not begun:
         return None
@@ -47,7 +47,7 @@ def read_uncommitted(files: Files, checkpoint: str) -> Range | None:
 
 
 def uncommitted(files: Files, checkpoint: str) -> list[str]:
-    """The files with the offsets of batches that have no commit: at most that of the last one."""
+    """The offset files of batches without a commit: at most one, the last."""
     commits = _numbers(files, f"{checkpoint}/commits")
     return [f"{checkpoint}/offsets/{number}" for number in _numbers(files, f"{checkpoint}/offsets") - commits]
 
@@ -68,14 +68,15 @@ def _numbers(files: Files, folder: str) -> set[int]:
 
 
 def offsets(text: str) -> Offsets:
-    """The offsets in one of Spark's files: the last line; a version and settings stand before it."""
+    """The offsets in one of Spark's files: its last line, after a version and settings."""
     # The file of the beginning starts with a NUL, for Spark 2.1's sake.
     found = json.loads(text.lstrip("\0").splitlines()[-1])
     return {topic: {int(number): end for number, end in partitions.items()} for topic, partitions in found.items()}
 
 
 def every_partition(starting: Offsets, partitions: Mapping[str, int]) -> Offsets:
-    """The offsets with an entry for each partition that its topic has, as Spark demands; new ones begin at the first.
+    """The offsets with an entry for each partition of a topic, as Spark requires; new partitions start at the first
+    offset.
 
     >>> every_partition({"orders": {0: 7}}, {"orders": 2})
     {'orders': {0: 7, 1: -2}}

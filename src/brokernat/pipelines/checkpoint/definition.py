@@ -1,8 +1,8 @@
-"""What a pipeline was when it last started, noted beside its checkpoint, and what each change means for that.
+"""The stored definition of a pipeline, and what each change means for its checkpoint.
 
-A checkpoint holds offsets and nothing of what is done to records, so most changes are allowed; they hold from the next
-batch on. The note has digests where a text could hold a password or a whole file. A note that lacks a part, because an
-older version has written it, says nothing of this part.
+A checkpoint has only offsets, so most changes are allowed; they apply from the next batch on. The definition is stored
+next to the checkpoint at each start, with digests instead of texts that could hold a password or a whole file. A part
+that is missing, because an older version has stored it, is not compared.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 
 class Meaning(enum.StrEnum):
-    """What becomes of the checkpoint."""
+    """The consequence of a change for the checkpoint."""
 
     KEPT = "kept"
-    KEPT_WITH_WARNING = "kept; a new one is needed where the change must hold for all records"
+    KEPT_WITH_WARNING = "kept; a new one is needed if the change must apply to all records"
     REFUSED = "refused: a new one is needed"
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of a pipeline between two starts; `name` is that of its part in the note, where it has one."""
+    """A change of a pipeline between two starts; `name` is the key of the part in the definition, if it has one."""
 
     name: str
     what: str
@@ -43,22 +43,20 @@ class Change:
     consequence: str
 
 
-_FROM_NOW_ON = "it holds from the next batch on; a batch that was cut is run again with it, so copies may differ"
+_FROM_NOW_ON = "it applies from the next batch on; an interrupted batch runs again with it, so duplicates may differ"
 CHANGES = (
     Change("decode", "`decode`, or the file or the subject of its schema", Meaning.KEPT, _FROM_NOW_ON),
-    Change("transform", "the transform, or the file that it is in", Meaning.KEPT, _FROM_NOW_ON),
+    Change("transform", "the transform, or its file", Meaning.KEPT, _FROM_NOW_ON),
     Change("enrich", "`enrich`", Meaning.KEPT, _FROM_NOW_ON),
-    Change(
-        "key", "`sink.key`", Meaning.KEPT, "tags get another key, and with it another partition, from the next batch on"
-    ),
+    Change("key", "`sink.key`", Meaning.KEPT, "from the next batch on tags get another key, and so another partition"),
     Change("encode", "`sink.encode`, or the file or the subject of its schema", Meaning.KEPT, _FROM_NOW_ON),
     Change("mode", "`mode`", Meaning.KEPT, "both modes share the checkpoint"),
-    Change("topics", "a topic more in `source.topics`", Meaning.KEPT, "it is read from its beginning"),
+    Change("topics", "a topic added to `source.topics`", Meaning.KEPT, "it is read from its beginning"),
     Change(
         "starting_offsets",
         "`starting_offsets`",
         Meaning.KEPT_WITH_WARNING,
-        "it has no effect: the run goes on from the checkpoint",
+        "no effect: the run continues from the checkpoint",
     ),
     Change(
         "sink",
@@ -74,21 +72,24 @@ CHANGES = (
     ),
     Change(
         "spark",
-        "an older Spark than before",
+        "an older Spark",
         Meaning.KEPT_WITH_WARNING,
-        "Spark reads checkpoints of older versions; of a newer one it may not",
+        "Spark may be unable to read the checkpoint of a newer version",
     ),
-    Change("gone", "a topic less in `source.topics`", Meaning.REFUSED, "the checkpoint has offsets of it"),
+    Change("gone", "a topic removed from `source.topics`", Meaning.REFUSED, "the checkpoint has offsets of it"),
     Change(
-        "made-again", "a topic of the source that was made again", Meaning.REFUSED, "its offsets are of deleted records"
+        "made-again",
+        "a topic of the source that was recreated",
+        Meaning.REFUSED,
+        "its offsets belong to deleted records",
     ),
-    Change("source", "the cluster of the source", Meaning.REFUSED, "the offsets are of another cluster"),
+    Change("source", "the cluster of the source", Meaning.REFUSED, "the offsets belong to another cluster"),
     Change("name", "the name of the pipeline", Meaning.REFUSED, "the checkpoint belongs to another pipeline"),
 )
 
 
 def definition(prepared: Prepared) -> dict[str, str]:
-    """What is noted of a pipeline, by the names of `CHANGES`."""
+    """The definition of a pipeline, by the names of `CHANGES`."""
     import pyspark
 
     pipeline = prepared.pipeline
@@ -106,7 +107,7 @@ def definition(prepared: Prepared) -> dict[str, str]:
 
 
 def changes(noted: Mapping[str, str], now: Mapping[str, str]) -> Iterator[Change]:
-    """The changes since the note; those that are refused are found by what the checkpoint is of (`state.foreign`)."""
+    """The changes since the stored definition; `state.foreign` finds those that are refused."""
     for change in CHANGES:
         before, after = noted.get(change.name), now.get(change.name)
         if before is None or after is None or before == after:

@@ -1,6 +1,6 @@
-"""Files wherever Spark finds them: a local folder, HDFS, an object store. Through Hadoop's FileSystem, as Spark itself.
+"""Files on every file system that Spark reads (local, HDFS, object stores), through Hadoop's FileSystem.
 
-Only what references and the checkpoint need: look, read and write small texts, rename, remove.
+Only the operations that references and the checkpoint need: list, read and write small texts, rename, remove.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, order=True)
 class FileStamp:
-    """What changes when a file is written anew; `modified` in milliseconds since 1970."""
+    """Path, size and time of a file, to detect changes; `modified` in milliseconds since 1970."""
 
     path: str
     size: int
@@ -34,7 +34,7 @@ class Files:
     spark: SparkSession
 
     def require_named(self, paths: Mapping[str, str]) -> None:
-        """Do nothing where each path, by its place in the file, is on the file system that a reader expects.
+        """Check that each path, by its place in the file, names its file system where that is needed.
 
         Raises:
             ConfigError: see `unnamed`.
@@ -73,7 +73,7 @@ class Files:
             stream.close()
 
     def write_text(self, path: str, text: str) -> None:
-        """Replaces a small file, its folder made where needed. Cut short, it leaves the whole file or none."""
+        """Replaces a small file atomically and creates its folder."""
         system, at = self._locate(path)
         begun = f"{path}.new"
         stream = system.create(self._path(begun), True)
@@ -87,14 +87,14 @@ class Files:
         _sync_names(path)
 
     def rename(self, path: str, to: str) -> None:
-        """Durable on this machine; what another file system has closed is its own to keep."""
+        """Renames; durable (fsync) on the local file system only."""
         system, at = self._locate(path)
         _sync(path)
         system.rename(at, self._path(to))
         _sync_names(to)
 
     def remove(self, path: str) -> None:
-        """Removes a file or a folder with all in it; nothing happens where there is none."""
+        """Removes a file or a folder with its content, if it exists."""
         system, at = self._locate(path)
         system.delete(at, True)
 
@@ -120,9 +120,9 @@ class Files:
 
 
 def unnamed(paths: Mapping[str, str], default: str) -> tuple[Finding, ...]:
-    """Paths without a file system where Spark's default, `fs.defaultFS`, is not this machine's own.
+    """Paths without a file system while Spark's default, `fs.defaultFS`, is not the local one.
 
-    In the file such a path starts from the file's folder, which is here; Spark would look for it there.
+    Such a path is relative to the configuration file on this machine, but Spark would look for it on `fs.defaultFS`.
     """
     if is_local(default):
         return ()
@@ -130,8 +130,8 @@ def unnamed(paths: Mapping[str, str], default: str) -> tuple[Finding, ...]:
         Finding(
             "no-file-system",
             f"`{place}: {path}` names no file system, and Spark's default is {default} (fs.defaultFS)",
-            f"write `{default.rstrip('/')}/...` for a place that all hosts share, "
-            f"or `file://{path}` for this host's disk",
+            f"write `{default.rstrip('/')}/...` for storage that all hosts share, or `file://{path}` for this host's "
+            f"disk",
         )
         for place, path in paths.items()
         if not urlsplit(path).scheme
@@ -139,7 +139,7 @@ def unnamed(paths: Mapping[str, str], default: str) -> tuple[Finding, ...]:
 
 
 def _sync(path: str) -> None:
-    """Before a rename. Hadoop keeps a checksum beside each local file, and no fsync of its own reaches the disk."""
+    """Fsync before a rename: Hadoop does not fsync local files, nor the checksum file next to each."""
     at = Path(local_path(path))
     for part in (at, at.with_name(f".{at.name}.crc")):
         if is_local(path) and part.exists():
@@ -152,7 +152,7 @@ def _sync_names(path: str) -> None:
 
 
 def is_local(path: str) -> bool:
-    """Whether a path is one of this machine's own, without or with `file:`."""
+    """Whether a path is local, with or without `file:`."""
     return urlsplit(path).scheme in ("", "file")
 
 

@@ -1,1 +1,1 @@
-"""What a pipeline asks of brokers beside its records, by Spark's own admin client."""
+"""Requests of a pipeline to brokers through Kafka's AdminClient: topics, ACLs, offsets."""

@@ -1,7 +1,7 @@
-"""What a cluster says of itself and of topics, asked with Kafka's own AdminClient in the driver's JVM.
+"""Cluster, topics and offsets, requested with Kafka's own AdminClient in the driver's JVM.
 
-The same client, properties and map as the query's, so that an answer here means what it will mean there. A right that
-is not granted is data and no error: the check says what it could not see.
+Client, properties and map are those of the query, so the results apply to it. A missing permission is a result, not
+an error: the check reports what it could not read.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _NO_TOPIC_ID = "A" * 22
 class TopicFacts:
     """A topic as this client may see it.
 
-    `operations` are the names of `AclOperation` that are allowed, None where the broker does not tell;
-    `max_message_bytes` is None where the settings may not be read. `topic_id` tells a topic from one that had its name
-    before (KIP-516), None where the brokers are older than 2.8.
+    `operations` are the allowed names of `AclOperation`, None if the broker does not report them;
+    `max_message_bytes` is None where the settings may not be read. `topic_id` distinguishes a
+    recreated topic (KIP-516), None with brokers before 2.8.
     """
 
     name: str
@@ -45,14 +45,14 @@ class TopicFacts:
     max_message_bytes: int | None
     topic_id: str | None = None
     compacted: bool = False
-    """Whether a record goes once a newer one has its key; such a topic takes no record without a key."""
+    """Whether the topic is compacted; it then rejects records without a key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unseen:
-    """Why nothing is known of a topic.
+    """Why a topic could not be described.
 
-    `exists` is False where it is not there, None where asking is not allowed, True where the question failed.
+    `exists` is False if the topic does not exist, None without permission, True if the request failed.
     """
 
     name: str
@@ -69,7 +69,7 @@ class KafkaAdmin:
         self._name = name
 
     def cluster_id(self) -> str:
-        """Kafka's own id of the cluster.
+        """Kafka's cluster id.
 
         Raises:
             NothingReachableError: no broker answered in time.
@@ -81,13 +81,13 @@ class KafkaAdmin:
         except Py4JJavaError as error:
             raise NothingReachableError(
                 f"cluster `{self._name}` does not answer: {root_cause(error)}",
-                hint="`brokernat pipeline check` says which broker is reached from which executor",
+                hint="`brokernat pipeline check` prints which executor reaches which broker",
             ) from None
 
     def round_trip_ms(self) -> float:
-        """The time of a request and its answer, the shortest of five, in milliseconds.
+        """The round trip of a request, the shortest of five, in milliseconds.
 
-        A request to a broker and no TCP connect: a gateway in between would answer that itself.
+        It is a request to a broker and not a TCP connect, which a gateway would answer itself.
 
         Raises:
             NothingReachableError: no broker answered in time.
@@ -100,11 +100,11 @@ class KafkaAdmin:
         return time.monotonic() - began
 
     def topics(self, names: Iterable[str]) -> dict[str, TopicFacts | Unseen]:
-        """What is known of each topic."""
+        """The description of each topic."""
         return {name: self._topic(name) for name in names}
 
     def leaders(self, topic: str) -> tuple[NodeEndpoint, ...]:
-        """The brokers that lead a topic's partitions, as they advertise themselves; none where that is not told."""
+        """The leaders of a topic's partitions with their advertised endpoints; empty without permission."""
         from py4j.protocol import Py4JJavaError
 
         try:
@@ -116,7 +116,7 @@ class KafkaAdmin:
         return tuple(NodeEndpoint(node, endpoint) for node, endpoint in nodes.items())
 
     def first_offsets(self, topic: str) -> dict[int, int]:
-        """The first offset of each partition that is still there."""
+        """The earliest offset of each partition."""
         return self._offsets(topic, self._class("clients.admin.OffsetSpec").earliest())
 
     def end_offsets(self, topic: str, *, committed: bool = False) -> dict[int, int]:
@@ -141,7 +141,7 @@ class KafkaAdmin:
         return {place.partition(): found.get(place).offset() for place in asked.keySet()}
 
     def alter_group_offsets(self, group: str, ends: Mapping[tuple[str, int], int]) -> Any:
-        """Begins to set the offsets of a group by topic and partition; returns Kafka's future (`wait_for`)."""
+        """Requests to set the offsets of a group by topic and partition; returns Kafka's future (`wait_for`)."""
         offsets = self._jvm.java.util.HashMap()
         for (topic, partition), end in ends.items():
             place = self._class("common.TopicPartition")(topic, partition)
@@ -152,7 +152,7 @@ class KafkaAdmin:
         """Waits for one of Kafka's futures.
 
         Raises:
-            Py4JJavaError: it failed, or the time is over.
+            Py4JJavaError: it failed or timed out.
         """
         future.get(seconds, self._jvm.java.util.concurrent.TimeUnit.SECONDS)
 
@@ -180,7 +180,7 @@ class KafkaAdmin:
         )
 
     def _settings(self, name: str) -> dict[str, str]:
-        """What a topic is set to, as far as it is looked at here; empty where that may not be read."""
+        """The settings of a topic that checks need; empty without permission."""
         from py4j.protocol import Py4JJavaError
 
         config_resource = self._class("common.config.ConfigResource")
@@ -216,7 +216,7 @@ def open_admin(spark: SparkSession, properties: Mapping[str, str], name: str) ->
         name: of the cluster, for messages.
 
     Raises:
-        ConfigError: Kafka's client refuses its properties.
+        ConfigError: Kafka's client rejects its properties.
     """
     from py4j.protocol import Py4JJavaError
 
@@ -228,7 +228,7 @@ def open_admin(spark: SparkSession, properties: Mapping[str, str], name: str) ->
         client = jvm.org.apache.kafka.clients.admin.Admin.create(java_properties)
     except Py4JJavaError as error:
         cause = without_secrets(root_cause(error), properties)
-        message = f"cluster `{name}`: Kafka's client refuses its properties: {cause}"
+        message = f"cluster `{name}`: Kafka's client rejects its properties: {cause}"
         raise ConfigError(Finding("refused-properties", message)) from None
     try:
         yield KafkaAdmin(jvm, client, name)
@@ -237,7 +237,7 @@ def open_admin(spark: SparkSession, properties: Mapping[str, str], name: str) ->
 
 
 def without_secrets(text: str, properties: Mapping[str, str]) -> str:
-    """`text` with every word of a secret property's value left out: Kafka quotes what it cannot read."""
+    """`text` without every word of a secret property's value, because Kafka's errors quote values."""
     for name, value in properties.items():
         if _SECRET.search(name):
             for word in re.split(r"""[\s"'=;]+""", value):

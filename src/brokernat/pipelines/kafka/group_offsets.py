@@ -1,7 +1,7 @@
-"""Gives a consumer group the offsets of committed batches, so that Kafka's own tools show the lag of a pipeline.
+"""Commits the offsets of batches for a consumer group, so that Kafka's own tools show the lag of a pipeline.
 
-The group has no members: Spark assigns partitions itself and starts from its checkpoint. So nothing reads these offsets
-back, and a commit that fails costs nothing but what the tools show: it is a warning, once for each cause.
+The group has no members: Spark assigns partitions itself and starts from its checkpoint. Nothing reads these offsets,
+so a failed commit is only a warning, once for each cause.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ _AGAIN_SECONDS = 10
 
 
 class GroupOffsets:
-    """The offsets of one group. A commit is sent and not waited for: the next one repeats what it would have said."""
+    """The offsets of one group. Commits are asynchronous: the next one includes the offsets of a failed one."""
 
     def __init__(self, admin: KafkaAdmin, group: str) -> None:
         self._admin = admin
         self._group = group
         self._sent: int | None = None
-        """The batch whose end was sent last."""
+        """The batch whose end offsets were sent last."""
         self._pending: Any = None
         self._reported: set[str] = set()
         self._not_before = 0.0
 
     def follow(self, progress: Progress) -> None:
-        """Sends the ends of a batch that was committed since the last call; one request at a time."""
+        """Sends the end offsets of a batch that was committed since the last call; one request at a time."""
         if self._pending is not None and not self._pending.isDone():
             return
         self._settle()
@@ -52,7 +52,7 @@ class GroupOffsets:
             self._sent = progress.committed
 
     def end(self, progress: Progress) -> None:
-        """Sends the last ends and waits a few seconds for the answer."""
+        """Sends the last end offsets and waits a few seconds for the response."""
         self._settle()
         self.follow(progress)
         self._settle()
@@ -75,7 +75,7 @@ class GroupOffsets:
 
 @contextmanager
 def group_offsets(spark: SparkSession, prepared: Prepared) -> Iterator[GroupOffsets | None]:
-    """The group of a pipeline's source for the block, None where the file names none."""
+    """The consumer group of a pipeline's source for the block, None without `commit_group`."""
     group = prepared.pipeline.source.commit_group
     if group is None:
         yield None

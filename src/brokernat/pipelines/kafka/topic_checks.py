@@ -1,9 +1,8 @@
-"""What is wrong with topics before the first record, by what their clusters say of them, and Kafka's own commands for
-what is missing; pure.
+"""Checks of topics before the first record, with Kafka's own commands as fixes; pure.
 
-What could not be seen is said and no finding of its own. Sink topics are not created: who may create them, with how
-many partitions and replicas, is the owner's business. A command names the cluster as this side dials it. Whoever may
-run it is often somebody else, so each is whole and can be sent on as it is.
+A setting that could not be read is reported, but is not a finding. Sink topics are not created: their owner decides
+on partitions and replicas. A command has the bootstrap servers as this machine dials them, and is complete, because
+often an administrator runs it.
 """
 
 from __future__ import annotations
@@ -14,13 +13,13 @@ from brokernat.config import Cluster
 from brokernat.pipelines.check_result import CheckResult, Level
 from brokernat.pipelines.kafka.admin import TopicFacts, Unseen
 from brokernat.pipelines.prepared import Prepared
-from brokernat.plurals import counted
+from brokernat.text import counted
 
 Facts = Mapping[str, TopicFacts | Unseen]
 
 SOURCE, SINK, REFERENCE = "source", "sink", "reference"
 _ENVELOPE_BYTES = 2_048
-"""What coordinates and causes add to a record at most, as far as we write them ourselves."""
+"""The bytes that brokernat's headers add to a record at most."""
 _COMPACTED = (
     "take a topic with cleanup.policy=delete; else make sure that no key is null, and know that Kafka removes a record "
     "once a newer one has its key, which `reconcile` cannot tell from a loss"
@@ -28,39 +27,43 @@ _COMPACTED = (
 
 
 def usable(end: str, cluster: Cluster, facts: Facts) -> Iterator[CheckResult]:
-    """Whether each topic is there and this client may use it; `end` is SOURCE, SINK or REFERENCE."""
+    """Checks that each topic exists and this client may use it; `end` is SOURCE, SINK or REFERENCE."""
     right = "WRITE" if end == SINK else "READ"
     for name, fact in facts.items():
         subject = f"{end} topic {name}"
         if not isinstance(fact, TopicFacts):
             yield _unseen(subject, end, cluster, fact, right)
         elif fact.operations is not None and not fact.operations & {right, "ALL"}:
-            message = f"no {right} right on `{name}` in `{cluster.name}`"
+            message = f"no {right} permission on `{name}` in `{cluster.name}`"
             yield CheckResult(subject, Level.ERROR, message, grant(cluster, right, topic=name))
         else:
-            known = "" if fact.operations is not None else f"; the broker does not say whether {right} is allowed"
+            known = "" if fact.operations is not None else f"; the broker does not report whether {right} is allowed"
             yield CheckResult(subject, Level.OK, counted(fact.partitions, "partition") + known)
         if end == SINK and isinstance(fact, TopicFacts) and fact.compacted:
-            message = f"`{name}` is compacted: it refuses a record without a key, which would stop the run"
+            message = f"`{name}` is compacted: it rejects a record without a key, which would stop the run"
             yield CheckResult(subject, Level.WARNING, message, _COMPACTED)
         # The same right shows both settings.
         if end == REFERENCE and isinstance(fact, TopicFacts) and fact.max_message_bytes and not fact.compacted:
-            message = f"`{name}` is not compacted: a key whose record is older than the topic's retention is lost"
+            message = f"`{name}` is not compacted: keys older than the topic's retention are lost"
             yield CheckResult(subject, Level.WARNING, message, compact(cluster, name))
 
 
 def _unseen(subject: str, end: str, cluster: Cluster, fact: Unseen, right: str) -> CheckResult:
     if fact.exists is False:
-        hint = create_topic(cluster, fact.name) if end == SINK else "is the name right, and may this user DESCRIBE it?"
+        hint = (
+            create_topic(cluster, fact.name)
+            if end == SINK
+            else "check the name, and that this user may DESCRIBE the topic"
+        )
         return CheckResult(subject, Level.ERROR, f"there is no topic `{fact.name}` in `{cluster.name}`", hint)
     if fact.exists is None:
-        message = f"no right on `{fact.name}` in `{cluster.name}`, not even to see whether it is there"
+        message = f"no DESCRIBE permission on `{fact.name}` in `{cluster.name}`, or it does not exist"
         return CheckResult(subject, Level.ERROR, message, grant(cluster, right, topic=fact.name))
-    return CheckResult(subject, Level.ERROR, f"`{fact.name}` cannot be looked at: {fact.cause}")
+    return CheckResult(subject, Level.ERROR, f"`{fact.name}` cannot be described: {fact.cause}")
 
 
 def sizes(prepared: Prepared, source: Facts, sink: Facts) -> Iterator[CheckResult]:
-    """Whether the sink takes what the source may hold, in bytes of a record."""
+    """Checks that the sink accepts records as large as the source's, in bytes."""
     for cluster, facts in ((prepared.source, source), (prepared.sink, sink)):
         for name in (f.name for f in facts.values() if isinstance(f, TopicFacts) and f.max_message_bytes is None):
             message = f"max.message.bytes of `{name}` cannot be read"
@@ -72,12 +75,12 @@ def sizes(prepared: Prepared, source: Facts, sink: Facts) -> Iterator[CheckResul
             continue
         subject = f"message size {name}"
         if limit < largest:
-            message = f"`{name}` takes {limit} bytes, the source up to {largest}, and headers add to that"
+            message = f"`{name}` accepts {limit} bytes, the source up to {largest}, and headers add to that"
             hint = raise_message_size(prepared.sink, name, largest + _ENVELOPE_BYTES)
             yield CheckResult(subject, Level.WARNING, message, hint)
         else:
             # Kafka's default on both sides is no reason to warn at each start: who sends records of a megabyte knows.
-            near = "; headers may not fit to its largest records" if limit < largest + _ENVELOPE_BYTES else ""
+            near = "; with headers, the largest records may not fit" if limit < largest + _ENVELOPE_BYTES else ""
             yield CheckResult(subject, Level.OK, f"{limit} bytes, source {largest}{near}")
 
 
@@ -86,12 +89,12 @@ def _limit(fact: TopicFacts | Unseen) -> int | None:
 
 
 def create_topic(cluster: Cluster, topic: str) -> str:
-    """Three partitions, to be changed by who knows better."""
+    """The command that creates a topic, with three partitions as a suggestion."""
     return f"kafka-topics.sh {_at(cluster)} --create --topic {topic} --partitions 3"
 
 
 def grant(cluster: Cluster, operation: str, *, topic: str | None = None) -> str:
-    """A right for this client's user, on a topic or on the cluster.
+    """The command that grants this client's user a permission, on a topic or on the cluster.
 
     Args:
         operation: as `AclOperation` names it: READ, DESCRIBE_CONFIGS.
@@ -105,13 +108,13 @@ def grant(cluster: Cluster, operation: str, *, topic: str | None = None) -> str:
 
 
 def raise_message_size(cluster: Cluster, topic: str, size: int) -> str:
-    """A topic's limit, in bytes, and the client's, which has to follow."""
+    """The command that raises a topic's limit, in bytes, and the client property that must match."""
     alter = f"--alter --entity-type topics --entity-name {topic} --add-config max.message.bytes={size}"
     return f"kafka-configs.sh {_at(cluster)} {alter}, and max.request.size of the sink cluster's client the same"
 
 
 def compact(cluster: Cluster, topic: str) -> str:
-    """A topic that keeps the newest record of each key."""
+    """The command that makes a topic compacted."""
     alter = f"--alter --entity-type topics --entity-name {topic} --add-config cleanup.policy=compact"
     return f"kafka-configs.sh {_at(cluster)} {alter}"
 

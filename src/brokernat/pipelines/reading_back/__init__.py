@@ -1,1 +1,1 @@
-"""What was written is read back: gaps and duplicates, and dead letters for a replay."""
+"""Reads written records back: gaps and duplicates, dead letters for a replay, offsets after a lost checkpoint."""

@@ -1,4 +1,4 @@
-"""Compares the committed offsets of a pipeline with the records of its sink, by the header that every record carries.
+"""Compares the committed offsets of a pipeline with the records of its sink, by the header `brokernat-src`.
 
 Offsets of a Kafka topic have holes (transactions, compaction), so the source is read again and its existing offsets are
 compared: a hole is not a loss. A record without tag and dead letter was filtered by the transform, or it is lost. To
@@ -55,7 +55,7 @@ class Delivered:
 def reconcile_pipeline(spark: SparkSession, prepared: Prepared) -> tuple[Delivered, ...]:
     """Compares the source of a pipeline with its tags and dead letters; empty before the first commit.
 
-    The pipeline may run meanwhile; only committed offsets are compared.
+    The pipeline may run at the same time; only committed offsets are compared.
 
     Raises:
         IncompleteError: source or sink could not be read to the end; there is no result for a part of them.
@@ -78,7 +78,7 @@ def reconcile_pipeline(spark: SparkSession, prepared: Prepared) -> tuple[Deliver
 def compare(
     spark: SparkSession, prepared: Prepared, offsets: Range, cluster_id: str, coordinates: DataFrame
 ) -> tuple[Delivered, ...]:
-    """Compares the source with the `coordinates` that its sink holds, see `sink_coordinates`."""
+    """Compares the source with the `coordinates` in its sink, see `sink_coordinates`."""
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.storagelevel import StorageLevel
 
@@ -132,13 +132,13 @@ def _account(
 
 
 def sink_coordinates(spark: SparkSession, prepared: Prepared, cluster_id: str) -> DataFrame:
-    """The `coordinates` of all tags and dead letters that the sink holds."""
+    """The `coordinates` of all tags and dead letters in the sink."""
     sink = prepared.pipeline.sink
     return source_coordinates(read_topics(spark, prepared.sink, sink.topic, sink.dead_letters), cluster_id)
 
 
 def source_coordinates(records: DataFrame, cluster_id: str) -> DataFrame:
-    """What tags and dead letters say of the source records that stand behind them, a row each.
+    """The source coordinates of tags and dead letters, a row each.
 
     Returns:
         `place` (topic/partition), `offset`, `timestamp` (milliseconds since 1970), `replayed` (null unless a replay
@@ -157,9 +157,9 @@ def source_coordinates(records: DataFrame, cluster_id: str) -> DataFrame:
 
 
 def held_offsets(coordinates: DataFrame) -> DataFrame:
-    """`place`, `offset`, `copies` of the source records that stand behind tags and dead letters.
+    """`place`, `offset`, `copies` of the source records of tags and dead letters.
 
-    A dead letter and the tag that a replay has made of it are one delivery; two such tags are a copy too many.
+    A dead letter and its replayed tag count as one delivery; a second such tag is a duplicate.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -170,7 +170,7 @@ def held_offsets(coordinates: DataFrame) -> DataFrame:
 
 
 def read_source(spark: SparkSession, prepared: Prepared, offsets: Range) -> DataFrame:
-    """The records of the source between these offsets that are still there, with their `place`."""
+    """The records between these offsets that the source still has, with their `place`."""
     from pyspark.sql import functions as F  # noqa: N812
 
     # Retention may have removed what was committed long ago: it is not there to be compared.
@@ -179,7 +179,7 @@ def read_source(spark: SparkSession, prepared: Prepared, offsets: Range) -> Data
 
 
 def _not_filtered(spark: SparkSession, prepared: Prepared, records: DataFrame, cluster_id: str) -> DataFrame:
-    """`place`, `offset` of those records that the steps make a tag or a dead letter of."""
+    """`place`, `offset` of the records that the steps do not filter."""
     from pyspark.sql import functions as F  # noqa: N812
 
     plan, envelope = prepared.plan(), envelop(records, cluster_id)
@@ -191,7 +191,7 @@ def _not_filtered(spark: SparkSession, prepared: Prepared, records: DataFrame, c
 
 
 def _ranges(lost: DataFrame) -> dict[str, tuple[int, tuple[Span, ...]]]:
-    """By place, how many and the first ranges."""
+    """The number of lost records and their first ranges, by place."""
     from pyspark.sql import functions as F  # noqa: N812
 
     rows = runs(lost.select(F.col("place").alias("source"), F.col("offset").alias("sequence")))

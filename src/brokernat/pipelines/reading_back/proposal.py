@@ -1,11 +1,12 @@
-"""Where a pipeline that has lost its checkpoint goes on: the offsets to start at, by what its sink holds.
+"""Start offsets for a pipeline that has lost its checkpoint, from the records in its sink.
 
-Every tag and dead letter carries the coordinates of its record, so the records that came out are known. The source is
-read up to the last of them: a run has to begin at the first record that should have come out and has not. What came
-out behind it comes out again, with the same coordinates; it is counted. Filtered records are no gap, see `delivered`.
+Every tag and dead letter has the coordinates of its record, so the delivered records are known. The source is read up
+to the last of them: a run must start at the first record that should have been delivered and was not. Records after it
+that were delivered are counted and written again, with the same coordinates. Filtered records are not a gap, see
+`delivered`.
 
-Nothing but the coordinates tells a topic from one that had its name before. So the timestamp of the last record that
-the sink holds is compared with that of the record at its offset.
+Coordinates do not distinguish a recreated topic. So the timestamp of the last record in the sink is compared with that
+of the source record at its offset.
 """
 
 from __future__ import annotations
@@ -38,12 +39,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """One partition of the source: a run that starts at the offset `next` passes over no record that is still there.
+    """One partition of the source: a run that starts at the offset `next` skips no record that the source still has.
 
-    `first` is the smallest offset that the source still has, `held_until` the offset behind the last record that the
-    sink holds (None where it holds none). `missing` records in between have neither tag nor dead letter. `repeated`
-    records from `next` on are in the sink already and come out again. `removed` offsets behind the sink's last record
-    are not in the source any more; they may hold records that never came out.
+    `first` is the smallest offset that the source still has, `held_until` the offset after the last record in the
+    sink (None if it has none). `missing` records in between have neither tag nor dead letter. `repeated` records from
+    `next` on are in the sink already and are written again. `removed` offsets after the sink's last record are not in
+    the source any more; they may be records that were never delivered.
     """
 
     topic: str
@@ -59,7 +60,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """The first and the last offset of one partition that the sink holds; the last record's timestamp."""
+    """The first and the last offset of one partition in the sink; the last record's timestamp."""
 
     first: int
     last: int
@@ -69,17 +70,17 @@ class _Held:
 def propose_offsets(
     spark: SparkSession, prepared: Prepared, *, from_first: bool = False, write: bool = False
 ) -> tuple[Proposal, ...]:
-    """The offsets at which the pipeline has to start; it must not run meanwhile.
+    """The offsets at which the pipeline must start; it must not run at the same time.
 
     Args:
         spark: a session that was configured for the clusters.
         prepared: the pipeline.
-        from_first: what stands before the first record that the sink holds of a partition counts as delivered, because
-            the sink's retention has removed it, or because the pipeline began there (`starting_offsets: latest`).
-        write: notes the offsets where the next run looks for them, and which dead letters were replayed.
+        from_first: records before the first one of a partition in the sink count as delivered, because the sink's
+            retention has removed them, or because the pipeline started there (`starting_offsets: latest`).
+        write: stores the offsets for the next run, and which dead letters were replayed.
 
     Raises:
-        ConfigError: with `write`, there is a checkpoint; a topic of the source was made again.
+        ConfigError: with `write`, there is a checkpoint; a topic of the source was recreated.
         IncompleteError: source or sink could not be read to the end; there is no result for a part of them.
     """
     from py4j.protocol import Py4JJavaError
@@ -99,7 +100,7 @@ def propose_offsets(
         finally:
             coordinates.unpersist()
     except (PySparkException, Py4JJavaError) as error:
-        message = f"no offsets can be proposed for pipeline `{prepared.pipeline.name}`: {root_cause(error)}"
+        message = f"cannot propose offsets for pipeline `{prepared.pipeline.name}`: {root_cause(error)}"
         raise IncompleteError(message) from None
     if write:
         claim(files, prepared.state, owner)
@@ -168,7 +169,7 @@ def _proposal(topic: str, partition: int, first: int, held: _Held | None, compar
 
 
 def _held(coordinates: DataFrame, end: Offsets) -> dict[tuple[str, int], _Held]:
-    """By topic and partition, those of the source's topics only."""
+    """The offsets in the sink by topic and partition, only of the source's topics."""
     from pyspark.sql import functions as F  # noqa: N812
 
     bounds = (
@@ -205,12 +206,14 @@ def _refuse_another_topic(
     for row in records.select("topic", "partition", F.unix_millis("timestamp").alias("timestamp")).collect():
         one = held[row["topic"], row["partition"]]
         if row["timestamp"] != one.timestamp:
-            raise _made_again(row["topic"], row["partition"], "the source has a record of another time there", one.last)
+            raise _made_again(
+                row["topic"], row["partition"], "the source has a record with another timestamp there", one.last
+            )
 
 
 def _made_again(topic: str, partition: int, instead: str, last: int) -> ConfigError:
-    message = f"the sink holds {topic}/{partition}/{last}, and {instead}: `{topic}` was removed and made again"
-    hint = "give the pipeline a sink of its own for the new topic; a run without a checkpoint reads the topic whole"
+    message = f"the sink holds {topic}/{partition}/{last}, and {instead}: `{topic}` was deleted and recreated"
+    hint = "use another sink for the new topic; a run without a checkpoint reads the whole topic"
     return ConfigError(Finding("topic-made-again", message, hint))
 
 

@@ -1,9 +1,9 @@
-"""Sends dead letters through the steps of their pipeline again, once what was wrong is mended.
+"""Processes dead letters with the steps of their pipeline again, after the cause is fixed.
 
 A dead letter holds key and value of its record byte for byte, and the record's coordinates and timestamp in headers: it
-is made a source record again and takes the same steps. What is in order now becomes a tag with the coordinates of the
-record and the header `brokernat-src-replayed`, and is entered into the ledger. What still has a fault stays the dead
-letter that it is: nothing is written for it, and the next replay may take it.
+is converted to a source record and processed by the same steps. A valid record becomes a tag with the coordinates of
+the record and the header `brokernat-src-replayed`, and is entered into the ledger. A record that still fails stays a
+dead letter: nothing is written for it, and the next replay may select it again.
 
 The topic is read in chunks, and the ledger is a file for each chunk beside the checkpoint. A chunk is noted before it
 is written (`begun.json`: the coordinates, and where the tags' topic ended) and entered into the ledger after every
@@ -58,7 +58,10 @@ CHUNK = 50_000
 
 @dataclass(frozen=True, slots=True)
 class BegunChunk:
-    """A chunk that may be written in part: the records' coordinates, and the ends of the tags' topic before it."""
+    """A chunk that may be partly written.
+
+    The records' coordinates, and the end offsets of the tags' topic before it.
+    """
 
     coordinates: tuple[str, ...]
     ends: Mapping[int, int]
@@ -79,7 +82,7 @@ class Ledger:
         return spark.read.schema(schema).json(f"{self.folder}/*.replayed")
 
     def begun(self) -> BegunChunk | None:
-        """The chunk that a killed process has left, None without one."""
+        """The unfinished chunk of a killed process, or None."""
         text = self.files.read_text(self._note)
         if text is None:
             return None
@@ -87,11 +90,11 @@ class Ledger:
         return BegunChunk(tuple(found["coordinates"]), {int(n): end for n, end in found["ends"].items()})
 
     def begin(self, chunk: BegunChunk) -> None:
-        """Notes a chunk before it is written."""
+        """Stores a chunk before it is written."""
         self.files.write_text(self._note, json.dumps({"coordinates": chunk.coordinates, "ends": dict(chunk.ends)}))
 
     def enter(self, coordinates: Iterable[str]) -> None:
-        """Enters records that came out, and ends the chunk; killed in between, the same are entered again."""
+        """Enters written records and ends the chunk; after a kill in between, the same records are entered again."""
         lines = [json.dumps({"coordinates": each}) for each in coordinates]
         if lines:
             self.files.write_text(f"{self.folder}/{self._entered()}.replayed", "\n".join(lines))
@@ -117,7 +120,7 @@ class SourceRange:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which dead letters to replay; what is left open selects all. Times are those of the dead letters."""
+    """Which dead letters to replay; a default selects all. Times are those of the dead letters."""
 
     causes: Sequence[FaultKind] = ()
     since: datetime | None = None
@@ -127,7 +130,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """What became of the selected records; each counts once, however many dead letters it has."""
+    """The results of the selected records; each counts once, even with several dead letters."""
 
     selected: int = 0
     before: int = 0
@@ -155,14 +158,14 @@ def replay_pipeline(
     *,
     dry_run: bool = False,
 ) -> Replayed:
-    """Replays dead letters; the pipeline may run meanwhile, a second replay may not.
+    """Replays dead letters; the pipeline may run at the same time, a second replay may not.
 
     Args:
         on_chunk: is called with the totals after each chunk.
         dry_run: writes nothing; the counts are what a replay would find.
 
     Raises:
-        IncompleteError: the topics could not be read or written to the end. The ledger has what came out.
+        IncompleteError: the topics could not be read or written to the end. The ledger has the written records.
         ConfigError, TransformError: see `Plan`.
     """
     from py4j.protocol import Py4JJavaError
@@ -177,8 +180,8 @@ def replay_pipeline(
             replay = _Replay(spark, prepared, selection, source.cluster_id(), sink, dry_run=dry_run)
             return replay.run(on_chunk)
     except (PySparkException, Py4JJavaError) as error:
-        hint = "what came out is in the ledger: the same command goes on with the rest"
-        raise IncompleteError(f"the replay has ended early: {root_cause(error)}", hint=hint) from None
+        hint = "written records are in the ledger: the same command continues with the rest"
+        raise IncompleteError(f"the replay has stopped early: {root_cause(error)}", hint=hint) from None
 
 
 class _Replay:
@@ -224,7 +227,7 @@ class _Replay:
         replayed = written.where(last_header(REPLAY_HEADER).isNotNull()).select(last_header(SOURCE_HEADER).alias("src"))
         wanted = set(chunk.coordinates)
         came_out = sorted({row["src"] for row in replayed.toLocalIterator() if row["src"] in wanted})
-        log.info("a replay was cut: %d of its last %d records had come out", len(came_out), len(wanted))
+        log.info("a replay was interrupted: %d of its last %d records were written", len(came_out), len(wanted))
         self._ledger.enter(came_out)
 
     def _replay(self, letters: DataFrame) -> Replayed:
@@ -286,7 +289,7 @@ def chunks(
 
 
 def selected(letters: DataFrame, pipeline: str, cluster_id: str, selection: Selection) -> DataFrame:
-    """The dead letters of a pipeline's source that are asked for, one for each record.
+    """The selected dead letters of a pipeline's source, one for each record.
 
     Args:
         letters: as Spark's Kafka source gives them.
@@ -332,7 +335,7 @@ def _condition(selection: Selection) -> Column:
 
 
 def as_source_records(letters: DataFrame) -> DataFrame:
-    """Dead letters as the records that they were made of, as Spark's Kafka source gives them.
+    """Dead letters as their source records, as Spark's Kafka source returns them.
 
     Headers and timestamp are the record's own.
     """

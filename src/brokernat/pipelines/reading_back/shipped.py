@@ -123,7 +123,7 @@ def header_values(name: str) -> Column:
 
 
 def last_header(name: str) -> Column:
-    """The text of the header of that name, null without one; of several the last one counts, as everywhere."""
+    """The text of the last header of that name, null without one."""
     from pyspark.sql import functions as F  # noqa: N812
 
     values = header_values(name)
@@ -131,7 +131,7 @@ def last_header(name: str) -> Column:
 
 
 def runs(numbered: DataFrame, *, block: int = _BLOCK) -> DataFrame:
-    """`source`, `first`, `last`, `records` of each stretch of consecutive numbers; stretches end where a block ends."""
+    """`source`, `first`, `last`, `records` of each run of consecutive numbers; a run ends at the end of a block."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
 

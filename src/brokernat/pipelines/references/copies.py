@@ -1,7 +1,7 @@
-"""The copies of a reference: a folder for each version beside the checkpoint, and a note of the one in force.
+"""The copies of a reference: a folder for each version next to the checkpoint, and a file with the current version.
 
-A version is called by what it holds, so the same rows written again are the same version and nothing is copied twice. A
-copy is made in `staged` and renamed, so a folder with a version's name is whole.
+The name of a version is a digest of its rows, so the same rows are the same version and nothing is copied twice. A copy
+is written to `staged` and renamed, so a folder with a version's name is complete.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceVersion:
-    """What a batch was joined with: `Snapshot.id`, and how old it is.
+    """The version that a batch used: `Snapshot.id`, and its age.
 
-    `written_at` is when the newest file was written, or when a source of another kind was last known to hold it, in
-    seconds since 1970. `trouble` is why the source cannot be used now, empty where it can.
+    `written_at` is when the newest file was written, or when another source was last known to have this version, in
+    seconds since 1970. `trouble` is why the source cannot be used now, or empty.
     """
 
     id: str
@@ -35,9 +35,9 @@ class ReferenceVersion:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One version. `id` follows from the content alone: the same rows have the same id.
+    """One version. `id` depends only on the content: the same rows have the same id.
 
-    `recipe` stands for what the file said about the reference: a copy made by another one is of no use. `source` and
+    `recipe` is the configuration of the reference: a copy with another recipe is not used. `source` and
     `written_at` are those of the `SourceVersion`.
     """
 
@@ -60,7 +60,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What rows hold. `schema` is Spark's JSON, `identity` follows from rows and schema alone."""
+    """The content of rows: `schema` as Spark's JSON, and `identity`, a digest of rows and schema."""
 
     rows: int
     most: int
@@ -88,15 +88,15 @@ class Content:
 
 
 class Copies:
-    """Those of one reference by one key."""
+    """The copies of one reference by one key."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
         self.staged = f"{folder}/staged"
-        """Where a new version is written before it has a name."""
+        """The folder of a new version before it has a name."""
 
     def last(self, files: Files, recipe: str) -> Snapshot | None:
-        """What the last run had in force, None where it is of no use."""
+        """The version that the last run used, None if it cannot be used."""
         text = files.read_text(f"{self._folder}/current.json")
         if text is None:
             return None
@@ -111,13 +111,13 @@ class Copies:
     def keep(
         self, files: Files, content: Content, *, version: SourceVersion, recipe: str, previous: Snapshot | None
     ) -> Snapshot:
-        """Make what was staged the version in force.
+        """Make the staged rows the current version.
 
         Args:
             content: of the staged rows.
             version: what they were read from.
             recipe: see `Snapshot`.
-            previous: it stays, for a batch that is still running, such as one that a stopped process left.
+            previous: a version to keep for a batch that may still run.
         """
         path = f"{self._folder}/{content.identity}"
         if files.exists(path):
@@ -131,7 +131,7 @@ class Copies:
         return snapshot
 
     def note(self, files: Files, snapshot: Snapshot) -> None:
-        """Note what is in force, for the next start."""
+        """Store the current version for the next start."""
         files.write_text(f"{self._folder}/current.json", json.dumps(asdict(snapshot)))
 
     def _remove_others(self, files: Files, kept: set[str]) -> None:

@@ -1,8 +1,8 @@
 """A table of a database as a reference, over JDBC.
 
-Rows are read by Spark's JDBC source with one connection, so they are of one moment. The version is asked on the driver
-over a connection that Spark makes in the same way (same driver, login and options), and not by a query of Spark's: in
-Real-Time Mode every task slot reads a partition, and a job would wait for the end of the epoch.
+Spark's JDBC source reads the rows with one connection, so they are consistent. The driver queries the version over a
+connection with the same driver, login and options, and not with a Spark job: in Real-Time Mode every task slot reads a
+partition, and a job would wait for the end of the epoch.
 
 Spark shows a JDBC relation as `JDBCRelation(table)`, without its options; the password is in no plan, and messages of
 drivers, which may quote a URL, are searched for it.
@@ -43,7 +43,7 @@ _FETCH_SIZE = {"fetchsize": "10000"}
 
 @dataclass(frozen=True, slots=True)
 class KnownDriver:
-    """A driver that need not be named. `options` keep a connection that has died from holding up a run for ever."""
+    """A built-in driver. `options` set time-outs, so that a dead connection does not block a run."""
 
     class_name: str
     coordinate: str
@@ -85,7 +85,7 @@ class DatabaseSource(ReferenceSource):
         self.place = f"{f'the table {section.table}' if section.table else 'the query'} of {url}"
 
     def version(self, spark: SparkSession) -> SourceVersion:
-        """The digest of what the section's statement returns."""
+        """The digest of the result of the section's query."""
         asked_at, statement = time.time(), self._section.version
         if statement is None:
             return SourceVersion(None, asked_at)
@@ -98,7 +98,7 @@ class DatabaseSource(ReferenceSource):
         return SourceVersion(digest.hexdigest(), asked_at)
 
     def load(self, spark: SparkSession, version: SourceVersion) -> DataFrame:  # noqa: ARG002 - it has the newest alone
-        """All rows; the schema is asked of the database."""
+        """All rows, with the schema of the database."""
         self._require_driver(spark.sparkContext._jvm)  # noqa: SLF001
         return spark.read.format("jdbc").options(**self._options()).load()
 
@@ -107,14 +107,14 @@ class DatabaseSource(ReferenceSource):
         return [self.place, self._section.query]
 
     def cause(self, error: BaseException) -> str:
-        """Without everything that came from `${env:}` or `${file:}`, and without the password."""
+        """The cause of an error, without values of `${env:}` and `${file:}` and without the password."""
         section = self._section
         values = (section.url, section.user, section.password, *section.options.values())
         secrets = [value.reveal() for value in values if isinstance(value, Secret)]
         return masked(root_cause(error), *secrets, *([section.password] if isinstance(section.password, str) else []))
 
     def _options(self) -> dict[str, str]:
-        """Of Spark's JDBC source. They hold revealed secrets: never log them."""
+        """The options of Spark's JDBC source. They hold secrets: never log them."""
         section = self._section
         given = {"url": section.url, "user": section.user, "password": section.password}
         given |= {"dbtable": section.table, "query": section.query, **section.options}
@@ -144,7 +144,7 @@ class DatabaseSource(ReferenceSource):
         if not class_visible(jvm, name):
             known = next((each.coordinate for each in DRIVERS.values() if each.class_name == name), None)
             hint = f"add its jar to spark.jars, or write `driver: {known or 'group:artifact:version'}`"
-            raise UnusableReferenceError(f"Spark has no class {name}, which the driver of {self.place} is", hint=hint)
+            raise UnusableReferenceError(f"Spark does not have the driver of {self.place}, class {name}", hint=hint)
 
 
 def class_name(section: JdbcReference) -> str:
@@ -166,11 +166,11 @@ def class_name(section: JdbcReference) -> str:
 
 
 def driver_jars(section: JdbcReference) -> tuple[Path, ...]:
-    """The jar of the driver, downloaded where it is not in the cache; none where the section names a class.
+    """The jar of the driver, downloaded unless it is in the cache; none if the section names a class.
 
     Raises:
-        MissingToolError: it cannot be had; names its Maven coordinates.
-        AlteredFileError: it is not the jar that is known by its name.
+        MissingToolError: it cannot be downloaded; names its Maven coordinates.
+        AlteredFileError: its SHA-256 is not the known one.
     """
     if section.driver and ":" not in section.driver:
         return ()
@@ -195,7 +195,7 @@ def _known(section: JdbcReference) -> KnownDriver | None:
 
 
 def _class_of(jar: Path) -> str:
-    """What the jar itself says of its driver (java.util.ServiceLoader)."""
+    """The driver class that the jar declares (java.util.ServiceLoader)."""
     with zipfile.ZipFile(jar) as archive:
         names = archive.read(_SERVICES).decode().split() if _SERVICES in archive.namelist() else []
     if not names:

@@ -1,8 +1,8 @@
 """Files and tables of Spark's catalog as a reference, recognised by path, size and time of their files.
 
-CSV, JSON and Parquet are read strictly. A table is one of Hive, Iceberg, Delta, or whatever Spark is set up with; its
-version is the answer of a statement, else the files at its location, as Spark names it. A view has no location, so its
-rows are read each time it is looked at.
+CSV, JSON and Parquet are read strictly. A table is one of Hive, Iceberg, Delta or another catalog of Spark; its
+version is the result of a query, or else the stamps of the files at its location. A view has no location, so its rows
+are read at each check.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ READER_OPTIONS: Mapping[str, Mapping[str, str]] = {
     "json": {"mode": "FAILFAST"},
     "parquet": {},
 }
-"""By format: what is not fit to be joined with is an error and no null. The reference's own options win."""
+"""Options by format that make invalid rows an error instead of nulls. The reference's own options win."""
 _NO_FILES = "[]"
 _QUIET_SECONDS = 0.2
-"""A file younger than this is waited for: somebody may be in the middle of writing it."""
+"""A file younger than this may still be written, so the check waits."""
 
 
 class FileSource(ReferenceSource):
@@ -46,7 +46,7 @@ class FileSource(ReferenceSource):
         self._section = section
 
     def version(self, spark: SparkSession) -> SourceVersion:
-        """The stamps of all files, the newest of which dates them."""
+        """The stamps of all files; `written_at` is that of the newest."""
         found = self._stamped(spark)
         if time.time() - found.written_at < _QUIET_SECONDS:
             time.sleep(_QUIET_SECONDS)
@@ -54,14 +54,14 @@ class FileSource(ReferenceSource):
         return found
 
     def load(self, spark: SparkSession, version: SourceVersion) -> DataFrame:
-        """The rows in the order of the files: splits by name and place, rows of one split as they stand."""
+        """The rows in the order of the files: splits by name and offset, then rows within a split."""
         from pyspark.sql import functions as F  # noqa: N812
 
         files = Files(spark)
         if version.text == _NO_FILES:
             raise UnusableReferenceError(f"there is no file at {self.place}")
         if files.unfinished(self.place):
-            raise UnusableReferenceError(f"a job is writing into {self.place}")
+            raise UnusableReferenceError(f"a job is writing to {self.place}")
         options = {**READER_OPTIONS[self._format], **self._section.options}
         reader = spark.read.format(self._format).options(**options)
         if self._section.ddl:
@@ -70,7 +70,7 @@ class FileSource(ReferenceSource):
         return reader.load(self.place).withColumn(ORDER, order)
 
     def verify(self, spark: SparkSession, version: SourceVersion) -> None:
-        """Raise UnusableReferenceError where a file was written meanwhile."""
+        """Raise UnusableReferenceError if a file has changed since `version`."""
         if self._stamped(spark) != version:
             raise UnusableReferenceError(f"{self.place} changed while it was read")
 
@@ -92,7 +92,7 @@ class CatalogSource(ReferenceSource):
         self.place = f"the table {section.table}"
 
     def version(self, spark: SparkSession) -> SourceVersion:
-        """What the section's statement returns, else the stamps of the table's files."""
+        """The result of the section's query, else the stamps of the table's files."""
         asked_at = time.time()
         if self._section.version:
             rows = [row.asDict() for row in spark.sql(self._section.version).collect()]
@@ -105,7 +105,7 @@ class CatalogSource(ReferenceSource):
         return SourceVersion(text, asked_at)
 
     def load(self, spark: SparkSession, version: SourceVersion) -> DataFrame:  # noqa: ARG002 - it has the newest alone
-        """All rows. Spark keeps the list of a table's files, so it is told to look anew."""
+        """All rows, after a refresh of the file list that Spark caches."""
         spark.catalog.refreshTable(self._section.table)
         return spark.table(self._section.table)
 

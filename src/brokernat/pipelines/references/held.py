@@ -1,8 +1,8 @@
-"""A version of a reference that every executor holds in memory for as long as it stands.
+"""References in the memory of every executor, for as long as a version is current.
 
-Spark makes the table of a broadcast join anew for each batch of a stream: it reads the reference and sends it to
-executors while tasks wait. Here the same table is made once, by a broadcast join of Spark's own, and a function looks
-keys up in it (`LookupFunction.java`). A reference that is too large for that, or has a key of another type, is joined.
+For each batch of a stream, Spark builds the table of a broadcast join again: it reads the reference and sends it to
+executors while tasks wait. Here a Spark broadcast join builds the table once, and a function looks keys up in it
+(`LookupFunction.java`). A reference that is too large, or has a key of another type, is joined by Spark.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 _SHARE = 10
-"""A held reference takes at most one part in so many of the memory of the driver or of an executor."""
+"""A held reference takes at most this fraction (1/n) of the memory of the driver or of an executor."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeldReference:
-    """A function from a key to the row of a version. Executors hold it until this and the queries with it are gone."""
+    """A function from a key to the row of a version. Executors keep its table while this object or a query uses it."""
 
     version: str
     name: str
@@ -40,7 +40,7 @@ class HeldReference:
 
 
 def hold(spark: SparkSession, frame: DataFrame, key: str, *, version: str, rows: int) -> HeldReference | None:
-    """Makes the table of a version.
+    """Builds the table of a version.
 
     Args:
         frame: one row per key.
@@ -49,7 +49,7 @@ def hold(spark: SparkSession, frame: DataFrame, key: str, *, version: str, rows:
         rows: how many there are.
 
     Returns:
-        None where the reference has to be joined.
+        None if the reference must be joined.
     """
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql.types import ByteType, IntegerType, LongType, ShortType, StringType
@@ -79,13 +79,13 @@ def hold(spark: SparkSession, frame: DataFrame, key: str, *, version: str, rows:
 
 
 def _memory(session: ClassicSession) -> int:
-    """Of the driver or of an executor, whichever is less; bytes."""
+    """The memory of the driver or of an executor, whichever is less; bytes."""
     driver = int(session.jvm.java.lang.Runtime.getRuntime().maxMemory())
     return driver if session.is_local else min(driver, session.executor_memory)
 
 
 def _broadcast(plan: Any) -> Any:
-    """The table of the broadcast join that a plan has made; None where Spark found a way without."""
+    """The table of a plan's broadcast join; None if Spark planned another join."""
     if plan.getClass().getSimpleName() == "BroadcastExchangeExec":
         return plan.executeBroadcast()
     if inner := plan_inside(plan):

@@ -1,12 +1,12 @@
-"""Reference data: an immutable copy of the last version that was in order, looked at anew as often as `refresh` says.
+"""Reference data: an immutable copy of the last good version, checked as often as `refresh` says.
 
-Joining with the user's own data fails both ways: Spark freezes the list of files when it plans, so an overwritten file
-kills the query and an added one is never seen (measured, 4.3); a database would be read by every batch. So each version
-is read once, checked, and copied to Parquet in the pipeline's own folder (`copies`); batches join with the copy.
-Whatever becomes of the source, a batch that runs has its data.
+A join with the source itself fails: Spark fixes the list of files when it plans, so an overwritten file fails the query
+and an added file is ignored (measured, 4.3); a database would be read by every batch. So each version is read once,
+checked, and copied to Parquet in the pipeline's folder (`copies`); batches join with the copy, whatever happens to the
+source.
 
 A source that cannot be reached, and a new version that cannot be read, lacks a column, or changes while it is read,
-leave the last good copy in force, with a warning, and the source is looked at again when it is due. Duplicate keys
+leave the last good copy in use, with a warning, and the source is checked again when it is due. Duplicate keys
 under `duplicates: fail` are different: the data is whole and says two things, so the pipeline stops before any join.
 """
 
@@ -42,13 +42,13 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _READS = 5
-"""How often a source that is written again and again is read before there is a version to go on with."""
+"""How often a source that keeps changing is read at the start of a run."""
 _NOTES_PER_AGE = 10
-"""How often within `max_age` the checkpoint learns that a source still holds the version in force."""
+"""How often within `max_age` the checkpoint stores that a source still has the current version."""
 
 
 class ReferenceTable:
-    """A reference, by one key, as batches see it."""
+    """A reference by one key, for batches."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class ReferenceTable:
         folder: str,
         source: ReferenceSource,
     ) -> None:
-        """Nothing is read.
+        """Reads nothing.
 
         Args:
             key: the column of the reference that records are joined by.
@@ -79,7 +79,7 @@ class ReferenceTable:
         self._held: HeldReference | None = None
         self._trouble = ""
         self._looked_at = -math.inf
-        """When the source was asked, by the monotonic clock."""
+        """When the source was checked, by the monotonic clock."""
         self._tried: str | None = None
         """The version that was loaded last, good or not."""
         self._read_in_this_run = False
@@ -94,7 +94,7 @@ class ReferenceTable:
             key_type: the type of the records' key, as Spark writes it; the reference's key becomes the same.
 
         Raises:
-            UnusableReferenceError: there is no version that could be used, or keys are there twice and must not be.
+            UnusableReferenceError: there is no usable version, or it has duplicate keys with `duplicates: fail`.
             StaleReferenceError: it is older than it may be.
         """
         snapshot = self._in_force(spark, key_type)
@@ -102,7 +102,7 @@ class ReferenceTable:
         return snapshot
 
     def held(self, spark: SparkSession, frame: DataFrame) -> HeldReference | None:
-        """What executors hold of the version that `current` has returned last; None where it has to be joined.
+        """The held table of the last version that `current` returned; None if it must be joined.
 
         Args:
             frame: the version as it is joined.
@@ -114,12 +114,13 @@ class ReferenceTable:
 
     @property
     def version(self) -> ReferenceVersion:
-        """What `current` has returned last, with its age and its trouble as they are now."""
+        """The last version that `current` returned, with its present age and trouble."""
         assert self._current  # noqa: S101 - asked for after `current`
         return ReferenceVersion(self._current.id, self._current.written_at, self._trouble)
 
     def has_changed(self, spark: SparkSession) -> bool:
-        """Whether the source holds something else than was loaded last; starts no job for it, and looks when it is due.
+        """Whether the source has another version than the loaded one; starts no Spark job, and checks only when it is
+        due.
 
         The next call of `current` loads it.
         """
@@ -141,7 +142,7 @@ class ReferenceTable:
         return True
 
     def check_age(self) -> None:
-        """Whatever keeps a newer version away, a broken file or none: what counts is how old the data in force is.
+        """Checks the age of the data in use, whether or not the source has a newer version.
 
         Raises:
             StaleReferenceError: it is older than it may be.
@@ -159,13 +160,13 @@ class ReferenceTable:
         if self._trouble:
             complaint += f"; {self._trouble}"
         if self.section.stale == "fail":
-            repair = "write it anew" if self.section.path else "see that the source can be reached and read"
+            repair = "write it anew" if self.section.path else "check that the source can be reached and read"
             raise StaleReferenceError(
-                complaint, hint=f"{repair}, raise `max_age`, or go on with a warning: `stale: warn`"
+                complaint, hint=f"{repair}, raise `max_age`, or continue with a warning: `stale: warn`"
             )
         if self._called_stale != snapshot.id:
             self._called_stale = snapshot.id
-            log.warning("%s; it is joined all the same", complaint)
+            log.warning("%s; it is used nevertheless", complaint)
 
     def _due(self) -> bool:
         period = self.section.refresh_seconds
@@ -210,7 +211,7 @@ class ReferenceTable:
         return self._current
 
     def _loaded(self, spark: SparkSession, version: SourceVersion, key_type: str) -> tuple[SourceVersion, Content]:
-        """What was staged and of what: without a good version, a source that is written meanwhile is read again."""
+        """The staged content and its version; at the start, a source that changes during the read is read again."""
         for _ in range(_READS - 1):
             try:
                 return version, self._load(spark, version, key_type)
@@ -232,24 +233,24 @@ class ReferenceTable:
             if content.most > 1:
                 raise self._rules.duplicates_of(copy)
             if self._current and self._read_in_this_run:
-                self._refuse_a_stump(copy.columns, content.rows, self._current)
+                self._refuse_incomplete(copy.columns, content.rows, self._current)
         except Exception as error:  # noqa: BLE001 - Spark reports bad data by many classes
             raise self._unusable(error) from None
         return content
 
-    def _refuse_a_stump(self, columns: Sequence[str], rows: int, good: Snapshot) -> None:
-        """While running: data without rows or with fewer columns than before is what somebody has just begun."""
+    def _refuse_incomplete(self, columns: Sequence[str], rows: int, good: Snapshot) -> None:
+        """Raise for data without rows or with fewer columns than before: it is probably still being written."""
         had = [field["name"] for field in json.loads(good.schema)["fields"]]
         if lost := [column for column in had if column not in columns]:
             raise UnusableReferenceError(
                 f"{self._source.place} has lost the column {', '.join(lost)}",
-                hint="if that is meant, start the pipeline anew",
+                hint="if that is intended, restart the pipeline",
             )
         if good.rows and not rows:
             raise UnusableReferenceError(f"{self._source.place} has no rows any more")
 
     def _unusable(self, error: Exception) -> UnusableReferenceError:
-        """The error with the reference's name; what is none of ours comes down to its cause."""
+        """The error with the reference's name; of a foreign exception only its root cause."""
         if not isinstance(error, BrokernatError):
             error = UnusableReferenceError(f"{self._source.place} cannot be read: {self._source.cause(error)}")
         kind = type(error) if isinstance(error, UnusableReferenceError) else UnusableReferenceError
@@ -260,7 +261,7 @@ class ReferenceTable:
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
     def _confirm(self, files: Files, good: Snapshot, version: SourceVersion) -> None:
-        """The source was seen to hold the version in force."""
+        """Stores that the source still has the current version."""
         self._current = replace(good, written_at=version.written_at)
         self._trouble = ""
         if (
@@ -277,4 +278,4 @@ class ReferenceTable:
         if complaint != self._complained_of:
             self._complained_of = complaint
             age = time.time() - good.loaded_at
-            log.warning("%s; version %s, read %.0f s ago, stays in force", error, good.id, age)
+            log.warning("%s; version %s, read %.0f s ago, stays in use", error, good.id, age)

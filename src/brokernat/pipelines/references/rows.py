@@ -1,6 +1,6 @@
-"""What a join must be able to trust: every column is there, every key stands once and is of the records' type.
+"""Checks of reference rows: every column exists, every key is unique and has the type of the records' key.
 
-It is settled before a copy is made: afterwards nobody asks again. What is wrong is reported all at once.
+They run before a copy is made, and report all problems at once.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from brokernat.pipelines.references.source import ORDER, DuplicateKeysError, UnusableReferenceError
 from brokernat.pipelines.steps.envelope import quoted
+from brokernat.text import counted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -20,24 +21,24 @@ _EXAMPLES = 5
 
 @dataclass(frozen=True, slots=True)
 class RowRules:
-    """What is wanted of the rows of a reference; `columns` None stands for all. `place` is their source in messages."""
+    """The requirements for the rows of a reference; `columns` None means all. `place` is their source in messages."""
 
     place: str
     key: str
     columns: Sequence[str] | None
     duplicates: str
     ordered: bool
-    """Whether the source has an order by which `duplicates` can choose."""
+    """Whether rows have an order for `duplicates: first` and `last`."""
 
     def rows(self, frame: DataFrame, key_type: str) -> DataFrame:
-        """The rows to join with, the key of the records' type; rows without a key are left out, they match nothing.
+        """The rows to join with, with the key cast to the records' type and without null keys.
 
-        Each key is there once where the policy chooses one; under `fail` the caller looks for duplicates in its copy,
-        which costs less to read.
+        With `first` and `last` keys are unique; with `fail` the caller checks its copy for duplicates, which is
+        cheaper.
 
         Raises:
-            UnusableReferenceError: columns are not there, or keys are not of the records' type; names all of it, and
-                keys that are there twice as well.
+            UnusableReferenceError: columns are missing, or keys cannot be cast; names all of them, and duplicate
+                keys as well.
         """
         from pyspark.sql import functions as F  # noqa: N812
 
@@ -59,7 +60,7 @@ class RowRules:
             bad = frame.where(f"{quoted(self.key)} IS NOT NULL").where(cast.isNull()).select(quoted(self.key))
             if examples := [row[0] for row in bad.limit(_EXAMPLES).collect()]:
                 shown = ", ".join(f"{value!r}" for value in examples)
-                yield f"`{self.key}` is {key_type.upper()} in the records, and here it is {shown}", None
+                yield f"`{self.key}` is {key_type.upper()} in the records, but {shown} in the reference", None
 
     def _one_row_per_key(self, keyed: DataFrame) -> DataFrame:
         from pyspark.sql import functions as F  # noqa: N812
@@ -75,10 +76,10 @@ class RowRules:
         return keyed.select(*(quoted(column) for column in dict.fromkeys([self.key, *self.columns])))
 
     def duplicates_of(self, copy: DataFrame) -> DuplicateKeysError:
-        """The error for a copy of `rows` where a key stands twice; names the first ones."""
-        hint = "remove them, or say which one counts: `duplicates: first` or `duplicates: last`"
+        """The error for a copy of `rows` with duplicate keys; names the first ones."""
+        hint = "remove them, or choose one: `duplicates: first` or `duplicates: last`"
         if not self.ordered:
-            hint = "remove them, or choose the row of each key in a query or a view"
+            hint = "remove them, or choose one row per key in a query or a view"
         return DuplicateKeysError(self._repeated(copy) or "", hint=hint)
 
     def _repeated(self, frame: DataFrame) -> str | None:
@@ -89,4 +90,4 @@ class RowRules:
         total = repeated.count()
         shown = ", ".join(f"{row[0]} ({row[1]} times)" for row in first)
         more = f" and {total - len(first)} more" if total > len(first) else ""
-        return f"{total} of its `{self.key}` stand more than once in {self.place}: {shown}{more}"
+        return f"{counted(total, 'duplicate key')} (`{self.key}`) in {self.place}: {shown}{more}"

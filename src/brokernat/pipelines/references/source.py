@@ -1,8 +1,8 @@
-"""What every source of a reference has: a version that costs little to ask for, and the rows.
+"""The interface of reference sources: a version that is cheap to read, and the rows.
 
-A source decides nothing. `ReferenceTable` asks for the version, compares it with that of the copy in use, and reads the
-rows where they differ. Whatever a source raises means that it cannot be used now (a file is missing, a database refuses
-the login), and the last good copy stays in use; `cause` makes one line without a secret of it.
+`ReferenceTable` reads the version, compares it with that of the copy in use, and loads the rows if they differ. Any
+exception of a source means that it cannot be used now (a missing file, a rejected login), and the last good copy stays
+in use; `cause` returns it in one line without secrets.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 ORDER = "brokernat_order"
-"""The column by which `duplicates: first` and `last` choose, where a source has an order."""
+"""The column by which `duplicates: first` and `last` choose."""
 
 
 class UnusableReferenceError(BrokernatError):
@@ -27,16 +27,16 @@ class UnusableReferenceError(BrokernatError):
 
 
 class StaleReferenceError(UnusableReferenceError):
-    """A reference that is older than it may be."""
+    """A reference that is older than `max_age`."""
 
 
 class DuplicateKeysError(UnusableReferenceError):
-    """A key with several rows, where the policy says to fail."""
+    """Duplicate keys with `duplicates: fail`."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceVersion:
-    """What a source holds: equal texts are equal rows. `text` is None where only reading all rows would tell.
+    """The version of a source: equal texts mean equal rows. `text` is None if only reading all rows would tell.
 
     `written_at` is when the data was written, or known to be the newest, in seconds since 1970.
     """
@@ -54,18 +54,18 @@ class ReferenceSource:
     """The source in messages."""
 
     def version(self, spark: SparkSession) -> SourceVersion:
-        """What it holds now, asked on the driver; rows are not read."""
+        """The present version, read on the driver without reading rows."""
         raise NotImplementedError
 
     def load(self, spark: SparkSession, version: SourceVersion) -> DataFrame:
-        """All rows of the version, with a column `ORDER` where they have an order."""
+        """All rows of the version, with a column `ORDER` if they have an order."""
         raise NotImplementedError
 
     def verify(self, spark: SparkSession, version: SourceVersion) -> None:
-        """Raise UnusableReferenceError where the rows that were read may be of several versions."""
+        """Raise UnusableReferenceError if the rows may be of several versions."""
 
     def recipe(self) -> object:
-        """What the rows depend on apart from the source's content, without secrets, as JSON takes it."""
+        """The configuration on which the rows depend, without secrets, as JSON."""
         raise NotImplementedError
 
     def cause(self, error: BaseException) -> str:

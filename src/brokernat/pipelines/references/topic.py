@@ -1,12 +1,12 @@
-"""A compacted topic as a reference: of each key the newest value, and nothing of a key whose newest record has none.
+"""A compacted topic as a reference: the newest value of each key, without keys whose newest record is a tombstone.
 
-It is read with Spark's own batch source from its beginning to the offsets at which it ended when the version was asked
-for, so the read ends, and a record that comes meanwhile belongs to the next version. Only committed records count, as
-for a pipeline's source: the end is the last stable offset, because a reader of committed records waits for an open
-transaction behind it. The topic's id is a part of the version: one that was made again may end at the same offsets.
+Spark's batch source reads it from the beginning to its end offsets at the time of `version`; later records belong to
+the next version. Only committed records are read: the end is the last stable offset, because a `read_committed`
+consumer would wait for an open transaction after it. The topic's id is a part of the version, because a recreated topic
+may have the same end offsets.
 
-The newest record of a key is the last of its partition. A key stands in two partitions where partitions were added or
-producers disagree; then the later timestamp decides.
+The newest record of a key is the last of its partition. A key is in two partitions if partitions were added or
+producers use different partitioners; then the later timestamp wins.
 """
 
 from __future__ import annotations
@@ -75,13 +75,13 @@ class TopicSource(ReferenceSource):
         return self.rows(spark.read.format("kafka").options(**self._options(), **bounds).load())
 
     def rows(self, records: DataFrame) -> DataFrame:
-        """The rows that all records of the topic come to.
+        """The reference rows of all records of the topic.
 
-        Computing them fails at a record without a key, and at a newest value that is not as the schema says.
+        Computing them fails at a record without a key, and at a newest value that does not match the schema.
         """
         from pyspark.sql import functions as F  # noqa: N812
 
-        without_key = F.lit("it has no key, so nobody knows which row it replaces")
+        without_key = F.lit("it has no key, so the row that it replaces is unknown")
         decoded = self._decode(_newest(_refusing(records, F.col("key").isNull(), without_key)))
         order = F.struct(*(f"{COORDINATES}.{name}" for name in ("timestamp", "partition", "offset")))
         decoded = decoded.withColumn(ORDER, order)
@@ -97,7 +97,7 @@ class TopicSource(ReferenceSource):
         return [self._cluster.name, self._section.topic, values]
 
     def cause(self, error: BaseException) -> str:
-        """Of a record that is no row what is wrong with it; without the secrets of the cluster's properties."""
+        """The cause of an error, or the fault of a record, without the secrets of the cluster's properties."""
         text = without_secrets(root_cause(error), client_properties(self._cluster, role=Role.SOURCE))
         found = _RAISED.search(text)
         return found[1] if found else text
@@ -107,7 +107,7 @@ class TopicSource(ReferenceSource):
 
 
 def _newest(records: DataFrame) -> DataFrame:
-    """`brokernat_src` and `brokernat_value` of the newest record of each key, where that has a value."""
+    """`brokernat_src` and `brokernat_value` of the newest record of each key, without tombstones."""
     from pyspark.sql import functions as F  # noqa: N812
 
     row = F.struct("key", "value", "partition", "offset", "timestamp").alias("row")

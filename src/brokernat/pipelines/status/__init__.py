@@ -1,1 +1,1 @@
-"""What others can see of a run: `model.py` is all that is known, the other modules show it."""
+"""The status of a run: `model.py` is the data, the other modules publish it."""

@@ -1,9 +1,8 @@
-"""What a run shows of itself to the server: the run replaces the status, and the server's threads read it and the last
-dead letters.
+"""The status of a run for the HTTP server: the run replaces it, and the server's threads read it and the last dead
+letters.
 
-Dead letters are read back from the end of their topic and not kept while they are written: what is shown is what is
-there, from earlier runs, too, and a batch does nothing for it. The consumer belongs to no group and runs in the
-driver's JVM, so it reaches the brokers as the query does.
+Dead letters are read from the end of their topic, also those of earlier runs, so batches need not keep them. The
+consumer belongs to no group and runs in the driver's JVM, so it reaches the brokers as the query does.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ _PROPERTIES = {
 
 @dataclass(frozen=True, slots=True)
 class ShownDeadLetter:
-    """A dead letter as people read it. `at` is seconds since 1970, `size` the bytes of the value."""
+    """A dead letter as text. `at` is seconds since 1970, `size` the bytes of the value."""
 
     at: float
     source: str
@@ -59,7 +58,7 @@ class ShownDeadLetter:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterView:
-    """The newest first; `problem` where they could not be read."""
+    """The newest dead letters first, or the `problem` of reading them."""
 
     letters: tuple[ShownDeadLetter, ...] = ()
     problem: str | None = None
@@ -119,7 +118,7 @@ class DeadLetterTail:
 
 
 def readable(given: bytes) -> str:
-    """Bytes as text, with an escape for each that is no text or shows nothing."""
+    """Bytes as text, with an escape for each byte that is not printable."""
     text = given.decode("utf-8", "backslashreplace")
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
@@ -162,12 +161,12 @@ class StatusBoard:
         self._changing = threading.Lock()
 
     def prove(self, proof: Proof) -> None:
-        """Adds what executors have shown."""
+        """Adds the proof of executors."""
         with self._changing:
             self.status = self.status.proved(proof)
 
     def begin(self, spark: SparkSession, prepared: Prepared) -> None:
-        """The query runs from now on; notes the start in the checkpoint."""
+        """Sets the state to running and stores the start in the checkpoint."""
         starts = prepared.state.count_start(Files(spark))
         with self._changing:
             self.status = self.status.started(starts, time.time())
@@ -175,7 +174,7 @@ class StatusBoard:
         self.dead_letters = DeadLetterTail(spark, prepared.sink, sink.dead_letters, prepared.pipeline.name).view
 
     def follow(self, progress: Progress, activity: str | None, query_failures: int) -> None:
-        """Takes in what the query has done; see `RunStatus.followed`."""
+        """Updates the progress; see `RunStatus.followed`."""
         with self._changing:
             self.status = self.status.followed(progress, activity, time.time(), query_failures)
 
@@ -190,7 +189,7 @@ class StatusBoard:
 
     @contextmanager
     def until_the_end(self) -> Iterator[None]:
-        """Shows how the block has ended, for as long as Spark takes to stop."""
+        """Publishes the result of the block while Spark stops."""
         try:
             yield
         except BrokernatError as error:

@@ -1,7 +1,7 @@
-"""Everything that is known of a run at one moment; pure.
+"""The status of a run at one moment; pure.
 
-The metrics, the status page, the health endpoint and the lines of the log all come from this one record. The run makes
-a new record when something has changed, so whoever holds one can read it from any thread.
+The metrics, the status page, the health endpoint and the lines of the log all come from this one record. Each
+change makes a new immutable record, so any thread can read it.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ SAMPLES = 360
 
 
 class Phase(enum.StrEnum):
-    """Where a run is in its life."""
+    """The phase of a run."""
 
     STARTING = "starting"
     RUNNING = "running"
     FINISHING = "finishing"
-    """It was told to stop and finishes its batch."""
+    """A stop was requested; the current batch finishes."""
     ENDED = "ended"
     FAILED = "failed"
 
@@ -45,7 +45,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class BrokerRoute:
-    """How clients reach one broker, and the JVMs (`driver`, Spark's executor ids) that have shown it."""
+    """The path to one broker, and the JVMs (`driver`, Spark's executor ids) that have proved it."""
 
     cluster: str
     node_id: int
@@ -53,7 +53,7 @@ class BrokerRoute:
     reachable: str
     proved_by: tuple[str, ...]
     not_provable_by: tuple[str, ...]
-    """JVMs that reached a broker there and may not ask it who it is."""
+    """JVMs that reached a broker whose node id they may not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,27 +86,27 @@ class RunStatus:
     progress: Progress = field(default_factory=Progress)
     proof: tuple[ProofRow, ...] = ()
     activity: str = ""
-    """What Spark does, in its words."""
+    """Spark's status text."""
     failure: str = ""
     samples: tuple[Sample, ...] = ()
 
     @classmethod
     def of(cls, pipeline: Pipeline, now: float) -> RunStatus:
-        """A run that begins."""
+        """The status of a starting run."""
         # In Real-Time Mode Spark reports once in each epoch.
         patience = seconds(pipeline.stalled_after) + (seconds(pipeline.epoch) if pipeline.mode == "realtime" else 0)
         return cls(pipeline.name, pipeline.mode, now, patience, now)
 
     def proved(self, proof: Proof) -> RunStatus:
-        """With what the driver and executors have shown, those that join later as well."""
+        """A copy with the proof of driver and executors, also of those that are added later."""
         return replace(self, proof=(*self.proof, *proof.rows))
 
     def started(self, starts: int, now: float) -> RunStatus:
-        """The query runs."""
+        """A copy with a running query."""
         return replace(self, phase=Phase.RUNNING, starts=starts, progressed_at=now)
 
     def followed(self, progress: Progress, activity: str | None, now: float, query_failures: int = 0) -> RunStatus:
-        """With what the query has done by now; `activity` is None where it waits for its next batch."""
+        """A copy with new progress; `activity` is None while the query waits for its next batch."""
         moved = activity is None or progress.committed != self.progress.committed
         return replace(
             self,
@@ -122,11 +122,11 @@ class RunStatus:
         return replace(self, phase=Phase.FAILED if failure else Phase.ENDED, failure=failure.partition("\n")[0])
 
     def seconds_since_progress(self, now: float) -> float:
-        """How long nothing was committed although there was something to do."""
+        """The time without a commit although records were waiting."""
         return max(0.0, now - self.progressed_at)
 
     def trouble(self, now: float) -> str | None:
-        """Why a supervisor should look at the run or start it again; None for a healthy run."""
+        """Why the run is unhealthy; None for a healthy run."""
         if self.phase is Phase.FAILED:
             return f"the query failed: {self.failure}"
         if self.phase is Phase.STARTING:

@@ -45,27 +45,27 @@ def metrics(status: RunStatus, now: float) -> Iterator[Metric]:
     progress = status.progress
     about = {"mode": status.mode, "version": brokernat.__version__}
     yield _gauge("brokernat_run_info", "What runs.", (about, 1))
-    yield _gauge("brokernat_healthy", "1 where /health answers 200.", ({}, status.trouble(now) is None))
+    yield _gauge("brokernat_healthy", "1 if /health returns 200.", ({}, status.trouble(now) is None))
     yield _gauge("brokernat_run_start_time_seconds", "When the process started, since 1970.", ({}, status.started_at))
     yield _counter("brokernat_starts_total", "Starts of the pipeline with this checkpoint.", ({}, status.starts))
     yield _counter(
-        "brokernat_query_failures_total", "Failures of the query that were tried again.", ({}, status.query_failures)
+        "brokernat_query_failures_total", "Failures of the query that were retried.", ({}, status.query_failures)
     )
     yield _gauge(
         "brokernat_seconds_since_progress",
-        "How long a batch has been without progress; near 0 where nothing waits.",
+        "Time without progress of a batch; near 0 if no record waits.",
         ({}, status.seconds_since_progress(now)),
     )
     yield from _records(status)
     yield _counter("brokernat_batches_total", "Batches that were written.", ({}, progress.batches))
-    yield _counter("brokernat_batch_seconds_total", "What batches took, from start to write.", ({}, progress.seconds))
+    yield _counter("brokernat_batch_seconds_total", "Time of batches, from start to write.", ({}, progress.seconds))
     steps = (({"step": name}, took) for name, took in sorted(progress.steps_total.items()))
-    yield _counter("brokernat_batch_step_seconds_total", "What each of Spark's steps of batches took.", *steps)
+    yield _counter("brokernat_batch_step_seconds_total", "Time of each of Spark's steps in batches.", *steps)
     yield from _partitions(status)
     versions = progress.versions.items()
     yield _gauge(
         "brokernat_reference_info",
-        "The version that the last batch was joined with.",
+        "The version that the last batch used.",
         *(({"reference": name, "version": version.id}, 1) for name, version in versions),
     )
     yield _gauge(
@@ -75,7 +75,7 @@ def metrics(status: RunStatus, now: float) -> Iterator[Metric]:
     )
     yield _gauge(
         "brokernat_reference_unusable",
-        "1 where the source cannot be reached or read, and the last good version is joined.",
+        "1 if the source cannot be reached or read, so the last good version is in use.",
         *(({"reference": name}, bool(version.trouble)) for name, version in versions),
     )
     yield from _paths(status)
@@ -97,7 +97,7 @@ def _partitions(status: RunStatus) -> Iterator[Metric]:
     places = [({"topic": each.topic, "partition": each.partition}, each) for each in status.progress.partitions]
     yield _gauge(
         "brokernat_partition_lag",
-        "Offsets that wait.",
+        "Offsets that are not yet read.",
         *((place, each.lag) for place, each in places if each.lag is not None),
     )
     yield _gauge(
@@ -139,7 +139,7 @@ def _paths(status: RunStatus) -> Iterator[Metric]:
         )
         for each in status.routes
     )
-    yield _gauge("brokernat_broker_proved_by", "How many JVMs have proved the way to a broker.", *routes)
+    yield _gauge("brokernat_broker_proved_by", "The number of JVMs that have proved the path to a broker.", *routes)
 
 
 def _gauge(name: str, about: str, *values: tuple[Labels, float]) -> Metric:

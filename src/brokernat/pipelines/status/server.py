@@ -1,8 +1,7 @@
 """The status page, metrics and health of a run over HTTP, from the driver's process.
 
-It answers GET alone and changes nothing. It listens before Spark starts, so a port that is taken is found at once. On a
-loopback address it answers only requests that name this machine: a web page that a browser has open could otherwise
-reach it by a name of its own (DNS rebinding).
+It answers only GET and changes nothing. It listens before Spark starts, so a port in use is an error at once. On a
+loopback address it answers only requests whose `Host` is this machine, against DNS rebinding by a page in a browser.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ class Answer:
 
 
 def answer(path: str, board: StatusBoard, now: float) -> Answer:
-    """What a path shows; `now` in seconds since 1970."""
+    """The response for a path; `now` in seconds since 1970."""
     match path:
         case "/metrics":
             return Answer(HTTPStatus.OK, CONTENT_TYPE, metrics_text(board.status, now).encode())
@@ -73,7 +72,7 @@ def answer(path: str, board: StatusBoard, now: float) -> Answer:
             name, content_type = _PAGE[path]
             return Answer(HTTPStatus.OK, content_type, (files(__package__) / "page" / name).read_bytes())
         case _:
-            return _text(HTTPStatus.NOT_FOUND, "there are /, /metrics, /health, /status.json, /dead-letters.json")
+            return _text(HTTPStatus.NOT_FOUND, "paths: /, /metrics, /health, /status.json, /dead-letters.json")
 
 
 @contextmanager
@@ -81,13 +80,13 @@ def serving(endpoint: Endpoint, board: StatusBoard) -> Iterator[None]:
     """Answers requests while the block runs.
 
     Raises:
-        ConfigError: nobody can listen there: the port is taken, or the address is not this machine's.
+        ConfigError: the port is in use, or the address is not this machine's.
     """
     try:
         server = _Server(endpoint, board)
     except OSError as error:
-        message = f"status: nothing can listen on {endpoint}: {(error.strerror or str(error)).lower()}"
-        hint = "choose another `--status HOST:PORT`, or end the program that holds this one"
+        message = f"status: cannot listen on {endpoint}: {(error.strerror or str(error)).lower()}"
+        hint = "choose another `--status HOST:PORT`, or stop the program that uses this one"
         raise ConfigError(Finding("not-bound", message, hint)) from None
     thread = threading.Thread(target=server.serve_forever, name="brokernat-status", daemon=True)
     thread.start()
@@ -110,8 +109,8 @@ class _Server(ThreadingMixIn, TCPServer):
         self._only_local = ip_address(address).is_loopback
         super().__init__((address, endpoint.port), _Handler)
 
-    def is_meant(self, host: str) -> bool:
-        """Whether a request's `Host` names this machine by its address, or the server is for others as well."""
+    def is_allowed(self, host: str) -> bool:
+        """Whether a request's `Host` is this machine, or the server does not listen on loopback."""
         name = urlsplit(f"//{host}").hostname or ""
         return not self._only_local or name == "localhost" or _is_address(name)
 
@@ -126,10 +125,10 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = _REQUEST_SECONDS
 
     def do_GET(self) -> None:
-        if self.server.is_meant(self.headers.get("Host", "")):
+        if self.server.is_allowed(self.headers.get("Host", "")):
             found = answer(urlsplit(self.path).path, self.server.board, time.time())
         else:
-            found = _text(HTTPStatus.FORBIDDEN, "ask for this machine by its address or as localhost")
+            found = _text(HTTPStatus.FORBIDDEN, "use this machine's address or localhost as the host")
         self.send_response(found.code)
         for name, value in {**_HEADERS, "Content-Type": found.content_type}.items():
             self.send_header(name, value)

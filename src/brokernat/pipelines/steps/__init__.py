@@ -1,1 +1,1 @@
-"""What is done to the records of a pipeline, a module each; `plan.py` folds them into frames."""
+"""The steps of a pipeline, one module each; `plan.py` combines them into DataFrames."""

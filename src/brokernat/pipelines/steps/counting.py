@@ -1,10 +1,10 @@
-"""In = tags + dead letters + filtered, for every batch, before it is committed.
+"""Checks *in = tags + dead letters + filtered* for every batch, before it is committed.
 
-Records are counted where they enter and where they leave our own steps: a step that lost or multiplied one is found
-out. What a user's transform drops is `filtered`; what it duplicates or tears from its source is an error, because
-nobody could tell such tags from those of a batch that was run again. Counts ride along with the work: what leaves
-is counted by the sink itself, exactly, what enters by Spark's scan or by `observe`. These, in front of an exchange,
-hold a task twice when an executor died in between: so a difference is believed only after a second, slow count.
+Records are counted before and after brokernat's own steps, so a step that loses or duplicates a record is detected.
+A record that the user's transform drops is `filtered`; a tag that it duplicates or separates from its record is an
+error, because it would look like a copy of a repeated batch. Counting needs no extra pass: the sink counts its rows
+exactly, Spark's scan or `observe` counts the input. Before an exchange, the latter counts a task twice if an executor
+was lost, so a difference is verified by a second, slow count.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from brokernat.errors import IncompleteError
 from brokernat.pipelines.steps.envelope import COORDINATES, FAULT, FaultKind
-from brokernat.plurals import counted
+from brokernat.text import counted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -37,7 +37,7 @@ class Counts:
 
     @classmethod
     def of_outgoing(cls, found: Mapping[str, int]) -> Counts:
-        """The counts of one pass: of the rows that were `tags`, were `filtered`, or were dead letters of each cause."""
+        """The counts of one pass from the number of `tags`, `filtered` and dead letters of each cause."""
         causes = {kind.value: found[kind] for kind in FaultKind if found.get(kind)}
         return cls(sum(found.values()), found.get("tags", 0), sum(causes.values()), found.get("filtered", 0), causes)
 
@@ -56,14 +56,14 @@ class Counts:
 
 
 def count_rows(frame: DataFrame, observation: str) -> DataFrame:
-    """The frame, with `rows` counted in passing."""
+    """The frame with an observation that counts its `rows`."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return frame.observe(observation, F.count(F.lit(1)).alias("rows"))
 
 
 def count_outgoing(rows: DataFrame, observation: str) -> DataFrame:
-    """Rows for the sink, with what `Counts.of_outgoing` takes counted in passing."""
+    """Rows for the sink with an observation of the counts for `Counts.of_outgoing`."""
     from pyspark.sql import functions as F  # noqa: N812
 
     topic, cause = F.col("topic"), F.col("cause")
@@ -73,7 +73,7 @@ def count_outgoing(rows: DataFrame, observation: str) -> DataFrame:
 
 
 def count_faults(records: DataFrame) -> tuple[int, dict[str, int]]:
-    """How many rows there are, and how many of them have a fault of each kind, in a pass of its own."""
+    """The number of rows, and of rows with a fault of each kind, in a separate pass."""
     from pyspark.sql import functions as F  # noqa: N812
 
     kinds = (F.count_if(F.col(FAULT)["kind"] == kind.value).alias(kind) for kind in FaultKind)
@@ -83,25 +83,25 @@ def count_faults(records: DataFrame) -> tuple[int, dict[str, int]]:
 
 
 def check_received(entering: int | None, left: int, recount: Callable[[], int], *, written: bool = False) -> None:
-    """Raise IncompleteError when steps of ours lost or multiplied records.
+    """Raise IncompleteError if brokernat's steps lost or duplicated records.
 
     Args:
-        entering: how many came in, as counted in passing; None where that is not known.
-        left: how many came out.
-        recount: counts anew what came in.
-        written: whether what came out is in the sink already.
+        entering: the number of input records from `observe` or the scan; None if unknown.
+        left: the number of output records.
+        recount: counts the input records again.
+        written: whether the output is in the sink already.
     """
     if entering == left:
         return
     if (received := recount()) != left:
-        state = "was written and is not committed: the next start writes it again" if written else "was not written"
+        state = "was written but is not committed: the next start writes it again" if written else "was not written"
         raise IncompleteError(
-            f"{counted(received, 'record')} came in, {left} came out", hint=f"the batch {state}; please report this"
+            f"{counted(received, 'record')} received, {left} processed", hint=f"the batch {state}; please report this"
         )
 
 
 def count_transformed(transformed: DataFrame, well: int, *, transform: str) -> int:
-    """How many rows a user's transform made of `well` records, each from a record of its own.
+    """The number of rows that a transform returned for `well` records; checks that each is of another record.
 
     Raises:
         IncompleteError: rows without coordinates, several rows from one record, or more rows than records.
@@ -115,7 +115,7 @@ def count_transformed(transformed: DataFrame, well: int, *, transform: str) -> i
     if orphans:
         raise IncompleteError(
             f"transform `{transform}` returned {counted(orphans, 'row')} without `{COORDINATES}`, of {rows}",
-            hint=f"an outer join or a union adds rows that no record stands behind; keep `{COORDINATES}` as it is",
+            hint=f"an outer join or a union adds rows without a record; keep the column `{COORDINATES}` unchanged",
         )
     repeated = transformed.groupBy(text.alias("src")).count().where("count > 1")
     examples = repeated.orderBy("src").limit(_EXAMPLES).collect() if rows else []
@@ -123,6 +123,6 @@ def count_transformed(transformed: DataFrame, well: int, *, transform: str) -> i
         shown = ", ".join(f"{row['src']} ({row['count']} times)" for row in examples)
         raise IncompleteError(
             f"transform `{transform}` made {counted(rows, 'row')} of {counted(well, 'record')}: {shown}",
-            hint="one record gives one tag or none; join with one row per key, and put lists into one column",
+            hint="return at most one row per record: join with unique keys, and put lists into one column",
         )
     return rows

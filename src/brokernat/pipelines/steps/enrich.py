@@ -1,8 +1,8 @@
-"""Records joined with a reference: every record comes out once, with the reference's columns or with a fault.
+"""Joins records with a reference: each record gets the reference's columns, or a fault.
 
-A left join whose right side has one row per key, which `references` has made sure of: a duplicate would multiply
-records. A null key and a key that the reference does not know are faults. The join asks only for records that are well,
-so a record that did not decode keeps its first fault.
+It is a left join with unique keys on the right, which `references` ensures, because duplicate keys would duplicate
+records. A null key and an unknown key are faults. Only records without a fault are joined, so a record that did not
+decode keeps its first fault.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def enrich(
     Args:
         records: decoded records with `brokernat_fault`.
         reference: one row per key, `reference_key` of the type that `key` has.
-        name: what faults call the reference.
-        lookup: of `by_key`'s rows, in place of a join with them.
+        name: the reference's name in faults.
+        lookup: a function that replaces the join with `by_key`'s rows.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -53,7 +53,7 @@ def enrich(
 
 
 def by_key(reference: DataFrame, key: str) -> DataFrame:
-    """The key and a struct of the other columns, which is null in no row."""
+    """The key and a struct of the other columns, which is never null."""
     from pyspark.sql import functions as F  # noqa: N812
 
     added = [F.col(quoted(column)) for column in reference.columns if column != key]
@@ -61,7 +61,7 @@ def by_key(reference: DataFrame, key: str) -> DataFrame:
 
 
 def check_columns(records: Iterable[str], added: Iterable[str], *, name: str) -> None:
-    """Refuses a reference whose columns would hide those of the records.
+    """Checks that no column of a reference has the name of a record's column.
 
     Raises:
         ConfigError: names every such column.
@@ -70,8 +70,8 @@ def check_columns(records: Iterable[str], added: Iterable[str], *, name: str) ->
     problems = [
         Finding(
             "column-taken",
-            f"reference `{name}`: column `{column}` is there already",
-            "rename it in the reference: names are compared without case",
+            f"reference `{name}`: column `{column}` already exists",
+            "rename it in the reference: names are case-insensitive",
         )
         for column in added
         if column.lower() in taken or column.startswith(RESERVED_PREFIX)

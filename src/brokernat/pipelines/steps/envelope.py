@@ -1,10 +1,9 @@
-"""The envelope: which columns exist between the steps, and where each row came from.
+"""The envelope: the columns between the steps, with the origin of each row.
 
 Every row carries one column, `brokernat_src`, from the source to the sink. It holds the coordinates of the Kafka record
-(cluster id, topic, partition, offset: the same text after every restart, route and rename) and what has to come out
-again untouched: key, headers, timestamp. One column and not five, because a user's transform has to keep it: what is
-easy to keep is kept. The trap is a second `brokernat-src` header: a record that came out of another pipeline brings
-one, and a reader would not know which to believe, so ours replaces it.
+(cluster id, topic, partition, offset: independent of restarts, addresses and names in the file) and the parts that are
+written unchanged: key, headers, timestamp. It is one column, because a user's transform must keep it. A record of
+another pipeline already has a header `brokernat-src`; the new one replaces it.
 
     source      brokernat_src, brokernat_value
     decoded     + brokernat_fault, and one column per field of the schema
@@ -32,7 +31,7 @@ RESERVED_PREFIX = "brokernat_"
 SOURCE_HEADER = "brokernat-src"
 TIMESTAMP_HEADER = "brokernat-src-timestamp"
 REPLAY_HEADER = "brokernat-src-replayed"
-"""Of a tag that was made of a dead letter: when the replay began."""
+"""The header of a replayed tag: the time at which the replay began."""
 FAULT_TYPE = "struct<kind: string, message: string>"
 CONNECT_PREFIX = "__connect.errors."
 """Begins the names of the headers of a dead letter: `RecordFunction.java`."""
@@ -42,7 +41,7 @@ def envelop(records: DataFrame, cluster_id: str) -> DataFrame:
     """The columns of Spark's Kafka source as an envelope and a value.
 
     Args:
-        records: what the source gives with `includeHeaders`: key, value, topic, partition, offset, timestamp, headers.
+        records: of the source with `includeHeaders`: key, value, topic, partition, offset, timestamp, headers.
         cluster_id: Kafka's own id of the source cluster; a name would change with the file.
 
     Returns:
@@ -62,7 +61,7 @@ def envelop(records: DataFrame, cluster_id: str) -> DataFrame:
 
 
 def quoted(name: str) -> str:
-    """A column name as an expression: a dot in it is part of the name and no access to a field."""
+    """A column name as an expression: a dot in it is part of the name, not an access to a field."""
     return "`" + name.replace("`", "``") + "`"
 
 
@@ -77,7 +76,7 @@ class FaultKind(enum.StrEnum):
 
 
 def fault(kind: FaultKind, *parts: str | Column) -> Column:
-    """A fault whose message is the parts, joined; text stands for itself, a column for the row's value."""
+    """A fault whose message joins the parts: text, or the value of a column."""
     from pyspark.sql import functions as F  # noqa: N812
 
     message = F.concat(*(F.lit(part) if isinstance(part, str) else part for part in parts))

@@ -1,9 +1,9 @@
-"""The formats of a record's value: each makes a struct of the fault and the columns of a BINARY column, and `decode`
-puts one on the envelope. What does not have the declared type is a fault.
+"""The formats of a record's value: each decodes a BINARY column to a struct of fault and columns, which `decode` adds
+to the envelope. A value without the declared type is a fault.
 
-The work is done by `native/spark-functions`: a `Decoder` for each format. What a decoder needs stands in the name of
-the function, because Spark binds a function by it; a registry stands there by a name that the driver's JVM gives out,
-because Spark shows names, and a login is in none of them.
+`native/spark-functions` has a `Decoder` for each format. The settings of a decoder are in the name of the function, by
+which Spark binds it. Spark shows these names, so a registry is in them only by an id that the driver's JVM assigns, and
+its login is not.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ class Registry:
 
     @classmethod
     def of(cls, section: RegistrySection, cluster: Cluster, *, stops_on_unknown: bool = False) -> Registry:
-        """The registry of a section beside a cluster, whose map and tunnel lead to it."""
+        """The registry of a section, dialled through the map and the tunnel of a cluster."""
         reached = cluster.reachable(section.endpoint)
         address = None if reached == section.endpoint else str(reached)
         return cls(section.url, address, section.authorization, stops_on_unknown)
 
     def name_in(self, spark: SparkSession) -> str:
-        """The name by which functions of the session's JVM have it."""
+        """Its id in the session's JVM, for names of functions."""
         login = self.authorization.reveal() if self.authorization else None
         return str(_java(spark).add(self.url, self.address, login, self.stops_on_unknown))
 
@@ -69,7 +69,7 @@ class Registry:
         except Py4JJavaError as error:
             raise ConfigError(Finding("registry", root_cause(error))) from None
         if found is None:
-            message = f"the schema registry {self.url} does not have the schema in the subject `{subject}`"
+            message = f"the subject `{subject}` of the schema registry {self.url} does not have the schema"
             raise ConfigError(Finding("not-registered", message, "register it, or write `register: true`"))
         return int(found)
 
@@ -97,7 +97,7 @@ def _java(spark: SparkSession) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class SchemaValues:
-    """Records of a schema, with Confluent's bytes in front of them where there is a registry.
+    """Records of a schema, with Confluent's schema id in front of them if there is a registry.
 
     `format` is `avro`, and `schema` the text of an Avro schema; or `protobuf`, and the JSON that
     `config/protobuf_schema.py` describes.
@@ -133,7 +133,7 @@ class Csv:
 
 
 def raw(value: Column, columns: StructType, spark: SparkSession) -> Column:
-    """The value as it is, in the one column that there is: BINARY, or STRING in UTF-8."""
+    """The unchanged value in one column: BINARY, or STRING in UTF-8."""
     from pyspark.sql.types import BinaryType, StringType
 
     if [field.dataType for field in columns] not in ([BinaryType()], [StringType()]):
@@ -145,7 +145,7 @@ def raw(value: Column, columns: StructType, spark: SparkSession) -> Column:
 
 @dataclass(frozen=True, slots=True)
 class SchemaTags:
-    """Tags as records of a schema, behind the schema's id where it has one; `format` and `schema` as above."""
+    """Tags as records of a schema, after the schema's id if there is a registry; `format` and `schema` as above."""
 
     format: str
     schema: str
@@ -163,7 +163,7 @@ class SchemaTags:
         problems = [
             Finding(
                 "other-columns",
-                f"sink.encode: column `{name}` is {_shown(found, name)}, and {_shown(wanted, name)} in the schema",
+                f"sink.encode: column `{name}` is {_shown(found, name)}, but {_shown(wanted, name)} in the schema",
             )
             for name in dict.fromkeys((*wanted, *found))
             if found.get(name) != wanted.get(name)
@@ -179,7 +179,7 @@ def _shown(types: Mapping[str, DataType], name: str) -> str:
 
 
 def _nullable(declared: DataType) -> DataType:
-    """A type without NOT NULL: whether a value is null shows when it is written."""
+    """A type without NOT NULL: null values are found when they are written."""
     from pyspark.sql.types import ArrayType, MapType, StructField, StructType
 
     match declared:
@@ -196,7 +196,7 @@ def decode(envelope: DataFrame, schema: StructType, value_format: ValueFormat = 
     """Add `brokernat_fault` and one column per field of the schema.
 
     Raises:
-        ConfigError: the schema has a type that the format cannot be read as, or a reserved name.
+        ConfigError: the schema has a type that the format does not support, or a reserved name.
     """
     from pyspark.sql import functions as F  # noqa: N812
 

@@ -1,6 +1,6 @@
-"""The steps of a pipeline as frames: pure DataFrame -> DataFrame.
+"""The steps of a pipeline as pure functions, DataFrame -> DataFrame.
 
-The same frames serve the running query, the check before it (with no rows) and the tests (with rows made by hand).
+The running query, the check before it (without rows) and the tests (with constructed rows) use the same functions.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """One `enrich` entry with the data it joins now."""
+    """One `enrich` entry with its current data."""
 
     reference: str
     key: str
     frame: DataFrame
     lookup: Lookup | None = None
-    """In place of a join with the frame, which shows what there is."""
+    """A lookup that replaces the join with the frame."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Plan:
         """Decoded and enriched records, each with its fault or null.
 
         Raises:
-            ConfigError: a column that would hide another.
+            ConfigError: two columns have the same name.
         """
         records = decode(envelope, self.schema, self.value_format)
         for join in joins:
@@ -65,7 +65,7 @@ class Plan:
         return records
 
     def transformed(self, records: DataFrame) -> DataFrame:
-        """The records without a fault, through the user's transform where there is one."""
+        """The records without a fault, after the user's transform if there is one."""
         good = well(records)
         return self.transform(good) if self.transform else good
 
@@ -74,11 +74,11 @@ class Plan:
 
         Args:
             records: decoded and enriched.
-            transformed: see `transformed`; made of them where it is not given.
+            transformed: see `transformed`; computed if None.
 
         Returns:
-            Rows for Spark's Kafka sink: topic, key, value, headers. None where the transform is not known to work row
-            by row, or calls Python functions.
+            Rows for the Kafka sink: topic, key, value, headers. None if the transform is not known to work row by
+            row, or calls Python functions.
         """
         from pyspark.sql import functions as F  # noqa: N812
 
@@ -94,24 +94,24 @@ class Plan:
         return kafka_records(records, self.sink, pipeline=self.name, key=key, tag=F.when(is_tag, content))
 
     def tags(self, transformed: DataFrame) -> DataFrame:
-        """What a transform returned, as rows for Spark's Kafka sink."""
+        """The result of a transform, as rows for the Kafka sink."""
         key, content = tag(transformed, key=self.sink.key, tag_format=self.tag_format)
         return kafka_records(transformed, self.sink, pipeline=self.name, key=key, tag=content, faults=False)
 
     def dead_letters(self, records: DataFrame) -> DataFrame:
-        """The records with a fault, as rows for Spark's Kafka sink."""
+        """The records with a fault, as rows for the Kafka sink."""
         return kafka_records(faulty(records), self.sink, pipeline=self.name)
 
 
 def well(records: DataFrame) -> DataFrame:
-    """The records without a fault: `brokernat_src` and the decoded and added columns, what a transform gets."""
+    """The records without a fault, the input of a transform: `brokernat_src`, the decoded and the added columns."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return records.where(F.col(FAULT).isNull()).drop(FAULT, VALUE)
 
 
 def faulty(records: DataFrame) -> DataFrame:
-    """The records with a fault: what becomes dead letters."""
+    """The records with a fault, which become dead letters."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return records.where(F.col(FAULT).isNotNull())

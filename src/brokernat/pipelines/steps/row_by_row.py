@@ -1,11 +1,11 @@
-"""Transforms that work row by row, as Spark's plan shows: nothing is kept or read twice for them.
+"""Transforms that work row by row, by Spark's plan: their input is not cached or read twice.
 
-Most transforms are projections and filters. Such a one is applied to all records, a column telling which rows are tags
-(`RowByRow.java`), so that one projection makes the tag or the dead letter of each record in one pass. A Python function
-in it would be called with records that did not decode, so such a transform gets the records without a fault alone.
+Most transforms are projections and filters. Such a transform is applied to all records, and a column marks the rows
+that are tags (`RowByRow.java`), so one projection makes the tag or the dead letter of each record in one pass. A Python
+function would be called with records that did not decode, so a transform with one gets only records without a fault.
 
-`mode: realtime` refuses every other transform, each operator by its name: it reads its source once, writes each row as
-it comes, and has no second pass in which two rows of one record could be found.
+`mode: realtime` rejects every other transform and names each operator: it has no second pass that could find two rows
+of one record.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 _ROW_BY_ROW = frozenset({"Project", "Filter", "SubqueryAlias"})
-"""Steps of Spark's plans that make at most one row of each row."""
+"""Operators of Spark's plans that return at most one row per row."""
 _NAMES: Mapping[str, str] = {
     "Aggregate": "an aggregation",
     "AsOfJoin": "a join",
-    "Deduplicate": "the removal of duplicates, which needs state",
-    "DeduplicateWithinWatermark": "the removal of duplicates, which needs state",
-    "Distinct": "the removal of duplicates, which needs state",
-    "EventTimeWatermark": "a watermark, which serves stateful operators only",
+    "Deduplicate": "dropDuplicates, which needs state",
+    "DeduplicateWithinWatermark": "dropDuplicates, which needs state",
+    "Distinct": "dropDuplicates, which needs state",
+    "EventTimeWatermark": "a watermark, which only stateful operators use",
     "FlatMapGroupsWithState": "a stateful operator",
     "Generate": "a function that makes several rows of one, such as explode",
     "GlobalLimit": "a limit",
@@ -46,10 +46,10 @@ _HINT = "`select`, `withColumn` and `where` are supported; or set `mode: micro-b
 
 
 def is_row_by_row(before: DataFrame, after: DataFrame) -> bool:
-    """Whether Spark's own plan shows that each row of `after` is made of one row of `before`, and none of two.
+    """Whether each row of `after` is computed from another row of `before`, by Spark's plan.
 
-    It does where nothing but projections and filters lie between them and `brokernat_src` is the same column. Joins,
-    unions, generators and whatever Python returns as a frame may do anything: there, duplicates are looked for.
+    That is so if the plan between them has only projections and filters and `brokernat_src` is the same column. After
+    joins, unions, generators and Python frames the caller must check for duplicates.
     """
     first, last = _analyzed(before), _analyzed(after)
     if _identity(first) != _identity(last):
@@ -62,7 +62,7 @@ def is_row_by_row(before: DataFrame, after: DataFrame) -> bool:
 
 
 def over_all(records: DataFrame, well: DataFrame, transformed: DataFrame) -> DataFrame | None:
-    """What a transform that works row by row makes of all records, dropping none.
+    """Applies a row-by-row transform to all records without dropping any.
 
     Args:
         records: decoded and enriched records, each with its fault or null.
@@ -86,7 +86,7 @@ def over_all(records: DataFrame, well: DataFrame, transformed: DataFrame) -> Dat
 
 
 def refuse_unsupported(before: DataFrame, after: DataFrame, *, transform: str) -> None:
-    """Do nothing where a transform is made of projections and filters.
+    """Check that a transform has only projections and filters.
 
     Args:
         before: the records that the transform got.
@@ -94,7 +94,7 @@ def refuse_unsupported(before: DataFrame, after: DataFrame, *, transform: str) -
         transform: its name, for messages.
 
     Raises:
-        ConfigError: names every step that this mode does not run.
+        ConfigError: names every step that this mode does not support.
     """
     first, last = _analyzed(before), _analyzed(after)
     same_coordinates = _identity(first) == _identity(last)
@@ -105,7 +105,7 @@ def refuse_unsupported(before: DataFrame, after: DataFrame, *, transform: str) -
             break
         last = last.children().head()
     if not refused and not same_coordinates:
-        refused[f"an expression for `{COORDINATES}`"] = f"keep the column `{COORDINATES}` as it is"
+        refused[f"an expression for `{COORDINATES}`"] = f"keep the column `{COORDINATES}` unchanged"
     if refused:
         messages = {
             f"transform `{transform}` holds {what}, which `mode: realtime` does not run": what for what in refused
@@ -114,7 +114,7 @@ def refuse_unsupported(before: DataFrame, after: DataFrame, *, transform: str) -
 
 
 def _refused_of(step: Any, spark: SparkSession) -> dict[str, str]:
-    """What is refused of a step of Spark's plan, each with its hint."""
+    """The unsupported parts of a step of Spark's plan, each with its hint."""
     operator = step.nodeName()
     refused = {f"the Python function `{name}`": _HINTS["Python"] for name in _python_functions(step)}
     jvm: Any = spark._jvm  # noqa: SLF001 - Python has no reader of plans
@@ -138,7 +138,7 @@ def _python_functions(step: Any) -> Iterator[str]:
 
 
 def _identity(plan: Any) -> int | None:
-    """The id that Spark gives `brokernat_src` when it is made; a column that was computed anew has another."""
+    """Spark's expression id of `brokernat_src`; a recomputed column has another one."""
     return next((int(one.exprId().id()) for one in _each(plan.output()) if one.name() == COORDINATES), None)
 
 

@@ -1,11 +1,11 @@
-"""Tags and dead letters as records, and the one write of a batch.
+"""Tags and dead letters as Kafka records, and the write of a batch.
 
-Tags and dead letters leave in one write to one cluster, the topic per row: one set of producers, one failure. The
-producer waits for all replicas; what may still come twice is a batch that is run again after a crash or a task that is
-tried again, and each copy carries the same `brokernat-src`.
+Tags and dead letters are written to one cluster in one write, with the topic in each row. The producer waits for all
+in-sync replicas. Duplicates come only from a batch that runs again after a crash or a retried task, and have the same
+`brokernat-src`.
 
-A record that is too large for the sink stops the run and is named. It is not made a dead letter: the bytes that it came
-with may be too large for that topic as well, and a limit is raised once, by whoever owns it.
+A record that is too large for the sink stops the run, and the error names it. It does not become a dead letter, because
+it may be too large for that topic as well.
 """
 
 from __future__ import annotations
@@ -45,18 +45,21 @@ PRODUCER_DEFAULTS: Mapping[str, str] = {
 }
 REQUIRED: Mapping[str, str] = {"kafka.acks": "all"}
 SINK = "io.brokernat.spark.KafkaSink"
-"""Ours, with the options and producers of Spark's own: it counts, and its plan holds no password (`KafkaSink.java`)."""
+"""brokernat's sink, with options and producers of Spark's.
+
+It counts rows, and its plan has no password (`KafkaSink.java`).
+"""
 _RECORD = "brokernat_record"
 _TOO_LARGE = "RecordTooLargeException"
 
 
 def tag(rows: DataFrame, *, key: str | None, tag_format: TagFormat | None = None) -> tuple[Column, Column]:
-    """Key (BINARY) and content of a tag: a struct of all columns but `brokernat_src`, or its value (BINARY).
+    """The key (BINARY) and the content of a tag: a struct of all columns but `brokernat_src`, or its value (BINARY).
 
     Args:
         rows: the frame that holds the tags.
         key: the column whose text is the key; None keeps the key of the source record, byte for byte.
-        tag_format: what makes the value of the struct; JSON unless given.
+        tag_format: the encoder of the struct; default: JSON.
 
     Raises:
         ConfigError: there is no such column.
@@ -87,7 +90,7 @@ def kafka_records(
     tag: Column | None = None,
     faults: bool = True,
 ) -> DataFrame:
-    """Rows for Spark's Kafka sink: topic, key, value, headers, and the kind of a dead letter's fault as `cause`.
+    """Rows for the Kafka sink: topic, key, value, headers, and the kind of a dead letter's fault as `cause`.
 
     The sink counts by `cause` and does not write it. See `RecordFunction.java`.
 
@@ -95,9 +98,10 @@ def kafka_records(
         rows: with `brokernat_src`.
         pipeline: its name, which stands in dead letters where Connect names the connector.
         key: of tags, see `tag`.
-        tag: content of tags; null in a row that is none.
-        faults: whether rows have `brokernat_fault` and `brokernat_value`: what is no tag becomes a dead letter, or a
-            row of nulls where it has no fault.
+        tag: content of tags; null in other rows.
+        faults: whether rows have `brokernat_fault` and `brokernat_value`: a row that is not a tag becomes a dead
+            letter,
+            or a row of nulls if it has no fault.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -128,34 +132,34 @@ def _is_encoded(declared: DataType) -> bool:
 
 
 def producer_options(given: Mapping[str, str]) -> dict[str, str]:
-    """The options of the one write: ours, over them the cluster's own, over these what the delivery promise needs."""
+    """The options of the write: defaults, overridden by the cluster's, overridden by those that delivery needs."""
     return {**PRODUCER_DEFAULTS, **given, **REQUIRED}
 
 
 class Listener:
-    """What the sink tells of its batches; an exception ends the query and leaves the batch uncommitted."""
+    """Callbacks of the sink; an exception ends the query and leaves the batch uncommitted."""
 
     def begins(self) -> None:
-        """Nothing of a batch has been written yet."""
+        """Called before the first write of a batch."""
 
     def written(self, batch_id: int, rows: Mapping[str, int]) -> None:
-        """A batch is acknowledged and not committed yet.
+        """Called after all records of a batch are acknowledged, before it is committed.
 
         Args:
             batch_id: its number.
-            rows: how many were `tags`, were `filtered`, or were dead letters of each cause; what did not occur is left
-                out. Exact, however often tasks were tried (`CountedWrite.java`).
+            rows: the number of `tags`, `filtered` and dead letters of each cause, without zeros. Exact, also with
+                retried tasks (`CountedWrite.java`).
         """
 
     class Java:
-        """What py4j asks for."""
+        """The Java interface, for py4j."""
 
         implements = ("io.brokernat.spark.BatchListener",)
 
 
 @contextmanager
 def listening(spark: SparkSession, listener: Listener) -> Iterator[dict[str, str]]:
-    """For the block, lets the listener hear of the write to `SINK` that is given this option."""
+    """Registers the listener for the block; yields the option of `SINK` that selects it."""
     from pyspark.java_gateway import ensure_callback_server_started
 
     session = ClassicSession(spark)
@@ -202,7 +206,7 @@ def write(rows: DataFrame, options: Mapping[str, str]) -> dict[str, int]:
 
 
 def too_large_for_sink(error: Exception, rows: Callable[[], DataFrame | None]) -> IncompleteError | None:
-    """The error to raise where a write has failed because one of `rows` is too large; it names the largest."""
+    """The error for a write that failed because one of `rows` is too large; names the largest."""
     cause = root_cause(error)
     if not cause.startswith(_TOO_LARGE):
         return None
@@ -210,8 +214,8 @@ def too_large_for_sink(error: Exception, rows: Callable[[], DataFrame | None]) -
     named = "" if found is None else f"; the largest are {', '.join(largest(found))}"
     return IncompleteError(
         f"a record is too large for the sink: {cause}{named}",
-        hint="raise max.request.size of the sink cluster's client and max.message.bytes of the topic, or let the "
-        "transform make less of it; nothing is lost: the next start runs the batch again",
+        hint="raise max.request.size of the sink cluster's client and max.message.bytes of the topic, or make "
+        "the tag smaller in the transform; no record is lost: the next start runs the batch again",
     )
 
 

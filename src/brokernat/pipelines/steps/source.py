@@ -1,11 +1,9 @@
 """The stream of records from the source cluster.
 
-`failOnDataLoss` stays on: offsets that the source has thrown away before they were read are lost records, and the
-promise is that none is lost without a word.
+`failOnDataLoss` stays on: records that the source has removed before they were read are lost, which must be an error.
 
-Kafka's consumers read aborted transactions unless they are told not to: tags would be made of records that their
-producer has taken back. So only committed ones are read, where the cluster's own properties do not say otherwise. The
-price: a transaction that its producer never ends holds up what stands behind it, until the brokers abort it.
+Kafka's consumers read aborted records by default, so `isolation.level` is `read_committed` unless the cluster's
+properties set it. The cost: later records of a partition wait for an open transaction until the brokers abort it.
 """
 
 from __future__ import annotations
@@ -30,7 +28,7 @@ is what a crash may repeat."""
 
 
 def source_options(cluster: Cluster) -> dict[str, str]:
-    """The options of whoever reads what a pipeline is made of; the cluster's own properties win over ours."""
+    """The options to read a pipeline's source; the cluster's properties win."""
     return {**_DEFAULTS, **kafka_options(cluster, role=Role.SOURCE)}
 
 
@@ -46,7 +44,7 @@ def read_stream(
 
     Args:
         options: from `source_options`, with the credentials.
-        starting: offsets of each partition, where a query without a checkpoint begins at others than the file says.
+        starting: start offsets of each partition for a query without a checkpoint, instead of the file's.
         whole: without a limit of records, which Real-Time Mode refuses.
     """
     own = {
@@ -70,7 +68,7 @@ def read_between(
     Args:
         options: with the credentials; of a pipeline's source from `source_options`.
         offsets: name every topic and partition that is read.
-        fail_on_loss: whether records that the cluster does not have any more are an error.
+        fail_on_loss: whether removed records are an error.
     """
     own = {
         "assign": json.dumps({topic: sorted(ends) for topic, ends in offsets.end.items()}),

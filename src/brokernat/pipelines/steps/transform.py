@@ -1,8 +1,8 @@
 """The user's own step: `module:function`, DataFrame -> DataFrame.
 
-It sees the decoded and enriched columns and `brokernat_src`, and must give the latter back as it got it: that is how
-each tag stays tied to its record. The module is looked for in the folder of the configuration file first. It is sent to
-executors by value, because their Python cannot import a file that lies beside somebody's `brokernat.yaml`.
+It gets the decoded and enriched columns and `brokernat_src`, and must return the latter unchanged, because it
+identifies the record of each tag. The module is searched in the folder of the configuration file first. It is pickled
+by value, because executors cannot import a file next to `brokernat.yaml`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class TransformError(BrokernatError):
-    """A transform that does not import, raises, or returns what cannot become tags."""
+    """A transform that cannot be imported, raises, or returns no valid tags."""
 
     exit_code = 2
 
@@ -36,7 +36,7 @@ class Transform:
     function: Callable[[DataFrame], object]
 
     def __call__(self, records: DataFrame) -> DataFrame:
-        """Applies it and checks what came back; rows are counted elsewhere.
+        """Applies it and checks the columns of the result; rows are counted elsewhere.
 
         Raises:
             TransformError: it raised, or the result is no frame, or lacks `brokernat_src`, or has nothing else.
@@ -62,7 +62,7 @@ class Transform:
         if COORDINATES not in columns or result.schema[COORDINATES].dataType != records.schema[COORDINATES].dataType:
             raise TransformError(
                 f"transform `{self.name}` lost the column `{COORDINATES}`",
-                hint=f'keep it: `.select("{COORDINATES}", ...)`; it ties each tag to its record',
+                hint=f'keep it: `.select("{COORDINATES}", ...)`; it identifies the record of each tag',
             )
         if repeated := sorted({column for column in columns if columns.count(column) > 1}):
             raise TransformError(f"transform `{self.name}` returned several columns {', '.join(repeated)}")
@@ -70,7 +70,7 @@ class Transform:
         if not own or any(column.startswith(RESERVED_PREFIX) for column in own):
             raise TransformError(
                 f"transform `{self.name}` returned the columns {', '.join(columns)}",
-                hint=f"a tag needs columns of its own, and names with `{RESERVED_PREFIX}` are taken",
+                hint=f"a tag needs at least one column, and names with `{RESERVED_PREFIX}` are reserved",
             )
 
 
@@ -92,7 +92,7 @@ def load_transform(name: str, folder: Path) -> Transform:
     except Exception as error:  # a stranger's code
         raise TransformError(
             f"transform `{name}`: `import {module_name}` raised {type(error).__name__}: {error}",
-            hint=f"modules are looked for in {folder} and on Python's path",
+            hint=f"modules are searched in {folder} and on Python's path",
         ) from error
     function = getattr(module, function_name, None)
     if not callable(function):

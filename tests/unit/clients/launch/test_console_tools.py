@@ -46,7 +46,7 @@ def test_a_program_that_is_not_known(hq: Cluster, command: str) -> None:
     "command", ["kafka-topics --command-config x", "kafka-console-consumer --command-config=x", "kcat -F x"]
 )
 def test_a_file_of_their_own(hq: Cluster, command: str) -> None:
-    with pytest.raises(ConfigError, match="a file of its own"):
+    with pytest.raises(ConfigError, match="already gets a properties file"):
         with_properties(command.split(), hq)
 
 

@@ -75,7 +75,7 @@ def test_a_library_that_is_not_built(program: MakeProgram, hq: Cluster, monkeypa
 
     monkeypatch.setattr(librdkafka, "preload_library", missing)
     launch = plan([str(program("nightly", "#!/bin/sh\n"))], [hq], {})
-    assert "warning: programs with librdkafka are not served: not built" in said(launch)
+    assert "warning: programs with librdkafka get no map: not built" in said(launch)
     assert "JAVA_TOOL_OPTIONS" in names(launch)
     with pytest.raises(MissingToolError, match="not built"):
         plan([str(program("kcat", elf(needed=["librdkafka.so.1"])))], [hq], {})
@@ -91,7 +91,7 @@ def test_what_becomes_of_unnamed_addresses(program: MakeProgram, hq: Cluster, as
 def test_a_cluster_without_a_map_still_has_a_login_to_give(program: MakeProgram) -> None:
     local = cluster("local", None)
     topics = str(program("kafka-topics.sh", "#!/bin/sh\nkafka-run-class.sh\n"))
-    with pytest.raises(ConfigError, match="no address map to bring in: local has none"):
+    with pytest.raises(ConfigError, match="no address map to apply: local has none"):
         plan([topics], [local], {})
     launch = plan([topics], [local], {}, with_client_properties=True)
     assert launch.environment == {}
@@ -118,7 +118,7 @@ def warned(path: object, *words: str) -> list[str]:
 @pytest.mark.parametrize("words", ["-I a.py", "-uE a.py", "-W error -S a.py", "-Es -c 0"])
 def test_a_python_that_reads_no_hook(program: MakeProgram, words: str) -> None:
     (text,) = warned(program("python3", b"\0"), *words.split())
-    assert "kafka-python and aiokafka are not served" in text
+    assert "kafka-python and aiokafka get no map" in text
 
 
 @pytest.mark.parametrize(
@@ -133,13 +133,13 @@ def test_the_first_line_of_a_script_counts(program: MakeProgram) -> None:
 
 
 def test_programs_with_an_environment_of_their_own(program: MakeProgram) -> None:
-    assert "put `brokernat exec` behind it" in warned(program("sudo", elf(needed=["libc.so.6"])))[0]
+    assert "put `brokernat exec` after it" in warned(program("sudo", elf(needed=["libc.so.6"])))[0]
 
 
 @pytest.mark.parametrize("words", ["-i kcat", "- kcat", "-i A=b java x", "--ignore-environment kcat", "-vi kcat"])
 def test_an_env_that_takes_everything_away(program: MakeProgram, words: str) -> None:
     (text,) = warned(program("env", elf(needed=["libc.so.6"])), *words.split())
-    assert "put `brokernat exec` behind it" in text
+    assert "put `brokernat exec` after it" in text
 
 
 @pytest.mark.parametrize("words", ["A=b kcat -i", "-u A kcat", "-C /tmp kcat", "kcat - -i", "-v kcat"])

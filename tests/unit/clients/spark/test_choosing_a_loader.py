@@ -44,7 +44,7 @@ def test_a_driver_that_runs_without_the_agent_attaches_it_on_yarn_too() -> None:
 
 @pytest.mark.parametrize("master", ["local[2]", "spark://m:7077"])
 def test_a_relative_path_is_refused_with_what_it_would_do(master: str) -> None:
-    with pytest.raises(ConfigError, match="is started again, for ever"):
+    with pytest.raises(ConfigError, match="restart for ever"):
         choose_loader(master, Loader.AUTO, JAR, "./brokernat-agent.jar")
 
 

@@ -103,7 +103,7 @@ def test_a_fallback_is_said_and_what_is_missing_is_not_asked_for_again(
     assert found.combination == Combination("4.2.0", "4.0.0")
     assert found.fallback
     assert "connector 4.3.0" in caplog.text
-    assert "taking connector 4.2.0 with token provider 4.0.0, seen to work with this PySpark" in caplog.text
+    assert "using connector 4.2.0 with token provider 4.0.0, tested with this PySpark" in caplog.text
     repository.asked.clear()
     assert connector_jars("4.3.0") == found
     assert repository.asked == [f"org.apache.spark:{TOKENS}:4.0.0", f"org.apache.spark:{CONNECTOR}:4.2.0"]
@@ -167,7 +167,7 @@ def test_a_jar_that_is_not_the_known_one_is_refused_by_name(
     connector_jars("4.3.0")
     name = f"{TOKENS}-4.3.0.jar"
     monkeypatch.setitem(SHA256, name, "0" * 64)
-    with pytest.raises(AlteredFileError, match=rf"{re.escape(name)} is not the .*known is 000"):
+    with pytest.raises(AlteredFileError, match=rf"{re.escape(name)} differs from the .*expected 000"):
         connector_jars("4.3.0")
 
 
@@ -177,4 +177,4 @@ def test_a_jar_without_a_known_sum_is_said_and_taken(
     use(Repository(f"{CONNECTOR}-4.3.0", f"{TOKENS}-4.3.0"))
     monkeypatch.delitem(SHA256, f"{CONNECTOR}-4.3.0.jar")
     assert len(connector_jars("4.3.0").jars) == 2
-    assert f"no SHA-256 is known for {CONNECTOR}-4.3.0.jar: taken as the repository delivers it" in caplog.text
+    assert f"no SHA-256 is known for {CONNECTOR}-4.3.0.jar: used without a check" in caplog.text

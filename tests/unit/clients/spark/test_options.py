@@ -73,7 +73,7 @@ def test_what_spark_refuses_is_left_out_and_said(
     with caplog.at_level(logging.WARNING):
         options = kafka_options(cluster({name: "x"}), role=role)
     assert (f"kafka.{name}" in options) is kept
-    assert (f"cluster hq: {name} is left out" in caplog.text) is not kept
+    assert (f"cluster hq: {name} is ignored" in caplog.text) is not kept
 
 
 @pytest.mark.parametrize(

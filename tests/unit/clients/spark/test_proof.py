@@ -49,7 +49,7 @@ def test_silence_is_not_consent() -> None:
 @pytest.mark.parametrize(
     ("proof", "verdict"),
     [
-        (Proof(()), "there is nothing to ask"),
+        (Proof(()), "there is nothing to check"),
         (Proof((replace(GOOD, executor="driver"),), unregistered=2), "no executor registered in time, 2 expected"),
         (Proof((GOOD,), unregistered=2), "2 of 3 executors did not register in time"),
         (
@@ -62,7 +62,7 @@ def test_nobody_is_not_everybody(proof: Proof, verdict: str) -> None:
     with pytest.raises(ProofFailedError) as caught:
         proof.raise_for_failures()
     assert caught.value.message.splitlines()[0] == f"not proved: {verdict}"
-    assert ("another application hold them" in (caught.value.hint or "")) is bool(proof.unregistered)
+    assert ("have free cores and memory" in (caught.value.hint or "")) is bool(proof.unregistered)
 
 
 def test_swapped_rules_are_corrected() -> None:

@@ -19,7 +19,7 @@ RemoteSession.__module__ = "pyspark.sql.connect.session"
 
 def test_a_connect_session_is_refused_in_words() -> None:
     remote = cast(SparkSession, RemoteSession())
-    with pytest.raises(ConfigError, match=r"Spark Connect .*cannot configure or prove") as caught:
+    with pytest.raises(ConfigError, match=r"Spark Connect .*can neither configure nor check") as caught:
         ClassicSession(remote)
     assert "classic session" in (caught.value.hint or "")
     with pytest.raises(ConfigError, match="Spark Connect"):

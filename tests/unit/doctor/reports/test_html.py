@@ -20,7 +20,7 @@ from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.diagnosis.run import Suppression
 from brokernat.doctor.evidence import Advertised, BrokerPath, EndpointProbe, Evidence
 from brokernat.doctor.reports.html import html_page
-from brokernat.doctor.reports.text import printable
+from brokernat.text import printable
 
 HEALTHY = mapped({1: 1, 2: 2, 3: 3})
 MIXED = replace(
@@ -111,8 +111,8 @@ def test_pictures_say_in_words_what_they_show() -> None:
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ((), "Every bootstrap server answers, and every broker is reached."),
-        ((refused("172.10.1.40:9099"),), "Not well: bootstrap 172.10.1.40:9099: refused."),
+        ((), "Every bootstrap server answers, and every broker is reachable."),
+        ((refused("172.10.1.40:9099"),), "Broken or doubtful: bootstrap 172.10.1.40:9099: refused."),
     ],
 )
 def test_the_words_of_a_picture_name_what_is_not_well_and_nothing_else(
@@ -124,9 +124,9 @@ def test_the_words_of_a_picture_name_what_is_not_well_and_nothing_else(
 
 def test_the_root_comes_before_the_findings_and_both_sides_are_told() -> None:
     text = text_of(html_page(diagnose(WITHOUT_MAP)))
-    order = ["Root cause.", "The way of a client", "What to do", "On the client’s side"]
-    order += ["192.168.1.24:9092 = 172.10.1.40:9094", "On the brokers’ side", "Findings", "What was seen"]
-    order += ["Not looked for", "here is no address map", "Looked for and not found"]
+    order = ["Root cause.", "Connections of a client", "What to do", "On the client’s side"]
+    order += ["192.168.1.24:9092 = 172.10.1.40:9094", "On the brokers’ side", "Findings", "Probe results"]
+    order += ["Skipped", "here is no address map", "Passed"]
     places = [text.find(each) for each in order]
     assert -1 not in places
     assert places == sorted(places)

@@ -18,18 +18,18 @@ TWICE = BrokerFile("b", (("listeners", "A://:9092,B://:9092"),))
 @pytest.mark.parametrize(
     ("evidence", "gravest", "sentence"),
     [
-        (HEALTHY, None, "nothing stops clients on the way from here to the brokers"),
-        (replace(HEALTHY, bootstraps=HEALTHY.bootstraps * 2), "warning", "nothing stops clients on the way"),
-        (WITHOUT_MAP, "error", "something stops clients on the way from here to the brokers"),
-        (replace(HEALTHY, bootstraps=(refused("a:1"),), paths=()), "error", "no bootstrap server lets a client in"),
-        (replace(WITH_FILES, files=(TWICE,)), "error", "the brokers' files do not fit together"),
+        (HEALTHY, None, "no problems between this host and the brokers"),
+        (replace(HEALTHY, bootstraps=HEALTHY.bootstraps * 2), "warning", "warnings between this host and the brokers"),
+        (WITHOUT_MAP, "error", "errors between this host and the brokers: clients fail"),
+        (replace(HEALTHY, bootstraps=(refused("a:1"),), paths=()), "error", "no bootstrap server accepts clients"),
+        (replace(WITH_FILES, files=(TWICE,)), "error", "errors in the brokers' files"),
     ],
 )
 def test_verdict(evidence: Evidence, gravest: str | None, sentence: str) -> None:
     found = diagnose(evidence)
     assert worst(found) == gravest
     assert verdict(found).startswith(sentence)
-    assert verdict(found).endswith("but something is doubtful") == (gravest == "warning")
+    assert verdict(found).endswith("clients may fail") == (gravest == "warning")
 
 
 def test_count() -> None:

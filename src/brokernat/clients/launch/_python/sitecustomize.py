@@ -95,7 +95,7 @@ def _refuse(module, reason):
     name = module.__name__
     clients = [getattr(module, client) for client in _CLIENTS[name] if hasattr(module, client)]
     if not clients:
-        sys.stderr.write(f"[brokernat] the module {name} is no Kafka library that is known here; it is left alone\n")
+        sys.stderr.write(f"[brokernat] the module {name} is not a known Kafka library; it gets no map\n")
         return
     words = f"refused: the address map of this process (BROKERNAT_MAP) cannot be used for {name}: {reason}"
     sys.stderr.write(f"[brokernat] {words}\n")

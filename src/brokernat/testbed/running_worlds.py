@@ -1,10 +1,9 @@
-"""Where worlds keep their state, how one claims its place, and how those that lost their owner are removed.
+"""The running worlds of this user: their state directories and names, and the removal of abandoned ones.
 
-A world has a directory `<tmp>/brokernat-testbed-<uid>/<name>` and two claims, abstract Unix sockets: one of its name,
-held by its owner AND inherited by each of its processes, and one for the owner alone (and the keeper, which is its
-last will). The kernel gives a claim back when the last holder is gone, so "can the name be claimed?" answers "is
-anything left of it?", and "can the owner's claim be had?" answers "has it been abandoned?", without a file that could
-lie.
+A world has a directory `<tmp>/brokernat-testbed-<uid>/<name>` and two abstract Unix sockets as locks: one of its name,
+inherited by each of its processes, and one of its owner (and its keeper). The kernel releases a socket when the last
+process with it exits. So a name that can be claimed has no process left, and a free owner socket means an abandoned
+world; no file can be out of date.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class ClusterSummary:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a world tells about itself to other processes."""
+    """The description of a world for other processes."""
 
     name: str
     kind: str
@@ -50,13 +49,13 @@ class Summary:
     clusters: Mapping[str, ClusterSummary]
 
 
-def root() -> Path:
-    """The directory of all worlds of this user, private to them."""
+def state_root() -> Path:
+    """The private directory of all worlds of this user."""
     return private_temporary_dir("testbed")
 
 
 def claim(name: str) -> socket.socket | None:
-    """The claim on a name, None when a world of that name lives. Let go by closing it, in every process that has it."""
+    """The lock of a name, None if a world of that name runs. Closing it in every process releases it."""
     held = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         held.bind(f"\0brokernat-testbed/{name}")
@@ -70,27 +69,27 @@ def claim(name: str) -> socket.socket | None:
 
 
 def write_summary(state: Path, summary: Summary) -> None:
-    """Let others see the world."""
+    """Publish the description of a world."""
     partial = state / f".{STATE_FILE}"
     partial.write_text(json.dumps(asdict(summary), indent=2))
     partial.replace(state / STATE_FILE)
 
 
 def read_summary(state: Path) -> Summary:
-    """What a world wrote.
+    """The description of a world.
 
     Raises:
-        OSError: nothing yet.
+        OSError: it is not written yet.
     """
     written = json.loads((state / STATE_FILE).read_text())
     clusters = {name: ClusterSummary(**cluster) for name, cluster in written.pop("clusters").items()}
     return Summary(**written, clusters=clusters)
 
 
-def living() -> tuple[Summary, ...]:
+def list_running() -> tuple[Summary, ...]:
     """The worlds of this user that have processes or an owner, oldest first."""
     found = []
-    for state in root().iterdir():
+    for state in state_root().iterdir():
         held = claim(state.name)
         if held is not None:
             held.close()
@@ -104,7 +103,7 @@ def living() -> tuple[Summary, ...]:
 
 
 def claim_as_owner(name: str) -> tuple[socket.socket, socket.socket] | None:
-    """Both claims, of the name and of its owner; None when somebody has one of them."""
+    """Both locks, of the name and of the owner; None if another process has one."""
     if (held := claim(name)) is None:
         return None
     if (owned := claim(f"{name}/owner")) is None:
@@ -114,8 +113,8 @@ def claim_as_owner(name: str) -> tuple[socket.socket, socket.socket] | None:
 
 
 def remove_stale() -> None:
-    """Remove the worlds of this user that were abandoned, and of the detached ones those of which nothing runs."""
-    for state in root().iterdir():
+    """Remove abandoned worlds, and detached ones without a running process."""
+    for state in state_root().iterdir():
         owned = claim(f"{state.name}/owner")
         if owned is None:
             continue
@@ -133,7 +132,7 @@ def remove(state: Path) -> None:
     shutil.rmtree(state, ignore_errors=True)
 
 
-def keep(state: Path, claims: Sequence[socket.socket]) -> subprocess.Popen[bytes]:
+def start_keeper(state: Path, claims: Sequence[socket.socket]) -> subprocess.Popen[bytes]:
     """Start the keeper of a world: it ends the world when this process is gone, or its standard input is closed."""
     return subprocess.Popen(
         script("keeper.py", str(state)),
@@ -145,15 +144,15 @@ def keep(state: Path, claims: Sequence[socket.socket]) -> subprocess.Popen[bytes
     )
 
 
-def dismiss(kept: subprocess.Popen[bytes]) -> None:
-    """Tell the keeper that its world has ended, and wait until it agrees."""
+def stop_keeper(kept: subprocess.Popen[bytes]) -> None:
+    """Stop the keeper of an ended world and wait for it."""
     assert kept.stdin is not None  # noqa: S101
     kept.stdin.close()
     kept.wait()
 
 
-def summarise(plan: WorldPlan, kind: str, *, detached: bool) -> Summary:
-    """What a world tells others, from its plan."""
+def summary_of(plan: WorldPlan, kind: str, *, detached: bool) -> Summary:
+    """The description of a world, from its plan."""
     clusters = {
         cluster.name: ClusterSummary(
             version=cluster.options.version,

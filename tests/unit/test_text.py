@@ -2,7 +2,7 @@
 
 import pytest
 
-from brokernat.doctor.reports.text import printable
+from brokernat.text import printable
 
 
 @pytest.mark.parametrize("text", ["", "kafka-1.hq:9092", "[fd00::1]:9092", "bröker.例え", "a  b"])
