@@ -41,6 +41,8 @@ _OTHERS = re.compile(
     r"eureka|consul|vault|keycloak|jenkins|maven|gradle|execute goal|could not get|docker|kubernetes|kubelet|nginx|"
     r"tomcat|jetty|pip|npm|github)"
 )
+# What an address on the web names is not who wrote the line, unless it is a server of Kafka's family.
+_WEB_ADDRESS = re.compile(r"https?://(?!\S*(?:registry|ksql|connect))\S+")
 _CONTINUES = re.compile(
     r"\s|at |Caused by|Suppressed|\.{3} \d|File \"|Traceback|During handling|The above exc|[\w.]+: "
 )
@@ -218,7 +220,8 @@ def _is_kafkas(it: _Occurrence) -> bool | None:
     alone = it.match.known.by_error and not _CONTINUES.match(it.text)
     for text in (it.text,) if alone else (it.text, *it.below, *reversed(it.above)):
         match = match_line(text)
-        if _KAFKA.search(text) or (match and not match.known.borrowed):
+        named = _KAFKA.search(_WEB_ADDRESS.sub("http:", text) if "http" in text else text)
+        if named or (match and not match.known.borrowed):
             return True
         if _OTHERS.search(text):
             return False
