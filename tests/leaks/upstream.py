@@ -111,7 +111,7 @@ def give_back_leaders(cluster: RunningCluster, preferred: Mapping[str, Mapping[i
     def elected() -> bool:
         # Asking once more does no harm, whatever became of the last answer.
         with suppress(OSError):
-            cluster.operations.ask_controller(
+            cluster.operations.request_controller(
                 "elect preferred leaders", request, ElectLeadersResponse, lambda answer: [(answer.error_code, None)]
             )
         return all(cluster.leaders(topic) == leaders for topic, leaders in preferred.items())

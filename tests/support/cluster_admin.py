@@ -65,7 +65,7 @@ def allow(cluster: RunningCluster, *rights: Allow) -> None:
         )
         for right in rights
     )
-    cluster.operations.ask_controller(
+    cluster.operations.request_controller(
         "give rights",
         CreateAclsRequest(creations=creations),
         CreateAclsResponse,
@@ -80,7 +80,7 @@ def allow(cluster: RunningCluster, *rights: Allow) -> None:
 
 def delete_topics(cluster: RunningCluster, *names: str) -> None:
     """Delete topics and wait until no broker knows a leader of theirs."""
-    cluster.operations.ask_controller(
+    cluster.operations.request_controller(
         "delete topics",
         DeleteTopicsRequest(topic_names=tuple(map(TopicName, names)), timeout=milliseconds(30_000)),
         DeleteTopicsResponse,

@@ -83,7 +83,7 @@ class Run:
                 return False
         except StreamingQueryException as error:
             self._one_pass.ended()
-            return self._goes_on(error)
+            return self._restarted(error)
         if self._stopping.is_set() and not self._query.status["isTriggerActive"]:
             # Between two batches: nothing is cut short. A batch that begins right now refuses itself.
             self._query.stop()
@@ -91,7 +91,7 @@ class Run:
             return False
         return True
 
-    def _goes_on(self, error: Exception) -> bool:
+    def _restarted(self, error: Exception) -> bool:
         """Restarts a failed query where that is intended; returns whether it did."""
         failure = self._one_pass.failure or self._batches.failure
         if isinstance(failure, StoppedError):

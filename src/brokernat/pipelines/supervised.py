@@ -167,7 +167,7 @@ class SupervisedRun:
             if not alive:
                 raise self._limit.error(self._prepared.pipeline.name)
         if alive and self._resume_at is None:
-            self._look_where_slow()
+            self._check_slow_batch()
         return alive
 
     def _begin(self) -> Run | EpochRun:
@@ -192,7 +192,7 @@ class SupervisedRun:
         return True
 
     def _try_later(self, error: BrokernatError) -> None:
-        self._look_at_leaders()
+        self._check_leaders()
         now = time.monotonic()
         if not self._failures:
             self._failing_since = now
@@ -204,7 +204,7 @@ class SupervisedRun:
         self._failure, self._resume_at = error.message, now + pause
         log.warning("%s; attempt %d starts in %s", error.message, self._failures + 1, in_words(max(1, pause)))
 
-    def _look_where_slow(self) -> None:
+    def _check_slow_batch(self) -> None:
         now = time.monotonic()
         if self._running.activity() is None:
             self._moved_at = now
@@ -213,9 +213,9 @@ class SupervisedRun:
                 self._failures = 0
         elif now - self._moved_at > _LOOK_SECONDS:
             self._moved_at = now
-            self._look_at_leaders()
+            self._check_leaders()
 
-    def _look_at_leaders(self) -> None:
+    def _check_leaders(self) -> None:
         for cluster in self._prepared.clusters:
             if cluster.address_map is None:
                 continue

@@ -97,7 +97,7 @@ class Service:
             end(signal.SIGTERM)
 
         def reload() -> None:
-            reloads.add(task := loop.create_task(self._take_new_map(reader)))
+            reloads.add(task := loop.create_task(self._reload_map(reader)))
             task.add_done_callback(reloads.discard)
 
         self.proxy.start()
@@ -122,7 +122,7 @@ class Service:
             await self.proxy.drain(family.handover if restarted else None)
         return ended_by
 
-    async def _take_new_map(self, reader: Executor) -> None:
+    async def _reload_map(self, reader: Executor) -> None:
         # A file takes a while to read and check, and the connections shall not wait for it.
         try:
             self.proxy.use(await asyncio.get_running_loop().run_in_executor(reader, self.reload))
@@ -161,7 +161,7 @@ class _Family:
             await asyncio.wait_for(ended.wait(), _PATIENCE)
         loop.remove_reader(self._ended)
 
-    def outlive(self) -> str:
+    def keep_for_next_program(self) -> str:
         """Keep the descriptors that workers need open for the next program; returns the argument for its `taken`."""
         os.set_inheritable(self._parent, True)
         return self.handover.keep()
@@ -254,7 +254,7 @@ class _Parent:
         except BrokernatError as error:
             _log.error("the proxy is not restarted: %s", error)
             return
-        os.environ[_PREDECESSOR] = " ".join((self._family.outlive(), *map(str, self._numbers)))
+        os.environ[_PREDECESSOR] = " ".join((self._family.keep_for_next_program(), *map(str, self._numbers)))
         if self._service.metrics is not None:
             keep_metrics(self._service.metrics)
         try:

@@ -156,7 +156,7 @@ class Tail:
         self.scan()
         self._from_beginning = True
         self._notes.positions.extend([STARTED, *(one.position for one in self._open.values())])
-        return self._take_notes()
+        return self._positions_to_store()
 
     def scan(self) -> None:
         """Look for new, renamed and truncated files."""
@@ -188,7 +188,7 @@ class Tail:
             final: files will not grow any more.
         """
         if self._notes:
-            return self._take_notes()
+            return self._positions_to_store()
         for key, one in list(self._open.items()):
             try:
                 batch = one.read(self._encoder, final=final or one.is_final)
@@ -199,7 +199,7 @@ class Tail:
             if batch and not whole:
                 # Truncated since the last scan, and grown: what was read may begin in the middle of another line.
                 self._begin_anew(one)
-                return self._take_notes()
+                return self._positions_to_store()
             if batch:
                 self._open[key] = self._open.pop(key)
                 return batch
@@ -312,7 +312,7 @@ class Tail:
     def _is_copy(self, path: Path) -> bool:
         return any(is_copy(path, one.position) for one in self._open.values())
 
-    def _take_notes(self) -> LineBatch:
+    def _positions_to_store(self) -> LineBatch:
         notes, self._notes = self._notes, LineBatch()
         return notes
 

@@ -184,7 +184,7 @@ class Operations:
             each = [(one.error_code, f"{one.name}: {one.error_message}") for one in answer.topics]
             return [one for one in each if one[0] is not ErrorCode.topic_already_exists]
 
-        self.ask_controller("create topics", request, CreateTopicsResponse, refusals)
+        self.request_controller("create topics", request, CreateTopicsResponse, refusals)
         names = [topic.name for topic in topics]
 
         def led(connection: Connection) -> bool:
@@ -231,7 +231,7 @@ class Operations:
                     timeout=milliseconds(_TIMEOUT * 1000),
                     topic_data=(producing.TopicProduceData(name=TopicName(topic), partition_data=(data,)),),
                 )
-                self._ask_leader(
+                self._request_leader(
                     topic, partition, request, ProduceResponse, lambda it: it.responses[0].partition_responses[0]
                 )
         return len(records)
@@ -251,7 +251,7 @@ class Operations:
                     offset = max(offset, behind)
         return found
 
-    def ask_controller(
+    def request_controller(
         self,
         doing: str,
         request: Payload,
@@ -291,7 +291,9 @@ class Operations:
         part = listing.ListOffsetsPartition(partition_index=i32(partition), timestamp=when)
         topics = (listing.ListOffsetsTopic(name=TopicName(topic), partitions=(part,)),)
         request = listing.ListOffsetsRequest(replica_id=BrokerId(-1), topics=topics)
-        found = self._ask_leader(topic, partition, request, ListOffsetsResponse, lambda it: it.topics[0].partitions[0])
+        found = self._request_leader(
+            topic, partition, request, ListOffsetsResponse, lambda it: it.topics[0].partitions[0]
+        )
         return int(found.offset)
 
     def _fetch(self, topic: str, partition: int, offset: int) -> bytes:
@@ -305,10 +307,10 @@ class Operations:
             isolation_level=i8(0),
             topics=(fetching.FetchTopic(topic=TopicName(topic), partitions=(part,)),),
         )
-        found = self._ask_leader(topic, partition, request, FetchResponse, lambda it: it.responses[0].partitions[0])
+        found = self._request_leader(topic, partition, request, FetchResponse, lambda it: it.responses[0].partitions[0])
         return bytes(found.records or b"")
 
-    def _ask_leader(
+    def _request_leader(
         self, topic: str, partition: int, request: Payload, answer: type[Answer], result: Callable[[Answer], Result]
     ) -> Result:
         def attempt() -> tuple[ErrorCode, str | None, Result]:

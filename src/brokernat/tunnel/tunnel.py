@@ -173,7 +173,7 @@ class Tunnel:
             try:
                 self._open_dead_again()
                 if time.monotonic() - refreshed >= self._refresh:
-                    self._look_at_cluster()
+                    self._refresh_brokers()
                     refreshed = time.monotonic()
             except Exception:
                 if self._stop.is_set():
@@ -318,7 +318,7 @@ class Tunnel:
                 del self._retries[unit]
                 self._report(f"{name} is open again: {counted(len(forwards), 'forward')}")
 
-    def _look_at_cluster(self) -> None:
+    def _refresh_brokers(self) -> None:
         """Read the metadata through one broker, another one each time."""
         brokers = [broker for broker in self.brokers if self._is_open(broker.advertised)]
         if not brokers:

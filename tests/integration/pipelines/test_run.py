@@ -219,4 +219,4 @@ def test_check_of_a_pipeline_in_order_is_quiet_and_a_foreign_checkpoint_is_not(w
     (workplace.checkpoint / "_brokernat" / "owner.json").write_text(json.dumps(owner))
     workplace.write([order(1)])
     ended = workplace.run("run", "--once", code=2)
-    assert "the checkpoint holds offsets of the Kafka cluster another-cluster" in ended.stderr
+    assert "the checkpoint has offsets of the Kafka cluster another-cluster" in ended.stderr

@@ -57,5 +57,5 @@ def test_up_status_down(tmp_path: Path) -> None:
 
 def test_down_of_an_unknown_world_says_where_to_look() -> None:
     refused = brokernat("down", "loopback-0", expect=2)
-    assert "no world `loopback-0` runs" in refused.stderr
+    assert "no testbed `loopback-0` is running" in refused.stderr
     assert "brokernat testbed status" in refused.stderr

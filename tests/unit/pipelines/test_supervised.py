@@ -179,7 +179,7 @@ def test_an_unmapped_leader_ends_the_run_instead_of_another_attempt(
     def look(_: SupervisedRun) -> None:
         raise unmapped
 
-    monkeypatch.setattr(SupervisedRun, "_look_at_leaders", look)
+    monkeypatch.setattr(SupervisedRun, "_check_leaders", look)
     with pytest.raises(UnmappedEndpointError):
         run.poll()
 
@@ -204,7 +204,7 @@ def test_the_leaders_of_every_topic_are_looked_at_in_every_cluster_that_has_a_ma
     with pytest.raises(UnmappedEndpointError, match="kafka-2:9092"):
         run.poll()
     leaders["dead"].remove(moved)
-    run._look_at_leaders()
+    run._check_leaders()
 
 
 def test_too_many_dead_letters_let_the_batch_end_and_are_the_error(supervise: Callable[..., Any]) -> None:

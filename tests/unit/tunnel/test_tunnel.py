@@ -171,7 +171,7 @@ def test_a_broker_that_joins_is_proven_and_only_the_tunnels_own_cluster_is_belie
     monkeypatch.setattr(proof, "_STEP", 60.0)
     with Tunnel(given, report=events, timeout=60, refresh=7200) as opened:
         advertised[3] = joining
-        opened._look_at_cluster()
+        opened._refresh_brokers()
         assert any(
             f"a forward leads to another node or cluster: node 3 at {joining}: node 2 answers" in line
             for line in events
@@ -179,7 +179,7 @@ def test_a_broker_that_joins_is_proven_and_only_the_tunnels_own_cluster_is_belie
         assert [broker.node_id for broker in opened.brokers] == [1, 2, 3]
         advertised[4] = Endpoint("127.0.77.4", 9092)
         monkeypatch.setattr(module, "probe", of_another_cluster)
-        opened._look_at_cluster()
+        opened._refresh_brokers()
         assert [broker.node_id for broker in opened.brokers] == [1, 2, 3]
 
 

@@ -73,12 +73,12 @@ def prove(
         ConfigError: a Spark Connect session.
     """
     session = ClassicSession(spark)
-    questions, rows, notes = ask_driver(session, as_clusters(clusters), topics or {})
+    questions, rows, notes = query_driver(session, as_clusters(clusters), topics or {})
     missing: tuple[str, ...] = ()
     unregistered = 0
     if questions and not session.is_local:
         expected = executors if executors is not None else int(spark.conf.get("spark.executor.instances", None) or 1)
-        found = ask_executors(session, questions, timeout=timeout, at_least=expected)
+        found = query_executors(session, questions, timeout=timeout, at_least=expected)
         rows, notes = (*rows, *found.rows), (*notes, *found.notes)
         missing, unregistered = found.missing, found.unregistered
     for note in dict.fromkeys(notes):
@@ -114,7 +114,7 @@ def watch(
     if session.is_local:
         yield
         return
-    questions, _, _ = ask_driver(session, as_clusters(clusters), topics or {})
+    questions, _, _ = query_driver(session, as_clusters(clusters), topics or {})
     ended = threading.Event()
 
     def look() -> None:
@@ -125,7 +125,7 @@ def watch(
             try:
                 if session.executors().keys() <= known:
                     continue
-                found = ask_executors(session, questions, timeout=timeout, proved=frozenset(known))
+                found = query_executors(session, questions, timeout=timeout, proved=frozenset(known))
             except (Py4JError, OSError) as problem:
                 # The session ends, or is ending: then there is nobody left to ask.
                 log.debug("cannot list new executors: %s", type(problem).__name__)
@@ -156,7 +156,7 @@ class Question:
     expected: Expected
 
 
-def ask_driver(
+def query_driver(
     session: ClassicSession, clusters: Iterable[Cluster], topics: Mapping[str, Iterable[str]]
 ) -> tuple[tuple[Question, ...], tuple[ProofRow, ...], tuple[str, ...]]:
     """The questions for the executors, and the driver's own rows and notes; none where the driver saw no node."""
@@ -195,7 +195,7 @@ def _discovered(session: ClassicSession, properties: dict[str, str], topics: str
     return found
 
 
-def ask_executors(
+def query_executors(
     session: ClassicSession,
     questions: tuple[Question, ...],
     *,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from brokernat.address import Endpoint
-from brokernat.clients.spark.proving import ask_driver
+from brokernat.clients.spark.proving import query_driver
 from brokernat.config import Cluster
 
 TIMED_OUT = {"cause": "java.util.concurrent.TimeoutException", "message": "no answer in time"}
@@ -44,6 +44,6 @@ def test_nodes_are_asked_for_again_where_a_server_connects_and_does_not_answer_i
         calls.append(arguments)
         return json.dumps(answers[len(calls) - 1])
 
-    found, _, _ = ask_driver(session(discover), [Cluster("hq", (Endpoint("a", 1),))], {})
+    found, _, _ = query_driver(session(discover), [Cluster("hq", (Endpoint("a", 1),))], {})
 
     assert (len(calls), len(found)) == (asked, questions)

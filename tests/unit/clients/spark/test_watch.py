@@ -40,8 +40,8 @@ def test_a_newcomer_that_is_not_proved_is_a_failure_also_when_it_is_silent(
 
     session = SimpleNamespace(is_local=False, executors=executors)
     monkeypatch.setattr(proving, "ClassicSession", lambda _: session)
-    monkeypatch.setattr(proving, "ask_driver", lambda *_: ((), (), ()))
-    monkeypatch.setattr(proving, "ask_executors", ask)
+    monkeypatch.setattr(proving, "query_driver", lambda *_: ((), (), ()))
+    monkeypatch.setattr(proving, "query_executors", ask)
     failed: list[Proof] = []
     with proving.watch(cast("Any", None), [], Proof((row("driver"), row("0"))), failed.append, interval=0.001):
         # A look after the one that asked: nobody is asked twice.
@@ -66,7 +66,7 @@ def test_an_answer_counts_for_the_executor_that_gave_it(monkeypatch: pytest.Monk
 
     session = SimpleNamespace(executors=lambda: {"0": "here", "1": "here"}, run_on=run_on)
     question = proving.Question(None, Expected("hq", None, None))
-    found = proving.ask_executors(cast("Any", session), (question,), timeout=7200)
+    found = proving.query_executors(cast("Any", session), (question,), timeout=7200)
     assert asked == ["0", "1", "1"]
     assert found.ok
     assert found.executors == {"0", "1"}
