@@ -23,7 +23,7 @@ _REQUESTS: dict[Stage, str] = {
 }
 _SLOW, _NOTICED = 2.0, 1.0
 # So many tries, and such a part of them that fails, are no chance.
-_MANY, _MOST_OF = 8, 0.75
+_MANY, _MOST_OF = 10, 0.9
 
 
 @check("BN104")
@@ -192,7 +192,7 @@ def flaky(evidence: Evidence) -> Iterator[CheckFinding]:
 
     Cause: Some connections to {subjects} fail{reason}.
     What: some tries of a stage failed and a later one worked. Clients try again and get through, more slowly. Where
-    three of four fail, it is an error.
+    nine of ten fail, it is an error.
     Why: packets are lost, a balancer has a dead member, a limit of connections (`max.connections.per.ip`), or a
     firewall that forgets connections.
     Remedy: none is needed for a client that tries again; look for the loss where it is often.

@@ -274,6 +274,7 @@ def test_large_messages_only(transfers: tuple[Transfer, ...], words: str) -> Non
     ("tries", "expected"),
     [
         ((Tries("versions", 3, 2, 0.01, 0.02, ("reset",)),), {"BN313": Severity.WARNING}),
+        ((Tries("versions", 8, 7, 0.01, 0.02, ("reset",)),), {"BN313": Severity.WARNING}),
         ((Tries("metadata", 1, 0, 3.0, 3.0),), {"BN314": Severity.WARNING}),
         ((Tries("connect", 1, 0, 1.1, 1.1),), {"BN314": Severity.INFO}),
         ((Tries("metadata", 1, 0, 0.2, 0.2),), {}),
