@@ -25,6 +25,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from tests.integration.spark.standalone import StandaloneCluster
 from tests.netns.spark.checkpoint import Checkpoint
 from tests.netns.spark.orders import SOURCE_HEADER, Topics, coordinates
 from tests.netns.spark.pipeline_file import SCHEMA, PipelineFile, cluster_section, write_file
@@ -58,6 +59,7 @@ ENDING = 120.0
 """Seconds that the end of a run may take."""
 _FORWARDER = Path(__file__).parents[1] / "support" / "forwarder.py"
 _TICK = 0.1
+_NEW_WORKERS = count(100)
 
 Order = dict[str, object]
 
@@ -229,6 +231,7 @@ class Chaos:
         self._victims: dict[str, Callable[[], bool]] = {
             "driver": self._kill_driver,
             "executor": self._kill_executor,
+            "worker": self._kill_worker,
             "source broker": partial(self._kill_broker, site.source),
             "sink broker": partial(self._kill_broker, site.sink),
             "gateway": self._flap,
@@ -332,6 +335,15 @@ class Chaos:
             os.kill(self._dice.choice(executors), signal.SIGKILL)
         return bool(executors)
 
+    def _kill_worker(self) -> bool:
+        cluster = self._site.spark.cluster
+        assert isinstance(cluster, StandaloneCluster)
+        if len(cluster.workers) < 2:
+            return False
+        cluster.kill_worker(self._dice.choice(sorted(cluster.workers)))
+        self._later(self._dice.uniform(0, 20), partial(cluster.add_worker, f"worker-{next(_NEW_WORKERS)}"))
+        return True
+
     def _kill_broker(self, cluster: RunningCluster) -> bool:
         if not all(map(cluster.running, cluster.nodes)):
             return False
@@ -343,7 +355,7 @@ class Chaos:
     def _flap(self) -> bool:
         return self._send_away(self._site.gateway, times=self._dice.randint(1, 4), seconds=8)
 
-    def _send_away(self, service: Gateway, times: int = 1, seconds: float = 90) -> bool:
+    def _send_away(self, service: Gateway, times: int = 1, seconds: float = 180) -> bool:
         if not service.running():
             return False
         at = 0.0

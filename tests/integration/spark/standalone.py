@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
@@ -49,6 +49,8 @@ class StandaloneCluster:
     java: str
     spark_home: Path
     stack: ExitStack
+    workers: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    """Those that run, by name."""
 
     def add_worker(self, name: str, cores: int = 1, memory: str = "1g") -> None:
         """Start one more worker and wait until the master knows it."""
@@ -56,8 +58,14 @@ class StandaloneCluster:
         words = ["--host", self.environ["SPARK_LOCAL_IP"], "--cores", str(cores), "--memory", memory]
         words += ["--work-dir", str(work), "--webui-port", "0", self.url]
         log = self.directory / f"{name}.log"
-        self.stack.enter_context(self._start("org.apache.spark.deploy.worker.Worker", words, log))
+        self.workers[name] = self.stack.enter_context(self._start("org.apache.spark.deploy.worker.Worker", words, log))
         wait_for(lambda: "Successfully registered with master" in log.read_text(), f"{name} at the master", log)
+
+    def kill_worker(self, name: str) -> None:
+        """`kill -9` of a worker and of its executors, as when a machine is gone."""
+        worker = self.workers.pop(name)
+        os.killpg(worker.pid, signal.SIGKILL)
+        worker.wait()
 
     def executor_logs(self) -> dict[str, str]:
         """stderr of every executor, by `worker/application/executor`."""
@@ -65,7 +73,7 @@ class StandaloneCluster:
         return {str(path.parent.relative_to(self.directory)): path.read_text(errors="replace") for path in logs}
 
     @contextmanager
-    def _start(self, main: str, words: list[str], log: Path) -> Iterator[None]:
+    def _start(self, main: str, words: list[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
         options = ["-Xmx256m", *C1.split()]
         jars = self.spark_home / "jars"
         # In the order of Spark's own launcher, which is that of the archive.
@@ -75,7 +83,7 @@ class StandaloneCluster:
             process = subprocess.Popen(command, env=dict(self.environ), stdout=file, stderr=subprocess.STDOUT,
                                        start_new_session=True)  # fmt: skip
         try:
-            yield
+            yield process
         finally:
             # A worker ends its executors on SIGTERM; the group is the last resort for what it left.
             process.terminate()
