@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -124,15 +124,23 @@ def match_line(line: str) -> LineMatch | None:
 
 def match_step(line: str) -> LineMatch | None:
     """What a line of no kind and no error says of a program's ordinary work."""
-    return _kind_of(line, fallback=True, calm=True)
+    steps = (known for known in known_lines() if _is_step(known))
+    return _first_of((known for known in steps if any(text in line for text in known.holds)), line)
 
 
-def _kind_of(line: str, *, fallback: bool = False, calm: bool = False) -> LineMatch | None:
+def _is_step(known: KnownLine) -> bool:
+    return known.fallback and known.calm
+
+
+def _kind_of(line: str, *, fallback: bool = False) -> LineMatch | None:
     wording = wording_of(line)
+    kinds = kinds_of.__wrapped__(wording) if len(line) > _LONG else kinds_of(wording)
+    return _first_of((known for known in kinds if known.fallback is fallback), line) if kinds else None
+
+
+def _first_of(kinds: Iterable[KnownLine], line: str) -> LineMatch | None:
     long = len(line) > _LONG
-    for known in kinds_of.__wrapped__(wording) if long else kinds_of(wording):
-        if known.fallback is not fallback or (fallback and known.calm is not calm):
-            continue
+    for known in kinds:
         for start, part in _around(known, line) if long else ((0, line),):
             match = known.compiled.search(part)
             if match:
