@@ -55,7 +55,7 @@ def _verify(folder: Path, _: tuple[str, ...]) -> tuple[dict[str, object], list[s
     from brokernat.bundle import verify
 
     files = verify(folder)
-    return {"files": files}, [f"{counted(len(files), 'file is unchanged', 'files are unchanged')} collected"]
+    return {"files": files}, [f"{counted(len(files), 'file matches', 'files match')} SHA256SUMS"]
 
 
 def _install(folder: Path, _: tuple[str, ...]) -> tuple[dict[str, object], list[str]]:

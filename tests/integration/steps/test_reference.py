@@ -256,7 +256,7 @@ def test_the_key_becomes_the_type_of_the_records(life: Life) -> None:
     life.write("id,name\n7,Seven\n")
     assert life.rows(key_type="bigint") == {7: "Seven"}
     life.write("id,name\nx7,Seven\n")
-    with pytest.raises(UnusableReferenceError, match="`id` is BIGINT in the records, and here it is 'x7'"):
+    with pytest.raises(UnusableReferenceError, match="`id` is BIGINT in the records, but 'x7' in the reference"):
         life.rows(life.new_table(folder=str(life.folder / "other")), key_type="bigint")
 
 

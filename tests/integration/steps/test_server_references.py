@@ -116,7 +116,7 @@ def test_everything_that_is_wrong_with_a_table_is_named_at_once(database: Databa
     )
     with pytest.raises(UnusableReferenceError, match="has no column `segment`") as all_of_it:
         names(database.spark, table, "bigint")
-    assert "`id` is BIGINT in the records, and here it is 'c1', 'c1'" in all_of_it.value.message
+    assert "`id` is BIGINT in the records, but 'c1', 'c1' in the reference" in all_of_it.value.message
     assert "c1 (2 times)" in all_of_it.value.message
 
 
@@ -129,7 +129,7 @@ def test_a_wrong_password_is_named_and_not_shown(database: Database) -> None:
 
 
 def test_a_driver_that_is_not_there_is_named_with_what_to_do(database: Database) -> None:
-    with pytest.raises(UnusableReferenceError, match=r"Spark has no class org\.absent\.Driver") as caught:
+    with pytest.raises(UnusableReferenceError, match=r"class org\.absent\.Driver") as caught:
         names(database.spark, database.table(database.section(driver="org.absent.Driver")))
     assert "group:artifact:version" in (caught.value.hint or "")
 

@@ -24,7 +24,7 @@ MINE = Owner("tags", "cluster-a", ("orders",), {"orders": "id-1"})
         (MINE, []),
         (Owner("tags", "cluster-a", ()), []),
         (Owner("tags", "cluster-a", ("orders",)), []),
-        (Owner("tags", "cluster-a", ("orders",), {"orders": "id-0"}), ["orders was removed and made again"]),
+        (Owner("tags", "cluster-a", ("orders",), {"orders": "id-0"}), ["orders was deleted and recreated"]),
         (Owner("other", "cluster-a", ("orders",)), ["belongs to pipeline `other`"]),
         (Owner("tags", "cluster-b", ("orders",)), ["offsets of the Kafka cluster cluster-b"]),
         (Owner("tags", "cluster-a", ("orders", "gone")), ["offsets of gone, which"]),
@@ -52,7 +52,7 @@ def test_what_an_older_broker_does_not_tell_is_remembered(spark: SparkSession, t
     claim(files, state, MINE)
     claim(files, state, Owner("tags", "cluster-a", ("orders",)))
     assert state.owner(files) == MINE
-    with pytest.raises(ConfigError, match="orders was removed and made again"):
+    with pytest.raises(ConfigError, match="orders was deleted and recreated"):
         claim(files, state, Owner("tags", "cluster-a", ("orders",), {"orders": "id-2"}))
 
 
