@@ -162,6 +162,6 @@ def test_the_subject_of_protobuf_has_the_columns(workplace: Workplace, registry:
     kinds = ("IncompatibleSchema", "UnknownSchema", "MalformedValue", "MalformedValue")
     assert letters == dict(zip(dead, (f"brokernat.{kind}".encode() for kind in kinds), strict=True))
     # A message that the columns do not need is no change of theirs.
-    changed = "`decode`, or the file or the subject of its schema has changed since the last start: it holds"
+    changed = "`decode`, or the file or the subject of its schema has changed since the last start: it applies"
     assert changed not in " ".join(same.split())
     assert changed in " ".join(other.split())

@@ -85,7 +85,7 @@ def test_the_newest_committed_value_of_each_key_of_a_compacted_topic_is_joined(p
     assert f"the topic {customers(place)} of cluster hq cannot be read: partition" in checked.stdout
     joined = found["batch"]["references"]["customers"]
     assert (
-        f"WrongType: field `name`: expected STRING, found BIGINT 1; version {joined} of an earlier run"
+        f"WrongType: field `name`: expected STRING, found BIGINT 1; the run would use version {joined} of an earlier run"
         in checked.stdout
     )
 
