@@ -116,7 +116,7 @@ def test_records_stay_when_the_name_of_their_cluster_leads_to_another_one(
     spool.close()
     trouble = log_one(elsewhere, arrives=False)
     assert f"for cluster `hq` with the id {hq.cluster_id}" in trouble
-    assert f"belong to the cluster with the id {local.cluster_id} now" in trouble
+    assert f"now belong to the cluster with the id {local.cluster_id}" in trouble
     (tmp_path / "brokernat.yaml").write_text(config_text([local]).replace("\n  local:", "\n  hq:"))
     ship = [sys.executable, "-m", "brokernat", "ship", "--config", str(tmp_path / "brokernat.yaml"), "--cluster", "hq"]
     ship += ["--topic", topic_name, "--spool", str(tmp_path / "spool"), "--once"]
