@@ -57,6 +57,8 @@ IMPATIENT = {
 PATIENCE = 300.0
 ENDING = 120.0
 """Seconds that the end of a run may take."""
+LONGEST_OUTAGE = 180.0
+"""Seconds that a registry or a database is unavailable at most; less where there is little time."""
 _FORWARDER = Path(__file__).parents[1] / "support" / "forwarder.py"
 _TICK = 0.1
 _NEW_WORKERS = count(100)
@@ -245,9 +247,11 @@ class Chaos:
         """The newest commit when all was whole again."""
         self._overwrites = 0
         self._overwritten_at = 0.0
+        self._longest_outage = LONGEST_OUTAGE
 
     def play(self, time_left: Callable[[], float]) -> None:
         """Lets things fail until the time is over, each of them once in any case, and the pipeline drain."""
+        self._longest_outage = min(LONGEST_OUTAGE, max(10.0, time_left() / 4))
         self._overwrite()
         self._feed.start()
         self._supervisor = Supervisor(self._site.spark, self._file.words("run", "tags"))
@@ -355,13 +359,13 @@ class Chaos:
     def _flap(self) -> bool:
         return self._send_away(self._site.gateway, times=self._dice.randint(1, 4), seconds=8)
 
-    def _send_away(self, service: Gateway, times: int = 1, seconds: float = 180) -> bool:
+    def _send_away(self, service: Gateway, times: int = 1, seconds: float | None = None) -> bool:
         if not service.running():
             return False
         at = 0.0
         for _ in range(times):
             self._later(at, service.stop)
-            at += self._dice.uniform(0, seconds)
+            at += self._dice.uniform(0, seconds or self._longest_outage)
             self._later(at, service.start)
             at += self._dice.uniform(0, 4)
         return True

@@ -33,7 +33,6 @@ def test_a_checkpoint_of_an_older_version_is_gone_on_with(workplace: Workplace, 
     tags = [json.loads(tag.value or b"") for tag in workplace.read_tags()]
     assert {tag["order_id"] for tag in tags} == {f"o{100 + partition}" for partition in read}
     assert {tag["segment"] for tag in tags} == {"retail"}
-    assert (
-        "`decode`, or the file or the subject of its schema has changed since the last start: it applies" in ended.stderr
-    )
+    changed = "`decode`, or the file or the subject of its schema has changed since the last start: it applies"
+    assert changed in ended.stderr
     assert json.loads((workplace.checkpoint / "_brokernat" / "starts").read_text()) == 2
