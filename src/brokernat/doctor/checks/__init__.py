@@ -1,4 +1,5 @@
-"""The checks, one module a family: evidence in, findings out. Importing this package is the registry.
+"""The checks, one module for each family. A check takes evidence and yields findings; importing the package registers
+all.
 
 To add a check, write a function with `@check` in the module of its family; its docstring is its page.
 """
@@ -28,5 +29,5 @@ def catalogue() -> Mapping[str, Check]:
 
 
 def page(code: str) -> str:
-    """Where the page of a code is, from the root of the sources."""
+    """The path of a code's page, relative to the root of the sources."""
     return f"docs/reference/codes/{code}.md"

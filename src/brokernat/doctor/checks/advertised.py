@@ -1,4 +1,4 @@
-"""What brokers advertise, as it is written: endpoints that clients elsewhere cannot dial."""
+"""Checks of advertised endpoints by their text alone: endpoints that clients on other machines cannot dial."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from brokernat.doctor.host_kinds import address, inside_name, is_loopback, netwo
     ),
 )
 def advertised_loopback(evidence: Evidence) -> Iterator[CheckFinding]:
-    """A broker advertises this machine's own address.
+    """A broker advertises a loopback address.
 
     Cause: A loopback address is advertised, so clients elsewhere dial themselves: {subjects}{reason}.
-    What: `localhost` or a loopback address is advertised, and the bootstrap servers are on other machines.
-    Why: `advertised.listeners` was left at its default, or written for clients on the broker's host. On that host it
-    works, and is a warning there.
-    Remedy: advertise what clients can dial, on a listener of its own where both are needed; or a rule of the address
-    map.
+    What: a broker advertises `localhost` or a loopback address, and the bootstrap servers are on other machines.
+    Why: `advertised.listeners` has its default, or was written for clients on the broker's host. The endpoint works on
+    that host, so the finding is only a warning there.
+    Remedy: advertise an endpoint that clients can dial, on a separate listener if local clients need `localhost`; or
+    add a rule to the address map.
     """
     if all(is_loopback(each) for probe in evidence.bootstraps for each in probe.addresses):
         return
@@ -55,10 +55,10 @@ def other_private_network(evidence: Evidence) -> Iterator[CheckFinding]:
     """A broker advertises an address of another private network.
 
     Cause: The brokers advertise private addresses ({subjects}) of a network that this machine is not in.
-    What: a private address is advertised (RFC 1918, RFC 6598, ULA, link-local), the bootstrap server answered at an
-    address of another network, and the node does not answer here.
-    Why: the brokers stand behind a NAT or a gateway and advertise what they are called inside.
-    Remedy: a rule of the address map; or a listener that advertises the outer address.
+    What: a broker advertises a private address (RFC 1918, RFC 6598, ULA, link-local) that does not answer here, and the
+    bootstrap server answered at an address of another network.
+    Why: the brokers are behind a NAT or a gateway and advertise their internal addresses.
+    Remedy: add a rule to the address map; or add a listener that advertises the external address.
     """
     outside = {str(network(each)) for probe in evidence.bootstraps if probe.answers for each in probe.addresses}
     for path in evidence.paths:
@@ -73,13 +73,13 @@ def other_private_network(evidence: Evidence) -> Iterator[CheckFinding]:
 
 @check("BN203", Need.METADATA)
 def name_of_inside(evidence: Evidence) -> Iterator[CheckFinding]:
-    """A broker advertises a name that only its own place knows.
+    """A broker advertises a name that only its own network knows.
 
     Cause: The brokers advertise names ({subjects}) that only their own network knows.
-    What: the advertised name has one label, or ends in `.svc`, `.internal`, `.local`, `.cluster.local` or the like, or
-    is a container's id; and the node does not answer here.
-    Why: Docker, Kubernetes and cloud hosts call themselves so; other machines cannot know the name.
-    Remedy: a rule of the address map; or a listener that advertises a name for this side.
+    What: the advertised name has one label, ends in `.svc`, `.internal`, `.local`, `.cluster.local` or the like, or is
+    a container's id; and the node does not answer here.
+    Why: Docker, Kubernetes and cloud providers give hosts such names, and other networks do not resolve them.
+    Remedy: add a rule to the address map; or add a listener that advertises a name that resolves here.
     """
     for path in evidence.paths:
         if not path.rule and inside_name(path.broker.host) and not path.answers:
@@ -93,14 +93,14 @@ def advertised_nothing(evidence: Evidence) -> Iterator[CheckFinding]:
     """A broker advertises no address at all.
 
     Cause: The brokers advertise nothing that can be dialled ({subjects}).
-    What: an empty host, `0.0.0.0`, `::`, or a port that is none is advertised.
+    What: a broker advertises an empty host, `0.0.0.0`, `::` or an invalid port.
     Why: `advertised.listeners` is missing and `listeners` is a wildcard, or a listener is not up yet.
     Remedy: write `advertised.listeners` with a host and a port.
     """
     for path in evidence.paths:
         place = address(path.broker.host)
         if path.rule:
-            # A rule makes something of it that can be dialled.
+            # The rule translates it to an endpoint that clients can dial.
             continue
         if not path.broker.host or not 1 <= path.broker.port <= 65535 or (place is not None and place.is_unspecified):
             fix = "write `advertised.listeners` with a host and a port that clients can dial"
@@ -112,9 +112,10 @@ def same_endpoint(evidence: Evidence) -> Iterator[CheckFinding]:
     """Two brokers advertise the same endpoint.
 
     Cause: Several brokers advertise one endpoint ({subjects}).
-    What: two node ids are advertised with one host and port.
-    Why: all brokers were given the address of one balancer or gateway. A client that wants one of them meets any.
-    Remedy: one port or one name for each broker.
+    What: two node ids are advertised with the same host and port.
+    Why: all brokers advertise the address of one load balancer or gateway. A client that connects to one of them may
+    reach any of them.
+    Remedy: give each broker its own port or name.
     """
     found: dict[tuple[str, str], str] = {}
     for probe in evidence.bootstraps:
@@ -137,10 +138,10 @@ def no_bootstrap_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
     """No node is a bootstrap server.
 
     Cause: No node of {subjects} advertises a bootstrap server.
-    What: every node is reached as it is advertised, and none of them is a bootstrap server.
-    Why: the bootstrap servers are a balancer's or a virtual address, which is usual; what clients need is to reach the
-    nodes as well, and they do.
-    Remedy: none is needed. A firewall rule must allow the nodes' endpoints too, not the bootstrap servers' alone.
+    What: clients reach every node at its advertised endpoint, and none of these endpoints is a bootstrap server.
+    Why: the bootstrap servers are a load balancer or a virtual address. This is usual, and clients reach the nodes as
+    well.
+    Remedy: none is needed. A firewall must allow the nodes' endpoints too, not only the bootstrap servers.
     """
     if evidence.rules or not evidence.paths or not all(path.answers for path in evidence.paths):
         return
@@ -151,7 +152,7 @@ def no_bootstrap_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
 
 
 def _places(probe: EndpointProbe) -> set[str]:
-    """The endpoint, and what its name led to."""
+    """The endpoint, and the addresses that its name resolves to."""
     port = probe.endpoint.rpartition(":")[2]
     return {probe.endpoint, *(f"{address}:{port}" for address in probe.addresses)}
 
@@ -161,14 +162,13 @@ _FEWEST = 3
 
 @check("BN505", Need.METADATA)
 def fallback_listener(evidence: Evidence) -> Iterator[CheckFinding]:
-    """One broker seems to answer for another listener.
+    """One broker seems to advertise another listener.
 
     Cause: {subjects} is advertised unlike its peers.
-    What: one broker advertises an endpoint of another kind of address and another port than all its peers, which agree,
-    and it is not reached there.
-    Why: brokers that do not know the listener a client came in on may fall back to another one, as Redpanda does; or
-    this broker's `advertised.listeners` was forgotten.
-    Remedy: advertise the listener on this broker as on the others.
+    What: one broker advertises another kind of address and another port than all its peers, and is not reached there.
+    Why: a broker that does not have the listener of the client's connection may answer with another listener, as
+    Redpanda does; or this broker's `advertised.listeners` was not updated.
+    Remedy: advertise the same listener on this broker as on the others.
     """
     brokers = next(probe.brokers for probe in evidence.bootstraps if probe.brokers is not None)
     kinds = [(_kind(each.host), each.port) for each in brokers]

@@ -1,4 +1,4 @@
-"""One cluster, one listener, all brokers: what the bootstrap servers' answers have in common."""
+"""Checks that compare the answers of the bootstrap servers: one cluster, one listener, all brokers."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def clusters_differ(evidence: Evidence) -> Iterator[CheckFinding]:
     """Endpoints lead to different clusters.
 
     Cause: Endpoints lead to different clusters: {messages}.
-    What: not all endpoints report one cluster id.
-    Why: a bootstrap server or a rule names a broker of another cluster; or what is advertised leads to another one from
-    here, as `localhost` does where a Kafka of one's own runs. Clients mix their metadata, or loop.
-    Remedy: the endpoints of one cluster.
+    What: the endpoints report more than one cluster id.
+    Why: a bootstrap server or a rule names a broker of another cluster; or an advertised endpoint leads to another
+    cluster from here, as `localhost` does where a local Kafka runs. Clients mix the metadata of both, or loop.
+    Remedy: use endpoints of one cluster only.
     """
     seen: dict[str, list[str]] = {}
     for probed in (*bootstrap_servers(evidence), *dialled_nodes(evidence)):
@@ -41,7 +41,7 @@ def clusters_differ(evidence: Evidence) -> Iterator[CheckFinding]:
     for probed in probed_endpoints(evidence):
         if probed.failure is None or probed.failure.stage != "cluster":
             continue
-        # Behind a bootstrap server: what its answer alone names.
+        # For a bootstrap server: the brokers that only its answer names.
         others = set(probed.probe.brokers or ()) - mine if probed.path is None else ()
         strange = [path_failure(path, evidence) for path in evidence.paths if path.broker in others]
         message = f"{probed.subject} leads to cluster {probed.probe.cluster_id}, not to {home}"
@@ -50,7 +50,7 @@ def clusters_differ(evidence: Evidence) -> Iterator[CheckFinding]:
 
 
 def _instead(seen: Mapping[str, Sequence[str]], probed: ProbedEndpoint) -> Remedy:
-    """Which endpoints to take out, where most are of one cluster."""
+    """The endpoints to remove, if most endpoints are of one cluster."""
     if probed.path is not None:
         if probed.path.rule:
             return Remedy((f"correct the rule `{probed.path.rule}`",), ("see where the forward to this node leads",))
@@ -71,11 +71,11 @@ def listeners_mixed(evidence: Evidence) -> Iterator[CheckFinding]:
     Cause: The bootstrap servers do not belong together ({subjects}): a client's brokers change with the server that
     answers.
     What: bootstrap servers of one cluster advertise different endpoints for the same node, or have no node in common.
-    Why: a broker answers with the endpoints of the listener NAME that the client came in on. With servers of several
-    listeners, each metadata update may bring other endpoints: brokers come and go.
-    Remedy: bootstrap servers of one listener.
+    Why: a broker answers with the endpoints of the listener that the client connected to. If the bootstrap servers
+    belong to several listeners, each metadata update may bring other endpoints.
+    Remedy: give bootstrap servers of one listener.
     """
-    # Where a node's own endpoint leads to another listener, that is what is wrong: BN603.
+    # If a node's own endpoint leads to another listener, BN603 reports it.
     odd = {each.probe.endpoint for each in dialled_nodes(evidence) if is_of_another_listener(each.failure)}
     sets: dict[tuple[Advertised, ...], list[EndpointProbe]] = {}
     for probe in evidence.bootstraps:
@@ -103,7 +103,7 @@ def listeners_mixed(evidence: Evidence) -> Iterator[CheckFinding]:
 
 
 def _define(names: Mapping[tuple[Advertised, ...], str | None]) -> Iterator[str]:
-    """Which brokers lack which listener."""
+    """The brokers that lack a listener, by listener."""
     every = {str(each.node_id) for told in names for each in told}
     for told, name in names.items():
         if lacking := sorted(every - {str(each.node_id) for each in told}):
@@ -115,10 +115,10 @@ def brokers_absent(evidence: Evidence) -> Iterator[CheckFinding]:
     """Brokers are missing on this listener.
 
     Cause: A listener is missing on some brokers, so the bootstrap servers do not name all: {subjects}{reason}.
-    What: partitions, another bootstrap server, or another listener of the same node name node ids that the brokers'
-    list does not hold, and these nodes run.
-    Why: a broker lacks the listener that the client came in on, so it is filtered out of the answer.
-    Remedy: define the listener on every broker, or come in on another one.
+    What: partitions, another bootstrap server, or another listener of the same node name running nodes that are missing
+    from the broker list.
+    Why: a broker that lacks the listener of the client's connection is left out of the answer.
+    Remedy: define the listener on every broker, or connect to a listener that all brokers have.
     """
     first = next(probe for probe in evidence.bootstraps if probe.brokers is not None)
     if not any(probe.brokers for probe in evidence.bootstraps):
@@ -143,10 +143,10 @@ def broker_down(evidence: Evidence) -> Iterator[CheckFinding]:
     """A broker is down.
 
     Cause: A broker is down: {messages}.
-    What: partitions name a node that no listener of any broker lists, and that is in sync for none of them.
-    Why: the broker is stopped, cannot register, or is fenced because it hangs. While every partition has a leader,
-    clients work, so this is a warning then.
-    Remedy: start the broker; its log says why it stopped.
+    What: partitions name a node that no listener of any broker lists and that is an in-sync replica of no partition.
+    Why: the broker is stopped, cannot register, or is fenced because it hangs. Clients work while every partition has a
+    leader, so the finding is then a warning.
+    Remedy: start the broker; its log shows why it stopped.
     """
     first = next(probe for probe in evidence.bootstraps if probe.brokers is not None)
     dead = [
@@ -167,20 +167,20 @@ def broker_down(evidence: Evidence) -> Iterator[CheckFinding]:
                 f"{'partitions have no' if held else 'every partition has a'} leader without it",
             ),
             broker=f"start node {node_id}; its log says why it stopped",
-            # One server is dead and one broker is down: that is likely this one.
+            # If one bootstrap server does not answer and one broker is down, they are probably the same node.
             explains=dead if len(dead) == len(down) == 1 and not held else (),
         )
 
 
 def _down(evidence: Evidence, first: EndpointProbe) -> set[int]:
-    """Replicas that no answer of this cluster lists as a broker and that are in sync nowhere."""
+    """Replicas that no answer of this cluster lists as a broker and that are in sync for no partition."""
     probes = [*(probed.probe for probed in probed_endpoints(evidence)), *(each.probe for each in evidence.listeners)]
     listed = [probe.node_ids for probe in probes if probe is not None and probe.cluster_id == first.cluster_id]
     return set(evidence.replicas or ()).difference(evidence.in_sync, *listed) if evidence.in_sync else set()
 
 
 def _expected(evidence: Evidence, first: EndpointProbe) -> dict[int, str]:
-    """Nodes that there are, and how that is known."""
+    """The known nodes, each with its source."""
     found = dict.fromkeys(evidence.replicas or (), "it holds partitions")
     for seen in evidence.listeners:
         if seen.probe is not None and seen.probe.cluster_id == first.cluster_id:
@@ -194,7 +194,7 @@ def _expected(evidence: Evidence, first: EndpointProbe) -> dict[int, str]:
 
 
 def _way_in(evidence: Evidence, first: EndpointProbe) -> tuple[str, ...]:
-    """A listener that works from here and names every node that is known; the brokers' own only where no other does."""
+    """A listener that works from here and names every known node; the inter-broker listener comes last."""
     every = set(_expected(evidence, first)) - _down(evidence, first)
     inner = dict(first.settings).get("inter.broker.listener.name")
     ways = [
@@ -218,9 +218,9 @@ def no_leader_here(evidence: Evidence) -> Iterator[CheckFinding]:
 
     Cause: Clients of this listener are told no leader for some partitions of {subjects}.
     What: partitions have no leader that clients of this listener may dial: LISTENER_NOT_FOUND or LEADER_NOT_AVAILABLE,
-    still so a second later.
-    Why: the leader's broker lacks the listener that the client came in on, or no broker that holds the partition is up.
-    Producers say `Topic not present in metadata after 60000 ms`.
+    also when asked again after a second.
+    Why: the leader's broker lacks the listener of the client's connection, or no broker that holds the partition is up.
+    Producers log `Topic not present in metadata after 60000 ms`.
     Remedy: define the listener on every broker; start the brokers that hold the partitions.
     """
     for each in evidence.leaderless:
@@ -236,15 +236,15 @@ def controller_unlisted(evidence: Evidence) -> Iterator[CheckFinding]:
     """The controller is not among the brokers.
 
     Cause: The controller that is named is not among the brokers: {subjects}.
-    What: the controller that an answer names is a node that no answer lists, or there is none.
-    Why: with KRaft any live broker is named, by chance, and each time another one
-    (KafkaApis.handleTopicMetadataRequest); one that is not listed lacks the listener that the client came in on. A user
-    without rights sees of it only this. Old admin clients look for the controller and say `Timed out waiting for a node
-    assignment`. None is named where the brokers have lost the controller.
+    What: metadata names a controller that no answer lists as a broker, or names none.
+    Why: in KRaft mode each answer names a random live broker (KafkaApis.handleTopicMetadataRequest). A broker that is
+    not listed lacks the listener of the client's connection; a user without rights has no other evidence of this. Old
+    admin clients look for the controller and log `Timed out waiting for a node assignment`. No controller is named if
+    the brokers have lost it.
     Remedy: define the listener on every broker, or see that the quorum has a leader.
     """
     first = next(probe for probe in evidence.bootstraps if probe.brokers is not None)
-    # A node that is known from elsewhere is BN503's or BN502's to name.
+    # BN503 or BN502 reports a node that is known from other answers.
     known = set(evidence.replicas or ()).union(*(probed.probe.node_ids for probed in probed_endpoints(evidence)))
     known = known.union(*(each.probe.node_ids for each in evidence.listeners if each.probe))
     named: dict[int, list[str]] = {}
@@ -267,14 +267,13 @@ _NAMES_LEADERS = 10
 
 @check("BN801", Need.METADATA)
 def part_of_a_map(evidence: Evidence) -> Iterator[CheckFinding]:
-    """New leaders are named in the middle of work.
+    """Leader changes can send clients to unreachable endpoints.
 
     Cause: Clients of {subjects} meet endpoints that they cannot dial when leaders move.
-    What: some nodes are reached and some are not, and the brokers are of 3.7 or later.
-    Why: such brokers name the new leader and its endpoint in the answers to Produce and Fetch (KIP-951), so a client
-    meets the endpoint that it cannot dial in the middle of its work, as soon as a leader moves, and not with the next
-    metadata.
-    Remedy: a rule for every node, also for those that lead nothing today.
+    What: clients reach only some nodes, and the brokers are of 3.7 or later.
+    Why: such brokers send the new leader and its endpoint in the answers to Produce and Fetch (KIP-951). So a client
+    receives the endpoint that it cannot dial as soon as a leader moves, not with the next metadata update.
+    Remedy: add a rule for every node, also for nodes that lead no partition now.
     """
     newest = max(probe.newest("Produce") for probe in evidence.bootstraps)
     reached = [path for path in evidence.paths if path.answers]

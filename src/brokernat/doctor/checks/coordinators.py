@@ -14,7 +14,7 @@ _OPTIONS = {
     "GROUP_AUTHORIZATION_FAILED": "--operation Read --group",
     "TRANSACTIONAL_ID_AUTHORIZATION_FAILED": "--operation Write --transactional-id",
 }
-"""DESCRIBE is enough to find a coordinator, and follows from these, which a consumer and a producer need as well."""
+"""DESCRIBE is enough to find a coordinator. These rights imply it, and consumers and producers need them anyway."""
 
 
 @check("BN003", Need.METADATA, Need.COORDINATORS)
@@ -22,10 +22,10 @@ def right_missing(evidence: Evidence) -> Iterator[CheckFinding]:
     """A right is missing.
 
     Cause: The client's user has no rights for {subjects}.
-    What: the client's user may not ask for the coordinator of a group or a transactional id that was named.
-    Why: an authorizer runs, and the user has no DESCRIBE there. Clients with this user fail in the same place, with
+    What: the client's user may not look up the coordinator of a named group or transactional id.
+    Why: an authorizer runs, and the user has no DESCRIBE right on it. Clients of this user fail with
     `GroupAuthorizationException` or `TransactionalIdAuthorizationException`.
-    Remedy: the right, by the `kafka-acls.sh` line that is shown.
+    Remedy: grant the right with the `kafka-acls.sh` line of the finding.
     """
     for each in evidence.coordinators:
         option = _OPTIONS.get(each.error)
@@ -40,10 +40,10 @@ def group_coordinator(evidence: Evidence) -> Iterator[CheckFinding]:
     """The coordinator of a consumer group is not reached.
 
     Cause: The coordinators of {subjects} cannot be reached.
-    What: the coordinator of a consumer group is a node that this client does not reach.
-    Why: the coordinator is one node of the cluster, whichever its id is hashed to, so everything else may work.
-    Consumers find their group's coordinator and then cannot join: `Group coordinator … is unavailable or invalid`.
-    Remedy: that of the node, which is named with its own finding.
+    What: the coordinator of a consumer group is a node that this client cannot reach.
+    Why: a hash of the group id selects one node as coordinator, so everything else may work. Consumers find their
+    group's coordinator but cannot join: `Group coordinator … is unavailable or invalid`.
+    Remedy: follow the remedy of the node's own finding.
     """
     yield from _out_of_reach(evidence, "group")
 
@@ -53,10 +53,10 @@ def transaction_coordinator(evidence: Evidence) -> Iterator[CheckFinding]:
     """The coordinator of a transactional id is not reached.
 
     Cause: The coordinators of {subjects} cannot be reached.
-    What: the coordinator of a transactional id is a node that this client does not reach.
-    Why: the coordinator is one node of the cluster, whichever its id is hashed to, so everything else may work.
-    Producers cannot begin a transaction: `initTransactions` times out.
-    Remedy: that of the node, which is named with its own finding.
+    What: the coordinator of a transactional id is a node that this client cannot reach.
+    Why: a hash of the id selects one node as coordinator, so everything else may work. Producers cannot begin a
+    transaction: `initTransactions` times out.
+    Remedy: follow the remedy of the node's own finding.
     """
     yield from _out_of_reach(evidence, "transaction")
 
@@ -66,9 +66,9 @@ def no_coordinator(evidence: Evidence) -> Iterator[CheckFinding]:
     """There is no coordinator.
 
     Cause: No node coordinates {subjects}.
-    What: there is no coordinator for a group or a transactional id that was named, still so a second later.
-    Why: the partition that keeps its state has no leader, or its leader lacks the listener that the client came in on.
-    Remedy: bring the brokers up that hold `__consumer_offsets` or `__transaction_state`; define the listener on them.
+    What: a named group or transactional id has no coordinator, also when asked again after a second.
+    Why: the partition that keeps its state has no leader, or its leader lacks the listener of the client's connection.
+    Remedy: start the brokers that hold `__consumer_offsets` or `__transaction_state`; define the listener on them.
     """
     for each in evidence.coordinators:
         if each.error == "not-answered":
@@ -81,7 +81,7 @@ def no_coordinator(evidence: Evidence) -> Iterator[CheckFinding]:
 
 
 def _out_of_reach(evidence: Evidence, kind: str) -> Iterator[CheckFinding]:
-    """A finding for each coordinator of a kind that this client cannot use."""
+    """One finding for each coordinator of this kind that the client cannot use."""
     for each in evidence.coordinators:
         if each.kind != kind or each.broker is None:
             continue

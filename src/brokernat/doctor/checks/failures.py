@@ -1,7 +1,7 @@
-"""Where the way of a client ends: the first stage that fails for a bootstrap server and for a node; pure.
+"""The first stage that fails for a bootstrap server and for a node; pure.
 
-This is the one place that judges a stage. Checks explain these failures and reports draw them; a failure that no check
-explains is an error of its own (BN005), so that a client that fails is never reported as one that works.
+Only this module judges a stage. Checks explain these failures, and reports draw them. A failure that no check explains
+is reported as BN005, so a failing client is never reported as working.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from brokernat.doctor.finding import Failure
 from brokernat.doctor.host_kinds import dialable
 
 _Result = TypeVar("_Result")
-# Of one node, an id that differs is a wrong forward as likely as a proxy's work.
+# With one node, a wrong forward explains a different id as well as a proxy does.
 _FEWEST = 2
 _ANOTHER_LISTENER = "another listener"
 
 
 def once(compute: Callable[[Evidence], _Result]) -> Callable[[Evidence], _Result]:
-    """Keeps the result for the evidence that was asked about last, which every check asks about anew."""
+    """Caches the result for the last evidence, because every check computes it again."""
     last: list[tuple[Evidence, _Result]] = []
 
     def kept(evidence: Evidence) -> _Result:
@@ -37,12 +37,12 @@ def bootstrap_failure(probe: EndpointProbe, evidence: Evidence) -> Failure | Non
 
 
 def is_of_another_listener(failure: Failure | None) -> bool:
-    """Whether what is dialled for a node is another listener than the one that names it."""
+    """Whether the dialled endpoint of a node is another listener than the one that names the node."""
     return failure is not None and failure.words == _ANOTHER_LISTENER
 
 
 def path_failure(path: BrokerPath, evidence: Evidence) -> Failure | None:
-    """The stage that fails on the way to a node: a rule is missing, a stage fails, or not this node answers there."""
+    """The failure on the path to a node: a rule is missing, a stage fails, or another node answers."""
     broker, probe = path.broker, path.probe
     if probe is None:
         words = "no rule" if evidence.rules is not None and dialable(broker.host, broker.port) else "no address"
@@ -66,15 +66,15 @@ def path_failure(path: BrokerPath, evidence: Evidence) -> Failure | None:
 
 @once
 def home_cluster(evidence: Evidence) -> str | None:
-    """The cluster that is meant: that of most bootstrap servers, and of the first one among equals."""
+    """The cluster id of most bootstrap servers; if counts are equal, the first one's."""
     named = [probe.cluster_id for probe in evidence.bootstraps if probe.cluster_id]
     return max(named, key=named.count, default=None)
 
 
 def same_listener(one: EndpointProbe, other: EndpointProbe) -> bool:
-    """Whether what two endpoints advertise can be of one listener: they share nodes and say the same of each.
+    """Whether two endpoints can be of one listener: they share nodes and advertise the same endpoint for each.
 
-    In one of them a node may be missing that has just gone or come, and a broker that has just started knows none.
+    A node that has just stopped or started may be missing in one of them; a broker that has just started knows no node.
     """
     told = {each.node_id: each.endpoint for each in one.brokers or ()}
     shared = [each for each in other.brokers or () if each.node_id in told]
@@ -85,10 +85,10 @@ def same_listener(one: EndpointProbe, other: EndpointProbe) -> bool:
 
 @once
 def renumbered(evidence: Evidence) -> int | None:
-    """What a proxy adds to the ids of nodes to make those of its own, None where there is no such proxy.
+    """The number that a proxy adds to node ids, None if no proxy renumbers the nodes.
 
-    All nodes that prove who they are differ by one number then, and no broker's answer knows any of their own ids.
-    Forwards that are exchanged, or off by one, lead to nodes that are known, or to another cluster.
+    All proven node ids then differ by the same number, and no broker's answer holds any of these ids. Wrong forwards
+    lead to known nodes or to another cluster instead.
     """
     probes = [*evidence.bootstraps, *(path.probe for path in evidence.paths if path.probe is not None)]
     own = {
@@ -105,7 +105,7 @@ def renumbered(evidence: Evidence) -> int | None:
 
 
 def _cluster(probe: EndpointProbe, evidence: Evidence, told_by: Sequence[EndpointProbe] = ()) -> Failure | None:
-    """What a server of another cluster names is right where that cluster answers: the server itself is astray."""
+    """The failure of an endpoint of another cluster than the bootstrap servers that name it."""
     meant = {each.cluster_id for each in told_by} or {home_cluster(evidence)}
     if not probe.cluster_id or probe.cluster_id in meant or not all(meant):
         return None
@@ -113,7 +113,7 @@ def _cluster(probe: EndpointProbe, evidence: Evidence, told_by: Sequence[Endpoin
 
 
 def stage_failure(probe: EndpointProbe) -> Failure | None:
-    """The first stage of the probe that fails; a doubt where the time ran out, or the login was not tried."""
+    """The first failing stage of the probe; a doubt if the time ran out or the login was not tried."""
     for stage in _STAGES:
         result = getattr(probe, stage)
         if result is None or result.ok:
@@ -132,7 +132,7 @@ def stage_failure(probe: EndpointProbe) -> Failure | None:
 
 
 def size_failure(probe: EndpointProbe) -> Failure | None:
-    """Large messages that do not get through where small ones do."""
+    """The failure of large messages on a path that carries small ones."""
     if probe.size is None or probe.size.ok:
         return None
     return Failure(probe.endpoint, "size", words=f"large {probe.size.failed[0].direction}s fail")
@@ -148,7 +148,7 @@ def _words(stage: str, result: object) -> str:
 
 
 _STAGES: tuple[Stage, ...] = ("resolve", "connect", "tls", "versions", "sasl", "metadata")
-# Outcomes that more time might have changed, and how often they have to be seen where it ran out.
+# Outcomes that more time might change, and how many of them count as a failure after the time ran out.
 _WAITING, _AGREEING = ("timeout", "mixed", "silent", "stalled", "no-answer"), 2
 _TLS = {
     "not-tls": "no TLS there",

@@ -1,4 +1,4 @@
-"""Brokers' files: what clients learn from brokers that run with them."""
+"""Checks of brokers' files: the endpoints that clients receive from brokers with these files."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def not_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
 
     Cause: Clients that come in on a listener that is not advertised are told of no broker: {subjects}.
     What: a listener is bound, and `advertised.listeners` leaves it out.
-    Why: who comes in on its port is answered with the brokers that advertise this name, and there is none: the client
-    gets an empty list, or waits for metadata.
+    Why: a broker answers a client on this port with the brokers that advertise this listener name, and there are none.
+    The client gets an empty list, or waits for metadata.
     Remedy: advertise it, or do not bind it.
     """
     for broker in serving(evidence):
@@ -31,13 +31,13 @@ def not_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
 
 @check("BN818", Need.FILES)
 def own_name_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
-    """A broker advertises its machine's own name.
+    """A broker advertises its machine's own host name.
 
     Cause: Brokers advertise whatever their machines call themselves: {subjects}.
-    What: a listener has no host, and so the broker advertises the name that its machine calls itself.
-    Why: Kafka asks the machine for its own name. In a container that is the container's id, on a cloud host an internal
-    name; clients elsewhere seldom know either.
-    Remedy: `advertised.listeners` with a name that clients know.
+    What: a listener has no host, so the broker advertises the host name of its machine.
+    Why: Kafka uses the machine's own host name. In a container this is the container's id, on a cloud host an internal
+    name; clients elsewhere rarely resolve either.
+    Remedy: set `advertised.listeners` to a name that clients resolve.
     """
     for broker, each in advertised_listeners(evidence):
         if not each.host:
@@ -51,10 +51,10 @@ def same_endpoint_in_files(evidence: Evidence) -> Iterator[CheckFinding]:
     """Two brokers' files advertise the same endpoint.
 
     Cause: Several brokers' files advertise one endpoint ({subjects}).
-    What: two brokers' files advertise one host and port.
-    Why: a client that wants the one meets either. Brokers behind one balancer, a file that was copied, `localhost` on
-    several machines: to a client it is one endpoint.
-    Remedy: a port or a name of its own for each broker.
+    What: two brokers' files advertise the same host and port.
+    Why: a client that connects to one of them may reach either. Causes are a load balancer in front of all brokers, a
+    copied file, or `localhost` on several machines.
+    Remedy: give each broker its own port or name.
     """
     told = [(broker, each) for broker, each in advertised_listeners(evidence) if each.host]
     for endpoint in dict.fromkeys(each.endpoint.lower() for _, each in told):
@@ -73,10 +73,10 @@ def listener_on_some(evidence: Evidence) -> Iterator[CheckFinding]:
     Cause: Some brokers lack a listener that others have, so a client's brokers change with the port it meets:
     {subjects}.
     What: some brokers advertise a listener name that others lack.
-    Why: a broker answers with the brokers that have the listener NAME whose port was hit. Who comes in on this name
-    never hears of the others: partitions led by them have no leader, and with bootstrap servers of several names a
-    client's brokers come and go with each update.
-    Remedy: the same names on every broker; and bootstrap servers of one name.
+    Why: a broker answers with the brokers that have the listener NAME of the client's port. A client of this name never
+    receives the others: partitions led by them have no leader. If the bootstrap servers belong to several names, the
+    client's brokers change with each metadata update.
+    Remedy: define the same names on every broker, and give bootstrap servers of one name.
     """
     brokers = serving(evidence)
     for name, advertised in _by_name(evidence).items():
@@ -93,7 +93,7 @@ def listener_on_some(evidence: Evidence) -> Iterator[CheckFinding]:
 
 
 def _by_name(evidence: Evidence) -> dict[str, list[tuple[BrokerListeners, Listener]]]:
-    """The brokers that advertise each listener's name, with what they advertise."""
+    """The brokers that advertise each listener name, each with its advertised endpoint."""
     found: dict[str, list[tuple[BrokerListeners, Listener]]] = {}
     for broker, each in advertised_listeners(evidence):
         found.setdefault(each.name, []).append((broker, each))
@@ -102,14 +102,14 @@ def _by_name(evidence: Evidence) -> dict[str, list[tuple[BrokerListeners, Listen
 
 @check("BN824", Need.FILES)
 def inside_name_in_file(evidence: Evidence) -> Iterator[CheckFinding]:
-    """A file advertises a name that only its own place knows.
+    """A file advertises a name that only its own network knows.
 
     Cause: The brokers advertise names that only their own network knows: {subjects}.
-    What: a broker's file advertises a name that usually only its own network knows: of one label, or in `.internal`,
-    `.svc` or the like.
-    Why: Docker, Kubernetes and cloud hosts call themselves so. That is right for a listener that serves that network,
-    and wrong where the broker has no other one (then it is a warning).
-    Remedy: a second listener that advertises a name for clients elsewhere; or an address map at the client.
+    What: a broker's file advertises a name that usually only its own network resolves: a name of one label, or one in
+    `.internal`, `.svc` or the like.
+    Why: Docker, Kubernetes and cloud providers give hosts such names. This is correct for a listener of that network.
+    If the broker has no other listener, the finding is a warning.
+    Remedy: add a second listener that advertises a name for clients elsewhere; or give the client an address map.
     """
     for broker, each in advertised_listeners(evidence):
         if not inside_name(each.host):
@@ -125,14 +125,14 @@ def inside_name_in_file(evidence: Evidence) -> Iterator[CheckFinding]:
 
 @check("BN825", Need.FILES)
 def loopback_in_file(evidence: Evidence) -> Iterator[CheckFinding]:
-    """A file advertises the broker's own machine.
+    """A file advertises a loopback address.
 
     Cause: Brokers tell each other to dial themselves: {subjects}.
     What: a broker's file advertises localhost, 127.x or ::1.
-    Why: a client dials itself. That serves clients on the broker's machine (or on a Docker host that publishes the
-    port), and nobody else: a warning where the broker has no other listener. As the listener of brokers among
-    themselves it joins no two machines, and no two containers.
-    Remedy: a second listener that advertises a name for clients elsewhere.
+    Why: a client that receives it dials its own machine. This works only on the broker's machine, or on a Docker host
+    that publishes the port; if the broker has no other listener, the finding is a warning. As the inter-broker listener
+    it cannot connect two machines or two containers.
+    Remedy: add a second listener that advertises a name for clients elsewhere.
     """
     several = len(serving(evidence)) > 1
     for broker, each in advertised_listeners(evidence):
@@ -153,12 +153,12 @@ def loopback_in_file(evidence: Evidence) -> Iterator[CheckFinding]:
 
 @check("BN826", Need.FILES)
 def protocols_differ(evidence: Evidence) -> Iterator[CheckFinding]:
-    """One listener name speaks different protocols.
+    """One listener name has different protocols.
 
     Cause: Brokers speak different protocols under one listener name ({subjects}).
     What: one listener name has different security protocols on different brokers.
-    Why: a client speaks one protocol to all brokers that it is told of, and these are those of one listener name.
-    Remedy: one protocol for a name; another name for another protocol.
+    Why: a client uses one protocol for all brokers that it receives, and these are the brokers of one listener name.
+    Remedy: use one protocol for each listener name, and another name for another protocol.
     """
     for name, advertised in _by_name(evidence).items():
         spoken = {broker.name: broker.protocols[name] for broker, _ in advertised if name in broker.protocols}
@@ -170,13 +170,13 @@ def protocols_differ(evidence: Evidence) -> Iterator[CheckFinding]:
 
 @check("BN827", Need.FILES)
 def port_not_published(evidence: Evidence) -> Iterator[CheckFinding]:
-    """A port is advertised that leads elsewhere.
+    """The advertised port is not published, or leads to another listener.
 
     Cause: The ports that are published do not lead to the listeners that advertise them: {subjects}.
-    What: a compose file publishes another port than the one that the broker advertises.
-    Why: who comes from outside dials the host's port. Where that is not published, nobody listens; where it leads to
-    another listener, clients are told that one's endpoints.
-    Remedy: publish the advertised port as the listener's own: `ADVERTISED:BOUND`.
+    What: a compose file does not publish the port that the broker advertises, or publishes it for another listener.
+    Why: clients outside of Docker dial the host's port. If it is not published, nothing listens there; if it leads to
+    another listener, clients receive the endpoints of that listener.
+    Remedy: publish the advertised port for the port that the listener is bound to: `ADVERTISED:BOUND`.
     """
     for broker, told in advertised_listeners(evidence):
         published, bound = broker.file.published, broker.bound_port(told.name)
@@ -190,7 +190,7 @@ def port_not_published(evidence: Evidence) -> Iterator[CheckFinding]:
             message = f"{told} is advertised, and the host's port {told.port} leads to {leads_to[0]}, {other}"
             yield error(broker.name, message, seen, broker=fix)
         elif not leads_to and is_loopback(told.host):
-            # Another machine's name may be that of a gateway, whose ports are its own.
+            # The name of another machine may be a gateway, which has its own ports.
             message = f"{told} is advertised, and the host's port {told.port} is not published"
             yield warning(broker.name, message, seen, broker=fix)
 
@@ -200,10 +200,10 @@ def file_and_reality(evidence: Evidence) -> Iterator[CheckFinding]:
     """A broker's file and the running broker differ.
 
     Cause: Running brokers say something else than their files: {subjects}.
-    What: a running broker says something else about its listeners than its file.
-    Why: the file was changed after the broker's start, another file is in force, a variable or a dynamic setting
-    (`kafka-configs.sh`) goes above it, or it is the file of another cluster.
-    Remedy: find out which one is meant; a broker reads its file at its start only.
+    What: the listener settings of a running broker differ from its file.
+    Why: the file was changed after the broker's start, the broker uses another file, a variable or a dynamic setting
+    (`kafka-configs.sh`) overrides it, or the file belongs to another cluster.
+    Remedy: find out which of the two is correct; a broker reads its file only at its start.
     """
     probes = [*evidence.bootstraps, *(path.probe for path in evidence.paths if path.probe is not None)]
     seen = set[int]().union(*(probe.node_ids for probe in probes))
@@ -233,7 +233,7 @@ def _differences(broker: BrokerListeners, probes: list[EndpointProbe], seen: set
         if probe.identity is not None and probe.identity.node_id == broker.node_id:
             running = dict(probe.settings)
             for name, value in broker.settings.items():
-                # Of those that both have: a broker tells its defaults too.
+                # Compare only settings that both have: a broker reports its defaults too.
                 if running.get(name) and _items(running[name]) != _items(value):
                     yield f"{name}: the file has {value}, the broker has {running[name]}"
 

@@ -1,4 +1,4 @@
-"""Brokers' files that a broker does not start with, or not as they are meant."""
+"""Checks of brokers' files: settings that stop the broker at its start, or that it reads differently than intended."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def listener_unreadable(evidence: Evidence) -> Iterator[CheckFinding]:
     """A broker's file has an entry that Kafka cannot read.
 
     Cause: Entries about listeners cannot be read, so the broker does not start: {subjects}.
-    What: a broker's file holds an entry about listeners that Kafka cannot read, or no listener at all.
+    What: a broker's file has a listener entry that Kafka cannot read, or has no listener at all.
     Why: a listener is `NAME://host:port` (brackets around IPv6), a mapping is `NAME:PROTOCOL`. The broker does not
     start.
     Remedy: write the entry in that form.
@@ -51,11 +51,11 @@ def listener_unreadable(evidence: Evidence) -> Iterator[CheckFinding]:
             yield error(broker.name, message, broker=f"in `{each.setting}` write {_FORMS.get(each.setting, _LISTENER)}")
         for setting, releases in _LISTS.items():
             value = broker.settings.get(setting, "")
-            # Of the map Kafka drops what is empty at the end (`String.split`).
+            # Kafka drops empty entries at the end of the map (`String.split`).
             entries = (value.rstrip(",") if setting == _PROTOCOL_MAP else value).split(",")
             if value and not all(entry.strip() for entry in entries):
                 message = f"`{setting}` has a comma too many: {releases}"
-                # No release that refuses it in a list of names or listeners runs with ZooKeeper.
+                # The releases that refuse it in a list of names or listeners do not support ZooKeeper.
                 stops = broker.is_kraft or setting in (_PROTOCOL_MAP, "process.roles")
                 severity = Severity.ERROR if stops else Severity.WARNING
                 yield finding(severity, broker.name, message, (value,), broker=f"take the comma out of `{setting}`")
@@ -68,9 +68,9 @@ def given_twice(evidence: Evidence) -> Iterator[CheckFinding]:
     """A setting or a listener is given twice.
 
     Cause: Two listeners have one name, so the broker does not start: {subjects}.
-    What: a broker's file gives one setting, or one listener's name, twice.
-    Why: of a setting that is given twice Java keeps the last one, without a word; what stands above it is not in force.
-    Two listeners of one name are refused at the broker's start.
+    What: a broker's file gives one setting or one listener name twice.
+    Why: if a setting is given twice, Java uses the last value and logs nothing. If two listeners have one name, the
+    broker refuses to start.
     Remedy: keep one of them.
     """
     for broker in all_listeners(evidence):
@@ -95,15 +95,15 @@ def port_twice(evidence: Evidence) -> Iterator[CheckFinding]:
     """Two listeners are bound to one port.
 
     Cause: Two listeners are bound to one port, so the broker does not start with this file: {subjects}.
-    What: two listeners of one broker are bound to one port.
-    Why: a connection says no name, so the port alone decides which listener a client has met. Kafka refuses to start,
-    also where the addresses differ; only one IPv4 and one IPv6 address may share a port, from Kafka 3.6 on (KIP-797).
-    Remedy: a port of its own for each listener.
+    What: two listeners of one broker are bound to the same port.
+    Why: only the port shows the broker which listener a client connected to. Kafka refuses to start, even if the
+    addresses differ; from Kafka 3.6 on, one IPv4 and one IPv6 address may share a port (KIP-797).
+    Remedy: give each listener its own port.
     """
     for broker in all_listeners(evidence):
         for port in dict.fromkeys(each.port for each in broker.listeners if each.port):
             found = [each for each in broker.listeners if each.port == port]
-            # Two of one name are BN812.
+            # BN812 reports two listeners of one name.
             if len(found) > 1 and len({each.name for each in found}) > 1:
                 versions = [place.version for each in found if (place := address(each.host)) is not None]
                 both_families = len(found) == 2 and sorted(versions) == [4, 6]
@@ -123,15 +123,15 @@ def no_protocol(evidence: Evidence) -> Iterator[CheckFinding]:
     """A listener has no security protocol.
 
     Cause: Listeners have no security protocol, so the broker does not start: {subjects}.
-    What: a listener's name has no security protocol.
-    Why: names that are no protocols themselves need an entry in `listener.security.protocol.map`; once the map is set,
-    all names do, PLAINTEXT too. The controllers' listener is PLAINTEXT by default only where no other protocol is in
+    What: a listener name has no security protocol.
+    Why: a name that is not itself a protocol needs an entry in `listener.security.protocol.map`. Once the map is set,
+    all names need one, PLAINTEXT too. The controllers' listener is PLAINTEXT by default only if no other protocol is in
     use. Without a protocol the broker does not start.
-    Remedy: an entry `NAME:PROTOCOL` in the map.
+    Remedy: add an entry `NAME:PROTOCOL` to the map.
     """
     for broker in all_listeners(evidence):
         names = [each.name for each in (*broker.listeners, *(broker.advertised_setting or ()))]
-        # A mere broker does not bind the controllers' listener, and dials it.
+        # A node without the controller role dials the controllers' listener and does not bind it.
         names += [name.upper() for name in broker.controllers if broker.is_kraft]
         missing = [name for name in dict.fromkeys(names) if name not in broker.protocols]
         if missing:
@@ -143,12 +143,13 @@ def no_protocol(evidence: Evidence) -> Iterator[CheckFinding]:
 
 @check("BN815", Need.FILES, explains=("BN822",))
 def advertised_without_listener(evidence: Evidence) -> Iterator[CheckFinding]:
-    """A listener is advertised that does not exist.
+    """A listener is advertised but not bound.
 
     Cause: Listeners are advertised that are not bound, so the broker does not start: {subjects}.
-    What: `advertised.listeners` has a name that `listeners` does not have.
-    Why: what is advertised belongs to a port that is bound, and the name joins them. The broker does not start.
-    Remedy: a listener of that name, or another name.
+    What: `advertised.listeners` has a name that is not in `listeners`.
+    Why: each advertised endpoint belongs to the bound listener of the same name. Without that listener the broker does
+    not start.
+    Remedy: add a listener of that name, or correct the name.
     """
     for broker, each in advertised_listeners(evidence):
         if broker.bound_port(each.name) is None:
@@ -163,10 +164,9 @@ def port_zero_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
 
     Cause: Brokers advertise a port that their files do not name: {subjects}.
     What: `advertised.listeners` has port 0.
-    Why: the broker starts and advertises the port that the listener is bound to. Behind a NAT, a balancer or a
-    published port that is not the port that clients dial; where the listener is bound to port 0 as well, it is another
-    one after each start.
-    Remedy: the port that clients dial.
+    Why: the broker starts and advertises the port that the listener is bound to. Behind a NAT, a load balancer or a
+    published port, clients dial another port. If the listener is bound to port 0 too, the port changes with each start.
+    Remedy: advertise the port that clients dial.
     """
     for broker in serving(evidence):
         for each in broker.advertised_setting or ():
@@ -182,11 +182,11 @@ def port_of_another_listener(evidence: Evidence) -> Iterator[CheckFinding]:
     """A listener advertises another listener's port.
 
     Cause: Listeners advertise the port of another listener, which clients then meet: {subjects}.
-    What: a listener advertises an endpoint at which another listener of the same broker is.
-    Why: the port alone decides which listener a client meets. With another protocol it cannot connect; with the same
-    one it is told the other listener's endpoints from then on. A gateway may exchange ports, so the endpoints count
-    where the host is the broker's own: bound by the other listener, or advertised by it.
-    Remedy: the port that the listener is bound to, or that a gateway forwards to it.
+    What: a listener advertises an endpoint that belongs to another listener of the same broker.
+    Why: only the port decides which listener a client reaches. If the protocols differ, the client cannot connect; if
+    they are the same, it receives the other listener's endpoints from then on. A gateway may exchange ports, so the
+    check also compares the host: the other listener must be bound to it or advertise it.
+    Remedy: advertise the port that the listener is bound to, or the port that a gateway forwards to it.
     """
     for broker, each in advertised_listeners(evidence):
         own = broker.bound_port(each.name)
@@ -200,7 +200,7 @@ def port_of_another_listener(evidence: Evidence) -> Iterator[CheckFinding]:
 
 
 def _advertises(broker: BrokerListeners, advertised: Listener, other: Listener) -> bool:
-    """Whether what one listener advertises is where another one is."""
+    """Whether a listener advertises the endpoint of another listener."""
     if other.name == advertised.name or other.port != advertised.port or not advertised.host:
         return False
     own = broker.bound_port(advertised.name)
@@ -214,13 +214,13 @@ def _advertises(broker: BrokerListeners, advertised: Listener, other: Listener) 
 
 @check("BN817", Need.FILES)
 def wildcard_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
-    """A broker advertises every address.
+    """A broker advertises a wildcard address.
 
     Cause: Brokers advertise an address that nobody can dial: {subjects}.
-    What: a broker advertises 0.0.0.0 or [::], by its own words or because `advertised.listeners` is missing.
-    Why: that means "every address of this machine" to who binds, and nothing to who dials. Kafka refuses to start with
-    0.0.0.0; it takes [::], and clients then dial themselves.
-    Remedy: advertise a name or an address that clients can dial; what is bound can stay.
+    What: a broker advertises 0.0.0.0 or [::], because the file sets it or because `advertised.listeners` is missing.
+    Why: a wildcard means "every address of this machine" for a bind, and is no address to dial. Kafka refuses to start
+    with 0.0.0.0; it accepts [::], and clients then dial themselves.
+    Remedy: advertise a name or an address that clients can dial; `listeners` can stay.
     """
     for broker, each in advertised_listeners(evidence):
         if where(each.host) == "nowhere":
@@ -234,13 +234,13 @@ _NAME, _PROTOCOL = "inter.broker.listener.name", "security.inter.broker.protocol
 
 @check("BN819", Need.FILES)
 def inter_broker_listener(evidence: Evidence) -> Iterator[CheckFinding]:
-    """The brokers' own listener is not advertised.
+    """The inter-broker listener is not advertised.
 
     Cause: The listener for brokers among themselves does not exist, so the broker does not start: {subjects}.
-    What: the listener for brokers among themselves is not advertised, or is chosen twice.
-    Why: brokers find each other by what they advertise. Kafka takes the name of `inter.broker.listener.name`, or the
-    protocol of `security.inter.broker.protocol` as a name (PLAINTEXT unless set), never both; it must be advertised, or
-    the broker does not start.
+    What: the inter-broker listener is not advertised, or is set twice.
+    Why: brokers find each other by their advertised endpoints. Kafka uses the name in `inter.broker.listener.name`, or
+    the protocol in `security.inter.broker.protocol` as a name (default PLAINTEXT), never both. If this listener is not
+    advertised, the broker does not start.
     Remedy: name a listener that is advertised.
     """
     for broker in serving(evidence):
@@ -261,9 +261,9 @@ def same_node_id(evidence: Evidence) -> Iterator[CheckFinding]:
 
     Cause: Files of different nodes have one id: {subjects}.
     What: two files have one node id.
-    Why: the id is what makes a broker or a controller itself. The second that starts is refused, or takes the first
-    one's place.
-    Remedy: an id of its own for each node; controllers and brokers share the numbers.
+    Why: a node id identifies one broker or controller. The second node that starts is rejected, or replaces the first
+    one.
+    Remedy: give each node its own id; controllers and brokers share one number range.
     """
     brokers = all_listeners(evidence)
     for node_id in dict.fromkeys(each.node_id for each in brokers if each.node_id is not None):
@@ -281,11 +281,11 @@ def controller_listener(evidence: Evidence) -> Iterator[CheckFinding]:
     """The controllers' listener is wrong.
 
     Cause: The quorum's listener is missing or in the wrong place, so the node does not start: {subjects}.
-    What: the controllers' listener is missing, is bound where it must not be, or is advertised to brokers and clients.
-    Why: in KRaft `controller.listener.names` says which listeners are the quorum's. Nodes with the controller role bind
-    them, mere brokers only dial them; a broker that breaks this does not start. The names are compared as written, not
-    in upper case.
-    Remedy: as the finding says.
+    What: the controllers' listener is missing, is bound on the wrong node, or is advertised to brokers and clients.
+    Why: in KRaft mode `controller.listener.names` lists the listeners of the quorum. Nodes with the controller role
+    bind them, and other brokers only dial them; a broker that breaks this rule does not start. Kafka compares these
+    names as written, not in upper case.
+    Remedy: follow the hint of the finding.
     """
     for broker in all_listeners(evidence):
         if broker.is_kraft:
@@ -328,9 +328,9 @@ def settings_of_the_past(evidence: Evidence) -> Iterator[CheckFinding]:
 
     Cause: Files have settings that Kafka no longer reads: {subjects}.
     What: a broker's file has `host.name`, `port`, `advertised.host.name` or `advertised.port`.
-    Why: Kafka 3.0 took these out, and no release in KRaft mode reads them. Without `listeners` the defaults hold
-    without a word: the broker binds every address on 9092 and advertises its machine's own name.
-    Remedy: `listeners` and `advertised.listeners`.
+    Why: Kafka 3.0 removed these settings, and no release in KRaft mode reads them. Without `listeners` the defaults
+    apply and nothing is logged: the broker binds every address on 9092 and advertises the host name of its machine.
+    Remedy: set `listeners` and `advertised.listeners`.
     """
     for broker in all_listeners(evidence):
         found = [name for name in _FORMER if name in broker.settings]

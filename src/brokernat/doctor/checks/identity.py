@@ -1,4 +1,4 @@
-"""Which node answers behind an endpoint."""
+"""Checks of the node that answers at an endpoint."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def another_node(evidence: Evidence) -> Iterator[CheckFinding]:
     """Another node answers.
 
     Cause: Another node answers than the one that is meant: {messages}.
-    What: the node behind the endpoint that is dialled says that it is another one than metadata means.
-    Why: two rules are exchanged, a forward leads to the wrong broker, a hosts file gives several names one address.
+    What: another node answers at the dialled endpoint than the one that metadata names.
+    Why: two rules are exchanged, a forward leads to the wrong broker, or a hosts file gives several names one address.
     Clients loop on NOT_LEADER_OR_FOLLOWER; from 4.4 on they bootstrap again and again.
     Remedy: exchange the targets.
     """
@@ -38,7 +38,7 @@ def another_node(evidence: Evidence) -> Iterator[CheckFinding]:
     }
     for probed in nodes:
         path, identity = probed.path, probed.probe.identity
-        # Where several nodes answer, none is wrong: BN602 says it.
+        # If several nodes answer, BN602 reports it.
         if path is None or identity is None or identity.others or identity.node_id in (None, path.broker.node_id):
             continue
         right = ends.get(path.broker.node_id)
@@ -49,7 +49,7 @@ def another_node(evidence: Evidence) -> Iterator[CheckFinding]:
 
 
 def _corrected(probed: ProbedEndpoint, lines: tuple[str, ...]) -> Remedy:
-    """The rule is to be corrected where no forward could make it right, else the forward."""
+    """Correct the rule if no forward could be right, otherwise the forward."""
     end, rule = probed.probe.endpoint, probed.path.rule if probed.path is not None else None
     there = [path.rule for path in probed.evidence.paths if path.probe is not None and path.probe.endpoint == end]
     advertised = end in {path.broker.endpoint for path in probed.evidence.paths}
@@ -67,10 +67,10 @@ def balancer(evidence: Evidence) -> Iterator[CheckFinding]:
     """Several nodes answer behind one endpoint.
 
     Cause: A balancer or a name with several addresses stands at {subjects}: {messages}.
-    What: connections to one endpoint met different nodes.
-    Why: a balancer or a name with several addresses stands where one broker is meant. Fine to bootstrap, wrong for a
-    node.
-    Remedy: an endpoint for each broker.
+    What: connections to one endpoint reached different nodes.
+    Why: the endpoint of one broker is a load balancer or a name with several addresses. This is correct for a bootstrap
+    server and wrong for a node.
+    Remedy: give each broker its own endpoint.
     """
     for probed in dialled_nodes(evidence):
         identity = probed.probe.identity
@@ -91,10 +91,10 @@ def another_listener(evidence: Evidence) -> Iterator[CheckFinding]:
     """The right node, on another listener.
 
     Cause: Another listener of the brokers answers than the one that is meant, at {subjects}.
-    What: what is dialled for a node advertises other endpoints of the nodes than the bootstrap servers that name it.
-    Why: a rule, a forward or a published port leads to the right broker and the port of another listener. Metadata read
-    there switches endpoints.
-    Remedy: the port of the same listener.
+    What: the dialled endpoint of a node advertises other endpoints than the bootstrap servers that name the node.
+    Why: a rule, a forward or a published port leads to the right broker, but to the port of another listener. A client
+    that reads metadata there switches to the other endpoints.
+    Remedy: use the port of the same listener.
     """
     for probed in dialled_nodes(evidence):
         if probed.path is None or not is_of_another_listener(probed.failure):
@@ -103,7 +103,7 @@ def another_listener(evidence: Evidence) -> Iterator[CheckFinding]:
         rule = f"let the rule `{probed.path.rule}` lead to the listener of the bootstrap servers"
         remedy = Remedy((rule,)) if probed.path.rule else probed.mended_here()
         message = f"{probed.probe.endpoint} advertises another set of brokers"
-        # As a bootstrap server it leads clients to what nobody else names.
+        # As a bootstrap server it sends clients to endpoints that no other server names.
         astray = [path_failure(path, evidence) for path in told_by_alone(evidence, probed.probe.endpoint)]
         yield error(probed, message, (f"it says: {told}",), remedy=remedy, explains=[probed.failure, *astray])
 
@@ -113,10 +113,10 @@ def not_provable(evidence: Evidence) -> Iterator[CheckFinding]:
     """Which node answers cannot be proven.
 
     Cause: Which node answers at {subjects} could not be proven.
-    What: the node is reached through a rule, and nothing told which one it is.
-    Why: brokers before 4.4 tell it only to whom may read their settings; and this user sees no topic that the node
-    leads (ListOffsets), nor does a certificate name this node alone.
-    Remedy: the right to DESCRIBE_CONFIGS on the cluster, for this check only.
+    What: the node is reached through a rule, and no method proved its node id.
+    Why: brokers before 4.4 report their node id only to users that may read their settings. This user sees no topic
+    that the node leads (ListOffsets), and no certificate names only this node.
+    Remedy: grant DESCRIBE_CONFIGS on the cluster; only this check needs it.
     """
     for probed in dialled_nodes(evidence):
         identity = probed.probe.identity
@@ -135,18 +135,18 @@ def identity_refused(evidence: Evidence) -> Iterator[CheckFinding]:
     """Clients from 4.4 on are refused.
 
     Cause: The brokers behind {subjects} refuse clients from 4.4 on, which name the node they mean.
-    What: another node answers where a client thinks of this one, and the broker is new enough to tell: 4.4 and later
-    refuse a client that names another node or cluster (KIP-1242).
-    Why: clients from 4.4 on send both by default. They log `Rebootstrap requested by server due to cluster metadata
-    mismatch` and start over, again and again; older ones only loop on NOT_LEADER_OR_FOLLOWER.
-    Remedy: that of BN601 or BN612; `metadata.cluster.check.enable=false` in the client hides it.
+    What: another node answers at this node's endpoint, and it is a broker of 4.4 or later, which rejects clients that
+    name another node or cluster (KIP-1242).
+    Why: clients from 4.4 on send node and cluster id by default. They log `Rebootstrap requested by server due to
+    cluster metadata mismatch` and bootstrap again and again; older clients loop on NOT_LEADER_OR_FOLLOWER.
+    Remedy: see BN601 or BN612; `metadata.cluster.check.enable=false` in the client hides the fault.
     """
     for probed in dialled_nodes(evidence):
         path, identity = probed.path, probed.probe.identity
         asked = probed.probe.cluster_id and probed.probe.newest("ApiVersions") >= _CHECKS_IDENTITY
         if path is None or identity is None or identity.node_id is None or not asked:
             continue
-        # Asked for every id that is advertised, it said no to all where another method had to tell.
+        # The broker rejected every advertised id if another method had to prove the node.
         if identity.node_id != path.broker.node_id or identity.method != "apiversions":
             own = "" if identity.node_id == path.broker.node_id else f" as node {identity.node_id}"
             message = f"what answers at {probed.probe.endpoint}{own} refuses clients of 4.4 and later"
@@ -158,11 +158,10 @@ def nodes_renumbered(evidence: Evidence) -> Iterator[CheckFinding]:
     """A proxy renumbers the nodes.
 
     Cause: A proxy in front of {subjects} gives the nodes ids of its own.
-    What: every node that proved who it is calls itself by an id that nobody advertises, all of them by the same number
-    off.
-    Why: a proxy stands in between and gives nodes ids of its own.
-    Remedy: none while the proxy does it for every answer; from 4.4 on clients name the advertised id, and a broker
-    behind such a proxy refuses them (BN611).
+    What: every proven node id is advertised by no broker, and all differ from the advertised ids by the same number.
+    Why: a proxy in front of the brokers renumbers the nodes.
+    Remedy: none is needed while the proxy renumbers every answer. Clients from 4.4 on send the advertised id, which a
+    broker behind such a proxy rejects (BN611).
     """
     offset = renumbered(evidence)
     if offset is not None:

@@ -1,4 +1,4 @@
-"""The address map: rules that are missing, unused, reversed, or in each other's way."""
+"""Checks of the address map: missing, unused, reversed and conflicting rules."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def rule_missing(evidence: Evidence) -> Iterator[CheckFinding]:
     """An advertised endpoint has no rule.
 
     Cause: The address map has no rule for {subjects}, and refuses what it has no rule for.
-    What: the map says `unmapped: fail`, and no rule names an endpoint that is advertised.
-    Why: a broker is new, or has another address or port than the map says.
-    Remedy: the rule; or `unmapped: pass` where the endpoint can be dialled as it is.
+    What: the map has `unmapped: fail`, and no rule matches an advertised endpoint.
+    Why: a broker is new, or its address or port has changed.
+    Remedy: add the rule; or set `unmapped: pass` if clients can dial the endpoint directly.
     """
     for path in evidence.paths:
         if path.probe is None and dialable(path.broker.host, path.broker.port):
@@ -44,18 +44,18 @@ def rule_unused(evidence: Evidence) -> Iterator[CheckFinding]:
     """A rule is never used.
 
     Cause: {subjects} is never used.
-    What: no endpoint that is advertised now is matched by the rule, and no bootstrap server.
-    Why: the broker was removed or has another address; or the rule has a typing error.
+    What: the rule matches no currently advertised endpoint and no bootstrap server.
+    Why: the broker was removed or has another address; or the rule has a typo.
     Remedy: remove or correct it.
     """
     used = {path.rule for path in evidence.paths}
     if used.isdisjoint(evidence.rules or ()):
-        # BN609 says it of the whole map.
+        # BN609 reports this for the whole map.
         return
     used |= {probe.rule for probe in evidence.bootstraps}
     hidden = {rule for rule, each in map_doubts(evidence) if each.code in _HIDING}
     missing = set(evidence.replicas or ()) - {path.broker.node_id for path in evidence.paths}
-    # A rule for a broker that is down is not to be removed.
+    # Keep the rule of a broker that is down.
     unless = f", unless it is for node {', '.join(map(str, sorted(missing)))}, which is missing" if missing else ""
     for rule in evidence.rules or ():
         if rule not in used and rule not in hidden:
@@ -65,16 +65,16 @@ def rule_unused(evidence: Evidence) -> Iterator[CheckFinding]:
 
 @check("BN607", Need.MAP)
 def rules_in_conflict(evidence: Evidence) -> Iterator[CheckFinding]:
-    """Rules of the map do not fit together.
+    """Rules of the map conflict.
 
     Cause: The address map contradicts itself: {subjects}.
-    What: rules of the address map cannot all be meant: an earlier one hides another, two of them contradict each other
-    or share a target, or a target is itself advertised.
-    Why: the map grew by hand. Order decides and the first match wins; a translated endpoint is not translated again.
-    Remedy: what is said with each; `brokernat map check` says it without a network.
+    What: an earlier rule hides another one, two rules contradict each other or share a target, or a target is itself
+    advertised.
+    Why: the map was edited by hand. The first matching rule wins, and a translated endpoint is not translated again.
+    Remedy: follow the hint of each rule; `brokernat map check` reports the same without a network.
     """
     for rule, each in map_doubts(evidence):
-        # The first match wins, and may be right: where it is not, what it leads to is an error of its own.
+        # The first match wins and may be correct. If it is not, its target causes another error.
         yield warning(f"rule {rule}", each.message, (each.code,), client=each.hint or "")
 
 
@@ -87,9 +87,9 @@ def map_of_another_time(evidence: Evidence) -> Iterator[CheckFinding]:
     """The map is for other endpoints.
 
     Cause: The address map names none of the endpoints that {subjects} advertises now.
-    What: no rule of the address map names any endpoint that is advertised now, or a bootstrap server.
+    What: no rule of the address map matches a currently advertised endpoint or a bootstrap server.
     Why: the map was written for another cluster or another listener, or the brokers have moved since.
-    Remedy: write the map anew, from what is advertised now.
+    Remedy: write a new map from the currently advertised endpoints.
     """
     used = any(path.rule for path in evidence.paths) or any(probe.rule for probe in evidence.bootstraps)
     if not evidence.rules or not evidence.paths or used:
@@ -114,17 +114,17 @@ def reversed_rules(evidence: Evidence) -> Iterator[CheckFinding]:
     """The sides of rules are exchanged.
 
     Cause: The sides of rules in the address map are exchanged: {messages}.
-    What: a rule's right side is what a broker advertises, or its left side is a bootstrap server, which by it is
-    dialled where nobody answers.
-    Why: a rule is `advertised = reachable`. Written the other way round it leads clients from an endpoint that works to
-    one that does not.
+    What: a rule's right side is an advertised endpoint, or the rule sends a bootstrap server to an endpoint that does
+    not answer.
+    Why: a rule is `advertised = reachable`. A reversed rule sends clients from a working endpoint to one that does not
+    work.
     Remedy: exchange the sides.
     """
     told = {broker.endpoint for probed in probed_endpoints(evidence) for broker in probed.probe.brokers or ()}
     dead = {probed.probe.rule: probed for probed in bootstrap_servers(evidence) if _dead_by_its_rule(probed, evidence)}
     sides = {text: (str(parse_rule(text).pattern), text.partition("=")[2]) for text in evidence.rules or ()}
     shown = {text for text, (left, right) in sides.items() if (right in told and left not in told) or text in dead}
-    # Where no bootstrap server answers, the others of one gateway are known by it alone.
+    # If no bootstrap server answers, only the gateway's host shows which other rules are reversed.
     gateways = {_host(sides[text][0]) for text in shown}
     for text, (left, right) in sides.items():
         proven = right in told and left not in told
@@ -150,7 +150,7 @@ def _host(end: str) -> str:
 
 
 def _dead_by_its_rule(probed: ProbedEndpoint, evidence: Evidence) -> bool:
-    """Whether a rule leads a bootstrap server to where nobody answers, and the server as it is written answers."""
+    """Whether a bootstrap server answers at the configured endpoint, and not at the rule's target."""
     if probed.probe.rule is None or probed.failure is None or probed.failure.stage not in ("resolve", "connect"):
         return False
     return any(each.endpoint == server_of(probed.probe) and each.connected for each in evidence.as_written)
@@ -158,12 +158,12 @@ def _dead_by_its_rule(probed: ProbedEndpoint, evidence: Evidence) -> bool:
 
 @check("BN617", Need.METADATA, Need.MAP, explains=("BN305", "BN601", "BN603", "BN606", "BN607", "BN308"))
 def chained_rules(evidence: Evidence) -> Iterator[CheckFinding]:
-    """A rule leads to what another rule is for.
+    """A rule's target matches another rule.
 
     Cause: The address map is applied once, and rules are chained: {messages}.
-    What: a rule leads to an endpoint that another rule names, and clients fail there.
-    Why: an endpoint is translated once; what a rule leads to is dialled as it is.
-    Remedy: one rule from what is advertised to what is reached.
+    What: a rule leads to an endpoint that another rule matches, and clients fail there.
+    Why: an endpoint is translated once; clients dial the target of a rule as it is.
+    Remedy: write one rule from the advertised endpoint to the reachable one.
     """
     rules = AddressMap.parse("\n".join(evidence.rules or ()))
     told = {path.broker.endpoint for path in evidence.paths}
@@ -171,7 +171,7 @@ def chained_rules(evidence: Evidence) -> Iterator[CheckFinding]:
         path = probed.path
         if path is None or not path.rule or probed.failure is None or probed.failure.doubt:
             continue
-        # What leads to the endpoint of a node means that node, and nothing beyond it: BN601.
+        # A target that is a node's endpoint is meant for that node; BN601 reports it if another node answers.
         end = probed.probe.endpoint
         following = None if end in told else rules.find(Endpoint.parse(end))
         if following is None or following.needs_node_id or str(following) == path.rule:

@@ -1,4 +1,4 @@
-"""Names: what the resolver of this machine makes of them, and what decides it."""
+"""Checks of host names: what this machine's resolver returns for them, and why."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def bootstrap_name(evidence: Evidence) -> Iterator[CheckFinding]:
     """A bootstrap server's name does not resolve.
 
     Cause: The name of {subjects} does not resolve on this machine.
-    What: the resolver of this machine knows no address for the host of a bootstrap server.
-    Why: a typing error, a name of another network, or a missing search domain. Clients drop such an entry: where
-    another server answers, if only to refuse the login, they go on with that one, so this is a warning.
+    What: this machine's resolver finds no address for the host of a bootstrap server.
+    Why: the name has a typo, belongs to another network, or needs a search domain. Clients ignore such a server. If
+    another server answers, even if it only rejects the login, clients use that one, so the finding is a warning.
     Remedy: correct the name, or use an address.
     """
     for probed in bootstrap_servers(evidence):
@@ -41,11 +41,11 @@ def canonical_names(evidence: Evidence) -> Iterator[CheckFinding]:
     """A bootstrap server's canonical name is another.
 
     Cause: The name server calls {subjects} something else.
-    What: `client.dns.lookup` asks for canonical names, and the name server has another name for a bootstrap server's
-    address. From then on clients call the server so: for TLS, for Kerberos, and for the address map.
-    Why: the reverse entry is a gateway's, a cloud provider's, or missing. Where the name does not lead back to the
-    address, Java takes the address itself for the name.
-    Remedy: `client.dns.lookup: use_all_dns_ips`, Kafka's default; or a right reverse entry.
+    What: `client.dns.lookup` requests canonical names, and the name server has another name for a bootstrap server's
+    address. Clients then use that name for TLS, for Kerberos and for the address map.
+    Why: the reverse DNS entry belongs to a gateway or a cloud provider, or is missing. If the name does not resolve
+    back to the address, Java uses the address as the name.
+    Remedy: set `client.dns.lookup: use_all_dns_ips`, Kafka's default; or correct the reverse DNS entry.
     """
     for probe in evidence.bootstraps:
         others = [name for name in probe.canonical if name.rstrip(".").lower() != probe.name.rstrip(".").lower()]
@@ -63,10 +63,10 @@ def advertised_name(evidence: Evidence) -> Iterator[CheckFinding]:
     """An advertised name does not resolve.
 
     Cause: The bootstrap servers answer, and tell clients to dial names that do not resolve: {subjects}.
-    What: metadata names a host that the resolver of this machine does not know, and no rule leads elsewhere.
+    What: metadata names a host that this machine's resolver does not know, and no rule translates it.
     Why: the broker advertises a name of its own network. Clients log `UnknownHostException` or `Host resolution
     failure`.
-    Remedy: a rule of the address map; or a listener that advertises a name for this side.
+    Remedy: add a rule to the address map; or add a listener that advertises a name that resolves here.
     """
     for probed in dialled_nodes(evidence):
         path, reason = probed.path, probed.probe.dns_error
@@ -80,11 +80,11 @@ def name_server(evidence: Evidence) -> Iterator[CheckFinding]:
     """The name server does not answer.
 
     Cause: The name server of this machine does not answer for {subjects}.
-    What: the resolver of this machine gets no answer for a name, or one that the name server cannot tell. Whether the
-    name exists is not known.
-    Why: the name server is down, is not reached (a VPN that is not up, a firewall), or `/etc/resolv.conf` names another
-    one.
-    Remedy: a name server that answers, in `/etc/resolv.conf`; until then an address map with addresses.
+    What: this machine's resolver gets no answer for a name, or the name server reports a failure. It is not known
+    whether the name exists.
+    Why: the name server is down or unreachable (a VPN that is not up, a firewall), or `/etc/resolv.conf` names the
+    wrong one.
+    Remedy: set a name server that answers in `/etc/resolv.conf`; until then use an address map with addresses.
     """
     for probed in probed_endpoints(evidence):
         if _unanswered(probed):
@@ -95,7 +95,7 @@ def name_server(evidence: Evidence) -> Iterator[CheckFinding]:
 
 
 def _unanswered(probed: ProbedEndpoint) -> bool:
-    """Names of one label or of a container are no name server's to know."""
+    """Name servers do not know names of one label or of a container, so these do not count."""
     resolved = probed.probe.resolve
     return resolved is not None and resolved.outcome == "no-answer" and not inside_name(probed.host)
 
@@ -105,9 +105,10 @@ def some_addresses_fail(evidence: Evidence) -> Iterator[CheckFinding]:
     """Some addresses of a name take no connection.
 
     Cause: Some addresses of {subjects} take no connection.
-    What: a name has several addresses (A, AAAA) and not all take a connection.
-    Why: IPv6 without a route, or an old record. Clients try them in the order of the resolver, so it fails now and
-    then. `localhost` is left out: it has both kinds of address everywhere, and refuses at once on the wrong one.
+    What: a name has several addresses (A, AAAA), and some of them accept no connection.
+    Why: IPv6 has no route, or a DNS record is old. Clients try the addresses in the resolver's order, so they fail from
+    time to time. `localhost` is left out: it usually has an IPv4 and an IPv6 address, and the wrong one refuses at
+    once.
     Remedy: correct the records.
     """
     for probed in probed_endpoints(evidence):
@@ -122,15 +123,16 @@ def some_addresses_fail(evidence: Evidence) -> Iterator[CheckFinding]:
 
 @check("BN306", explains=("BN103", "BN302", "BN305", "BN104", "BN501", "BN601", "BN602", "BN603", "BN611"))
 def hosts_entry(evidence: Evidence) -> Iterator[CheckFinding]:
-    """A hosts file entry decides this name.
+    """A hosts file entry decides this address.
 
     Cause: A line of this machine's hosts file leads to the wrong place for {subjects}{reason}.
-    What: a line of this machine's hosts file decides where a name leads. Where the way ends there, it is an error.
-    Why: it stands above the name server, on this machine only. It is not there in containers and on other hosts, it
-    does not follow when the broker moves, two clusters with the same names cannot both be meant, and nobody sees it in
-    the client's configuration.
-    Remedy: a rule of the address map, which belongs to one client and is checked; or a name server that says the same
-    for all.
+    What: an entry of this machine's hosts file decides the address of a name. If the client fails at that address, the
+    finding is an error.
+    Why: the hosts file overrides the name server on this machine only. Containers and other hosts do not have the
+    entry, it is not updated when the broker moves, it cannot serve two clusters with the same names, and the client's
+    configuration does not show it.
+    Remedy: use a rule of the address map, which belongs to one client and is checked; or a name server that gives all
+    clients the same answer.
     """
     for probed in probed_endpoints(evidence):
         line, failure = probed.probe.hosts_entry, probed.failure
@@ -157,7 +159,7 @@ _OR_AN_ADDRESS = ", or give an address as bootstrap server"
 
 
 def _leads_astray(failure: Failure, probed: ProbedEndpoint, evidence: Evidence) -> bool:
-    """Whether the line's address is where the way ends; not where other endpoints of the same address answer."""
+    """Whether the failure is at the line's address, and no other endpoint of that address answers."""
     if failure.doubt or failure.stage not in (*_ANOTHER, "connect", "versions"):
         return False
     others = (each.probe for each in probed_endpoints(evidence) if each.probe.endpoint != probed.probe.endpoint)

@@ -1,7 +1,7 @@
-"""What answers where a Kafka broker is expected, and what becomes of requests and answers on the path.
+"""Checks of the peer at a Kafka endpoint, and of requests and answers on the path to it.
 
-A verdict about the peer needs bytes that another protocol explains. A peer that is silent, closes or is cut short is a
-broker that hangs, or something on the path.
+A finding about the peer needs bytes of another protocol. A silent, closed or cut connection may be a hanging broker or
+a fault on the path.
 """
 
 from __future__ import annotations
@@ -22,19 +22,18 @@ _REQUESTS: dict[Stage, str] = {
     "metadata": "the request for the brokers (Metadata)",
 }
 _SLOW, _NOTICED = 2.0, 1.0
-# So many tries, and such a part of them that fails, are no chance.
+# This many tries with this share of failures are not chance.
 _MANY, _MOST_OF = 10, 0.9
 
 
 @check("BN104")
 def not_kafka(evidence: Evidence) -> Iterator[CheckFinding]:
-    """Something else than Kafka answers.
+    """The peer is not Kafka.
 
     Cause: {subjects} is not a Kafka broker{reason}.
-    What: the port takes connections, and the bytes that it answers are those of another protocol, or none that Kafka
-    would send.
-    Why: a wrong port, a proxy's own page, or a forward that leads elsewhere.
-    Remedy: at a bootstrap server the port of a Kafka listener; at an advertised endpoint the forward to the broker.
+    What: the port accepts connections and answers with bytes of another protocol, or with bytes that Kafka never sends.
+    Why: the port is wrong, a proxy answers with its own page, or a forward leads to another server.
+    Remedy: use the port of a Kafka listener for a bootstrap server; correct the forward for an advertised endpoint.
     """
     for probed in probed_endpoints(evidence):
         versions, metadata = probed.probe.versions, probed.probe.metadata
@@ -59,13 +58,13 @@ def not_kafka(evidence: Evidence) -> Iterator[CheckFinding]:
 
 @check("BN105")
 def controller_listener(evidence: Evidence) -> Iterator[CheckFinding]:
-    """A controller is given for a broker.
+    """The endpoint is a controller's listener.
 
     Cause: {subjects} is a controller's listener, where clients cannot read metadata.
-    What: what answers is a KRaft controller's own listener: it takes registrations of brokers and knows no metadata.
-    Why: the port of `controller.listener.names` is given, often 9093. Clients get UNSUPPORTED_VERSION or are hung up
-    on; admin tools say MISMATCHED_ENDPOINT_TYPE (KIP-919).
-    Remedy: the port of a broker's listener.
+    What: the peer is a KRaft controller's listener: it accepts broker registrations and serves no metadata.
+    Why: the port belongs to a listener of `controller.listener.names`, often 9093. Clients get UNSUPPORTED_VERSION or a
+    closed connection; admin tools report MISMATCHED_ENDPOINT_TYPE (KIP-919).
+    Remedy: use the port of a broker's listener.
     """
     for probed in probed_endpoints(evidence):
         if probed.probe.speaks == "controller":
@@ -81,15 +80,15 @@ def hung(evidence: Evidence) -> Iterator[CheckFinding]:
     """A broker takes connections and does not answer.
 
     Cause: {subjects} takes connections and does not answer{reason}.
-    What: TCP connections are accepted, and requests get no answer in all tries.
-    Why: the broker's process hangs (a long garbage collection, a full disk, a stopped container), the data of the
-    connection is dropped behind the handshake by a firewall, or a gateway accepts for a broker that does not answer.
-    Remedy: look at the broker's process and log; then at what stands between.
+    What: TCP connections are accepted, and requests get no answer in any try.
+    Why: the broker's process hangs (a long garbage collection, a full disk, a stopped container), a firewall drops the
+    data after the TCP handshake, or a gateway accepts connections for a broker that does not answer.
+    Remedy: check the broker's process and log, then gateways and firewalls on the path.
     """
     silent = [(probed, _ended(probed.probe, "silent", "stalled")) for probed in probed_endpoints(evidence)]
     certain = {stage for probed, stage in silent if stage is not None and probed.doubt is None}
     for probed, stage in silent:
-        # What was silent once, when the time ran out, may be slow; not where others certainly are silent.
+        # A peer that was silent when the time ran out may only be slow, unless other endpoints are certainly silent.
         if stage is None or (probed.doubt is not None and stage not in certain):
             continue
         received = getattr(getattr(probed.probe, stage), "received", 0)
@@ -107,15 +106,15 @@ def closed(evidence: Evidence) -> Iterator[CheckFinding]:
     """Connections are closed at the first request.
 
     Cause: Something on the path closes connections to {subjects}{reason}.
-    What: TCP connections are accepted, and closed or reset before the first byte of an answer, in all tries.
-    Why: a gateway or balancer accepts for a broker that is down or that it does not reach; a middlebox that does not
-    let Kafka pass; a listener that wants TLS.
-    Remedy: see that the broker behind the gateway runs and is reached from the gateway.
+    What: TCP connections are accepted and then closed or reset before the first byte of an answer, in all tries.
+    Why: a gateway or load balancer accepts connections for a broker that is down or unreachable from it; a middlebox
+    blocks Kafka; or the listener expects TLS.
+    Remedy: check that the broker behind the gateway runs and that the gateway reaches it.
     """
     for probed in probed_endpoints(evidence):
         stage = _ended(probed.probe, "closed", "reset")
         if stage is None or stage == "sasl" or (stage == "metadata" and probed.probe.sasl is None):
-            # Kafka closes the connection of a user that it does not let in: BN404.
+            # Kafka closes the connection after a failed login: BN404.
             continue
         fix = (
             f"if a gateway or balancer listens there: see that {probed.node} runs, that the gateway reaches it, takes "
@@ -137,9 +136,9 @@ def cut(evidence: Evidence) -> Iterator[CheckFinding]:
     """An answer of Kafka is cut.
 
     Cause: Something on the path cuts the answers of {subjects}{reason}.
-    What: an answer begins as Kafka's and the connection ends before it is whole.
-    Why: a middlebox that ends connections after some bytes, a proxy with a limit, or a broker that is killed.
-    Remedy: look at what stands between this machine and the broker: proxies, firewalls that inspect, VPNs.
+    What: an answer begins as a Kafka answer, and the connection ends before it is complete.
+    Why: a middlebox ends connections after some bytes, a proxy has a limit, or the broker was killed.
+    Remedy: check the proxies, inspecting firewalls and VPNs between this machine and the broker.
     """
     for probed in probed_endpoints(evidence):
         stage = _ended(probed.probe, "cut")
@@ -156,11 +155,11 @@ def large_messages(evidence: Evidence) -> Iterator[CheckFinding]:
     """Large messages do not get through.
 
     Cause: Small messages get through and large ones do not at {subjects}{reason}.
-    What: a request or an answer of more than 1,500 bytes or of more than 8 KiB is lost or cut, where small ones get
+    What: requests or answers of more than 1,500 bytes or of more than 8 KiB are lost or cut, and small ones get
     through. Clients connect, and then time out when they produce or fetch.
-    Why: a packet size (MTU) that the path does not carry: a tunnel, a VPN or an overlay network whose ICMP messages
-    `fragmentation needed` are dropped; or a middlebox that stops at a size.
-    Remedy: a smaller MTU at the interface, or the MSS clamped at the gateway of the tunnel.
+    Why: the path does not carry the packet size (MTU): a tunnel, VPN or overlay network whose ICMP messages
+    `fragmentation needed` are dropped; or a middlebox limits the size.
+    Remedy: lower the MTU of the interface, or clamp the MSS at the gateway of the tunnel.
     """
     for probed in probed_endpoints(evidence):
         if probed.probe.size is None or probed.failure is None or probed.failure.stage != "size":
@@ -191,11 +190,11 @@ def flaky(evidence: Evidence) -> Iterator[CheckFinding]:
     """Some connections fail.
 
     Cause: Some connections to {subjects} fail{reason}.
-    What: some tries of a stage failed and a later one worked. Clients try again and get through, more slowly. Where
-    nine of ten fail, it is an error.
-    Why: packets are lost, a balancer has a dead member, a limit of connections (`max.connections.per.ip`), or a
-    firewall that forgets connections.
-    Remedy: none is needed for a client that tries again; look for the loss where it is often.
+    What: some tries of a stage failed and a later one worked. Clients retry and get through, but more slowly. If nine
+    of ten tries fail, the finding is an error.
+    Why: packets are lost, a load balancer has a dead member, the number of connections is limited
+    (`max.connections.per.ip`), or a firewall drops connection state.
+    Remedy: none is needed for a client that retries; look for the loss if it is frequent.
     """
     for probed in probed_endpoints(evidence):
         mixed = _now_and_then(probed.probe)
@@ -224,7 +223,7 @@ def flaky(evidence: Evidence) -> Iterator[CheckFinding]:
 
 
 def _now_and_then(probe: EndpointProbe) -> list[Tries]:
-    """Stages that worked at some tries; those at an address that never takes a connection are BN303's."""
+    """Stages that failed in some tries only; BN303 reports addresses that never accept a connection."""
     dead = sum(each.failed for each in probe.attempts if each.failed == each.made)
     counted = [
         replace(each, failed=each.failed - dead, made=each.made - dead) if each.stage == "connect" else each
@@ -238,10 +237,10 @@ def slow(evidence: Evidence) -> Iterator[CheckFinding]:
     """Answers are slow.
 
     Cause: {subjects} answers slowly.
-    What: a connection or an answer took a second or more. Clients work, with larger time-outs if need be.
-    Why: a long path, packets that are lost and sent again (the first repeat of a connection comes after a second), an
-    overloaded broker or gateway.
-    Remedy: `request.timeout.ms` and `socket.connection.setup.timeout.ms` of the client above these times.
+    What: a connection or an answer took a second or more. Clients work, but may need larger timeouts.
+    Why: the path is long, packets are lost and sent again (TCP repeats the first packet after a second), or the broker
+    or gateway is overloaded.
+    Remedy: set the client's `request.timeout.ms` and `socket.connection.setup.timeout.ms` above these times.
     """
     for probed in probed_endpoints(evidence):
         took = [(each.largest, each.median, each.stage) for each in probed.probe.tries if each.failed < each.made]
@@ -258,14 +257,14 @@ def slow(evidence: Evidence) -> Iterator[CheckFinding]:
 
 @check("BN315", explains=("BN401", "BN404", "BN407"))
 def unlike_its_neighbours(evidence: Evidence) -> Iterator[CheckFinding]:
-    """One endpoint is unlike its neighbours.
+    """One endpoint differs from the others.
 
     Cause: One endpoint is unlike the others: {messages}.
-    What: this client, as it is configured, gets further at other nodes of the cluster than at this one.
-    Why: a proxy stands before this node alone, its forward leads to another listener (one with TLS, with a login,
-    without either), or this broker's listener is configured unlike the others'.
-    Remedy: at that place: the forward, the proxy or the listener of this node. A change to the client would break the
-    others.
+    What: with the same configuration this client gets further at other nodes of the cluster than at this one.
+    Why: a proxy is in front of this node only, its forward leads to a listener with another protocol or login, or this
+    broker's listener is configured differently.
+    Remedy: correct the forward, the proxy or the listener of this node. A change to the client would break the other
+    nodes.
     """
     for probed in probed_endpoints(evidence):
         unlike = _unlike(probed.probe)
@@ -279,7 +278,7 @@ def unlike_its_neighbours(evidence: Evidence) -> Iterator[CheckFinding]:
 
 
 def _unlike(probe: EndpointProbe) -> tuple[Stage, str] | None:
-    """The stage that fails, and what stands there, where the client's settings could be meant."""
+    """The failing stage and the peer's protocol, if the client's settings could be the reason."""
     if probe.tls is not None and not probe.tls.ok:
         if probe.tls.outcome == "not-tls":
             return None if probe.tls.protocol else ("tls", "no TLS is spoken")
@@ -302,7 +301,7 @@ _UNLIKE_TLS = {
 
 
 def _ended(probe: EndpointProbe, *faults: str) -> Stage | None:
-    """The stage that ends so."""
+    """The stage that ends with one of these faults."""
     for stage in _REQUESTS:
         result = getattr(probe, stage)
         if result is not None and not result.ok:
@@ -311,7 +310,7 @@ def _ended(probe: EndpointProbe, *faults: str) -> Stage | None:
 
 
 def _tries(probed: ProbedEndpoint, stage: Stage) -> list[str]:
-    """How often it was tried, and where the same works."""
+    """The number of tries, and the endpoints at which the same stage works."""
     tried = probed.probe.tried(stage)
     seen = [f"{_REQUESTS[stage]}: {tried.failed} of {tried.made} tries failed"] if tried is not None else []
     if others := probed.others_past(stage):
@@ -320,7 +319,7 @@ def _tries(probed: ProbedEndpoint, stage: Stage) -> list[str]:
 
 
 def _legible(first_bytes: str) -> str:
-    """Bytes as text; those that show nothing in hexadecimal."""
+    """Bytes as text; in hexadecimal if they are not printable."""
     try:
         raw = bytes.fromhex(first_bytes)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What several checks look up in the evidence, and the map lines that it proves; pure."""
+"""Evidence queries that several checks share, and the map lines that the evidence proves; pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from brokernat.errors import Finding
 
 @dataclass(frozen=True, slots=True)
 class ProbedEndpoint(Place):
-    """A place that was probed; `path` is None for a bootstrap server."""
+    """A probed bootstrap server or node; `path` is None for a bootstrap server."""
 
     evidence: Evidence = field(repr=False)
     probe: EndpointProbe
@@ -30,17 +30,17 @@ class ProbedEndpoint(Place):
 
     @property
     def node(self) -> str:
-        """`node 1`, the one that is meant here; `the broker` behind a bootstrap server."""
+        """The expected node, as in `node 1`; `the broker` for a bootstrap server."""
         return "the broker" if self.path is None else f"node {self.path.broker.node_id}"
 
     @property
     def severity(self) -> Severity:
-        """A warning for a bootstrap server beside which another one lets clients in, or nearly; else an error."""
+        """A warning for a bootstrap server if clients can use another one, or almost can; otherwise an error."""
         others = [probe for probe in self.evidence.bootstraps if probe is not self.probe]
         return Severity.WARNING if self.path is None and nearly_in(others) else Severity.ERROR
 
     def others_past(self, stage: Stage) -> tuple[ProbedEndpoint, ...]:
-        """The other nodes that this client gets past a stage with: what it is configured with works there."""
+        """The other nodes at which this client passes a stage with its configuration."""
         return tuple(
             each
             for each in dialled_nodes(self.evidence)
@@ -51,7 +51,7 @@ class ProbedEndpoint(Place):
         )
 
     def unless_it_works_elsewhere(self, stage: Stage, remedy: Remedy) -> Remedy:
-        """A change of the client's settings, unless they work elsewhere: at other nodes, or at what it starts with."""
+        """The given change of the client's settings, unless they work at other nodes or bootstrap servers."""
         if self.others_past(stage):
             return self.mended_here()
         if self.path is None or not self.bootstraps_past(stage):
@@ -63,12 +63,12 @@ class ProbedEndpoint(Place):
         return Remedy((fix,), (own,), proven_line(self.evidence, self.path))
 
     def bootstraps_past(self, stage: Stage) -> bool:
-        """Whether the client lets a bootstrap server in past a stage: what it is configured with works there."""
+        """Whether this client passes a stage at a bootstrap server with its configuration."""
         results = (getattr(probe, stage) for probe in self.evidence.bootstraps if probe.answers)
         return any(done is not None and done.ok for done in results)
 
     def mended_here(self) -> Remedy:
-        """Where something is wrong with one endpoint among others that are well: no change that would break those."""
+        """The remedy for one faulty endpoint among working ones: it changes nothing that would break those."""
         if self.path is None:
             return Remedy((f"take {server_of(self.probe)} out of the bootstrap servers, or correct its host and port",))
         listener = f"the listener of {self.node} that the other nodes have too"
@@ -77,20 +77,21 @@ class ProbedEndpoint(Place):
 
 
 def nodes_of(places: Sequence[ProbedEndpoint]) -> str:
-    """`node 1, node 3`, as evidence of a comparison."""
+    """`node 1, node 3`, for the evidence of a comparison."""
     return ", ".join(dict.fromkeys(each.node for each in places if each.path is not None))
 
 
 def place_of(path: BrokerPath, evidence: Evidence) -> Place:
-    """A node, also where nothing was dialled for it."""
+    """The place of a node, even if nothing was dialled for it."""
     return Place(node(path), path_failure(path, evidence))
 
 
 @once
 def probed_endpoints(evidence: Evidence) -> tuple[ProbedEndpoint, ...]:
-    """Every endpoint once: where a node is dialled at a bootstrap server that is well it is the server, else the node.
+    """Every endpoint once. For a node at the endpoint of a working bootstrap server it is the server, otherwise the
+    node.
 
-    What is wrong with a bootstrap server alone may be a warning; with a node it is an error.
+    A fault of only a bootstrap server may be a warning; a fault of a node is an error.
     """
     nodes = dialled_nodes(evidence)
     of_nodes = set(map(_same, nodes))
@@ -100,7 +101,7 @@ def probed_endpoints(evidence: Evidence) -> tuple[ProbedEndpoint, ...]:
 
 
 def _same(each: ProbedEndpoint) -> tuple[str, str, Failure | None]:
-    """What two probes have in common that are one endpoint in one state."""
+    """The key of a probe: equal keys mean the same endpoint in the same state."""
     return each.probe.endpoint, each.probe.name, each.failure
 
 
@@ -112,7 +113,7 @@ def bootstrap_servers(evidence: Evidence) -> Iterator[ProbedEndpoint]:
 
 @once
 def dialled_nodes(evidence: Evidence) -> tuple[ProbedEndpoint, ...]:
-    """The looks at nodes, also where a bootstrap server was probed at the same endpoint."""
+    """The probes of nodes, even if a bootstrap server has the same endpoint."""
     return tuple(
         ProbedEndpoint(node(path), path_failure(path, evidence), evidence, path.probe, path)
         for path in evidence.paths
@@ -132,7 +133,7 @@ def node(path: BrokerPath) -> str:
 
 
 def unreachable(probe: EndpointProbe) -> str | None:
-    """Why there is no connection, None where there is one or nothing was tried."""
+    """Why there is no connection; None if there is one or none was tried."""
     if probe.dns_error:
         return f"the name does not resolve: {probe.dns_error}"
     if probe.connected or not probe.attempts:
@@ -141,33 +142,33 @@ def unreachable(probe: EndpointProbe) -> str | None:
 
 
 def listener_of(evidence: Evidence, servers: Sequence[EndpointProbe]) -> str | None:
-    """The name of the listener that bootstrap servers lead to, None where no settings tell it of each."""
+    """The listener name of these bootstrap servers; None if the settings of one of them are unknown."""
     names = [{each.name for each in evidence.listeners if probe.endpoint in each.entered} for probe in servers]
     return next(iter(names[0])) if len(names[0]) == 1 and all(each == names[0] for each in names) else None
 
 
 def map_doubts(evidence: Evidence) -> list[tuple[str, Finding]]:
-    """What is doubtful about the client's map, each with the rule that it is about."""
+    """The warnings about the client's map, each with its rule."""
     rules = evidence.rules or ()
     return [(rules[each.rules[-1]], each) for each in lint(AddressMap.parse("\n".join(rules)))] if rules else []
 
 
 def sureness(identity: Identity) -> Confidence:
-    """How sure a finding is that rests on who answered."""
+    """The confidence of a finding that depends on which node answered."""
     return Confidence.PROVEN if identity.confidence == "proven" else Confidence.LIKELY
 
 
 def acl_line(evidence: Evidence, right: str) -> str:
-    """The command that gives the client's user a right; who the user is stands in no evidence."""
+    """The command that grants the client's user a right; evidence does not contain the user's name."""
     server = next((probe.endpoint for probe in evidence.bootstraps if probe.answers), "HOST:PORT")
     return f"kafka-acls.sh --bootstrap-server {server} --add --allow-principal User:NAME {right}"
 
 
 def proven_lines(evidence: Evidence) -> tuple[str, ...]:
-    """Rules `advertised = reachable`: the node that said who it is behind a bootstrap server, and what it advertises.
+    """Rules `advertised = reachable` for nodes that proved their id at a bootstrap server.
 
-    A node that answers behind several bootstrap servers, or a server behind which several nodes answer, proves nothing;
-    nor does anything where the servers are of several clusters, which may advertise the same endpoints.
+    There is no rule for a node that answers at several bootstrap servers, for a server at which several nodes answer,
+    or if the servers are of several clusters, which may advertise the same endpoints.
     """
     if len({probe.cluster_id for probe in evidence.bootstraps if probe.cluster_id}) > 1:
         return ()
@@ -178,7 +179,7 @@ def proven_lines(evidence: Evidence) -> tuple[str, ...]:
         if identity is None or identity.node_id is None or identity.others:
             continue
         told = next((each for each in probe.brokers or () if each.node_id == identity.node_id), None)
-        # What a broker advertises is any text, and this one is there to be copied.
+        # A broker may advertise any text, and users copy this line.
         alone = told is not None and sum(each.endpoint == told.endpoint for each in probe.brokers or ()) == 1
         if told is not None and alone and dialable(told.host, told.port):
             reached.setdefault(identity.node_id, set()).add(probe.endpoint)
@@ -187,9 +188,9 @@ def proven_lines(evidence: Evidence) -> tuple[str, ...]:
 
 
 def proven_line(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
-    """The line for one node, or the line to fill in; none where several nodes advertise its endpoint.
+    """The line for one node, or a line to fill in; none if several nodes advertise its endpoint.
 
-    No rule tells these apart.
+    No rule can distinguish these.
     """
     if sum(each.broker.endpoint == path.broker.endpoint for each in evidence.paths) > 1:
         return ()
@@ -197,15 +198,15 @@ def proven_line(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
 
 
 def known_line(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
-    """The line for one node, where the evidence proves one."""
+    """The line for one node, if the evidence proves it."""
     return tuple(line for line in proven_lines(evidence) if line.startswith(f"{path.broker.endpoint} = "))
 
 
 def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
-    """What helps where an advertised endpoint is not reached, the least first; nothing is named that was not probed.
+    """The remedy for an unreachable advertised endpoint, smallest change first; it names only probed endpoints.
 
-    A listener that works from here needs no map. Where other nodes are reached as they are advertised, what is wrong is
-    the way to this one.
+    A listener that works from here needs no map. If other nodes are reached at their advertised endpoints, only the
+    path to this one is faulty.
     """
     instead = reached_listeners(evidence)
     rules = known_line(evidence, path) if instead else proven_line(evidence, path)
@@ -224,7 +225,7 @@ def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
 
 
 def route_advice(probe: EndpointProbe | None) -> tuple[str, ...]:
-    """Where this machine itself knows no way; a router that knows none says so by ICMP."""
+    """Advice if this machine has no route; a router without a route sends ICMP."""
     own = [] if probe is None else [each for each in probe.attempts if each.outcome == "unreachable" and not each.icmp]
     return tuple(
         f"see `ip route get {each.address}`: a route or a VPN of this machine may be missing, or the host is off"
@@ -233,14 +234,14 @@ def route_advice(probe: EndpointProbe | None) -> tuple[str, ...]:
 
 
 def told_by_alone(evidence: Evidence, endpoint: str) -> list[BrokerPath]:
-    """What no other bootstrap server than this one names."""
+    """The paths to brokers that only this bootstrap server names."""
     others = {each for probe in evidence.bootstraps if probe.endpoint != endpoint for each in probe.brokers or ()}
     named = {each for probe in evidence.bootstraps if probe.endpoint == endpoint for each in probe.brokers or ()}
     return [path for path in evidence.paths if path.broker in named - others]
 
 
 def reached_listeners(evidence: Evidence) -> tuple[str, ...]:
-    """Other listeners that name every node and let this client in: bootstrap there, and no map is needed."""
+    """Other listeners that name every node and accept this client: bootstrap servers there need no map."""
     every = {path.broker.node_id for path in evidence.paths}
     entered = {each.name for each in evidence.listeners if each.entered}
     return tuple(
@@ -253,7 +254,7 @@ def reached_listeners(evidence: Evidence) -> tuple[str, ...]:
 
 @once
 def working_listeners(evidence: Evidence) -> dict[str, list[ListenerSeen]]:
-    """Listeners that this client gets through to at every endpoint that they advertise."""
+    """Listeners whose every advertised endpoint works for this client."""
     seen: dict[str, list[ListenerSeen]] = {}
     for each in evidence.listeners:
         seen.setdefault(each.name, []).append(each)
@@ -262,7 +263,7 @@ def working_listeners(evidence: Evidence) -> dict[str, list[ListenerSeen]]:
 
 
 def _works(ends: Sequence[ListenerSeen], cluster: str | None) -> bool:
-    """Whether each of several brokers answers, at an endpoint of its own."""
+    """Whether every broker answers at its own endpoint."""
     probes = [each.probe for each in ends if each.probe is not None and each.probe.answers]
     told = {broker for probe in probes for broker in probe.brokers or ()}
     return (
@@ -273,11 +274,11 @@ def _works(ends: Sequence[ListenerSeen], cluster: str | None) -> bool:
 
 
 def server_of(probe: EndpointProbe) -> str:
-    """A bootstrap server as the user wrote it, which a rule may lead elsewhere."""
+    """A bootstrap server as the user wrote it; a rule may translate it."""
     if probe.rule is None:
         return probe.endpoint
     written = _PORT.search(probe.rule.partition("=")[0])
-    # Without a port a rule keeps that of the endpoint.
+    # A rule without a port keeps the port of the endpoint.
     port = written[1] if written is not None else probe.endpoint.rpartition(":")[2]
     return f"[{probe.name}]:{port}" if ":" in probe.name else f"{probe.name}:{port}"
 
@@ -289,7 +290,7 @@ def bootstrap(probe: EndpointProbe) -> str:
 
 
 def nearly_in(probes: Iterable[EndpointProbe]) -> bool:
-    """Whether some bootstrap server lets clients in, or would if what is wrong behind the connection were mended."""
+    """Whether clients can use some bootstrap server, or could after a fix of TLS, login or metadata."""
     return any(
         probe.answers
         or (probe.speaks in ("kafka", "tls") and not probe.slow)
@@ -299,14 +300,14 @@ def nearly_in(probes: Iterable[EndpointProbe]) -> bool:
 
 
 def reached_from_here(evidence: Evidence) -> set[int]:
-    """The nodes that answered the doctor or Kafka's own client in the driver's JVM."""
+    """The nodes that answered the doctor, or Kafka's own client in the driver's JVM."""
     seen = {path.broker.node_id for path in evidence.paths if path.answers}
     jvms = [node for each in evidence.executors if each.is_driver for node in each.nodes]
     return seen | {node.node_id for node in jvms if node.reached}
 
 
 _PORT = re.compile(r":(\d+)$")
-# Beyond this many nodes a line of its own for each is no help.
+# Above this many nodes, one line for each node does not help.
 _FEW = 3
 _MENDABLE = ("name-mismatch", "expired", "untrusted", "unfit", "client-certificate")
 _TRIED = {

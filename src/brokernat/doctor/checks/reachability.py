@@ -1,4 +1,4 @@
-"""Connections: endpoints that take none, and where the way to them ends."""
+"""Checks of TCP connections: endpoints that accept none, and where the packets stop."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def doubtful_bootstrap(evidence: Evidence) -> Iterator[CheckFinding]:
 
     Cause: {subjects} is given more than once.
     What: the list of bootstrap servers holds one endpoint more than once.
-    Why: usually one of them was meant to be another broker, and a client has fewer ways in than it seems.
-    Remedy: write each once.
+    Why: usually one of them was meant to be another broker, so the client has fewer bootstrap servers than it seems.
+    Remedy: write each endpoint once.
     """
     endpoints = [probe.endpoint for probe in evidence.bootstraps]
     for endpoint in dict.fromkeys(endpoints):
@@ -43,11 +43,12 @@ def bootstrap_unreachable(evidence: Evidence) -> Iterator[CheckFinding]:
     """A bootstrap server takes no connection.
 
     Cause: {subjects} cannot be reached from here{reason}.
-    What: no address of a bootstrap server takes a TCP connection. Refused: the host is there and nothing listens at the
-    port. No answer: a firewall drops the packets, or there is no such host. No route: this machine knows no way.
-    Why: a wrong port, a broker or gateway that is down, a firewall. Where another server answers, if only to refuse the
-    login, clients go on with that one, so this is a warning.
-    Remedy: correct the endpoint, start what should listen there, or have the port opened.
+    What: no address of a bootstrap server accepts a TCP connection. Refused: the host is up and nothing listens at the
+    port. No answer: a firewall drops the packets, or the host does not exist. No route: this machine has no route to
+    the host.
+    Why: the port is wrong, the broker or gateway is down, or a firewall blocks it. If another server answers, even if
+    it only rejects the login, clients use that one, so the finding is a warning.
+    Remedy: correct the endpoint, start the broker or gateway, or have the port opened.
     """
     for probed in bootstrap_servers(evidence):
         reason = unreachable(probed.probe)
@@ -64,10 +65,10 @@ def advertised_unreachable(evidence: Evidence) -> Iterator[CheckFinding]:
 
     Cause: The bootstrap servers answer, and tell clients to dial endpoints that cannot be reached from here:
     {subjects}.
-    What: metadata names an endpoint that takes no TCP connection from here, and no rule leads elsewhere.
-    Why: the broker advertises what it is called inside (NAT, gateway, container, `localhost`). Clients bootstrap, then
-    log `Connection to node 2 could not be established. Broker may not be available.`
-    Remedy: a rule of the address map; or a listener that advertises what this side can dial.
+    What: metadata names an endpoint that accepts no TCP connection from here, and no rule translates it.
+    Why: the broker advertises an internal address (NAT, gateway, container, `localhost`). Clients bootstrap, then log
+    `Connection to node 2 could not be established. Broker may not be available.`
+    Remedy: add a rule to the address map; or add a listener that advertises an endpoint reachable from here.
     """
     for probed in dialled_nodes(evidence):
         path, reason = probed.path, unreachable(probed.probe)
@@ -85,8 +86,8 @@ def reached_by_map(evidence: Evidence) -> Iterator[CheckFinding]:
     """A node is reached only because of the map.
 
     Cause: {subjects} are reached only through the address map.
-    What: the advertised endpoint takes no connection from here, and the endpoint of the rule does.
-    Why: this is what the map is for. A client without it will fail.
+    What: the advertised endpoint accepts no connection from here, and the rule's target does.
+    Why: this is the purpose of the map. A client without the map fails.
     Remedy: none is needed; every client of this cluster needs the map.
     """
     for path in evidence.paths:
@@ -100,8 +101,8 @@ def unreachable_with_map(evidence: Evidence) -> Iterator[CheckFinding]:
     """A node is not reached even with the map.
 
     Cause: The address map leads to endpoints that cannot be reached: {subjects}.
-    What: a rule names the advertised endpoint, and what it leads to does not resolve or takes no connection.
-    Why: a wrong host or port in the rule, a forward that is missing at the gateway, a broker that is down.
+    What: a rule matches the advertised endpoint, and its target does not resolve or accepts no connection.
+    Why: the rule has a wrong host or port, the gateway has no forward, or the broker is down.
     Remedy: correct the rule, or the forward.
     """
     for probed in dialled_nodes(evidence):
@@ -119,13 +120,13 @@ def unreachable_with_map(evidence: Evidence) -> Iterator[CheckFinding]:
 
 @check("BN308", explains=("BN103", "BN302", "BN305", "BN202", "BN505"))
 def firewall(evidence: Evidence) -> Iterator[CheckFinding]:
-    """A firewall stands before an endpoint.
+    """A firewall blocks an endpoint.
 
     Cause: A firewall stands before {subjects}{reason}.
-    What: a connection is rejected by an ICMP message and not by the port, or its packets vanish while other endpoints
-    of the same host or network answer.
-    Why: a firewall or a security group lets clients reach some brokers or ports and not this one. Where packets vanish,
-    the host may also be off.
+    What: an ICMP message rejects the connection, not the port itself; or packets get no answer while other endpoints of
+    the same host or network answer.
+    Why: a firewall or a security group allows some brokers or ports and blocks this one. If packets get no answer, the
+    host may also be off.
     Remedy: have this endpoint opened for this machine, as the others are.
     """
     for probed in probed_endpoints(evidence):

@@ -1,7 +1,8 @@
-"""What a check is: a function from evidence to findings, registered under a code.
+"""A check is a function from evidence to findings, registered under a code.
 
-Its docstring has its title, then the paragraphs `Cause:`, `What:`, `Why:` and `Remedy:`. Pages, reports and `brokernat
-explain CODE` are made of them. A check opens nothing, and knows other checks by their codes only.
+Its docstring has the title, then the paragraphs `Cause:`, `What:`, `Why:` and `Remedy:`. They are the source of the
+pages, reports and `brokernat explain CODE`. A check opens no connection or file, and refers to other checks only by
+code.
 """
 
 from __future__ import annotations
@@ -21,19 +22,19 @@ _PARAGRAPH = re.compile(r"^\s*(Cause|What|Why|Remedy): ", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A bootstrap server or a node as a report names it, with the failure that ends the way there."""
+    """A bootstrap server or a node, under its name in reports, with the failure that stops clients there."""
 
     subject: str
     failure: Failure | None
 
     @property
     def doubt(self) -> Failure | None:
-        """The failure where nothing bad is known about it."""
+        """The failure if it is only a doubt."""
         return self.failure if self.failure is not None and self.failure.doubt else None
 
 
 class Need(StrEnum):
-    """What must be in the evidence; the value ends the sentence `skipped: …`."""
+    """What a check needs in the evidence; the value completes the sentence `skipped: …`."""
 
     NETWORK = "no bootstrap server was given"
     FILES = "no broker file was given"
@@ -61,7 +62,7 @@ UNASKED = {
     Need.EXECUTORS.value: ("--on-executors",),
     Need.FILES.value: ("--server-properties",),
 }
-"""Reasons that are nobody's fault, with the options that ask: a report prints them in one line."""
+"""Needs that an option was not given for, with these options: a report prints them in one line."""
 
 
 Finder = Callable[[Evidence], Iterator[CheckFinding]]
@@ -69,13 +70,12 @@ Finder = Callable[[Evidence], Iterator[CheckFinding]]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check. `cause` is the sentence of the report when this is a root cause.
+    """One check. `cause` is the report's sentence if the check finds the root cause.
 
-    In it `{subjects}` are those concerned, `{reason}` is the message behind a colon, where all have the same, and
-    `{messages}` are all messages.
-    `explains` are the codes of more general findings: where one of these is about the same failures, or about no
-    failure, it follows from this one. A `residual` check stands for failures that no other finding explains. An
-    `independent` one is a fault of its own, also where others explain the same failures.
+    In it `{subjects}` are the subjects of the findings, `{reason}` is a colon and the message if all findings have the
+    same one, and `{messages}` are all messages. `explains` are the codes of more general findings: if such a finding is
+    about the same failures, or about no failure, it follows from this one. A `residual` check reports failures that no
+    other finding explains. An `independent` check is a separate root cause even if others explain the same failures.
     """
 
     code: str
@@ -91,12 +91,12 @@ class Check:
     independent: bool = False
 
     def findings(self, evidence: Evidence) -> Iterator[CheckFinding]:
-        """What the check finds, under its code."""
+        """The findings of the check, with its code."""
         return (replace(each, code=self.code) for each in self.find(evidence))
 
 
 REGISTERED: dict[str, Check] = {}
-"""Code to check. It is whole once `brokernat.doctor.checks` is imported."""
+"""Code to check. It is complete once `brokernat.doctor.checks` is imported."""
 
 
 def check(
@@ -145,12 +145,12 @@ def finding(
     """A finding of the check that yields it, which adds its code.
 
     Args:
-        subject: what it is about; that of a place is the reason of the failure there, unless `explains` is False.
+        subject: what it is about. A finding about a place explains the failure there, unless `explains` is False.
         client: what to change on the client's side: one line or several.
         broker: the same on the brokers' side.
         rules: lines for the client's address map.
         remedy: all three at once.
-        explains: other failures that it is the reason of.
+        explains: the failures that it explains.
     """
     if isinstance(explains, bool):
         explains = (subject.failure,) if explains and isinstance(subject, Place) else ()

@@ -1,4 +1,4 @@
-"""The run itself: what was not probed to its end, and what no other check explains."""
+"""Checks of the run itself: incomplete probes, and failures that no other check explains."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def not_all_probed(evidence: Evidence) -> Iterator[CheckFinding]:
     """Not everything was probed.
 
     Cause: Not everything was probed: {messages}.
-    What: probes that `--timeout` cut short, or brokers beyond the 1,000 that are probed; what is missing is unknown,
-    not wrong.
-    Why: addresses that swallow packets cost time, and there were many of them; or what answers makes brokers up.
-    Remedy: more time.
+    What: `--timeout` ended some probes early, or there are more than the 1,000 brokers that are probed. The missing
+    results are unknown, not wrong.
+    Why: many addresses drop packets, which takes time; or the peer advertises brokers that do not exist.
+    Remedy: give the doctor more time with `--timeout`.
     """
     if evidence.unprobed:
         message = f"{counted(evidence.unprobed, 'more broker is', 'more brokers are')} advertised than are probed"
@@ -35,9 +35,9 @@ def unexplained(evidence: Evidence) -> Iterator[CheckFinding]:
     """A failure that no check explains.
 
     Cause: Clients fail at {subjects}, and nothing that was seen explains it{reason}.
-    What: a stage of a client's way fails or is in doubt, and no other check has a reason for it.
-    Why: nobody has described this fault yet.
-    Remedy: read the evidence beside it; `--save FILE` keeps all of it for a report of a missing check.
+    What: a client stage fails or is uncertain, and no other check explains it.
+    Why: no check describes this fault yet.
+    Remedy: read the evidence of the finding; `--save FILE` keeps all evidence for a bug report.
     """
     for place in places(evidence):
         failure = place.failure

@@ -1,4 +1,4 @@
-"""The JVMs of a Spark application."""
+"""Checks of the JVMs of a Spark application."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from brokernat.doctor.finding import CheckFinding
 
 @check("BN613", Need.EXECUTORS)
 def executor_way(evidence: Evidence) -> Iterator[CheckFinding]:
-    """An executor does not reach what the driver reaches.
+    """An executor does not reach a node that the driver reaches.
 
     Cause: The driver reaches nodes that executors cannot reach: {subjects}.
-    What: an executor of Spark does not reach a node that the driver reaches.
-    Why: the way from its host is another one: a route or a firewall rule that only the driver's host has, a name that
-    resolves there to something else.
-    Remedy: open the way from that host to the endpoint that is dialled; every executor needs every node.
+    What: a Spark executor does not reach a node that the driver reaches.
+    Why: the executor's host has other routes or firewall rules than the driver's host, or resolves a name to another
+    address.
+    Remedy: open the path from that host to the dialled endpoint; every executor needs every node.
     """
     here = reached_from_here(evidence)
     for executor in evidence.executors:
@@ -55,12 +55,13 @@ _WITHOUT_MAP = {
 
 @check("BN614", Need.EXECUTORS)
 def executor_map(evidence: Evidence) -> Iterator[CheckFinding]:
-    """An executor is without the map.
+    """An executor does not have the map.
 
     Cause: The address map is not in force everywhere in the Spark application: {subjects}.
-    What: a JVM of the Spark application has no agent, or another map than this one.
-    Why: the session was not started with the map, the JVM lets no agent in, or the map has changed since the start.
-    Remedy: start the application anew with this map; give `--agent-path` where a JVM lets no agent attach.
+    What: a JVM of the Spark application has no agent, or has another map than this one.
+    Why: the session was not started with the map, the JVM does not allow an agent to attach, or the map has changed
+    since the start.
+    Remedy: restart the application with this map; give `--agent-path` if a JVM does not allow an agent to attach.
     """
     for executor in evidence.executors:
         if executor.outcome in _WITHOUT_MAP:
@@ -82,9 +83,11 @@ def executor_silent(evidence: Evidence) -> Iterator[CheckFinding]:
     """An executor did not answer.
 
     Cause: Nothing is known of the way from {subjects}: no answer.
-    What: an executor of Spark did not answer in time, or one that was expected never registered.
-    Why: it is busy or stuck in its start, or the cluster has no free cores or memory for it. Silence is no proof.
-    Remedy: read its log and the application's page at the master; give the cluster room, or the proof more time.
+    What: a Spark executor did not answer in time, or an expected executor never registered.
+    Why: it is busy or hangs at its start, or the cluster has no free cores or memory for it. A missing answer proves
+    neither success nor failure.
+    Remedy: read its log and the application's page at the master; free cores and memory in the cluster, or give the
+    proof more time.
     """
     for executor in dict.fromkeys(evidence.executors):
         if executor.outcome in _SILENT:

@@ -1,4 +1,4 @@
-"""TLS and login: protocols, certificates, the handshake; SASL."""
+"""Checks of TLS (protocols, certificates, handshake) and of the SASL login."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def tls_mismatch(evidence: Evidence) -> Iterator[CheckFinding]:
     """One side speaks TLS, the other does not.
 
     Cause: The client and {subjects} do not agree about TLS{reason}.
-    What: the client is configured without TLS and the port speaks it, or the reverse.
-    Why: `security.protocol` is that of another listener, or the port is. A plain client may take the alert for a length
+    What: the client is configured without TLS and the port speaks TLS, or the reverse.
+    Why: `security.protocol` or the port belongs to another listener. A plain client may read the TLS alert as a length
     and run out of memory; a broker logs `Invalid receive (size = 369295616)`.
-    Remedy: the `security.protocol` of the listener, or the port of the other listener.
+    Remedy: set the `security.protocol` of this listener, or use the port of the other listener.
     """
     for probed in probed_endpoints(evidence):
         tls = probed.probe.tls
@@ -53,13 +53,13 @@ def certificate_name(evidence: Evidence) -> Iterator[CheckFinding]:
     """The certificate does not hold the broker's name.
 
     Cause: The certificate of {subjects} is made for other names{reason}.
-    What: none of the names in the certificate is the one that the client verifies: the advertised one, or that of the
-    bootstrap server. An address map does not change the name. Or not all clients take it for that: Java wants no `_` in
-    a name, librdkafka and Python want a `*` alone in its label and two dots behind it.
-    Why: the certificate was made for other names; a bootstrap server that is a gateway is not in the brokers'
-    certificates; an address stands there as a name (`dns:10.0.0.5`), and counts for no client; a forward leads to
-    another node, or a node has another's key store.
-    Remedy: a certificate with this name among its alternative names, or the name of the certificate.
+    What: no name in the certificate is the one that the client verifies: the advertised name, or that of the bootstrap
+    server. An address map does not change this name. Or some clients reject the name's form: Java accepts no `_` in a
+    name; librdkafka and Python accept a `*` only as a whole label with two dots after it.
+    Why: the certificate was made for other names; the bootstrap server is a gateway that the brokers' certificates do
+    not name; an address is listed as a name (`dns:10.0.0.5`), which no client accepts; or a forward leads to another
+    node, or a node has the key store of another one.
+    Remedy: issue a certificate with this name among its alternative names, or use a name of the certificate.
     """
     for probed, tls in _handshakes(evidence):
         name, rules = probed.probe.name, _rules(probed, tls)
@@ -84,7 +84,7 @@ def certificate_name(evidence: Evidence) -> Iterator[CheckFinding]:
         for clients in (each.clients for each in tls.objections if each.outcome == "name-mismatch"):
             who = " and ".join(_CALLED[each] for each in clients)
             message = f"not all clients take the certificate for `{name}`: {who} do{'es' * (len(clients) == 1)} not"
-            # Java's clients are those that this is for first; what they refuse does not work.
+            # Java clients come first: a certificate that they reject is an error.
             if "java" in clients:
                 letters = "advertise a name of letters, digits and hyphens; Java takes no other for one"
                 yield error(probed, message, seen, broker=letters, explains=False)
@@ -97,7 +97,7 @@ def _handshakes(evidence: Evidence) -> list[tuple[ProbedEndpoint, TlsHandshake]]
 
 
 def _node_of(tls: TlsHandshake, probed: ProbedEndpoint) -> int | None:
-    """The other node that a certificate is made for, None where it is none's or that of several."""
+    """The other node that the certificate names, None if it names none or several."""
     if probed.path is None:
         return None
     names = {name.lower() for name in tls.names}
@@ -107,7 +107,7 @@ def _node_of(tls: TlsHandshake, probed: ProbedEndpoint) -> int | None:
 
 
 def _rules(probed: ProbedEndpoint, tls: TlsHandshake) -> tuple[str, ...]:
-    """A client that comes in by the name needs a rule for it, and need not switch verification off."""
+    """A client that bootstraps by the certificate's name needs these rules, and can keep name verification on."""
     whole = [name for name in tls.names if dialable(name, 1)]
     if probed.path is not None or not whole:
         return ()
@@ -134,13 +134,13 @@ def certificate_chain(evidence: Evidence) -> Iterator[CheckFinding]:
     """The certificate is not trusted, or is not valid now.
 
     Cause: The client does not accept the certificate of {subjects}{reason}.
-    What: the certificate is expired or not valid yet, no authority of the client's trust store signed it, or it was
-    made for something else. Which clients mind: a certificate that is in the trust store itself, a broker's own or an
-    authority's, goes on working in Java after its time is over, and librdkafka and Python refuse it then. They also
-    want the root there, where Java is content with an authority below it.
-    Why: it was not renewed, the trust store is another one, the broker leaves out a certificate between its own and the
-    authority's, or something in between ends TLS with a certificate of its own.
-    Remedy: renew it, add its authority to the trust store, or let the broker present the whole chain.
+    What: the certificate is expired or not yet valid, no authority in the client's trust store signed it, or it was
+    issued for another purpose. Clients differ. If the trust store holds the certificate itself (a broker's or an
+    authority's), Java accepts it after it has expired; librdkafka and Python reject it. They also need the root in the
+    trust store; an intermediate authority is enough for Java.
+    Why: the certificate was not renewed, the client uses the wrong trust store, the broker does not send an
+    intermediate certificate, or a device on the path ends TLS with its own certificate.
+    Remedy: renew it, add its authority to the trust store, or configure the broker to send the whole chain.
     """
     for probed, tls in _handshakes(evidence):
         for objection in tls.objections:
@@ -167,7 +167,9 @@ def _expired(tls: TlsHandshake, now: str) -> tuple[str, Remedy]:
 
 
 def _out_of_time(shown: Presented, now: str) -> str | None:
-    """All times are texts of one form, in UTC, so their order is that of the texts."""
+    """When its validity ended or begins; None if it is valid now. All times are text in one UTC format and compare as
+    text.
+    """
     if now > shown.until:
         return f"ended on {shown.until[:10]}"
     return f"begins on {shown.since[:10]}" if now < shown.since else None
@@ -213,13 +215,13 @@ _ABOUT_THE_CLIENT = {
 
 @check("BN405")
 def client_certificate(evidence: Evidence) -> Iterator[CheckFinding]:
-    """A client certificate is demanded.
+    """A client certificate is required.
 
     Cause: Nobody gets into {subjects} without a certificate that the broker accepts{reason}.
-    What: the broker ends the handshake because the client shows no certificate, or one that it does not accept.
-    Why: the listener has `ssl.client.auth=required`, and the client has no key store, or an authority signed its
-    certificate that the broker's trust store does not hold.
-    Remedy: a key store for the client, or its authority in the broker's trust store.
+    What: the broker ends the handshake because the client sends no certificate, or one that the broker rejects.
+    Why: the listener has `ssl.client.auth=required`, and the client has no key store, or the broker's trust store lacks
+    the authority of the client's certificate.
+    Remedy: give the client a key store, or add the client's authority to the broker's trust store.
     """
     for probed, tls in _handshakes(evidence):
         if tls.outcome == "client-certificate":
@@ -265,11 +267,11 @@ def handshake(evidence: Evidence) -> Iterator[CheckFinding]:
     """The TLS handshake fails.
 
     Cause: The client and {subjects} do not come to terms about TLS{reason}.
-    What: both sides speak TLS and do not come to terms: no version or cipher suite in common, a name that is not known
-    there, or no answer.
-    Why: `ssl.enabled.protocols` or `ssl.cipher.suites` of one side leave the other no choice; a gateway chooses by the
-    name that TLS is told and knows another one; a gateway that is no Kafka wants a certificate of the client.
-    Remedy: what both sides have, `TLSv1.2,TLSv1.3` and no list of suites unless one is demanded.
+    What: both sides speak TLS and the handshake fails: no common version or cipher suite, an unknown name, or no
+    answer.
+    Why: `ssl.enabled.protocols` or `ssl.cipher.suites` have no value in common; a gateway selects brokers by the TLS
+    server name (SNI) and does not know this one; or a gateway in front of Kafka requires a client certificate.
+    Remedy: use settings that both sides support: `TLSv1.2,TLSv1.3`, and no list of suites unless one is required.
     """
     for probed, tls in _handshakes(evidence):
         if tls.outcome == "failed":
@@ -282,11 +284,11 @@ def login(evidence: Evidence) -> Iterator[CheckFinding]:
     """The login fails.
 
     Cause: The login fails at {subjects}{reason}.
-    What: the broker does not offer the client's mechanism, refuses user name and password, or hangs up during the
-    login.
-    Why: another listener, a wrong password, an unknown user. The broker's own words are quoted; ours never hold a
-    secret.
-    Remedy: a mechanism that is offered, or the right credentials.
+    What: the broker does not offer the client's mechanism, rejects user name and password, or closes the connection
+    during the login.
+    Why: the client uses another listener, the password is wrong, or the user is unknown. The report quotes the broker's
+    error; it never contains a secret.
+    Remedy: use a mechanism that is offered, or the right credentials.
     """
     for probed in probed_endpoints(evidence):
         probe, sasl = probed.probe, probed.probe.sasl
@@ -328,8 +330,8 @@ def password_in_the_clear(evidence: Evidence) -> Iterator[CheckFinding]:
 
     Cause: The password is sent unencrypted to {subjects}.
     What: the client logs in with PLAIN and without TLS.
-    Why: PLAIN sends the password as it is, so whoever sees the packets on the way can read it.
-    Remedy: `SASL_SSL`, or a SCRAM mechanism, which sends no password.
+    Why: PLAIN sends the password as it is, so anyone who can capture the packets can read it.
+    Remedy: use `SASL_SSL`, or a SCRAM mechanism, which does not send the password.
     """
     sent = any(probed.probe.sasl is not None for probed in probed_endpoints(evidence))
     if sent and evidence.mechanism == "PLAIN" and evidence.security_protocol == "SASL_PLAINTEXT":
@@ -340,15 +342,15 @@ def password_in_the_clear(evidence: Evidence) -> Iterator[CheckFinding]:
 
 @check("BN406", Need.MAP)
 def kerberos_host(evidence: Evidence) -> Iterator[CheckFinding]:
-    """Kerberos is asked for an address.
+    """Kerberos gets an address as the host name.
 
     Cause: Kerberos knows brokers by name, and the address map is for addresses: {subjects}.
-    What: the client logs in with Kerberos, and the address map has rules for brokers that are advertised as addresses.
-    Why: without a map Java looks the address up backwards and asks for a ticket of that name. Behind the map the
-    address itself is kept as the name, and there is no ticket for `kafka/192.168.1.23`.
-    Remedy: let the brokers advertise names, which the map keeps for Kerberos as they are.
+    What: the client logs in with Kerberos, and the address map has rules for brokers that advertise addresses.
+    Why: without a map, Java resolves the address to a name and requests a ticket for that name. With the map, Java
+    keeps the address as the name, and there is no ticket for `kafka/192.168.1.23`.
+    Remedy: advertise names, which the map keeps unchanged for Kerberos.
     """
-    # The doctor does not log in with Kerberos, so what the brokers advertise is known by the map alone.
+    # The doctor does not log in with Kerberos, so only the map shows what the brokers advertise.
     if evidence.mechanism != "GSSAPI":
         return
     for rule in evidence.rules or ():

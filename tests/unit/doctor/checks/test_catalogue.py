@@ -14,8 +14,8 @@ def test_every_check_in_the_order_of_the_codes() -> None:
 def test_one_entry() -> None:
     entry = catalogue()["BN302"]
     assert entry.title == "An advertised endpoint takes no connection"
-    assert entry.what.startswith("metadata names an endpoint that takes no TCP connection")
+    assert entry.what.startswith("metadata names an endpoint that accepts no TCP connection")
     assert "Broker may not be available." in entry.why
-    assert entry.remedy.startswith("a rule of the address map")
+    assert entry.remedy.startswith("add a rule to the address map")
     assert entry.needs == (Need.METADATA,)
     assert page("BN302") == "docs/reference/codes/BN302.md"
