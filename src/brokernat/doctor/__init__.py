@@ -1,1 +1,1 @@
-"""Says what is wrong between here and every broker: probes look, evidence keeps what was seen, checks judge it."""
+"""Finds faults between this machine and every broker: probes collect evidence, checks judge it."""

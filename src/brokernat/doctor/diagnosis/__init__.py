@@ -1,4 +1,4 @@
-"""Evidence to a diagnosis: the findings, the root causes among them, and the way of a client to draw; pure."""
+"""Turns evidence into a diagnosis: the findings, the root causes, and the client's path for the picture; pure."""
 
 from __future__ import annotations
 

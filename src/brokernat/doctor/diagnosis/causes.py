@@ -1,10 +1,10 @@
-"""The root causes: the smallest set of findings that explains every failure, the more specific ones first; pure.
+"""The root causes: the smallest set of findings that explains every failure, more specific ones first; pure.
 
 A finding follows from another one in two cases: the other check declares the code as more general than itself
-(`explains` of the check) and explains the same failures; or the finding rests on a failure (`follows`) that the other
-one explains. What is left are candidates. Of these the code that explains most failures is taken until every failure is
-explained; a candidate that explains no failure is a cause of its own, and so is one of an `independent` check, as two
-listeners in one list.
+(`explains` of the check) and explains the same failures; or the finding depends on a failure (`follows`) that the other
+one explains. The rest are candidates. The code that explains most failures is chosen until every failure is explained.
+A candidate that explains no failure is a separate cause, and so is one of an `independent` check (two listeners in one
+list).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def with_reasons(findings: Sequence[CheckFinding], checks: Mapping[str, Check]) 
 
 
 def roots(findings: Sequence[CheckFinding], checks: Mapping[str, Check]) -> dict[str, list[CheckFinding]]:
-    """The errors that are root causes, by code: a specific one before a more general one, then what explains most."""
+    """The errors that are root causes, by code: specific before general, then by the number of explained failures."""
     candidates: dict[str, list[CheckFinding]] = defaultdict(list)
     for each in findings:
         if each.severity is Severity.ERROR and not each.because:
@@ -59,7 +59,7 @@ def roots(findings: Sequence[CheckFinding], checks: Mapping[str, Check]) -> dict
 
 
 def settled(findings: Sequence[CheckFinding], chosen: Mapping[str, Sequence[CheckFinding]]) -> list[CheckFinding]:
-    """The same findings; a candidate that was not needed follows from the causes that explain its failures."""
+    """The same findings; a candidate that was not chosen follows from the causes that explain its failures."""
     explained = {code: {failure for each in of_code for failure in each.explains} for code, of_code in chosen.items()}
     return [
         each
@@ -70,7 +70,7 @@ def settled(findings: Sequence[CheckFinding], chosen: Mapping[str, Sequence[Chec
 
 
 def cause(check: Check, findings: Sequence[CheckFinding]) -> Cause:
-    """One sentence about all of them."""
+    """The root cause of these findings, in one sentence."""
     subjects = list(dict.fromkeys(finding.subject for finding in findings))
     more = f" and {len(subjects) - _SHOWN} more" if len(subjects) > _SHOWN else ""
     reasons = {finding.message for finding in findings}
@@ -86,7 +86,7 @@ def cause(check: Check, findings: Sequence[CheckFinding]) -> Cause:
 
 
 def _following(finding: CheckFinding, because: tuple[str, ...]) -> CheckFinding:
-    """What follows from another finding needs no remedy of its own, and its own may be wrong."""
+    """The finding without its remedy: it follows from another one, so its own remedy may be wrong."""
     return replace(finding, because=because, hint=None, remedy=Remedy()) if because else finding
 
 
@@ -103,5 +103,5 @@ def _because(
 
 
 def _grave(reason: CheckFinding, finding: CheckFinding) -> bool:
-    """A warning is no reason for an error."""
+    """Whether the reason is severe enough: a warning does not explain an error."""
     return _ORDER.index(reason.severity) <= _ORDER.index(finding.severity)

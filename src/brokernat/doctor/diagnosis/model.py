@@ -1,4 +1,4 @@
-"""What a diagnosis holds: everything that a report draws."""
+"""The diagnosis model: everything that a report prints or draws."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WORST_FIRST = (State.BROKEN, State.DOUBTFUL, State.OK)
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """One step of the way, in two or three words: `refused`, `another node`."""
+    """One step of the client's path, in two or three words: `refused`, `another node`."""
 
     state: State
     words: str
@@ -30,9 +30,9 @@ class Hop:
 
 @dataclass(frozen=True, slots=True)
 class Entrance:
-    """A bootstrap server. `dialled` is what a client dials, which a rule may decide.
+    """A bootstrap server. `dialled` is the endpoint that a client dials; a rule may translate it.
 
-    `told` is how many brokers it names. `codes` are those of the findings about it, infos aside.
+    `told` is the number of brokers that it names. `codes` are the codes of its findings, except infos.
     """
 
     endpoint: str
@@ -45,7 +45,7 @@ class Entrance:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """From what a broker advertises to who answers; `dialled` is None where a client dials nothing.
+    """From an advertised endpoint to the node that answers; `dialled` is None if a client dials nothing.
 
     `choice` is the hop from the advertised endpoint to the one that is dialled, `reach` the hop from there.
     """
@@ -61,18 +61,18 @@ class Route:
 
     @property
     def end(self) -> Hop:
-        """The hop that tells how the way ends."""
+        """The last hop, which shows how the path ends."""
         return self.choice if self.choice.state is State.BROKEN else self.reach
 
     @property
     def state(self) -> State:
-        """That of the worst hop."""
+        """The state of the worst hop."""
         return min(self.choice.state, self.reach.state, key=WORST_FIRST.index)
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Bootstrap servers that name the same brokers, and the ways to these; no route where none answers."""
+    """Bootstrap servers that name the same brokers, and the routes to these; no route if no server answers."""
 
     entrances: tuple[Entrance, ...]
     routes: tuple[Route, ...]
@@ -80,7 +80,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class ListenerWay:
-    """A listener of a node, and how far this client gets where the listener sends it."""
+    """A listener of a node, and how far this client gets at the endpoint that the listener advertises."""
 
     seen: ListenerSeen
     reach: Hop
@@ -88,7 +88,7 @@ class ListenerWay:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A check that could not be run, and why."""
+    """A check that was not run, and why."""
 
     code: str
     title: str
@@ -97,7 +97,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One root cause: what other findings and failures follow from, in one sentence."""
+    """One root cause, in one sentence; other findings and failures follow from it."""
 
     code: str
     sentence: str
@@ -105,10 +105,10 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Findings are in the order of severity, those of root causes first. `passed` are checks that found nothing.
+    """Findings are sorted by severity, those of root causes first. `passed` are checks that found nothing.
 
-    `causes` are the fewest that explain every failure, the one that explains most first. `suppressed` are findings that
-    nobody wants to see: they are no root cause and decide nothing.
+    `causes` is the smallest set that explains every failure, the one that explains most first. `suppressed` are
+    findings that the user has hidden: they are never a root cause and do not change the exit code.
     """
 
     evidence: Evidence
@@ -128,5 +128,5 @@ class Diagnosis:
         return self.causes[0] if self.causes else None
 
     def of_cause(self, cause: Cause) -> tuple[CheckFinding, ...]:
-        """The findings that a root cause is made of."""
+        """The findings of a root cause."""
         return tuple(each for each in self.findings if each.code == cause.code and not each.because)

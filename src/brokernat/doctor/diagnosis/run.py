@@ -1,11 +1,11 @@
-"""Every check is run, or skipped with the reason; then the root causes are chosen and the way is drawn; pure.
+"""Runs or skips every check, then chooses the root causes and builds the client's path; pure.
 
-A failure that no finding explains stays the finding of a residual check (BN005), so no failure is without a finding.
-A check that breaks is a bug and not a finding: it is not caught here.
+A failure that no other finding explains is reported by a residual check (BN005), so every failure has a finding. An
+exception in a check is a bug and not a finding: it is not caught here.
 
-`--suppress CODE[=SUBJECT]` leaves out findings that somebody knows of. `*` stands for any text in both parts, so that
-`BN202`, `BN2*` and `BN302=node 2 *` are all of them. There is no other wildcard: subjects hold IPv6 addresses, whose
-brackets must mean themselves. A code that no check has is refused, for it would hide nothing and nobody would notice.
+`--suppress CODE[=SUBJECT]` hides known findings. `*` matches any text in both parts, as in `BN202`, `BN2*` and
+`BN302=node 2 *`. There is no other wildcard, because subjects contain the brackets of IPv6 addresses. An unknown code
+is an error, because it would hide nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ORDER = tuple(Severity)
 
 @dataclass(frozen=True, slots=True)
 class Suppression:
-    """Findings of these codes about these subjects."""
+    """A pattern of codes and subjects of findings to hide."""
 
     code: str
     subject: str = "*"
@@ -38,7 +38,7 @@ class Suppression:
         """`CODE` or `CODE=SUBJECT`; codes may be written in lower case.
 
         Raises:
-            ConfigError: no check has such a code, or nothing stands behind the `=`.
+            ConfigError: no check has such a code, or the text after `=` is empty.
         """
         code, equals, subject = (part.strip() for part in text.partition("="))
         suppression = cls(code.upper(), subject if equals else "*")
@@ -54,7 +54,7 @@ class Suppression:
         return self.code if self.subject == "*" else f"{self.code}={self.subject}"
 
     def covers(self, finding: CheckFinding) -> bool:
-        """Whether this finding is one of them."""
+        """Whether the pattern matches this finding."""
         return _matches(self.code, finding.code) and _matches(self.subject, finding.subject)
 
 
@@ -65,18 +65,18 @@ def _matches(pattern: str, text: str) -> bool:
 def diagnose(
     evidence: Evidence, checks: Iterable[Check] = CHECKS, suppressions: Sequence[Suppression] = ()
 ) -> Diagnosis:
-    """What the evidence means.
+    """The diagnosis of the evidence.
 
     Args:
-        evidence: what the probes saw.
-        checks: those to run.
-        suppressions: findings that decide nothing.
+        evidence: the results of the probes.
+        checks: the checks to run.
+        suppressions: findings to hide.
     """
     wanted = {check.code: check for check in checks}
     results: dict[str, list[CheckFinding]] = {}
     skipped: list[Skipped] = []
     for check in wanted.values():
-        # What judges neither files nor executors judges what the network showed.
+        # All checks except those of files and executors judge the network's evidence.
         needs = check.needs if _ELSEWHERE & set(check.needs) else (Need.NETWORK, *check.needs)
         missing = next((need for need in needs if not _MET[need](evidence)), None)
         if missing is None:
@@ -110,7 +110,7 @@ def diagnose(
 
 
 def _without_explained(results: dict[str, list[CheckFinding]], checks: dict[str, Check]) -> None:
-    """Leaves of a residual check what no other finding explains."""
+    """Keeps only those findings of residual checks that no other finding explains."""
     explained = {
         failure
         for code, of_code in results.items()
@@ -139,5 +139,5 @@ _MET: Mapping[Need, Callable[[Evidence], bool]] = {
 
 
 def _wanted(evidence: Evidence, kind: str, *, asked: bool = False) -> bool:
-    """Whether a coordinator of this kind was wanted, and with `asked`, whether the request was sent."""
+    """Whether the user requested a coordinator of this kind; with `asked`, whether the request was sent."""
     return any(each.kind == kind and not (asked and each.error == "not-asked") for each in evidence.coordinators)

@@ -1,8 +1,7 @@
-"""The way of a client to every broker, hop by hop: bootstrap server, advertised listener, what is dialled, who answers.
+"""The client's path to every broker: bootstrap server, advertised listener, dialled endpoint, answering node; pure.
 
-This is what the reports draw and list. A hop is broken by the failure of a stage, or by an error about it, so a picture
-cannot look better than the findings beside it. Bootstrap servers that name the same brokers stand together: with
-listeners mixed there are several groups, side by side; pure.
+Reports draw and list these hops. A hop is broken if a stage fails or an error is about it, so the picture and the
+findings agree. Bootstrap servers that name the same brokers form one group; with mixed listeners there are several.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ _WELL = Hop(State.OK, "ok")
 
 
 class _Told:
-    """The findings about a hop: its subject's own, and those that explain its failure."""
+    """The findings about a hop: those of its subject, and those that explain its failure."""
 
     def __init__(self, findings: Iterable[CheckFinding]) -> None:
         self._by_subject: dict[str, dict[str, Severity]] = {}
@@ -51,7 +50,7 @@ def entrances(evidence: Evidence, findings: Iterable[CheckFinding]) -> tuple[Ent
 
 
 def routes(evidence: Evidence, findings: Iterable[CheckFinding]) -> tuple[Route, ...]:
-    """One for each broker that is advertised, in the order of the evidence."""
+    """One route for each advertised broker, in the order of the evidence."""
     told = _Told(findings)
     made = []
     for path in evidence.paths:
@@ -85,7 +84,7 @@ def listeners(evidence: Evidence) -> tuple[ListenerWay, ...]:
 
 
 def answering(probe: EndpointProbe | None) -> str:
-    """Who is there: `node 2`, `node 2 (likely)`, `a broker` that nobody can name, `something else`, `nobody`."""
+    """The peer: `node 2`, `node 2 (likely)`, `a broker` with an unknown id, `something else`, or `nobody`."""
     if probe is None:
         return "nobody"
     identity = probe.identity
@@ -112,7 +111,7 @@ def _listener_hop(listener: ListenerSeen) -> Hop:
     if probe is None:
         return Hop(State.BROKEN, "not dialled")
     if probe.connected and probe.speaks is None and probe.tls is None:
-        # It has another protocol than the client, so nothing was sent there.
+        # The listener has another protocol than the client, so the doctor sent nothing there.
         return Hop(State.OK, "takes connections")
     failure = stage_failure(probe)
     if failure is None:

@@ -1,8 +1,8 @@
-"""What was seen, and nothing else: frozen, complete in itself, the same as JSON.
+"""The evidence of one run: frozen and self-contained; as JSON it holds the same.
 
-A report is made of evidence alone, so that a file that somebody sends in gives the same report elsewhere. Endpoints are
-kept as text and numbers as they came off the wire: what a broker advertises may be no endpoint at all. No field can
-hold a credential: of the login there is only the name of the mechanism and what the broker answered.
+Reports use only evidence, so a saved file gives the same report on another machine. Host and port are kept as the
+broker sent them, because they may not form a valid endpoint. No field holds a credential: about the login there are
+only the mechanism and the broker's answer.
 """
 
 from __future__ import annotations

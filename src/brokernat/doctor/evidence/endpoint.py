@@ -1,11 +1,11 @@
-"""One endpoint, as far as a client gets with it."""
+"""The probe of one endpoint, up to the stage that a client reaches."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
-# Read at run time as well: pydantic looks the types of fields up.
+# Imported at run time too, because pydantic resolves the types of fields.
 from brokernat.doctor.evidence.stages import (
     Advertised,
     ApiVersions,
@@ -28,11 +28,11 @@ _REACHING: tuple[Stage, ...] = ("resolve", "connect", "tls", "versions", "sasl",
 
 @dataclass(frozen=True, slots=True)
 class EndpointProbe:
-    """What each stage found; None where it was not come to, or where the client has none (tls, sasl).
+    """The result of each stage; None if it was not reached or the client has no such stage (tls, sasl).
 
-    `name` is the host that TLS and SASL are told, which is the advertised one even where the map leads elsewhere.
-    `rule` is the rule that led a bootstrap server here. `complete` is False where the time ran out: what is missing
-    then is not known.
+    `name` is the host for TLS and SASL: the advertised one, even if the map translates it. `rule` is the rule that
+    translated a bootstrap server to this endpoint. `complete` is False if the time ran out: missing results are then
+    unknown.
     """
 
     endpoint: str
@@ -51,7 +51,7 @@ class EndpointProbe:
 
     @property
     def failed(self) -> Stage | None:
-        """The stage that stops clients here, None where they get through or the time ran out."""
+        """The stage that stops clients here, None if they get through or the time ran out."""
         for stage in _REACHING if self.complete else ():
             result = getattr(self, stage)
             if result is not None and not result.ok:
@@ -59,47 +59,47 @@ class EndpointProbe:
         return None
 
     def tried(self, stage: Stage) -> Tries | None:
-        """How often a stage was tried, None where it was not come to."""
+        """The number of tries and failures of a stage, None if it was not reached."""
         return next((each for each in self.tries if each.stage == stage), None)
 
     @property
     def connected(self) -> bool:
-        """Whether any address took a connection."""
+        """Whether any address accepted a connection."""
         return self.connect is not None and self.connect.ok
 
     @property
     def answers(self) -> bool:
-        """Whether a client gets through to Kafka here: login done, metadata read."""
+        """Whether a client can use Kafka here: the login succeeded and metadata was read."""
         return self.metadata is not None and self.metadata.ok
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """What the name led to."""
+        """The addresses that the name resolved to."""
         return self.resolve.addresses if self.resolve is not None else ()
 
     @property
     def canonical(self) -> tuple[str, ...]:
-        """What a client dials that asks for canonical names."""
+        """The names that a client dials with canonical names turned on."""
         return self.resolve.canonical if self.resolve is not None else ()
 
     @property
     def hosts_entry(self) -> str | None:
-        """The line of the hosts file that decides the name."""
+        """The line of the hosts file that decides the address."""
         return self.resolve.hosts_entry if self.resolve is not None else None
 
     @property
     def dns_error(self) -> str | None:
-        """Why the name leads nowhere."""
+        """Why the name does not resolve."""
         return None if self.resolve is None or self.resolve.ok else self.resolve.detail
 
     @property
     def attempts(self) -> tuple[Attempt, ...]:
-        """The connections, one an address."""
+        """The connection attempts, one for each address."""
         return self.connect.attempts if self.connect is not None else ()
 
     @property
     def speaks(self) -> Literal["kafka", "controller", "tls", "http", "ssh", "silence", "closed", "other"] | None:
-        """What answered a Kafka request."""
+        """The kind of peer that answered a Kafka request."""
         if self.versions is None:
             if self.tls is None or self.tls.outcome not in ("not-tls", "closed", "reset"):
                 return None
@@ -122,40 +122,40 @@ class EndpointProbe:
 
     @property
     def first_bytes(self) -> str:
-        """What came first, in hexadecimal, where it was no answer of Kafka's."""
+        """The first bytes of an answer that is not Kafka's, in hexadecimal."""
         return self.versions.first_bytes if self.versions is not None else ""
 
     @property
     def cluster_id(self) -> str | None:
-        """The cluster that answers."""
+        """The cluster id of the answer."""
         return self.metadata.cluster_id if self.metadata is not None else None
 
     @property
     def controller_id(self) -> int | None:
-        """The node that answers for the controller."""
+        """The node that metadata names as the controller."""
         return self.metadata.controller_id if self.metadata is not None else None
 
     @property
     def brokers(self) -> tuple[Advertised, ...] | None:
-        """What is advertised here, None where that was not read."""
+        """The brokers that are advertised here, None if metadata was not read."""
         return self.metadata.brokers if self.metadata is not None and self.metadata.ok else None
 
     @property
     def node_ids(self) -> frozenset[int]:
-        """The nodes that are advertised here; empty where that was not read."""
+        """The node ids that are advertised here; empty if metadata was not read."""
         return frozenset(each.node_id for each in self.brokers or ())
 
     @property
     def settings(self) -> tuple[tuple[str, str], ...]:
-        """The node's own about its listeners."""
+        """The node's own listener settings."""
         return self.identity.settings if self.identity is not None else ()
 
     @property
     def slow(self) -> bool:
-        """Whether what greeted as Kafka let the request for the cluster's brokers wait."""
+        """Whether the peer answered ApiVersions, and not Metadata in time."""
         return self.metadata is not None and self.metadata.outcome in ("silent", "stalled")
 
     def newest(self, request: str) -> int:
-        """The newest version of a request that is offered here, -1 where that was not seen."""
+        """The newest version of a request that is offered here, -1 if unknown."""
         offered = self.versions.offered if self.versions is not None else ()
         return next((newest for key, _, newest in offered if key == _API_KEYS[request]), -1)

@@ -1,7 +1,7 @@
-"""Everything that one run saw: endpoints, the cluster's partitions and coordinators, Spark's JVMs, brokers' files; and
-the file that `--save` writes of it, and back.
+"""The evidence of a whole run: endpoints, partitions, coordinators, Spark JVMs and brokers' files. It is written to the
+file of `--save` and read back.
 
-What a file says is a stranger's word, so it is held against all that the checks rely on.
+A file is untrusted, so every assumption of the checks is verified after reading.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from typing import Literal
 
 from brokernat.address import Endpoint, parse_rule
 
-# Read at run time as well: pydantic looks the types of fields up.
+# Imported at run time too, because pydantic resolves the types of fields.
 from brokernat.doctor.evidence.endpoint import EndpointProbe
 from brokernat.doctor.evidence.stages import Advertised, NameLookup
 from brokernat.errors import ConfigError, Finding
 
 VERSION = 2
-# The last key of the file, before whatever a later version has added.
+# The last key of the file, except keys that a later version has added.
 _STATED = re.compile(r'^  "version": (\d{1,9}),?$', re.MULTILINE)
 _FieldPath = tuple[str | int, ...]
-"""The names of fields and the numbers of entries that lead to a value."""
+"""The path to a value: names of fields and indexes of entries."""
 
 
 def now() -> str:
-    """When evidence is taken: ISO 8601, in UTC."""
+    """The current time in UTC, as ISO 8601."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 @dataclass(frozen=True, slots=True)
 class Leaderless:
-    """Partitions that clients cannot use, on two looks. `sample` is one, as `topic-partition`; `nodes` hold them."""
+    """Partitions that two queries showed as unusable. `sample` is one, as `topic-partition`; `nodes` hold them."""
 
     error: str
     count: int
@@ -44,10 +44,10 @@ class Leaderless:
 
 @dataclass(frozen=True, slots=True)
 class Coordinator:
-    """Who coordinates a group or a transactional id, as a bootstrap server says.
+    """The coordinator of a group or a transactional id, as a bootstrap server reports it.
 
-    `error` is Kafka's name of what it answered instead, on two looks; `not-asked` where asking would create `topic`,
-    `not-answered` where the connection ended or the time ran out before.
+    `error` is the Kafka error name that two queries returned instead; `not-asked` if the request would create `topic`,
+    `not-answered` if the connection ended or the time ran out first.
     """
 
     kind: Literal["group", "transaction"]
@@ -57,21 +57,21 @@ class Coordinator:
 
     @property
     def subject(self) -> str:
-        """As a report calls it."""
+        """Its name in reports."""
         return f"{'group' if self.kind == 'group' else 'transactional id'} {self.key}"
 
     @property
     def topic(self) -> str:
-        """Where the coordinator keeps its state."""
+        """The topic of the coordinator's state."""
         return "__consumer_offsets" if self.kind == "group" else "__transaction_state"
 
 
 @dataclass(frozen=True, slots=True)
 class BrokerPath:
-    """From an advertised listener to what is dialled for it. `probe` is None where nothing may be dialled.
+    """From an advertised listener to the dialled endpoint. `probe` is None if nothing may be dialled.
 
-    `rule` is the rule that decided; `direct` is a first look at the advertised endpoint itself, made where a rule leads
-    elsewhere.
+    `rule` is the rule that was applied; `direct` is a connection to the advertised endpoint itself, made only if a rule
+    translates it.
     """
 
     broker: Advertised
@@ -81,16 +81,16 @@ class BrokerPath:
 
     @property
     def answers(self) -> bool:
-        """Whether a client gets through to Kafka at what it dials for the node."""
+        """Whether a client can use Kafka at the endpoint that it dials for the node."""
         return self.probe is not None and self.probe.answers
 
 
 @dataclass(frozen=True, slots=True)
 class ListenerSeen:
-    """A listener of a bootstrap server's node, by that node's settings, and what this client meets where it is sent.
+    """A listener from the settings of a bootstrap server's node, and the probe of its advertised endpoint.
 
-    `entered` are the bootstrap servers that came in on it. `probe` has no identity unless it was dialled for a node
-    too, and is None where the endpoint is none.
+    `entered` are the bootstrap servers that lead to it. `probe` has an identity only if the endpoint was dialled for a
+    node too, and is None if the endpoint is invalid.
     """
 
     node_id: int
@@ -102,7 +102,7 @@ class ListenerSeen:
 
 @dataclass(frozen=True, slots=True)
 class NodeTried:
-    """A node as Kafka's own client met it in a JVM of Spark's; `dialled` is empty where nothing may be dialled."""
+    """A node as Kafka's client saw it in a Spark JVM; `dialled` is empty if nothing may be dialled."""
 
     node_id: int
     advertised: str
@@ -112,15 +112,15 @@ class NodeTried:
 
     @property
     def reached(self) -> bool:
-        """Whether this node answered there."""
+        """Whether this node answered."""
         return self.outcome in ("proved", "not-provable")
 
 
 @dataclass(frozen=True, slots=True)
 class ExecutorSeen:
-    """A JVM of a Spark application: `driver`, or an executor by Spark's id, empty where it never registered.
+    """A JVM of a Spark application: `driver`, or an executor by Spark's id, empty if it never registered.
 
-    `fingerprint` is that of the map it has. `nodes` is empty unless it has `answered`.
+    `fingerprint` is the fingerprint of its map. `nodes` is empty unless it has `answered`.
     """
 
     executor: str
@@ -133,12 +133,12 @@ class ExecutorSeen:
 
     @property
     def is_driver(self) -> bool:
-        """Whether it is the driver's JVM, which stands where the doctor runs."""
+        """Whether it is the driver's JVM, which runs on the doctor's machine."""
         return self.executor == "driver"
 
     @property
     def name(self) -> str:
-        """As a report calls it."""
+        """Its name in reports."""
         if self.is_driver:
             return "the driver"
         place = f" on {self.host}" if self.host else ""
@@ -147,10 +147,10 @@ class ExecutorSeen:
 
 @dataclass(frozen=True, slots=True)
 class BrokerFile:
-    """What a broker's file says about its listeners. `name` is the file, with the service of a compose file.
+    """The listener settings of a broker's file. `name` is the file, with the service if it is a compose file.
 
-    `settings` are in the order of the file, a name that is given twice is there twice; no other settings are kept.
-    `published` are a container's ports with the host's, None where the file is no compose file.
+    `settings` keep the order and the duplicates of the file; other settings are left out. `published` are (container
+    port, host port), None if the file is not a compose file.
     """
 
     name: str
@@ -160,13 +160,13 @@ class BrokerFile:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Everything one run saw. `bootstraps` and `paths` are in the order of the configuration and of node ids.
+    """The evidence of one run. `bootstraps` are in the order of the configuration, `paths` in the order of node ids.
 
-    `replicas` are the node ids that partitions name, None where they were not asked for; `in_sync` those of them that
-    are in sync for any partition: they are up, whatever a listener shows. `dns_lookup` is the client's
-    `client.dns.lookup`. `unprobed` counts advertised brokers beyond the most that are probed.
-    `executors` has the driver's JVM too; it is empty where no Spark was asked.
-    `as_written` are connections to bootstrap servers as they are written, where a rule leads to where nobody answers.
+    `replicas` are the node ids that partitions name, None if they were not requested; `in_sync` are those that are in
+    sync for any partition, so they are up. `dns_lookup` is the client's `client.dns.lookup`. `unprobed` counts
+    advertised brokers above the limit of probes. `executors` includes the driver's JVM; it is empty if no Spark
+    application was used. `as_written` are connections to the configured bootstrap servers whose rule leads to an
+    endpoint that does not answer.
     """
 
     taken_at: str
@@ -193,7 +193,7 @@ class Evidence:
     def without_network(
         cls, cluster: str, *, files: tuple[BrokerFile, ...] = (), executors: tuple[ExecutorSeen, ...] = ()
     ) -> Evidence:
-        """Of files, or of Spark's JVMs, alone."""
+        """Evidence that has only files, or only Spark JVMs."""
         return cls(now(), cluster, "", None, None, "", (), files=files, executors=executors)
 
 
@@ -205,17 +205,17 @@ def to_json(evidence: Evidence) -> str:
 
 
 def from_json(text: str, source: str) -> Evidence:
-    """The evidence of a file.
+    """The evidence that a file holds.
 
     Raises:
-        ConfigError: it holds none, or that of another version.
+        ConfigError: it holds no evidence, or evidence of another version.
     """
     from pydantic import TypeAdapter, ValidationError
 
     try:
         evidence = TypeAdapter(Evidence).validate_json(text)
     except ValidationError as error:
-        # A later version may have values that this one does not know: then its number says more than its first one.
+        # A later version may have unknown values; its version number is then a better error than the first of these.
         stated = _STATED.search(text)
         _require_version(int(stated[1]) if stated else VERSION, source)
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
@@ -227,7 +227,7 @@ def from_json(text: str, source: str) -> Evidence:
 
 
 def _nonsense(value: object, place: _FieldPath = ()) -> Iterator[tuple[_FieldPath, str]]:
-    """What the probes never write and the checks rely on: its place, and what is wrong with it."""
+    """Values that probes never write and checks do not expect: their place and the fault."""
     texts: list[tuple[_FieldPath, str, Callable[[str], object]]] = []
     match value:
         case tuple():

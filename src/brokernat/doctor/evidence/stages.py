@@ -1,9 +1,9 @@
-"""What each stage of a probe found: resolve, connect, tls, versions, sasl, metadata, identity, size.
+"""The result of each stage of a probe: resolve, connect, tls, versions, sasl, metadata, identity, size.
 
-A stage is probed in this order on one connection, and its result is made once. A result says what was observed:
-`silent` is a peer that took the connection and did not answer, `closed` and `reset` one that ended it before the
-first byte of an answer, `cut` one whose answer began as Kafka's and ended early, `stalled` one whose answer began and
-did not go on. `other-protocol` needs bytes that another protocol explains.
+The stages run in this order on one connection. A result states an observation. `silent`: the peer accepted the
+connection and did not answer. `closed` and `reset`: it ended the connection before the first byte of an answer. `cut`:
+a Kafka answer began and the connection ended. `stalled`: the answer began and did not continue. `other-protocol`: the
+bytes are of another protocol.
 """
 
 from __future__ import annotations
@@ -12,33 +12,34 @@ from dataclasses import dataclass
 from typing import Literal
 
 Stage = Literal["resolve", "connect", "tls", "versions", "sasl", "metadata", "identity", "size"]
-"""The stages, in the order in which a client comes to them; the greeting (ApiVersions) goes before the login."""
+"""The stages, in the order of a client; ApiVersions comes before the login."""
 
 Fault = Literal["silent", "closed", "reset", "cut", "stalled", "other-protocol", "unreadable", "unsupported"]
-"""How a request ended that got no answer. `unreadable` is none of Kafka's answers and of no protocol that is known;
-`unsupported` is a request of which the peer offers no version that the doctor knows."""
+"""How a request without an answer ended. `unreadable`: the bytes are of no known protocol. `unsupported`: the peer
+offers no version of the request that the doctor knows.
+"""
 
 Client = Literal["java", "librdkafka", "python"]
-"""Families of clients that verify certificates in their own ways."""
+"""Client families that verify certificates differently."""
 
 
 class Result:
-    """What a stage came to; `outcome` is `ok` where a client goes on from it."""
+    """The result of a stage; `outcome` is `ok` if a client can continue."""
 
     __slots__ = ()
     outcome: str
 
     @property
     def ok(self) -> bool:
-        """Whether a client goes on."""
+        """Whether a client can continue."""
         return self.outcome == "ok"
 
 
 @dataclass(frozen=True, slots=True)
 class Tries:
-    """How often a stage was tried and how often that failed, over all connections to an endpoint, with each fault.
+    """The number of tries and failures of a stage over all connections to an endpoint, with each fault.
 
-    `median` and `largest` are seconds: of the tries that worked, of all where none did.
+    `median` and `largest` are seconds: of the successful tries, or of all if none succeeded.
     """
 
     stage: Stage
@@ -51,7 +52,7 @@ class Tries:
 
 @dataclass(frozen=True, slots=True)
 class Advertised:
-    """A broker of a Metadata answer. Host and port are the broker's words: perhaps empty, perhaps 0."""
+    """A broker of a Metadata answer. Host and port are unchecked: the host may be empty and the port 0."""
 
     node_id: int
     host: str
@@ -59,7 +60,7 @@ class Advertised:
 
     @property
     def endpoint(self) -> str:
-        """As a client would log it."""
+        """Host and port, as a client logs them."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     def __str__(self) -> str:
@@ -68,10 +69,10 @@ class Advertised:
 
 @dataclass(frozen=True, slots=True)
 class NameLookup(Result):
-    """The addresses of a name. `no-answer` is a name server that does not answer, or answers that it cannot.
+    """The addresses of a name. `no-answer`: the name server does not answer or reports a failure.
 
-    `canonical` is what a client dials that asks for canonical names; `hosts_entry` the line of the hosts file that
-    decides the name.
+    `canonical` are the names that a client with canonical names dials; `hosts_entry` is the line of the hosts file that
+    decides the address.
     """
 
     outcome: Literal["ok", "unknown", "no-answer", "not-a-name"]
@@ -83,10 +84,10 @@ class NameLookup(Result):
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """TCP connections to one address of a name, until one was taken or the tries were used up.
+    """TCP connections to one address of a name, until one was accepted or the tries were used up.
 
-    `icmp` is what a router or the host itself reported instead of an answer (`admin-prohibited`), `reported_by` its
-    address: a firewall that rejects. `refused` without it is a reset from the address: nothing listens there.
+    `icmp` is the ICMP error of a router or of the host (`admin-prohibited` from a firewall), `reported_by` is its
+    sender. `refused` without `icmp` is a TCP reset: nothing listens there.
     """
 
     address: str
@@ -99,9 +100,10 @@ class Attempt:
 
     @property
     def rejected(self) -> bool:
-        """Whether something on the way to the port, and not the port, said no.
+        """Whether a firewall rejected the connection, and not the port.
 
-        A router may well find no host; a host that calls itself unreachable is there, and its firewall rejects.
+        A router reports a missing host as unreachable. A host that reports itself as unreachable is up, and its
+        firewall rejects.
         """
         itself = self.icmp == "host-unreachable" and self.reported_by == self.address
         return itself or self.icmp in ("port-unreachable", "net-prohibited", "host-prohibited", "admin-prohibited")
@@ -109,13 +111,13 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """All addresses of the name, because clients take any of them."""
+    """The connections to all addresses of the name, because clients use any of them."""
 
     attempts: tuple[Attempt, ...]
 
     @property
     def outcome(self) -> str:
-        """`ok` where any address took a connection, `mixed` where they fail in different ways."""
+        """`ok` if any address accepted a connection, `mixed` if they failed in different ways."""
         outcomes = {each.outcome for each in self.attempts}
         if "connected" in outcomes:
             return "ok"
@@ -123,13 +125,13 @@ class Connection:
 
     @property
     def ok(self) -> bool:
-        """Whether any address took a connection."""
+        """Whether any address accepted a connection."""
         return self.outcome == "ok"
 
 
 @dataclass(frozen=True, slots=True)
 class Presented:
-    """A certificate as it is shown: who it is for, who signed it (common names), and its time, in ISO 8601."""
+    """A presented certificate: common names of subject and issuer, and its validity in ISO 8601."""
 
     subject: str
     issuer: str
@@ -139,7 +141,7 @@ class Presented:
 
 @dataclass(frozen=True, slots=True)
 class Objection:
-    """What some clients have against a certificate that others take."""
+    """Why some clients reject a certificate that others accept."""
 
     clients: tuple[Client, ...]
     outcome: Literal["expired", "untrusted", "name-mismatch"]
@@ -148,13 +150,12 @@ class Objection:
 
 @dataclass(frozen=True, slots=True)
 class TlsHandshake(Result):
-    """A TLS handshake as the client is configured to make it. `names` are those of the certificate.
+    """A TLS handshake with the client's configuration. `names` are the names of the certificate.
 
-    `ok` is what some clients accept, and `objections` are what the others have against it. `closed`, `reset` and
-    `silent` are a peer that says no word of TLS. `chain` is what was presented, the broker's own first, where that is
-    refused, and the client's own where the broker refuses that. `showed` is whether this client has a certificate.
-    `plain` is whether Kafka answers there without TLS, and `protocol` what else does, where its bytes explain it:
-    `HTTP`, `SSH` …
+    `ok` means that some clients accept it; `objections` are the reasons of the others. With `closed`, `reset` and
+    `silent` the peer sent no TLS. `chain` is the rejected chain: the broker's (its own certificate first) or the
+    client's. `showed` is whether this client has a certificate. `plain` is whether Kafka answers without TLS;
+    `protocol` is another protocol that the peer's bytes show: `HTTP`, `SSH` …
     """
 
     outcome: Literal[
@@ -181,10 +182,10 @@ class TlsHandshake(Result):
 
 @dataclass(frozen=True, slots=True)
 class ApiVersions(Result):
-    """The greeting: which requests a peer offers, as (api key, oldest version, newest version).
+    """The ApiVersions answer: the offered requests as (api key, oldest version, newest version).
 
-    `controller` is a KRaft controller's own listener. `protocol` is what speaks there where the bytes explain it:
-    `HTTP`, `SSH`, `TLS` …; `first_bytes` are the first ones of an answer, in hexadecimal. `received` counts its bytes.
+    `controller` is a KRaft controller's listener. `protocol` is the protocol that the peer's bytes show: `HTTP`, `SSH`,
+    `TLS` …; `first_bytes` are the first bytes of an answer, in hexadecimal. `received` counts its bytes.
     """
 
     outcome: Literal["ok", "controller"] | Fault
@@ -197,9 +198,9 @@ class ApiVersions(Result):
 
 @dataclass(frozen=True, slots=True)
 class Login(Result):
-    """A login. `offered` are the mechanisms of the broker, where it refused ours.
+    """A login. `offered` are the broker's mechanisms if it rejected ours.
 
-    `not-tried` is a login that the doctor cannot do, or one that nobody agreed to send there.
+    `not-tried` is a login that the doctor does not support, or that the user did not allow for this endpoint.
     """
 
     outcome: Literal["ok", "mechanism-not-offered", "rejected", "not-tried"] | Fault
@@ -209,7 +210,7 @@ class Login(Result):
 
 @dataclass(frozen=True, slots=True)
 class ClusterMetadata(Result):
-    """A cluster as one listener tells it. `brokers` are by node id; `controller_id` is None where there is none."""
+    """A cluster as one listener reports it. `brokers` are sorted by node id; `controller_id` may be None."""
 
     outcome: Literal["ok"] | Fault
     cluster_id: str | None = None
@@ -221,14 +222,14 @@ class ClusterMetadata(Result):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who answered. By its own word: `apiversions` is KIP-1242, `describeconfigs` the text of error 42.
+    """The node that answered, and the method. Its own statement: `apiversions` (KIP-1242), `describeconfigs` (text of
+    error 42).
 
-    By what only it can do: `listoffsets` is the leader of its partitions, on two connections; `certificate` has a name
-    that one broker alone advertises. `detail` says why the methods before it told nothing. `others` are node ids that
-    later connections to the same endpoint met: a balancer, or a name whose addresses lead to several brokers; `met` has
-    every (address, node id) that answered, and `connections` is on how many the node answered, at the address where it
-    did so least often. `settings` are the node's own about its listeners. `fault` is how the
-    connection ended where nothing could be asked.
+    Indirect: `listoffsets` (it leads its partitions, on two connections), `certificate` (a name that only one broker
+    advertises). `detail` is why the earlier methods gave no result. `others` are other node ids that later connections
+    reached: a load balancer, or a name with addresses of several brokers. `met` has every (address, node id) that
+    answered. `connections` is the number of connections on which the node answered, at the address with the fewest.
+    `settings` are the node's own listener settings. `fault` is how the connection ended if no request was possible.
     """
 
     node_id: int | None
@@ -242,7 +243,7 @@ class Identity:
 
     @property
     def ok(self) -> bool:
-        """Whether the node could be asked, whatever it said."""
+        """Whether the node answered the requests, with any result."""
         return self.fault is None
 
     @property
@@ -252,7 +253,7 @@ class Identity:
 
     @property
     def confidence(self) -> Literal["proven", "likely", "unknown"]:
-        """How sure it is: a node's own word proves, the rest only fits."""
+        """`proven` for the node's own statement, `likely` for indirect methods, `unknown` without a node id."""
         if self.node_id is None:
             return "unknown"
         return "proven" if self.method in ("apiversions", "describeconfigs") else "likely"
@@ -260,9 +261,9 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """A message of a size in one direction; the one in the other direction is small.
+    """A message of this size in one direction; the message in the other direction is small.
 
-    `received` are the bytes of the answer that came.
+    `received` is the number of received bytes of the answer.
     """
 
     direction: Literal["request", "answer"]
@@ -277,25 +278,25 @@ class Transfer:
 class SizeTest:
     """Whether large requests and answers get through, after small ones did.
 
-    On a path that is well there is one message above 8 KiB in each direction. Where one fails, each direction is tried
-    again in two sizes. A message is `not-possible` where the peer offers no request to do it with.
+    On a working path there is one message above 8 KiB in each direction. If one fails, each direction is tried again in
+    two sizes. A message is `not-possible` if the peer offers no suitable request.
     """
 
     transfers: tuple[Transfer, ...] = ()
 
     @property
     def failed(self) -> tuple[Transfer, ...]:
-        """What did not get through."""
+        """The transfers that failed."""
         return tuple(each for each in self.transfers if each.outcome not in ("ok", "not-possible"))
 
     @property
     def ok(self) -> bool:
-        """Whether all that could be tried got through."""
+        """Whether every possible transfer succeeded."""
         return not self.failed
 
     @property
     def outcome(self) -> str:
-        """`ok`, `not-possible` where nothing could be tried, or how the first one failed."""
+        """`ok`, `not-possible` if no transfer was possible, or the outcome of the first failed one."""
         if self.failed:
             return self.failed[0].outcome
         return "ok" if any(each.outcome == "ok" for each in self.transfers) else "not-possible"

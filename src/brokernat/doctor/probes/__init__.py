@@ -1,7 +1,7 @@
-"""Evidence from the network: what a client meets at an endpoint, step by step.
+"""Probes collect evidence from the network: the stages of a client at an endpoint.
 
 kio, which encodes the requests, imports hypothesis where that is installed and registers strategies with it; hypothesis
-then leaves a folder `.hypothesis` wherever the command was called. So kio is imported here first, without hypothesis.
+then creates a folder `.hypothesis` in the current folder. So this package imports kio first, without hypothesis.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ def _import_kio_without_hypothesis() -> None:
     before = modules.get("hypothesis")
     modules["hypothesis"] = None
     try:
-        # Where kio is missing, whoever needs it says so.
+        # If kio is missing, the module that needs it reports the error.
         with suppress(ImportError):
             import kio.static.primitive  # noqa: F401
     finally:

@@ -1,8 +1,8 @@
-"""The lengths in an answer, held against the bytes that came, before anything is allocated for them; pure.
+"""Verifies the lengths in an answer against the received bytes before anything is allocated; pure.
 
-kio makes room for as many elements as an array says that it has, and a stranger may say two thousand million. So an
-answer is walked through first, by the same schema and without making anything: every length must fit into the bytes
-that are left, where an element takes at least as many as its fixed parts.
+kio allocates as many elements as an array declares, and an untrusted peer may declare two thousand million. So this
+module first walks the answer with the same schema and allocates nothing: every length must fit into the remaining
+bytes, and an element takes at least the size of its fixed parts.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ _FIXED = {
     "uuid": 16,
 }
 _VARINT = 5
-"""An unsigned varint of 32 bits has no more bytes."""
+"""The most bytes of an unsigned 32-bit varint."""
 
 
 def require_whole(answer: type[Entity], data: bytes, offset: int = 0) -> None:
     """Walk through an answer.
 
     Raises:
-        BufferUnderflow: a length in it is more than what is left.
-        DecodeError: something is left behind its end.
+        BufferUnderflow: a length is more than the remaining bytes.
+        DecodeError: bytes remain after its end.
     """
     end = _entity(answer)[0](data, offset)
     if end != len(data):
@@ -52,7 +52,7 @@ def require_whole(answer: type[Entity], data: bytes, offset: int = 0) -> None:
 
 @cache
 def _entity(entity: type[Any]) -> tuple[Walker, int]:
-    """What walks over an entity, and the fewest bytes that one has."""
+    """The walker over an entity, and the fewest bytes of one."""
     flexible = bool(entity.__flexible__)
     steps: list[Walker] = []
     smallest = int(flexible)
@@ -120,7 +120,7 @@ def _tags(data: bytes, at: int) -> int:
 
 
 def _length(data: bytes, at: int, flexible: bool, prefix: int) -> tuple[int, int]:
-    """A length and where what it is the length of begins; -1 is null."""
+    """A length, and the offset after it; -1 is null."""
     if flexible:
         length, at = _varint(data, at)
         return length - 1, at

@@ -1,7 +1,7 @@
 """A connection's certificates: their names, which clients take them for a host, and where their chain ends.
 
-All clients agree about whole names (RFC 6125, 6.4.1) and about the subject's common name, which counts only where no
-alternative name is one of DNS: certificates of old instructions have nothing else. They differ in the rest:
+All clients agree about whole names (RFC 6125, 6.4.1) and about the subject's common name, which counts only without a
+DNS alternative name (some old certificates have none). They differ in the rest:
 
 | certificate | host | Java (`HostnameChecker`) | librdkafka and Python (`X509_check_host`) |
 |---|---|---|---|
@@ -11,11 +11,11 @@ alternative name is one of DNS: certificates of old instructions have nothing el
 
 Seen with JDK 17, librdkafka 2.16 and Python 3.11.
 
-An address is held against the addresses of a certificate and nothing else. So a name that reads like an address is kept
-as `DNS:10.0.0.5`, which is no host and stands in the report as what it is.
+An address is compared only with the addresses of a certificate. So a name that looks like an address is kept as
+`DNS:10.0.0.5`, which matches no host and is clear in the report.
 
-With its flag for partial chains OpenSSL is content with the first trusted certificate that it meets, as Java is.
-librdkafka and Python (before 3.13) do not set the flag: they want a root, signed by itself, at the end.
+With its flag for partial chains, OpenSSL accepts the first trusted certificate of a chain, as Java does. librdkafka and
+Python (before 3.13) do not set the flag: they need a self-signed root at the end.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from brokernat.doctor.probes.network import Streams
 
 Info = Mapping[str, Any]
 
-# What Java's SNIHostName takes, STD3 of RFC 1122: letters, digits and hyphens inside.
+# The names that Java's SNIHostName accepts (STD3, RFC 1122): letters, digits and hyphens inside.
 _STD3 = re.compile(r"(?!-)[a-z0-9-]+(?<!-)(\.(?!-)[a-z0-9-]+(?<!-))*")
 
 
 def certificate_names(certificate: Mapping[str, object]) -> tuple[str, ...]:
-    """All that may be a host, of what `ssl` made of a certificate."""
+    """All names of a certificate that may be a host, from the dict of `ssl`."""
     alternatives = _pairs(certificate.get("subjectAltName"))
     found = [_told_apart(kind, value) for kind, value in alternatives if kind in ("DNS", "IP Address")]
     if not any(kind == "DNS" for kind, _ in alternatives):
@@ -47,18 +47,18 @@ def certificate_names(certificate: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def common_names(subject: object) -> list[str]:
-    """The common names in a subject or issuer, of what `ssl` made of it."""
+    """The common names in a subject or issuer, from the value of `ssl`."""
     parts = [pair for part in subject for pair in _pairs(part)] if isinstance(subject, tuple) else []
     return [value for kind, value in parts if kind == "commonName"]
 
 
 def covers(names: Iterable[str], host: str) -> bool:
-    """Whether any client takes a certificate with these names for the host."""
+    """Whether any client accepts a certificate with these names for the host."""
     return bool(taken_by(names, host))
 
 
 def taken_by(names: Iterable[str], host: str) -> frozenset[Client]:
-    """The clients that do."""
+    """The clients that accept a certificate with these names for the host."""
     wanted = canonical(host)
     patterns = [canonical(name) for name in names]
     if address(wanted) is not None:
@@ -69,7 +69,7 @@ def taken_by(names: Iterable[str], host: str) -> frozenset[Client]:
 
 
 def canonical(text: str) -> str:
-    """A host as it is compared."""
+    """A host in the form for comparison."""
     try:
         return str(ip_address(text))
     except ValueError:
@@ -100,7 +100,7 @@ _MATCHING: Mapping[Client, Callable[[str, str], bool]] = {
 
 
 def _labels_match(pattern: str, host: str) -> bool:
-    """Label by label, a star never for a dot."""
+    """Compares label by label; a star never matches a dot."""
     return re.fullmatch(re.escape(pattern).replace(r"\*", "[^.]*"), host) is not None
 
 
@@ -113,15 +113,15 @@ def _pairs(part: object) -> Sequence[tuple[str, str]]:
 
 
 def chain(streams: Streams, *, verified: bool) -> Sequence[Info]:
-    """From the peer's own to the anchor, or to the last one presented."""
-    # Python has this for everybody from 3.13 on, and as bytes only; what is below has it since 3.10, taken apart.
+    """From the peer's certificate to the trust anchor, or to the last presented one."""
+    # Python has a public API for this from 3.13 on, but only as bytes; the private one has parsed values since 3.10.
     inner = streams[1].get_extra_info("ssl_object")._sslobj  # noqa: SLF001
     found = inner.get_verified_chain() if verified else inner.get_unverified_chain()
     return [each.get_info() for each in found or ()]
 
 
 def ends_in_a_root(anchor: Info, trusted: Sequence[Info]) -> bool:
-    """Whether the trust store leads on from an anchor to one that signed itself; pure."""
+    """Whether the trust store has the issuers of an anchor up to a self-signed root; pure."""
     for _ in range(len(trusted) + 1):
         if anchor["subject"] == anchor["issuer"]:
             return True
@@ -133,7 +133,7 @@ def ends_in_a_root(anchor: Info, trusted: Sequence[Info]) -> bool:
 
 
 def presented(certificate: Info) -> Presented:
-    """What evidence keeps of a certificate."""
+    """The part of a certificate that evidence keeps."""
     subject, issuer = (_said(certificate.get(part)) for part in ("subject", "issuer"))
     seconds = (ssl.cert_time_to_seconds(certificate[part]) for part in ("notBefore", "notAfter"))
     since, until = (datetime.fromtimestamp(each, UTC).isoformat(timespec="seconds") for each in seconds)
@@ -141,7 +141,7 @@ def presented(certificate: Info) -> Presented:
 
 
 def _said(subject: object) -> str:
-    """The common name, or everything where there is none."""
+    """The common name, or the whole name if there is none."""
     named = common_names(subject)
     parts = subject if isinstance(subject, tuple) else ()
     return named[-1] if named else ", ".join(f"{kind}={value}" for part in parts for kind, value in part)

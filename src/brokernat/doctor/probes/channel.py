@@ -1,8 +1,8 @@
-"""One connection that speaks Kafka: a request out, its answer back, as kio's types.
+"""One Kafka connection: sends a request and reads its answer, as kio types.
 
 Requests are in encodings that brokers from 1.0 to 4.4 share, and none is sent in a version that the peer does not
-offer. What comes back is untrusted: a length is refused before it becomes a buffer, the lengths inside are held against
-the bytes that came (bounds.py), and whatever kio makes of them, a caller sees ChannelError with the kind of fault.
+offer. Answers are untrusted: too large a length is rejected before the buffer is allocated, inner lengths are verified
+against the received bytes (bounds.py), and every decoding error becomes a ChannelError with the kind of fault.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ Answer = TypeVar("Answer", bound=Entity)
 class ChannelError(Exception):
     """A request without an answer.
 
-    `fault` is how it ended; `seen` are the first bytes that came instead, `received` how many of the answer;
-    `protocol` is what they are of.
+    `fault` is how it ended; `seen` are the first bytes that came instead, `protocol` is their protocol; `received`
+    counts the bytes of the answer.
     """
 
     def __init__(self, message: str, seen: bytes = b"", fault: Fault = "unreadable", received: int = 0) -> None:
@@ -47,9 +47,9 @@ class ChannelError(Exception):
 
 
 class CountingReader(asyncio.StreamReader):
-    """A stream that knows how much came, and what came first since it was marked, also when the peer resets.
+    """A stream that keeps the count and the first bytes of the data since the last mark, even after a reset.
 
-    It is marked when an answer was read, and not when a request is sent: some servers greet before they are asked.
+    It is marked after an answer is read, not when a request is sent, because some servers send a greeting first.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -59,37 +59,38 @@ class CountingReader(asyncio.StreamReader):
         self.head = b""
 
     def feed_data(self, data: Iterable[SupportsIndex]) -> None:
-        """What asyncio calls with what came."""
+        """asyncio calls this with received data."""
         came = bytes(data)
         self.total += len(came)
         self.head += came[: max(0, _KEPT - len(self.head))]
         super().feed_data(came)
 
     def mark(self) -> None:
-        """What comes from here on is another answer."""
+        """Starts a new answer."""
         self._marked, self.head = self.total, b""
 
     @property
     def received(self) -> int:
-        """Since the mark."""
+        """The bytes since the mark."""
         return self.total - self._marked
 
 
 @dataclass
 class Channel:
-    """Owns its streams. `patience` is how long one answer may take, in seconds; `offered` the oldest and the newest
-    version of each request that the peer offers, None until it was asked."""
+    """Owns its streams. `patience` is the time for one answer, in seconds; `offered` is the oldest and the newest
+    version of each request that the peer offers, None before ApiVersions.
+    """
 
     reader: CountingReader
     writer: asyncio.StreamWriter
     patience: float
     offered: Mapping[int, tuple[int, int]] | None = None
     received: int = 0
-    """Bytes of the last answer."""
+    """The bytes of the last answer."""
     _correlation: int = field(default=0, repr=False)
 
     def offers(self, api: int, version: int) -> bool:
-        """Whether the peer takes this version of a request."""
+        """Whether the peer supports this version of a request."""
         oldest, newest = (0, version) if self.offered is None else self.offered.get(api, (0, -1))
         return oldest <= version <= newest
 
@@ -103,7 +104,7 @@ class Channel:
         body = io.BytesIO()
         entity_writer(type(request))(body, request)
         data = await self.ask_raw(api, version, body.getvalue(), flexible=flexible, most=most)
-        # An answer to a flexible request has tags in its header; that to ApiVersions never has (KIP-511).
+        # The answer to a flexible request has tags in its header; the answer to ApiVersions never has them (KIP-511).
         start = 1 if flexible else 0
         try:
             require_whole(answer, data, start)
@@ -115,7 +116,7 @@ class Channel:
     async def ask_raw(
         self, api: int, version: int, body: bytes, *, flexible: bool = False, most: int = LARGEST_ANSWER
     ) -> bytes:
-        """The body of the answer behind its correlation id. Raises ChannelError."""
+        """The body of the answer after its correlation id. Raises ChannelError."""
         self._correlation += 1
         header = struct.pack(">hhih", api, version, self._correlation, len(CLIENT_ID)) + CLIENT_ID
         packet = header + (b"\0" if flexible else b"") + body
@@ -132,7 +133,7 @@ class Channel:
         except TimeoutError:
             raise self._ended("silent", f"no answer within {self.patience:.1f} s") from None
         except OSError as error:
-            # OpenSSL's name of what happened; its own message ends with a line of Python's source.
+            # OpenSSL's name of the error; the message of the exception ends with a line of Python's source.
             words = getattr(error, "reason", None) or error.strerror or type(error).__name__
             raise self._ended("reset", words) from None
         self.received = self.reader.received
@@ -140,7 +141,7 @@ class Channel:
         return answer
 
     async def _exactly(self, size: int, limit: asyncio.Timeout) -> bytes:
-        """As many bytes; whatever comes gives the rest as much time again, because loss makes large answers slow."""
+        """Reads this many bytes. Received data restarts the timeout, because packet loss makes large answers slow."""
         found = bytearray()
         while len(found) < size:
             chunk = await self.reader.read(size - len(found))
@@ -151,7 +152,7 @@ class Channel:
         return bytes(found)
 
     def _ended(self, fault: Fault, words: str) -> ChannelError:
-        """What the bytes that came make of the end of a connection, or of waiting."""
+        """The error for an ended connection or a timeout, by the received bytes."""
         head, received = self.reader.head, self.reader.received
         if not received:
             return ChannelError(words, fault=fault)
@@ -164,7 +165,7 @@ class Channel:
         return ChannelError(message, head[:16], fault, received)
 
     def _begins_as_kafka(self, head: bytes) -> bool:
-        """Whether these may be the first bytes of the answer that is expected."""
+        """Whether these may be the first bytes of the expected answer."""
         length, correlation = head[:4], head[4:_HEADER]
         return (
             int.from_bytes(length.ljust(4, b"\0"), "big") <= LARGEST_ANSWER
@@ -180,5 +181,5 @@ class Channel:
         return ChannelError(words, head[:16], fault, self.reader.received)
 
     async def close(self) -> None:
-        """Whatever state it is in."""
+        """Closes the connection in any state."""
         self.writer.transport.abort()

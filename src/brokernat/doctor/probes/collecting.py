@@ -1,13 +1,13 @@
-"""Evidence from the network: the bootstrap servers first, then whatever they advertise, as the client would dial it.
+"""Collects evidence from the network: the bootstrap servers first, then the brokers that they advertise, as the client
+dials them.
 
-Every endpoint is probed once: a target of the map that is also a bootstrap server is the same probe. The time is one
-budget: the bootstrap servers may use half of it, so that a black hole among them leaves time for the brokers.
+Every endpoint is probed once: a map target that is also a bootstrap server shares its probe. The bootstrap servers may
+use half of the total time, so an endpoint that drops packets leaves time for the brokers.
 
-A broker answers with the endpoints of the listener that a client came in on, so no answer shows the others; the node's
-own settings name them (DescribeConfigs). Each of these is probed once and who answers is not asked: brokers before 4.4
-would log a line for it. Where a listener wants another protocol than this client has, name and connection are all there
-is. So a broker that is down is told from one that lacks a listener, as far as a node could be asked; who is in sync of
-its partitions tells it without.
+A broker answers with the endpoints of the client's listener only; the node's settings name the others
+(DescribeConfigs). Each of these is probed once, without the identity stage, because brokers before 4.4 would log a line
+for it. If a listener has another protocol than this client, only name and connection are probed. This distinguishes a
+broker that is down from one that lacks a listener; without the settings, the in-sync replicas do.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Place = tuple[Endpoint, str]
 
 PARALLEL = 32
 MOST_NODES = 1000
-"""More brokers than any cluster has; what a peer makes up beyond them is counted and not probed."""
+"""More brokers than any cluster has; advertised brokers above this limit are counted and not probed."""
 _STEP = 5.0
 _TOUCH = 1.0
 
@@ -53,17 +53,17 @@ def collect(
     transactional_ids: Iterable[str] = (),
     token_command: str | None = None,
 ) -> Evidence:
-    """Probe everything that a client of this cluster meets.
+    """Probe every endpoint that a client of this cluster dials.
 
     Args:
-        cluster: whose client section and map are used.
-        timeout: of the whole, in seconds.
-        groups: consumer groups whose coordinators are asked for.
-        transactional_ids: producers whose coordinators are asked for.
+        cluster: its client section and map are used.
+        timeout: total, in seconds.
+        groups: consumer groups whose coordinators are requested.
+        transactional_ids: producers whose coordinators are requested.
         token_command: prints a token for OAUTHBEARER.
 
     Raises:
-        ConfigError: the client's section cannot be read, or the command gives no token.
+        ConfigError: the client's section is invalid, or the command prints no token.
     """
     wanted = (
         *(Coordinator("group", group) for group in groups),
@@ -72,7 +72,7 @@ def collect(
     client, found = client_side(cluster, token_command), []
 
     async def probe() -> None:
-        # Not as the result: asyncio's runner makes a text of its task in the end, and of all that is in it.
+        # Not the task's result: asyncio's runner formats its task at the end, with everything in the result.
         found.append(await _collect(cluster, client, timeout, wanted))
 
     asyncio.run(probe())
@@ -140,7 +140,7 @@ def _node_ids(seen: ListenerSeen) -> frozenset[int]:
 
 
 def _unseen(seen: Sequence[ListenerSeen]) -> list[tuple[str, Advertised]]:
-    """What the listeners that a client might use instead advertise elsewhere; of large clusters nothing."""
+    """Unprobed endpoints of the listeners that a client could use instead; none for large clusters."""
     entered = {each.name for each in seen if each.entered}
     known = {(each.name, each.endpoint) for each in seen}
     told = dict.fromkeys(
@@ -154,10 +154,10 @@ def _unseen(seen: Sequence[ListenerSeen]) -> list[tuple[str, Advertised]]:
 
 
 async def as_bootstrap(server: Endpoint, address_map: AddressMap | None, prober: Prober) -> EndpointProbe:
-    """As clients dial it: a rule that names it applies, and without one it is never refused."""
+    """A bootstrap server as clients dial it: a matching rule applies, and without a rule it is never rejected."""
     target, rule = server, None
     if address_map is not None and address_map.find(server) is not None:
-        # A template needs a node id, and a bootstrap server has none yet.
+        # A template rule needs a node id, and a bootstrap server has none yet.
         with suppress(ConfigError):
             translation = address_map.translate(server)
             target, rule = translation.endpoint, str(translation.rule)
@@ -168,7 +168,7 @@ async def as_bootstrap(server: Endpoint, address_map: AddressMap | None, prober:
 
 @dataclass(frozen=True)
 class _Dialling:
-    """What is dialled for brokers and listeners, each place once; `known` are bootstrap servers' probes."""
+    """Dials each endpoint of brokers and listeners once; `known` are the probes of bootstrap servers."""
 
     address_map: AddressMap | None
     late: Prober
@@ -177,11 +177,11 @@ class _Dialling:
     probing: dict[Place, asyncio.Task[EndpointProbe]] = field(default_factory=dict)
 
     def place(self, endpoint: Endpoint, name: str) -> Place:
-        """What makes two probes one: with TLS the name is part of it."""
+        """The key of a shared probe: with TLS the name is part of it."""
         return endpoint, "" if self.late.client.context is None else name
 
     async def path(self, broker: Advertised) -> BrokerPath:
-        """The way to a broker."""
+        """The path to a broker."""
         translation = dialled(broker, self.address_map)
         if translation is None:
             return BrokerPath(broker, None)
@@ -204,10 +204,11 @@ class _Dialling:
     async def listeners(
         self, bootstraps: Sequence[EndpointProbe], paths: Sequence[BrokerPath], replicas: set[int]
     ) -> tuple[ListenerSeen, ...]:
-        """All listeners that nodes advertise by their settings, by node id, in the order of these.
+        """All listeners in the nodes' settings, sorted by node id.
 
-        The nodes are those behind the bootstrap servers, and those of which one advertised endpoint fails. Where a node
-        is not reached or not named, all that a listener advertises is seen, to know whether it would do instead.
+        The nodes are those of the bootstrap servers, and those with a failing advertised endpoint. If a node is
+        unreachable or missing, all endpoints of a listener are probed, to find out whether clients could use it
+        instead.
         """
         met = {path.broker.endpoint: path.probe for path in paths}
         failing = {path.broker.node_id for path in paths if path.probe is not None and not path.probe.answers}
@@ -267,12 +268,12 @@ class _Dialling:
                 target = self.address_map.translate(advertised).endpoint
         except ConfigError:
             return None
-        # First all at once: a listener that takes no connection holds none of its node's.
+        # First all at once: a listener that accepts no connection uses none of its node's connections.
         touched = await self.quick.touch(target, tries=TRIES)
         if not same_protocol or not touched.connected:
             return touched
         probe = await self.quick.probe(target, advertised.host, node_id, until="metadata")
         if not self.quick.client.withheld_from(probe):
             return probe
-        # No client with this configuration dials it, so the login stays here; the connection is all there is to see.
+        # No client with this configuration dials it, so no login is sent; only the connection is probed.
         return EndpointProbe(probe.endpoint, probe.name, probe.resolve, probe.connect, probe.tls, tries=probe.tries)

@@ -1,4 +1,4 @@
-"""Which node answers on a connection, and whether later connections meet it again.
+"""Finds which node answers on a connection, and whether later connections reach the same node.
 
 | method | confidence | how | what it takes |
 |---|---|---|---|
@@ -7,9 +7,9 @@
 | `listoffsets` | likely | the leader of a partition alone tells its offsets | DESCRIBE on a topic that it leads |
 | `certificate` | likely | its names fit one broker alone | TLS |
 
-What is likely needs a second connection that agrees. The first method leaves no trace and needs no right. The second
-makes the broker log one line, so it is asked once for each endpoint. kio has no ApiVersions v5: its two fields are
-written here. Fetch would not do instead of ListOffsets: followers serve it too (KIP-392).
+A likely result needs a second connection that agrees. The first method leaves no trace and needs no right. The second
+makes the broker log one line, so it is sent once for each endpoint. kio has no ApiVersions v5, so this module writes
+its two fields. Fetch cannot replace ListOffsets, because followers serve it too (KIP-392).
 """
 
 from __future__ import annotations
@@ -44,34 +44,34 @@ LISTENER_SETTINGS = (
 )
 _BROKER = i8(4)
 _WITH_IDENTITY = 5
-# An id has ten digits at most; what a stranger writes may have thousands.
+# An id has at most ten digits; an untrusted peer may send thousands.
 _EXPECTED = re.compile(r"expected (\d{1,10})(?!\d)")
 _NONE, _REBOOTSTRAP_REQUIRED = 0, 129
-# The length of a compact string is a varint, of one byte up to here; a cluster id has 22 letters.
+# Up to this length the varint of a compact string has one byte; a cluster id has 22 letters.
 _ONE_BYTE = 127
 _A_CLIENT, _LATEST = BrokerId(-1), i64(-1)
 _FEWEST, _UNSEEN = 2, 200
 _TOGETHER = 2
 
 Meet = Callable[[str, int], Awaitable["int | None"]]
-"""A later connection, to an address and with its number: the node that it meets, None where it meets none."""
+"""Makes a later connection (address, number) and returns the node that answers, None if none does."""
 
 
 @dataclass
 class Leadership:
-    """What is known of each cluster's leaders; shared by all probes of a run, so that it is read once.
+    """The known partition leaders of each cluster; all probes of a run share them, so they are read once.
 
-    Probes go side by side, and all of them ask at about the same time: the first one reads, the others wait for it.
+    Probes run concurrently and request them at about the same time: the first one reads, the others wait for it.
     """
 
     _known: dict[str, Mapping[int, tuple[str, int]]] = field(default_factory=dict)
     _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def leader_here(self, channel: Channel, cluster_id: str) -> int | None:
-        """The node that answers on this connection, None where that cannot be told; raises ChannelError.
+        """The node that answers on this connection, None if unknown; raises ChannelError.
 
-        One partition of each leader goes into one request, and exactly one should be answered without an error. Leaders
-        move: when none or several are answered, the partitions are read again from whoever answered, once.
+        One request has one partition of each leader, and exactly one should be answered without an error. Leaders move:
+        if none or several are, the partitions are read again on this connection, once.
         """
         old = None
         for _ in range(2):
@@ -85,7 +85,7 @@ class Leadership:
     async def _leaders(
         self, channel: Channel, cluster_id: str, old: Mapping[int, tuple[str, int]] | None
     ) -> Mapping[int, tuple[str, int]]:
-        """What is known, read on this connection where it is nothing or still the `old`."""
+        """The known leaders; read on this connection if there are none or they are still the `old` ones."""
         async with self._reading:
             if self._known.get(cluster_id) is old:
                 self._known[cluster_id] = (await partitions(channel)).leaders
@@ -95,13 +95,13 @@ class Leadership:
 async def identify(
     channel: Channel, told: ClusterMetadata, tls: TlsHandshake | None, expected: int | None, leadership: Leadership
 ) -> Identity:
-    """Who answers, with its settings about its listeners where it may be asked for them; raises ChannelError.
+    """The node that answers, with its listener settings if the user may read them; raises ChannelError.
 
     Args:
-        told: what is advertised on this connection.
+        told: the metadata of this connection.
         tls: the handshake of this connection.
-        expected: the node that should answer, asked for first.
-        leadership: what is known of leaders.
+        expected: the node that should answer, tried first.
+        leadership: the known partition leaders.
     """
     nodes = sorted(_nodes(told), key=lambda node: node != expected)
     own = await who_answers(channel, told.cluster_id, nodes)
@@ -120,7 +120,7 @@ async def identify(
 async def identify_again(
     channel: Channel, told: ClusterMetadata, first: Identity, tls: TlsHandshake | None, leadership: Leadership
 ) -> int | None:
-    """Who answers on a later connection, by the method that told the first one; raises ChannelError."""
+    """The node that answers on a later connection, by the method that identified the first; raises ChannelError."""
     match first.method:
         case "listoffsets":
             return await leadership.leader_here(channel, told.cluster_id or "")
@@ -130,27 +130,27 @@ async def identify_again(
 
 
 def samples(brokers: int) -> int:
-    """How many later connections must meet the same node, so that a balancer is taken for one in less than 1 of 200
-    cases: one that chooses at random and evenly between these brokers. Pure.
+    """How many later connections must reach the same node. An even random balancer over these brokers is then missed in
+    less than 1 of 200 cases; pure.
 
-    Eight of two brokers, five of three, two from fifteen on: what is many anyway costs no more.
+    Eight for two brokers, five for three, two from fifteen on, so many brokers do not cost more connections.
     """
     return _FEWEST if brokers <= 1 else max(_FEWEST, ceil(log(_UNSEEN, brokers)))
 
 
 async def sampled(first: Identity, addresses: Sequence[str], wanted: int, meet: Meet, until: float) -> Identity:
-    """The first one, held against whom later connections meet; they leave no trace where that is the same node.
+    """The first identity, compared with the nodes of later connections; these leave no trace if it is the same node.
 
-    They go to a name's addresses in turn, each of which is met, because clients take any of them. The first to meet
-    another node ends them. So does the time: what was found before is not to be cut short by them. Where one finds
-    nobody, the broker may allow few connections, and they go on one at a time.
+    They use all addresses of the name in turn, because clients use any of them. They stop when one reaches another
+    node, or at the end of the time, so that earlier results are kept. If one gets no answer, the broker may allow few
+    connections, so the rest run one at a time.
 
     Args:
-        first: who answered at the first address.
-        addresses: those that took a connection.
+        first: the identity at the first address.
+        addresses: those that accepted a connection.
         wanted: how many connections.
-        meet: makes one.
-        until: of the loop's clock.
+        meet: makes a connection.
+        until: the end, by the loop's clock.
     """
     clock, numbers, together = asyncio.get_running_loop(), count(), _TOGETHER
     found = [(addresses[0], first.node_id)]
@@ -174,7 +174,7 @@ async def sampled(first: Identity, addresses: Sequence[str], wanted: int, meet: 
 
 
 def settled(first: Identity, met: Collection[tuple[str, int | None]]) -> Identity:
-    """The first one with the others; what only fits needs a later connection to agree. Pure.
+    """The first identity together with the later ones; an indirect method needs a later connection that agrees. Pure.
 
     Args:
         met: addresses with the node that answered there, the first one's too.
@@ -197,10 +197,10 @@ def by_certificate(told: ClusterMetadata, tls: TlsHandshake | None) -> int | Non
 
 
 async def who_answers(channel: Channel, cluster_id: str | None, candidates: Iterable[int]) -> Identity:
-    """Who this is by its own word; raises ChannelError.
+    """The node id by the node's own statement; raises ChannelError.
 
     Args:
-        candidates: node ids of the cluster, to be asked one by one where that is the method.
+        candidates: node ids of the cluster, tried one by one if the method needs it.
     """
     if cluster_id and channel.offers(API_VERSIONS, _WITH_IDENTITY):
         for node_id in candidates:
@@ -210,7 +210,7 @@ async def who_answers(channel: Channel, cluster_id: str | None, candidates: Iter
 
 
 async def is_node(channel: Channel, cluster_id: str, node_id: int) -> bool:
-    """Whether this is that node of that cluster, asked by KIP-1242; raises ChannelError."""
+    """Whether this is that node of that cluster (KIP-1242); raises ChannelError."""
     body = b"".join(map(_compact, ("brokernat", "0", cluster_id))) + struct.pack(">i", node_id) + b"\0"
     answer = await channel.ask_raw(API_VERSIONS, 5, body, flexible=True)
     code = int(struct.unpack(">h", answer[:2])[0]) if len(answer) >= 2 else -1
@@ -222,8 +222,9 @@ async def is_node(channel: Channel, cluster_id: str, node_id: int) -> bool:
 async def who_answers_again(
     channel: Channel, first: Identity, cluster_id: str | None, candidates: Iterable[int]
 ) -> int | None:
-    """Who a later connection meets, asked for the first one's node, which is no mistake where it is still that one;
-    raises ChannelError."""
+    """The node of a later connection. The request names the first one's node, so the same node sees no error; raises
+    ChannelError.
+    """
     assert first.node_id is not None  # noqa: S101
     if first.method == "apiversions" and cluster_id:
         for node_id in (first.node_id, *candidates):
@@ -253,7 +254,7 @@ def _named(result: DescribeConfigsResult) -> int | None:
 
 
 async def listener_settings(channel: Channel, node_id: int) -> tuple[tuple[str, str], ...]:
-    """The broker's own words about its listeners; empty without the right to read them. Raises ChannelError."""
+    """The broker's own listener settings; empty without the right to read them. Raises ChannelError."""
     if not channel.offers(int(DescribeConfigsRequest.__api_key__), int(DescribeConfigsRequest.__version__)):
         return ()
     result = await _describe(channel, str(node_id))
@@ -280,7 +281,7 @@ def _compact(text: str) -> bytes:
 
 
 async def _leading(channel: Channel, leaders: Mapping[int, tuple[str, int]]) -> list[int]:
-    """Those of the leaders whose partition is led here."""
+    """The leaders whose partition this node leads."""
     topics: dict[str, list[int]] = {}
     for topic, partition in leaders.values():
         topics.setdefault(topic, []).append(partition)

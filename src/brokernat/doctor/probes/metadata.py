@@ -1,7 +1,7 @@
-"""What a broker tells clients: asked with an empty topic list first, which creates nothing and needs no right.
+"""Reads the metadata of a broker, first with an empty topic list, which creates nothing and needs no right.
 
-A request goes out in the newest version up to 6 that the peer offers, and in its oldest where that is newer: from 6 on
-LISTENER_NOT_FOUND is answered; before, it is LEADER_NOT_AVAILABLE too.
+The request uses the newest version up to 6 that the peer offers, or its oldest if that is newer. Brokers answer
+LISTENER_NOT_FOUND from version 6 on, and LEADER_NOT_AVAILABLE before.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ _PREFERRED, _NEWEST_KNOWN = 6, 13
 _AUTO_CREATION_SINCE = 4
 _MOST_BROKERS = 10_000
 _MOST_BYTES = 4 << 20
-"""Of an answer without topics: ten thousand brokers with long names."""
+"""The limit of an answer without topics: ten thousand brokers with long names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Partitions:
-    """The partitions of all topics that are visible. `leaders` has one partition of each; `leaderless` those that
-    clients cannot use, with Kafka's name of the error and the nodes that hold them. `in_sync` are the nodes that are in
-    sync for any: they are up."""
+    """The partitions of all visible topics. `leaders` has one partition of each leader; `leaderless` has those that
+    clients cannot use, with Kafka's error name and the nodes that hold them. `in_sync` are the nodes in sync for any
+    partition, so they are up.
+    """
 
     topics: frozenset[str]
     replicas: tuple[int, ...]
@@ -42,7 +43,7 @@ async def advertised(channel: Channel, known: dict[Brokers, Brokers]) -> Cluster
     """The cluster and its brokers as this listener advertises them; never raises.
 
     Args:
-        known: what others were told, so that hundreds of brokers that tell the same hundreds are kept once.
+        known: earlier answers, so that equal broker lists of hundreds of brokers are kept once.
     """
     try:
         answer = await _ask(channel, (), _MOST_BYTES)
@@ -63,7 +64,7 @@ async def advertised(channel: Channel, known: dict[Brokers, Brokers]) -> Cluster
 
 
 async def partitions(channel: Channel) -> Partitions:
-    """All that is visible; raises ChannelError."""
+    """All visible partitions; raises ChannelError."""
     answer = await _ask(channel, None, LARGEST_ANSWER)
     replicas: set[int] = set()
     in_sync: set[int] = set()
@@ -84,7 +85,7 @@ async def partitions(channel: Channel) -> Partitions:
 
 
 async def _ask(channel: Channel, topics: tuple[()] | None, most: int) -> Any:
-    """The answer, in whichever version; raises ChannelError."""
+    """The answer, in any version; raises ChannelError."""
     oldest, newest = (0, _PREFERRED) if channel.offered is None else channel.offered.get(_METADATA, (0, -1))
     version = max(oldest, min(newest, _PREFERRED))
     if not oldest <= version <= newest or version > _NEWEST_KNOWN:
@@ -92,7 +93,7 @@ async def _ask(channel: Channel, topics: tuple[()] | None, most: int) -> Any:
         raise ChannelError(f"no version of Metadata fits: the peer offers {offered}", fault="unsupported")
     schema = f"kio.schema.metadata.v{version}"
     request = import_module(f"{schema}.request").MetadataRequest
-    # Version 0 has no null: there an empty list is all topics.
+    # Version 0 has no null: an empty list means all topics.
     options: dict[str, Any] = {"topics": () if version == 0 else topics}
     if version >= _AUTO_CREATION_SINCE:
         options["allow_auto_topic_creation"] = False

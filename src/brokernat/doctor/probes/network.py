@@ -1,11 +1,11 @@
-"""A name to addresses, an address to a connection, and the ways in which that fails.
+"""Resolves names and connects to addresses, and classifies the failures.
 
-A look-up runs in a daemon thread of its own: the C library cannot be interrupted, and a thread of asyncio's pool would
-hold up the end of the program for as long as the resolver takes. All addresses of a name are tried, because clients
-take one of them and the next run another.
+Each name lookup runs in its own daemon thread: the C library cannot be interrupted, and a thread of asyncio's pool
+would delay the end of the program until the resolver returns. All addresses of a name are tried, because each client
+run may use another one.
 
-A firewall that rejects and a port where nothing listens are the same error to a program. Linux keeps the ICMP message
-that came instead of an answer (IP_RECVERR), with its kind and who sent it, so the two are told apart.
+A rejecting firewall and a port without a listener give a program the same error. Linux keeps the ICMP message
+(IP_RECVERR) with its type and sender, which distinguishes them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ HOSTS = Path("/etc/hosts")
 TRIES = 3
 _PAUSE = 0.1
 _AGAIN = 3
-"""A name server may answer by turns, and clients look a name up for each connection."""
+"""Number of lookups: a name server may rotate its answers, and clients resolve a name for each connection."""
 _JOINED = 1.25
 """A little longer than Linux waits before it sends the first packet again, in seconds."""
 _OUTCOMES: dict[int, Outcome] = {errno.ECONNREFUSED: "refused", errno.ETIMEDOUT: "timeout"}
@@ -60,9 +60,9 @@ _ICMP = {
 
 
 async def resolve(host: str, port: int, patience: float, *, canonical: bool = False) -> NameLookup:
-    """The addresses of a host, or why there are none; with what they are called where that is wanted."""
+    """The addresses of a host, or why there are none; with their canonical names if requested."""
     with suppress(ValueError):
-        # An address needs no look-up, and a thread for each of thousands would cost more than the connection.
+        # An address needs no lookup, and thousands of threads would cost more than the connections.
         address = str(ip_address(host))
         return NameLookup("ok", (address,), canonical=await _canonical((address,), patience) if canonical else ())
     until = asyncio.get_running_loop().time() + patience
@@ -83,7 +83,7 @@ async def resolve(host: str, port: int, patience: float, *, canonical: bool = Fa
 
 
 async def _addresses(host: str, port: int, until: float) -> tuple[str, ...]:
-    """Of one look-up, until that time of the loop's clock; raises OSError and UnicodeError."""
+    """The addresses of one lookup, until this time of the loop's clock; raises OSError and UnicodeError."""
     patience = until - asyncio.get_running_loop().time()
     found = await _in_a_thread(lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM), patience)
     return tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
@@ -94,9 +94,9 @@ async def _canonical(addresses: tuple[str, ...], patience: float) -> tuple[str, 
 
 
 async def canonical_name(address: str, patience: float) -> str:
-    """What Java calls an address (`InetAddress.getCanonicalHostName`): the name that the name server has for it.
+    """Java's canonical name of an address (`InetAddress.getCanonicalHostName`): its name in reverse DNS.
 
-    It is the address itself where there is none, and where the name does not lead back to the address.
+    It is the address itself if there is no name, or if the name does not resolve back to the address.
     """
     try:
         name = await _in_a_thread(lambda: socket.getnameinfo((address, 0), 0)[0], patience)
@@ -106,7 +106,7 @@ async def canonical_name(address: str, patience: float) -> str:
 
 
 def deciding_line(host: str, addresses: Container[str]) -> str | None:
-    """The line of this machine's hosts file that has the name and one of the addresses that it was resolved to."""
+    """The line of this machine's hosts file with the name and one of its resolved addresses."""
     try:
         return line_for(HOSTS.read_text("utf-8", "replace"), host, addresses)
     except OSError:
@@ -114,7 +114,7 @@ def deciding_line(host: str, addresses: Container[str]) -> str | None:
 
 
 def line_for(text: str, host: str, addresses: Container[str]) -> str | None:
-    """The same in the text of a hosts file; a name's own machine, `localhost`, is no news."""
+    """The same for the text of a hosts file; `localhost` and the machine's own name do not count."""
     name = host.lower().rstrip(".")
     for line in text.splitlines():
         address, *names = line.partition("#")[0].split() or [""]
@@ -136,12 +136,12 @@ async def connect(
 ) -> tuple[Attempt, Streams | None]:
     """A TCP connection, to be closed by the caller.
 
-    A try that is answered by nothing is joined by the next one, from another port of ours, so that all of them take no
-    longer than one: a packet that was lost, or a balancer with a dead target, is told from a black hole.
+    If a try gets no answer, the next one starts beside it from another local port, so all tries take no longer than
+    one. This distinguishes a lost packet, or a balancer with a dead target, from a firewall that drops all packets.
 
     Args:
-        tries: in all.
-        source: the address of ours to come from.
+        tries: total number of tries.
+        source: the local address.
     """
     clock = asyncio.get_running_loop()
     end, waiting = clock.time() + patience, set[asyncio.Task[tuple[Attempt, Streams | None]]]()
@@ -172,7 +172,7 @@ async def connect(
 
 
 def _drop(task: asyncio.Task[tuple[Attempt, Streams | None]]) -> None:
-    """Close what came too late to be used."""
+    """Close a connection that came too late."""
     if not task.cancelled() and (streams := task.result()[1]) is not None:
         streams[1].transport.abort()
 
@@ -200,7 +200,7 @@ async def _connect(address: str, port: int, patience: float, source: str | None)
         icmp, sender = _icmp_of(own)
         own.close()
         outcome = _OUTCOMES.get(error.errno or 0, "unreachable")
-        # asyncio puts a sentence of its own into `strerror`.
+        # asyncio replaces `strerror` with its own text.
         words = os.strerror(error.errno) if error.errno else type(error).__name__
         return Attempt(address, outcome, words, icmp, sender), None
     except asyncio.CancelledError:
@@ -215,7 +215,7 @@ def _recverr(own: socket.socket) -> tuple[int, int]:
 
 
 def _icmp_of(own: socket.socket) -> tuple[str, str]:
-    """The ICMP message that ended a connection, and who sent it; empty where none came or the system keeps none."""
+    """The ICMP message that ended a connection, and its sender; empty if there was none or the system keeps none."""
     if sys.platform != "linux":
         return "", ""
     try:
@@ -224,7 +224,7 @@ def _icmp_of(own: socket.socket) -> tuple[str, str]:
         return "", ""
     for level, option, data in found:
         if (level, option) == _recverr(own):
-            # struct sock_extended_err, and behind it the address of the sender.
+            # struct sock_extended_err, followed by the address of the sender.
             _, origin, kind, code = struct.unpack_from("=IBBB", data)
             four = origin == _BY_ICMP
             raw = data[20:24] if four else data[24:40]
@@ -235,7 +235,7 @@ def _icmp_of(own: socket.socket) -> tuple[str, str]:
 
 @asynccontextmanager
 async def connected(address: str, port: int, patience: float) -> AsyncIterator[Streams | None]:
-    """A TCP connection for one question, None where there is none."""
+    """A TCP connection for one request, None if it fails."""
     _, streams = await connect(address, port, patience)
     try:
         yield streams
@@ -245,17 +245,17 @@ async def connected(address: str, port: int, patience: float) -> AsyncIterator[S
 
 
 async def start_tls(streams: Streams, context: ssl.SSLContext, name: str, patience: float) -> None:
-    """Turn a connection into a TLS one; TLS is told `name`.
+    """Start TLS on a connection; `name` is the server name.
 
     Raises:
-        OSError: also ssl.SSLError and TimeoutError, as the handshake ended.
+        OSError: the handshake failed; also ssl.SSLError and TimeoutError.
     """
     async with asyncio.timeout(patience):
         await streams[1].start_tls(context, server_hostname=name)
 
 
 async def _in_a_thread(function: Callable[[], Result], patience: float) -> Result:
-    """Raises TimeoutError, and what the function raises."""
+    """Raises TimeoutError, and the errors of the function."""
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[Result] = loop.create_future()
 

@@ -26,11 +26,11 @@ _LONGEST = 200
 
 
 class _RefusedError(Exception):
-    """The broker said no, in its own words."""
+    """The broker rejected the login, with its own message."""
 
 
 async def log_in(channel: Channel, client: ClientSide) -> Login:
-    """What came of it; never raises."""
+    """The result of the login; never raises."""
     mechanism = client.mechanism or "GSSAPI"
     try:
         answer = await channel.ask(SaslHandshakeRequest(mechanism=mechanism), SaslHandshakeResponse)
@@ -51,7 +51,7 @@ async def log_in(channel: Channel, client: ClientSide) -> Login:
 
 
 def _quoted(text: str, client: ClientSide) -> str:
-    """The broker's words: a login module may have put into them what it was sent."""
+    """The broker's message without the client's secrets, which a login module may have put into it."""
     return masked(text, client.password, client.token or "")[:_LONGEST]
 
 
@@ -79,6 +79,6 @@ async def _bearer(channel: Channel, token: str, extensions: Sequence[tuple[str, 
     pairs = [("auth", f"Bearer {token}"), *extensions]
     refusal = await _exchange(channel, ("n,,\x01" + "".join(f"{k}={v}\x01" for k, v in pairs) + "\x01").encode())
     if refusal:
-        # The reason comes as a challenge; the error follows when it was taken (RFC 7628, 3.2.3).
+        # The reason comes as a challenge; the error follows after the client has answered it (RFC 7628, 3.2.3).
         await _exchange(channel, b"\x01")
         raise _RefusedError("the token is refused")

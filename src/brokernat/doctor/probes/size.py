@@ -1,14 +1,14 @@
-"""Whether large requests and answers get through; a path with a smaller MTU, a tunnel or a middlebox may lose them.
+"""Measures whether large requests and answers get through; a smaller MTU, a tunnel or a middlebox may lose them.
 
-What is asked has no effect, needs no right and is in all brokers from 2.4 to 4.4:
+The requests have no effect, need no right and work with all brokers from 2.4 to 4.4:
 
-- ApiVersions v3 with a tagged field that no broker knows, of any length (KIP-482): a large request, a small answer.
-- OffsetFetch v1 of one group and topic that nobody has: 4 bytes of the request make 16 of the answer, in which each
-  partition has its error or the offset -1. FindCoordinator is not asked, so no topic is created; the group and the
-  topic need one right each, and a denial is an answer as large.
+- ApiVersions v3 with an unknown tagged field of any length (KIP-482): a large request, a small answer.
+- OffsetFetch v1 for a group and a topic that do not exist: 4 request bytes give 16 answer bytes, because each partition
+  has its error or the offset -1. FindCoordinator is not sent, so no topic is created. The group and the topic need one
+  right each, and a denial is as large.
 
-On a path that is well both go over the connection that there is, larger than 8 KiB. Where one fails, each direction is
-tried again above 8 KiB and above 1,500 bytes, side by side on connections of their own, which show what is lost.
+On a working path both use the existing connection, with more than 8 KiB. If one fails, each direction is tried again
+above 8 KiB and above 1,500 bytes, concurrently on separate connections, to find the size that is lost.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LARGE, MEDIUM = 10_000, 2_000
 _OFFSET_FETCH, _FETCH_VERSION, _TAGS_VERSION = 9, 1, 3
 _NAME = b"brokernat-doctor"
 _OF_ANSWER = 16
-"""Bytes of a partition; in the request it has 4."""
+"""Bytes of a partition in the answer; in the request it has 4."""
 _UNKNOWN_TAG = 10_000
 _MOST, _PAUSE = 3, 0.1
 _CHANCE = ("closed", "reset")
@@ -42,18 +42,18 @@ _DIRECTIONS: tuple[Direction, ...] = ("request", "answer")
 
 @dataclass(frozen=True, slots=True)
 class _Ended:
-    """How one exchange ended, None where it was answered."""
+    """How one exchange ended, None if it was answered."""
 
     fault: Fault | None
     received: int = 0
 
 
 async def measure(channel: Channel | None, another: Open, patience: float) -> SizeTest:
-    """What gets through.
+    """Which sizes get through.
 
     Args:
-        channel: on which small messages were exchanged, None where it ended; it is used up.
-        another: makes a connection that is logged in.
+        channel: a connection that has exchanged small messages, None if it ended; it cannot be used afterwards.
+        another: makes a logged-in connection.
         patience: without a byte of an answer, in seconds.
     """
     if channel is None:
@@ -74,13 +74,13 @@ async def each_direction(another: Open, patience: float) -> tuple[Transfer, ...]
 
 
 async def _alone(direction: Direction, size: int, another: Open, patience: float) -> Transfer:
-    """One message on a connection of its own; what is closed at once may be so by chance, and is tried again."""
+    """One message on its own connection; it is tried again if the connection is closed at once, which may be chance."""
     ended, made = _Ended("closed"), 0
     while ended.fault in _CHANCE and made < _MOST:
         await asyncio.sleep(_PAUSE * made)
         made += 1
         async with another() as channel:
-            # Where small messages fail too, nothing is known about large ones.
+            # If small messages fail too, the result for large ones is unknown.
             nothing = _Ended("unsupported")
             ended = nothing if channel is None else await _exchange(channel, _REQUESTS[direction](size), patience)
     return _transfer(direction, size, ended, made, made - (ended.fault is None))
@@ -104,7 +104,7 @@ async def _exchange(channel: Channel, request: Request, patience: float) -> _End
 
 
 async def _fetch_offsets(channel: Channel, size: int) -> bytes:
-    """An answer of about that size to a request of a quarter; raises ChannelError."""
+    """An answer of about this size to a request of a quarter of it; raises ChannelError."""
     _require(channel, _OFFSET_FETCH, _FETCH_VERSION)
     partitions = size // _OF_ANSWER
     text = struct.pack(">h", len(_NAME)) + _NAME
@@ -113,7 +113,7 @@ async def _fetch_offsets(channel: Channel, size: int) -> bytes:
 
 
 async def _pad(channel: Channel, size: int) -> bytes:
-    """A request as large as that, with the usual answer; raises ChannelError."""
+    """A request of this size with the usual answer; raises ChannelError."""
     _require(channel, API_VERSIONS, _TAGS_VERSION)
     software = bytes([len(_NAME) + 1]) + _NAME + b"\x020"
     tags = _varint(1) + _varint(_UNKNOWN_TAG) + _varint(size) + bytes(size)

@@ -1,13 +1,13 @@
-"""What is asked once for a cluster: its partitions, and who coordinates.
+"""Reads the cluster's partitions and the requested coordinators, once for a cluster.
 
-What a restart makes right by itself is asked twice: partitions without a leader and missing coordinators count only
-when they are still so after a pause.
+Partitions without a leader and missing coordinators may be caused by a restart, so they count only if a second request
+after a pause gives the same.
 
 FindCoordinator makes Kafka create `__consumer_offsets` or `__transaction_state` where it is missing
-(KafkaApis.getCoordinator), so it is sent only where the topic is seen. A user who does not see the topic may have
-DESCRIBE on the group all the same: then every node is asked. DescribeGroups, and from 3.0 on DescribeTransactions, need
-the same right and create nothing. The node that does not answer NOT_COORDINATOR is the coordinator, so the topic is
-there, as it is where a node lists any group that it coordinates.
+(KafkaApis.getCoordinator), so it is sent only if the topic is visible. A user who does not see the topic may still have
+DESCRIBE on the group. Then DescribeGroups, or from 3.0 on DescribeTransactions, is sent to every node: they need the
+same right and create nothing. The node that does not answer NOT_COORDINATOR is the coordinator, and the topic exists.
+It also exists if a node lists any group that it coordinates.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from brokernat.doctor.probes.walk import Prober
 
 NOT_ASKED, NOT_ANSWERED = "not-asked", "not-answered"
 PAUSE = 1.0
-"""Between two looks at what a restart makes right by itself, in seconds."""
+"""The pause before the second request, in seconds."""
 _TRANSIENT = ("COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS")
 _KEY_TYPES = {"group": i8(0), "transaction": i8(1)}
 _COORDINATES = {
@@ -53,7 +53,7 @@ _FORBIDDEN = {ErrorCode.group_authorization_failed, ErrorCode.transactional_id_a
 
 @dataclass(slots=True)
 class Survey:
-    """What was found so far. `replicas` is None where the partitions could not be read."""
+    """The results so far. `replicas` is None if the partitions could not be read."""
 
     replicas: tuple[int, ...] | None = None
     in_sync: tuple[int, ...] = ()
@@ -62,11 +62,11 @@ class Survey:
 
 
 async def survey(prober: Prober, probe: EndpointProbe, wanted: Sequence[Coordinator]) -> Survey:
-    """What is found until the time runs out.
+    """The results until the time runs out.
 
     Args:
         probe: a bootstrap server that answers.
-        wanted: whose coordinators are asked for.
+        wanted: the requested coordinators.
     """
     found = Survey()
 
@@ -89,7 +89,7 @@ async def survey(prober: Prober, probe: EndpointProbe, wanted: Sequence[Coordina
 async def _in_time(
     prober: Prober, probe: EndpointProbe, node_id: int | None, ask: Callable[[Channel], Awaitable[None]]
 ) -> None:
-    """Asks on one more connection to where a probe was, until it ends or the time runs out."""
+    """Sends requests on one more connection to a probed endpoint, until it ends or the time runs out."""
     with suppress(TimeoutError, ChannelError):
         async with (
             prober.parallel,
@@ -113,10 +113,10 @@ def _summed(places: Mapping[tuple[str, int], tuple[str, tuple[int, ...]]]) -> tu
 
 
 async def coordinator(channel: Channel, wanted: Coordinator, topics: Container[str]) -> Coordinator:
-    """The same with what the broker says, on two looks where there is none; raises ChannelError.
+    """The coordinator with the broker's answer, requested twice if there is none; raises ChannelError.
 
     Args:
-        topics: those that are seen, or known to be there.
+        topics: those that are visible or known to exist.
     """
     if wanted.topic not in topics:
         return Coordinator(wanted.kind, wanted.key, error=NOT_ASKED)
@@ -138,11 +138,11 @@ async def _asked(channel: Channel, wanted: Coordinator) -> Coordinator:
 async def told_by_nodes(
     prober: Prober, probes: Iterable[EndpointProbe], wanted: Sequence[Coordinator]
 ) -> tuple[Coordinator, ...]:
-    """The same, where those that were not asked for are asked of every node; what no node tells stays as it is.
+    """The coordinators after a request to every node for those with `not-asked`; the rest stays as it is.
 
     Args:
-        probes: where nodes answer; each endpoint is asked once.
-        wanted: as the survey left them.
+        probes: endpoints at which nodes answer; each is used once.
+        wanted: the coordinators of the survey.
     """
     unasked = [each for each in wanted if each.error == NOT_ASKED]
     if not unasked:
@@ -150,14 +150,14 @@ async def told_by_nodes(
     places = {probe.endpoint: probe for probe in probes}
     answers = await asyncio.gather(*(_at_node(prober, probe, unasked) for probe in places.values()))
     told = [each for answer in answers for each in answer]
-    # Nodes that say who it is come before nodes that may not say, and the first one counts.
+    # Answers that name the coordinator come first, and the first one counts.
     told.sort(key=lambda each: each.broker is None)
     found = {(each.kind, each.key): each for each in reversed(told)}
     return tuple(found.get((each.kind, each.key), each) if each.error == NOT_ASKED else each for each in wanted)
 
 
 async def _at_node(prober: Prober, probe: EndpointProbe, wanted: Sequence[Coordinator]) -> list[Coordinator]:
-    """What this node tells until the time runs out."""
+    """The coordinators that this node reports until the time runs out."""
     found: list[Coordinator] = []
 
     async def ask(channel: Channel) -> None:
@@ -170,7 +170,7 @@ async def _at_node(prober: Prober, probe: EndpointProbe, wanted: Sequence[Coordi
 
 
 async def _told(channel: Channel, wanted: Coordinator) -> Coordinator | None:
-    """What this node gives away of one of them, None where that is nothing; raises ChannelError."""
+    """The answer of this node about one coordinator, None if it has none; raises ChannelError."""
     if wanted.kind == "transaction" and not channel.offers(int(DescribeTransactionsRequest.__api_key__), 0):
         return None
     code = await _own_part(channel, wanted)
@@ -178,13 +178,13 @@ async def _told(channel: Channel, wanted: Coordinator) -> Coordinator | None:
         return Coordinator(wanted.kind, wanted.key, error=code.name.upper())
     coordinates = code in _COORDINATES
     if not coordinates and wanted.kind == "group":
-        # Only groups that this user may DESCRIBE are listed.
+        # The node lists only groups that this user may DESCRIBE.
         coordinates = bool((await channel.ask(ListGroupsRequest(), ListGroupsResponse)).groups)
     return await coordinator(channel, wanted, {wanted.topic}) if coordinates else None
 
 
 async def _own_part(channel: Channel, wanted: Coordinator) -> ErrorCode:
-    """What the node says when it is asked as the coordinator; raises ChannelError."""
+    """The node's answer to a request for the coordinator; raises ChannelError."""
     if wanted.kind == "transaction":
         return await _of_transaction(channel, wanted.key)
     answer = await channel.ask(DescribeGroupsRequest(groups=(GroupId(wanted.key),)), DescribeGroupsResponse)
@@ -197,7 +197,8 @@ async def _of_transaction(channel: Channel, transactional_id: str) -> ErrorCode:
     entity_writer(DescribeTransactionsRequest)(body, request)
     answer = await channel.ask_raw(int(request.__api_key__), 0, body.getvalue(), flexible=True)
     try:
-        # kio takes no answer about an id without a transaction, whose start is -1; tags, throttle time, count, error.
+        # kio cannot decode the answer for an id without a transaction, whose start is -1; tags, throttle time, count,
+        # error.
         return ErrorCode(struct.unpack_from(">xiBh", answer)[2])
     except (struct.error, ValueError):
         raise ChannelError("an answer that is no Kafka", answer[:16]) from None

@@ -1,12 +1,12 @@
-"""The handshake that the client would make, and the names of the certificate held against the advertised one.
+"""Makes the client's TLS handshake and compares the names of the certificate with the advertised name.
 
-The chain is verified by OpenSSL with the client's trust store; the name is compared here, so that a wrong name is told
-apart from a wrong chain, and with the ORIGINAL advertised name, which clients verify even where a map leads elsewhere.
+The chain is verified by OpenSSL with the client's trust store; the name is compared here, which distinguishes a wrong
+name from a wrong chain. It is the ORIGINAL advertised name, which clients verify even with a map.
 
-OpenSSL asks for the time of every certificate, the trusted one too. Java asks nothing of what is in its trust store: a
-chain ends at the first certificate that is there (`sun.security.validator.PKIXValidator`), and an anchor is no part of
-a path (RFC 5280, 6.1). So where the broker's own certificate is trusted, or an authority's, Java goes on when its time
-is over, and librdkafka and Python do not. Each question is a handshake of its own, because OpenSSL ends a refused one.
+OpenSSL checks the validity dates of every certificate, the trusted one too. Java does not check certificates in its
+trust store: a chain ends at the first one that is there (`sun.security.validator.PKIXValidator`), and an anchor is no
+part of a path (RFC 5280, 6.1). So Java accepts an expired certificate that is in the trust store, and librdkafka and
+Python do not. Each test needs its own handshake, because OpenSSL ends a rejected one.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from brokernat.doctor.probes.network import Streams, connect, connected, start_t
 from brokernat.wire.protocols import protocol_of_server
 
 _EXPIRED = (9, 10)  # X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED
-_UNTRUSTED = (2, 18, 19, 20, 21, 27)  # X509_V_ERR_: no issuer of it is found, or none is trusted
+_UNTRUSTED = (2, 18, 19, 20, 21, 27)  # X509_V_ERR_: no issuer is found, or none is trusted
 _REFUSED = ("expired", "untrusted", "unfit", "name-mismatch")
 _ANSWERED = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE")
 _HUNG_UP = "UNEXPECTED_EOF_WHILE_READING"
-# Alerts about what the client shows (RFC 8446, 6.2), as OpenSSL names them.
+# Alerts about the client's certificate (RFC 8446, 6.2), with OpenSSL's names.
 _ABOUT_THE_CLIENT = ("CERTIFICATE", "UNKNOWN_CA", "ACCESS_DENIED")
 HTTP, _HEAD = b"GET / HTTP/1.0\r\n\r\n", 64
 ALL_CLIENTS: tuple[Client, ...] = get_args(Client)
@@ -38,9 +38,9 @@ ALL_CLIENTS: tuple[Client, ...] = get_args(Client)
 async def shake_hands(
     streams: Streams, client: ClientSide, name: str, address: str, port: int, patience: float
 ) -> tuple[TlsHandshake, Streams]:
-    """Turn the connection into a TLS one, and what there is about a certificate that is refused; never raises.
+    """Start TLS on the connection, and collect the chain of a rejected certificate; never raises.
 
-    The streams to go on with are others where only Java takes the certificate.
+    The returned streams are new ones if only Java accepts the certificate.
     """
     seen = await first_handshake(streams, client, name, patience)
     if seen.outcome == "expired":
@@ -57,10 +57,10 @@ async def shake_hands(
 
 
 async def first_handshake(streams: Streams, client: ClientSide, name: str, patience: float) -> TlsHandshake:
-    """The handshake alone, as OpenSSL judges it."""
+    """Only the handshake, with OpenSSL's verdict."""
     assert client.tls is not None  # noqa: S101
     if streams[0].head:
-        # A server of TLS waits for the client's hello, and what came before it is lost to the handshake.
+        # A TLS server waits for the ClientHello, and the handshake loses bytes that came before it.
         return TlsHandshake("not-tls", detail="the peer speaks first")
     try:
         await start_tls(streams, client.tls.context, name, patience)
@@ -82,7 +82,7 @@ async def first_handshake(streams: Streams, client: ClientSide, name: str, patie
 
 
 def accepted(streams: Streams, client: ClientSide, name: str, *before: Objection) -> TlsHandshake:
-    """What other clients make of a certificate that is verified, and what its names are worth."""
+    """The result for a chain that OpenSSL has verified, with the objections of other clients."""
     assert client.tls is not None  # noqa: S101
     anchor = chain(streams, verified=True)[-1]
     objections = [*before]
@@ -99,7 +99,7 @@ def accepted(streams: Streams, client: ClientSide, name: str, *before: Objection
 
 
 def about_client_certificate(reason: str) -> bool:
-    """Whether an alert is about the client's certificate. In TLS 1.3 it comes with the first answer only."""
+    """Whether an alert is about the client's certificate. In TLS 1.3 it comes only with the first answer."""
     return "ALERT" in reason and any(part in reason for part in _ABOUT_THE_CLIENT)
 
 
@@ -119,7 +119,7 @@ def _refused(code: int) -> Literal["expired", "untrusted", "unfit"]:
 async def _undated(
     client: ClientSide, name: str, address: str, port: int, patience: float
 ) -> tuple[TlsHandshake, Streams] | None:
-    """A handshake that asks for times as Java does, and its connection; None where Java refuses the chain too."""
+    """A handshake that checks dates as Java does, and its connection; None if Java rejects the chain too."""
     assert client.tls is not None  # noqa: S101
     _, streams = await connect(address, port, patience)
     if streams is None:
@@ -136,7 +136,9 @@ async def _undated(
 
 
 async def presented_chain(address: str, port: int, name: str, patience: float) -> tuple[tuple[Presented, ...], bytes]:
-    """What a server shows to a client that refuses nothing, and answers to HTTP; empty where that fails too."""
+    """The chain that a server presents to a client that accepts everything, and its answer to HTTP; empty if that
+    fails.
+    """
     async with connected(address, port, patience) as streams:
         if streams is not None:
             with suppress(OSError):
@@ -146,7 +148,7 @@ async def presented_chain(address: str, port: int, name: str, patience: float) -
 
 
 async def answer_in_tls(question: bytes, address: str, port: int, patience: float) -> bytes | None:
-    """What is answered inside of TLS; None where a TLS hello is not answered as TLS, be it with an alert."""
+    """The answer inside TLS; None if the peer answers a ClientHello neither with TLS nor with an alert."""
     async with connected(address, port, patience) as streams:
         if streams is None:
             return None
@@ -158,7 +160,7 @@ async def answer_in_tls(question: bytes, address: str, port: int, patience: floa
 
 
 async def said(streams: Streams, question: bytes, patience: float) -> bytes:
-    """The start of an answer, empty where none comes."""
+    """The start of an answer, empty if there is none."""
     with suppress(OSError):
         streams[1].write(question)
         return await asyncio.wait_for(streams[0].read(_HEAD), patience)

@@ -1,8 +1,7 @@
-"""The greeting, ApiVersions: which requests a peer offers, which tells a broker from a controller and how old it is.
+"""Sends ApiVersions: the offered requests distinguish a broker from a controller and show its age.
 
-A peer that does not answer it is asked twice more, in the words of TLS and of HTTP: a Kafka listener with TLS takes
-plain bytes for nothing, and an HTTP server says nothing until a line ends. Only what it answers makes it another
-program's port.
+If the peer does not answer, the probe tries TLS and HTTP: a Kafka listener with TLS ignores plain bytes, and an HTTP
+server sends nothing until a line ends. Only an answer proves another protocol.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ from brokernat.wire.protocols import protocol_of_server
 API_VERSIONS = 18
 _METADATA, _BROKER_REGISTRATION = 3, 62
 _ZOOKEEPER = b"srvr"
-"""Of ZooKeeper's words this is the one that it answers unless it is told otherwise."""
+"""The only ZooKeeper command that is allowed by default."""
 _MOST = 1 << 16
 _NO_ANSWER = ("silent", "closed", "reset")
 
 
 async def greet(channel: Channel) -> ApiVersions:
-    """What the peer offers, which the channel keeps to from here on; never raises."""
+    """The versions that the peer offers; the channel uses only these from now on. Never raises."""
     try:
         answer = await channel.ask(ApiVersionsRequest(), ApiVersionsResponse, _MOST)
     except ChannelError as error:
@@ -40,14 +39,14 @@ async def greet(channel: Channel) -> ApiVersions:
         )
     offered = {int(each.api_key): (int(each.min_version), int(each.max_version)) for each in answer.api_keys or ()}
     channel.offered = offered
-    # Brokers register at a KRaft controller's own listener, and clients get no metadata there.
+    # Brokers register at a KRaft controller's listener, and clients get no metadata there.
     controller = _BROKER_REGISTRATION in offered and _METADATA not in offered
     listed = tuple(sorted((key, *versions) for key, versions in offered.items()))
     return ApiVersions("controller" if controller else "ok", listed)
 
 
 async def explained(seen: ApiVersions, address: str, port: int, patience: float) -> ApiVersions:
-    """The same greeting, or what the peer says in other words where it did not answer Kafka's."""
+    """The same result, with the peer's answer in another protocol if it did not answer Kafka's."""
     if seen.outcome not in _NO_ANSWER:
         return seen
     tls, http, zookeeper = await asyncio.gather(
@@ -65,7 +64,7 @@ async def explained(seen: ApiVersions, address: str, port: int, patience: float)
 
 
 async def greet_plainly(address: str, port: int, patience: float) -> ApiVersions:
-    """The greeting over a connection of its own without TLS, and what is said in other words."""
+    """ApiVersions over a separate connection without TLS, with the peer's answer in other protocols."""
     async with connected(address, port, patience) as streams:
         seen = ApiVersions("closed") if streams is None else await greet(Channel(*streams, patience))
     return await explained(seen, address, port, patience / 4)

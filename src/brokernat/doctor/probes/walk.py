@@ -1,12 +1,12 @@
-"""One endpoint from the name to the size of its answers, the way a client goes: the stages in order, each tried again.
+"""Probes one endpoint as a client connects: all stages in order, from the name to large answers, with retries.
 
-A stage is tried only where the one before it worked, and three times in all where it may have failed by chance: a
-connection that is closed, reset, silent or cut. What a peer says in words (a certificate, a login that is refused,
-another protocol) is not asked again. Each try is a connection of its own; all stages of a try go over that one, and one
-node has one connection at a time, because brokers may allow few (`max.connections.per.ip`).
+A stage is tried only if the one before it worked. It is tried up to three times if it may have failed by chance: a
+closed, reset, silent or cut connection. An explicit answer (a certificate, a rejected login, another protocol) is not
+retried. Each try uses one new connection for all its stages. A node has one connection at a time, because brokers may
+allow few (`max.connections.per.ip`).
 
-Nothing here raises: a probe that fails half-way is what the report is about. The time that is left when a probe starts
-bounds it, so that black holes cost what `--timeout` says and no more; what is not come to then is not known.
+Nothing here raises: the report needs probes that fail half-way. The time left at its start limits a probe, so endpoints
+that drop packets never exceed `--timeout`; stages that are not reached are unknown.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ Log = dict[Stage, list[tuple[float, str]]]
 STAGES: tuple[Stage, ...] = get_args(Stage)
 _BY_CHANCE = ("no-answer", "silent", "closed", "reset", "cut", "stalled", "timeout", "refused", "unreachable", "mixed")
 _FLAKY, _FLAKY_TRIES = ("closed", "reset"), 8
-"""Where others were closed now and then and answered in the end, chance needs more tries than three to be told."""
+"""If other connections were closed by chance and later worked, three tries are not enough."""
 _PAUSE = 0.1
 _PATIENCE = (1.0, 0.5, 1.0)
-"""Parts of the patience that the first, second and third try of a silent peer get."""
+"""The share of the patience for the first, second and third try of a silent peer."""
 _AT_LEAST, _LATENCIES = 3.0, 5
-"""A large message has at least so many seconds, and as many times as long as small ones took."""
+"""The least seconds for a large message, and the factor on the time of small ones."""
 _RESOLVING = 1.6
-"""Times the patience: the resolver of Linux turns to its second name server after five seconds."""
+"""Factor on the patience: the Linux resolver tries its second name server after five seconds."""
 _AT_ONCE = 1.0
 _AGREEING = 2
 _WORDLESS = ("not-tls", "closed", "reset", "silent")
@@ -68,7 +68,7 @@ _WITHHELD = "nobody agreed to send the login there, where whoever answers could 
 
 @dataclass
 class Shared:
-    """What the probes of a run have in common. `flaky` is whether a stage failed by chance anywhere and then worked."""
+    """State that all probes of a run share. `flaky`: some stage failed by chance and then worked."""
 
     leadership: Leadership = field(default_factory=Leadership)
     turns: dict[object, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
@@ -78,12 +78,11 @@ class Shared:
 
 @dataclass
 class Prober:
-    """Probes endpoints as one client.
+    """Probes endpoints with one client's configuration.
 
-    `patience` bounds each answer, in seconds, and `dialling` each connection where that is less; `deadline` (of the
-    loop's clock) bounds all of them. `connections` are how many later ones look for a balancer at each address of a
-    name, None for as many as the brokers need; they come from `sources`, the addresses of ours for one of theirs, in
-    turn.
+    `patience` limits each answer, in seconds, and `dialling` each connection if it is less; `deadline` (of the loop's
+    clock) limits all of them. `connections` is the number of later connections that test each address for a balancer,
+    None for the number that the brokers need. They use the local addresses that `sources` returns, in turn.
     """
 
     client: ClientSide
@@ -105,27 +104,27 @@ class Prober:
         rule: str | None = None,
         canonical: bool = False,
     ) -> EndpointProbe:
-        """What a client meets at an endpoint.
+        """The probe of an endpoint.
 
         Args:
-            name: what TLS and SASL are told; the endpoint's own host unless given.
-            expected: the node that should answer, asked for first.
+            name: the host for TLS and SASL; default: the endpoint's host.
+            expected: the node that should answer, tried first.
             until: the last stage.
-            rule: that led here.
-            canonical: whether its addresses are called by their canonical names.
+            rule: the rule that led to this endpoint.
+            canonical: whether to look up the canonical names of its addresses.
         """
         walk = Walk(self, endpoint, name or endpoint.host, expected, canonical=canonical)
         async with self.parallel, self.turn(endpoint, expected):
             return await walk.in_time(until, rule)
 
     async def touch(self, endpoint: Endpoint, tries: int = 1) -> EndpointProbe:
-        """Name and connection only."""
+        """Probes only name and connection."""
         async with self.parallel:
             return await Walk(self, endpoint, endpoint.host, tries=tries).in_time("connect")
 
     @asynccontextmanager
     async def turn(self, endpoint: Endpoint, node_id: int | None) -> AsyncIterator[None]:
-        """One at a time to an endpoint, and to the node that is expected there."""
+        """Waits until no other probe uses the endpoint, or the node that is expected there."""
         async with self.shared.turns[endpoint]:
             if node_id is None:
                 yield
@@ -141,12 +140,12 @@ class Prober:
         source: str | None = None,
         log: Log | None = None,
     ) -> AsyncIterator[tuple[Channel | None, TlsHandshake | None]]:
-        """A further connection to where a probe was, logged in, and its handshake; None where it fails three times.
+        """Another logged-in connection to a probed endpoint, and its handshake; None if it fails three times.
 
         Args:
-            address: of those that the name leads to, the one to go on with.
-            source: the address of ours to come from.
-            log: takes the tries of this one too.
+            address: the one of the name's addresses to use.
+            source: the local address.
+            log: receives the tries of this connection too.
         """
         walk = Walk(self, Endpoint.parse(probe.endpoint), probe.name, address=address, source=source)
         if probe.resolve is not None and probe.resolve.ok:
@@ -162,7 +161,9 @@ class Prober:
 
 @dataclass
 class Walk:
-    """One endpoint, until its last stage. `found` has the results so far, `log` the seconds and outcome of each try."""
+    """The probe of one endpoint while it runs. `found` has the results so far, `log` the seconds and outcome of each
+    try.
+    """
 
     prober: Prober
     endpoint: Endpoint
@@ -186,28 +187,28 @@ class Walk:
         self.client, self.shared = self.prober.client, self.prober.shared
 
     async def in_time(self, until: Stage, rule: str | None = None) -> EndpointProbe:
-        """All that is found until the time runs out."""
+        """The result, as far as the time allows."""
         complete = True
         try:
             async with asyncio.timeout_at(self.prober.deadline):
                 await self.go(until)
         except TimeoutError:
             failed = self.result().failed
-            # Once is chance; what was silent twice had its time.
+            # One timeout may be chance; after two the peer had enough time.
             complete = failed is not None and len(self._faults(failed)) >= _AGREEING
         return self.result(rule, complete=complete)
 
     def result(self, rule: str | None = None, *, complete: bool = True) -> EndpointProbe:
-        """All of it as one value."""
+        """The results as one probe."""
         tries = tuple(_counted(stage, self.log[stage]) for stage in STAGES if self.log.get(stage))
         return EndpointProbe(str(self.endpoint), self.name, **self.found, tries=tries, rule=rule, complete=complete)
 
     async def go(self, until: Stage) -> None:
-        """The stages, and again from the connection on where one may have failed by chance."""
+        """Runs the stages, and again from the connection on if one may have failed by chance."""
         try:
             failed = await self._repeated(STAGES[: STAGES.index(until) + 1])
             if failed == "identity" and until == "size":
-                # Who answers stops nobody, and large answers are another question.
+                # Clients do not need the identity stage, and large answers are tested separately.
                 await self.close()
                 await self._stage("size")
             await self.close()
@@ -217,25 +218,25 @@ class Walk:
             await self.close()
 
     async def open(self) -> Channel | None:
-        """A connection that is logged in."""
+        """A logged-in connection."""
         failed = await self._repeated(STAGES[: STAGES.index("sasl") + 1])
         return self._channel if failed is None else None
 
     async def close(self) -> None:
-        """Whatever is open."""
+        """Closes every open connection."""
         if self._streams is not None:
             self._streams[1].transport.abort()
         self._streams = self._channel = self._greeting = None
 
     async def _repeated(self, stages: Sequence[Stage]) -> Stage | None:
-        """The stages in order, again where one may have failed by chance; the one that failed in the end, or None."""
+        """Runs the stages, again if one may have failed by chance; returns the one that finally failed, or None."""
         while (failed := await self._once(stages)) is not None and self._may_try_again(failed):
             await self.close()
             await asyncio.sleep(_PAUSE * len(self._faults(failed)))
         return failed
 
     async def _once(self, stages: Sequence[Stage]) -> Stage | None:
-        """Over one connection; the stage that failed, None where all worked."""
+        """Runs the stages on one connection; returns the one that failed, None if all worked."""
         for stage in stages:
             settled = stage in ("resolve", "metadata", "identity") and stage in self.found and self.found[stage].ok
             wanted = {"tls": self.client.context is not None, "sasl": self.client.sasl}.get(stage, not settled)
@@ -244,7 +245,7 @@ class Walk:
         return None
 
     async def _stage(self, stage: Stage) -> bool:
-        """One try of a stage, which is kept unless an earlier one worked."""
+        """One try of a stage; its result is kept unless an earlier try worked."""
         clock = asyncio.get_running_loop()
         begun = clock.time()
         result = await getattr(self, f"_{stage}")()
@@ -266,7 +267,7 @@ class Walk:
         if stage in ("connect", "size") or not faults or faults[-1] not in _BY_CHANCE:
             return False
         if stage == "resolve" and self.log[stage][-1][0] > _AT_ONCE:
-            # The resolver has tried again itself.
+            # The resolver itself retries.
             return False
         more = self.shared.flaky and faults[-1] in _FLAKY and self.tries > 1
         return len(faults) < (_FLAKY_TRIES if more else self.tries)
@@ -276,7 +277,7 @@ class Walk:
         return await resolve(self.endpoint.host, self.endpoint.port, patience, canonical=self.canonical)
 
     async def _connect(self) -> Connection:
-        """To all addresses first, then to the one that was taken before."""
+        """Connects to all addresses first, on later tries only to the address that accepted before."""
         port, patience = self.endpoint.port, self.prober.dialling or self.prober.patience
         again = [self.address] if self.address is not None else self._taking[:1]
         clock = asyncio.get_running_loop()
@@ -305,7 +306,7 @@ class Walk:
         address, port, patience = self.address, self.endpoint.port, self._patience("tls")
         seen, self._streams = await shake_hands(self._streams, self.client, self.name, address, port, patience)
         wordless = seen.outcome in _WORDLESS and not seen.protocol and not self._faults("tls")
-        # A plain listener takes the hello for a length and hangs up, and so does a gateway without a broker.
+        # A plain listener reads the ClientHello as a length and closes, and so does a gateway without a broker.
         if wordless:
             plain = await greet_plainly(address, port, patience)
             if plain.outcome in ("ok", "controller"):
