@@ -1,17 +1,16 @@
-"""What the client is configured with, as the probes need it: protocol, login, TLS, token.
+"""The client's configuration for the probes: protocol, login, TLS, token.
 
-The doctor logs in as the client would, so the client's own properties are read and nothing is asked twice. A login that
-the probes cannot do (Kerberos, or a token that nobody gave) is no error: the look ends there and says so.
+The doctor logs in as the client does, so it reads the client's own properties. A login that the probes cannot do
+(Kerberos, or a missing token) is not an error: the probe stops before the login and reports it.
 
-PLAIN and OAUTHBEARER give the password or the token itself to whoever answers. It goes to peers whose certificate is
-verified for the name that was dialled, to the endpoints that a client with this configuration dials anyway, and to
-those that the user agreed to (`login_to`). No other peer gets it: what a listener answers before the login
-(ApiVersions) proves nothing about who it is. SCRAM (RFC 5802) shows no peer the password.
+PLAIN and OAUTHBEARER send the password or the token itself to the peer. The doctor sends it only to peers with a
+verified certificate for the dialled name, to endpoints that a client with this configuration dials anyway, and to those
+that the user has allowed (`login_to`). A listener's answer before the login (ApiVersions) does not prove its identity.
+SCRAM (RFC 5802) never sends the password.
 
-A token for OAUTHBEARER is what a command prints, or what a file holds. A token endpoint is not asked: the flow, its
-scopes and its secrets are the client's own business, and whoever has them has a command too (`--token-command`). A
-`file:` URL in Kafka's `sasl.oauthbearer.token.endpoint.url` (KIP-768) is the one case where reading is all there is to
-do.
+A token for OAUTHBEARER comes from a command (`--token-command`) or a file. The doctor sends no request to a token
+endpoint, because flow, scopes and secrets belong to the client. It reads a `file:` URL in Kafka's
+`sasl.oauthbearer.token.endpoint.url` (KIP-768).
 """
 
 from __future__ import annotations
@@ -34,19 +33,19 @@ from brokernat.doctor.evidence import Advertised, EndpointProbe, TlsHandshake
 from brokernat.errors import ConfigError, Finding, UnmappedEndpointError
 
 CANONICAL = "resolve_canonical_bootstrap_servers_only"
-"""The `client.dns.lookup` with which a client dials bootstrap servers by what their addresses are called."""
+"""The `client.dns.lookup` with which a client dials bootstrap servers by the canonical names of their addresses."""
 _OAUTH_EXTENSION = "extension_"
 _TIMEOUT = 60
-# RFC 6750, 2.1: what a bearer token may be made of.
+# RFC 6750, 2.1: the characters of a bearer token.
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 
 
 @dataclass(frozen=True, slots=True)
 class ClientSide:
-    """`tls` is None where the protocol has none; its contexts' own check of host names is off, the probe does it.
+    """`tls` is None if the protocol has no TLS; its contexts do not verify host names, because the probe does.
 
     `token` and `extensions` are for OAUTHBEARER (RFC 7628); the extensions are names with values. `login_to` are the
-    endpoints that may read the password or token; it grows with what the cluster advertises and the user agrees to.
+    endpoints that may receive the password or token; advertised endpoints and those that the user allows are added.
     """
 
     protocol: str = "PLAINTEXT"
@@ -62,7 +61,7 @@ class ClientSide:
 
     @property
     def context(self) -> ssl.SSLContext | None:
-        """For the client's own handshake."""
+        """The context for the client's own handshake."""
         return None if self.tls is None else self.tls.context
 
     @property
@@ -71,26 +70,26 @@ class ClientSide:
         return self.protocol.startswith("SASL_")
 
     def may_log_in(self, endpoint: Endpoint, tls: TlsHandshake | None) -> bool:
-        """Whether the login may go to the peer at an endpoint, after this handshake."""
+        """Whether the login may be sent to an endpoint after this handshake."""
         verified = self.verify_name and tls is not None and tls.ok
         readable = self.mechanism == "PLAIN" or (self.mechanism == "OAUTHBEARER" and self.token is not None)
         return not readable or verified or endpoint in self.login_to
 
     def withheld_from(self, probe: EndpointProbe) -> bool:
-        """Whether a probe ended because the login was not to go there."""
+        """Whether a probe stopped because the login may not be sent to its endpoint."""
         withheld = probe.sasl is not None and probe.sasl.outcome == "not-tried" and probe.speaks == "kafka"
         return withheld and not self.may_log_in(Endpoint.parse(probe.endpoint), probe.tls)
 
 
 def client_side(cluster: Cluster, token_command: str | None = None) -> ClientSide:
-    """The cluster's client section, read for the probes.
+    """The cluster's client section for the probes.
 
     Args:
-        cluster: whose section it is.
-        token_command: prints a token for OAUTHBEARER; run only where that is the mechanism.
+        cluster: its client section is read.
+        token_command: prints a token; runs only if the mechanism is OAUTHBEARER.
 
     Raises:
-        ConfigError: a store or a login line cannot be read, or the command gives no token.
+        ConfigError: a store or a login line cannot be read, or the command prints no token.
     """
     properties = cluster.kafka_properties()
     protocol = properties.get("security.protocol", "PLAINTEXT")
@@ -112,7 +111,7 @@ def client_side(cluster: Cluster, token_command: str | None = None) -> ClientSid
 
 
 def dialled(broker: Advertised, address_map: AddressMap | None) -> Translation | None:
-    """What a client dials for a broker, None where it dials nothing."""
+    """The endpoint that a client dials for a broker, None if it dials nothing."""
     try:
         endpoint = Endpoint(broker.host, broker.port)
         return Translation(endpoint, None) if address_map is None else address_map.translate(endpoint, broker.node_id)
@@ -131,7 +130,7 @@ def _login(properties: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def token(properties: Mapping[str, str], command: str | None) -> str | None:
-    """The token, None where nobody gives one.
+    """The token, None if neither command nor file is given.
 
     Raises:
         ConfigError: the command fails, the file cannot be read, or neither holds a token.
@@ -150,7 +149,7 @@ def token(properties: Mapping[str, str], command: str | None) -> str | None:
 
 def _printed(command: str) -> str:
     try:
-        # What it says on stderr is for the person who runs the doctor; what it prints is a secret.
+        # Its stderr goes to the user; its stdout is a secret.
         done = subprocess.run(
             shlex.split(command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=_TIMEOUT, check=False
         )

@@ -1,4 +1,4 @@
-"""What a check adds to a finding: how sure it is, the remedy on either side, and the failures that it explains."""
+"""The findings of checks, with confidence, the remedy on both sides, and the explained failures."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Confidence(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A stage of a client's way that fails: the endpoint that is dialled, the stage, and the node that is meant there.
+    """A failed stage of a client's connection: the dialled endpoint, the stage, and the expected node.
 
-    `words` are two or three for a picture, `detail` is what the probe saw. A `doubt` is a stage of which nothing bad is
-    known, for example because the time ran out. Two failures are the same where place and stage are.
+    `words` is a text of two or three words for the picture, `detail` is the probe's observation. A `doubt` is a stage
+    without a known fault, for example because the time ran out. Two failures are equal if place and stage are.
     """
 
     endpoint: str
@@ -37,19 +37,21 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """What to change, on either side; one side is enough. `rules` are lines for the client's address map, to copy."""
+    """What to change on the client's or the brokers' side; one side is enough. `rules` are lines for the client's
+    address map, to copy.
+    """
 
     client: tuple[str, ...] = ()
     broker: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
 
     def and_also(self, others: Iterable[Remedy]) -> Remedy:
-        """Both sides of all of them, each line once."""
+        """All remedies together, each line once."""
         sides = zip(*(each.sides for each in (self, *others)), strict=True)
         return Remedy(*(tuple(dict.fromkeys(chain(*side))) for side in sides))
 
     def without(self, other: Remedy) -> Remedy:
-        """The lines that the other one does not have."""
+        """The lines that the other remedy does not have."""
         sides = zip(self.sides, other.sides, strict=True)
         return Remedy(*(tuple(line for line in side if line not in known) for side, known in sides))
 
@@ -61,11 +63,11 @@ class Remedy:
 
 @dataclass(frozen=True, slots=True)
 class CheckFinding(Finding):
-    """What a check finds about one subject: a bootstrap server, a node, a rule, a file or the cluster.
+    """A finding about one subject: a bootstrap server, a node, a rule, a file or the cluster.
 
-    `details` are what was seen there, `hint` the client's side of the remedy. `explains` are the failures that this is
-    a reason of, `follows` those that it rests on itself: the coordinator of a group is not reached because its node is
-    not. `because` are the codes of the findings that this one follows from; the diagnosis fills it in.
+    `details` are the evidence, `hint` is the client's side of the remedy. `explains` are the failures that this finding
+    explains. `follows` are those that cause it: a group's coordinator is unreachable because its node is. `because` are
+    the codes of the findings that this one follows from; the diagnosis fills it in.
     """
 
     because: tuple[str, ...] = ()
@@ -76,5 +78,5 @@ class CheckFinding(Finding):
 
     @property
     def subject(self) -> str:
-        """Where it was found, as reports name it."""
+        """The subject's name in reports."""
         return str(self.location)

@@ -1,4 +1,4 @@
-"""What kind of host an endpoint names, by how it is written; nothing is looked up."""
+"""Classifies the host of an endpoint by its text; no name is resolved."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _INSIDE = (".svc", ".internal", ".local", ".lan", ".intern", ".docker", ".cluste
 
 
 def address(host: str) -> IPv4Address | IPv6Address | None:
-    """The address that a host is, IPv4 where it is written as IPv6 (RFC 4291, 2.5.5.2); None for a name."""
+    """The IP address of a host text, IPv4 for IPv4-mapped IPv6 (RFC 4291, 2.5.5.2); None for a name."""
     try:
         place = ip_address(host)
     except ValueError:
@@ -28,7 +28,7 @@ def is_loopback(host: str) -> bool:
 
 
 def inside_name(host: str) -> bool:
-    """Whether a host is a name that usually only its own network knows: of one label, or as Docker and clouds say."""
+    """Whether a host is a name that usually only its own network resolves: one label, or one of Docker or a cloud."""
     name = host.lower().rstrip(".")
     if not name or name == "localhost" or address(name) is not None:
         return False
@@ -63,7 +63,7 @@ _KINDS: tuple[tuple[str, str, str], ...] = (
 
 
 def known_kind(host: str) -> tuple[str, str] | None:
-    """What a name of a kind of place needs: a line for the client's side and one for the brokers'."""
+    """Advice for a known kind of name: a line for the client and one for the brokers."""
     name = host.lower().rstrip(".")
     if not name or is_loopback(name) or address(name) is not None:
         return None
@@ -71,20 +71,20 @@ def known_kind(host: str) -> tuple[str, str] | None:
 
 
 def network(host: str) -> IPv4Network | IPv6Network:
-    """The surroundings of an address, as far as one usually routes: 16 bits of IPv4, 48 of IPv6.
+    """The network of an address with a usual prefix: 16 bits for IPv4, 48 for IPv6.
 
-    An address of a link has its zone behind it (`fe80::1%eth0`), which says nothing about the network.
+    The zone of a link-local address (`fe80::1%eth0`) is ignored.
     """
     return ip_network(f"{host.partition('%')[0]}/{48 if ':' in host else 16}", strict=False)
 
 
 def neighbours(one: str, other: str) -> bool:
-    """Whether two addresses are of one network; what is no address has no neighbours."""
+    """Whether two addresses are in one network; False for names."""
     return address(one) is not None and address(other) is not None and network(one) == network(other)
 
 
 def dialable(host: str, port: int) -> bool:
-    """Whether host and port make an endpoint."""
+    """Whether host and port are a valid endpoint."""
     try:
         Endpoint(host, port)
     except ConfigError:

@@ -1,7 +1,7 @@
-"""The proof that Spark's JVMs gave, as evidence: what each saw of each node, beside what the doctor sees from here.
+"""Turns the proof of Spark's JVMs into evidence: the result of each JVM for each node; pure.
 
-Pure. `clients.spark.prove` asks; its rows stand in the order of JVMs, and a row without a node speaks for a whole JVM.
-Whoever runs no doctor but has a proof (`pipeline check`) gets the findings of the executors alone.
+`clients.spark.prove` runs the proof. Its rows are in the order of JVMs, and a row without a node is about a whole JVM.
+`pipeline check` has a proof but no probes, so it gets only the findings about executors.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _JVMS: Final[Mapping[Outcome, Jvm]] = {Outcome.NO_AGENT: "no-agent", Outcome.OTH
 
 
 def executors_seen(proof: Proof, cluster: str) -> tuple[ExecutorSeen, ...]:
-    """What each JVM saw of a cluster: the driver, the executors by number, then those that said nothing."""
+    """The results of each JVM for a cluster: the driver, the executors by number, then those without an answer."""
     rows: dict[str, list[ProofRow]] = {}
     for row in proof.rows:
         if row.cluster == cluster:
@@ -42,7 +42,7 @@ def executors_seen(proof: Proof, cluster: str) -> tuple[ExecutorSeen, ...]:
 
 
 def findings(proof: Proof, cluster: Cluster) -> tuple[CheckFinding, ...]:
-    """What the proof alone says about the executors and one cluster."""
+    """The findings about the executors and one cluster, from the proof only."""
     evidence = Evidence.without_network(cluster.name, executors=executors_seen(proof, cluster.name))
     return diagnose(evidence, [check for check in CHECKS if Need.EXECUTORS in check.needs]).findings
 

@@ -1,1 +1,1 @@
-"""Brokers' own files, read as Kafka reads them: what each listener binds, and what it tells clients. No network."""
+"""Reads brokers' files as Kafka reads them: what each listener binds and advertises. Uses no network."""

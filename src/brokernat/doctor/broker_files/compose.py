@@ -1,7 +1,7 @@
-"""Brokers in a Docker compose file: the variables that their images turn into settings; pure.
+"""Brokers in a Docker compose file: the environment variables that their images turn into settings; pure.
 
-What compose takes from elsewhere (the shell, `.env`, `env_file`, `extends`) is not looked for: a report must not depend
-on the shell it was made in. `docker compose config` writes a file in which all of it is filled in.
+Values from other sources (the shell, `.env`, `env_file`, `extends`) are not read, because a report must not depend on
+the user's shell. `docker compose config` writes a file with all values filled in.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _RUNS = {1: ".", 2: "_", 3: "-"}
 _MOST_PORTS = 1000
 _PORT = re.compile(r"(?:.*:)?(\d{1,5})(?:-(\d{1,5}))?:(\d{1,5})(?:-(\d{1,5}))?(?:/tcp)?", re.ASCII)
 _NUMBER = re.compile(r"\d{1,5}", re.ASCII)
-# Aliases of aliases in a small file are a text that no memory holds.
+# Nested aliases in a small file can expand to more text than fits into memory.
 _NESTED = (dict, list, set)
 _HOST = re.compile(r"://[^,]*?:(?=-?\d+(?:,|$))")
 
@@ -34,7 +34,7 @@ def parse_compose(text: str, source: str) -> tuple[BrokerFile, ...]:
     """A file for each service that sets something about listeners.
 
     Raises:
-        ConfigError: it is no compose file, or a setting depends on a variable without a default.
+        ConfigError: it is not a compose file, or a setting depends on a variable without a default.
     """
     services = _services(text, source)
     found: list[BrokerFile] = []
@@ -57,8 +57,8 @@ def _services(text: str, source: str) -> dict[str, dict[str, Any]]:
     try:
         document = YAML(typ="safe", pure=True).load(text)
     except (YAMLError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        # ruamel.yaml has errors of its own for some faults only: a key that is a list is a TypeError. Its words may
-        # quote what it found, which may be a password.
+        # ruamel.yaml raises its own errors for some faults only: a key that is a list is a TypeError. Its messages may
+        # quote the file, which may hold a password.
         mark = error.problem_mark if isinstance(error, MarkedYAMLError) else None
         location = Location(source) if mark is None else Location(source, mark.line + 1, mark.column + 1)
         hint = "`docker compose config` names what is wrong; a name of a service or of a setting is plain text"
@@ -83,7 +83,7 @@ def _settings(service: dict[str, Any], where: str, source: str) -> Iterator[tupl
 
 
 def _environment(environment: object) -> Iterator[tuple[str, str]]:
-    """Both forms; a variable without a value is handed on from the shell, like `${NAME}`."""
+    """Reads both forms; a variable without a value comes from the shell, like `${NAME}`."""
     if isinstance(environment, dict):
         for name, value in environment.items():
             if not isinstance(value, _NESTED):
@@ -95,10 +95,10 @@ def _environment(environment: object) -> Iterator[tuple[str, str]]:
 
 
 def _setting_of(variable: str) -> str | None:
-    """The setting that a variable sets, None where it is none of Kafka's.
+    """The Kafka setting of a variable, None if it has none.
 
-    The images of Apache and Confluent take `KAFKA_`, Bitnami's takes `KAFKA_CFG_`. One underline is a dot, two are an
-    underline, three a dash (`KafkaDockerWrapper`, `getServerConfigsFromEnv`).
+    The images of Apache and Confluent read `KAFKA_`, Bitnami's reads `KAFKA_CFG_`. One underscore is a dot, two are an
+    underscore, three a dash (`KafkaDockerWrapper`, `getServerConfigsFromEnv`).
     """
     for prefix in _PREFIXES:
         if variable.startswith(prefix):
@@ -108,7 +108,7 @@ def _setting_of(variable: str) -> str | None:
 
 
 def _interpolated(text: str) -> str | None:
-    """The text with its defaults, None where one is missing."""
+    """The text with the defaults of its variables, None if a default is missing."""
     unknown = False
 
     def filled(found: re.Match[str]) -> str:
@@ -121,7 +121,7 @@ def _interpolated(text: str) -> str | None:
 
 
 def _of_the_image(image: object, settings: dict[str, str]) -> tuple[tuple[str, str], ...]:
-    """Confluent's images bind every address on the advertised ports where no `KAFKA_LISTENERS` is set."""
+    """Confluent's images bind every address on the advertised ports if `KAFKA_LISTENERS` is not set."""
     if (
         isinstance(image, str)
         and "confluentinc/" in image
@@ -133,7 +133,7 @@ def _of_the_image(image: object, settings: dict[str, str]) -> tuple[tuple[str, s
 
 
 def _published(service: dict[str, Any]) -> tuple[tuple[int, int], ...] | None:
-    """None where the container has the host's own network."""
+    """The published ports; None if the container uses the host's network."""
     if service.get("network_mode") == "host":
         return None
     ports = service.get("ports")
@@ -141,7 +141,7 @@ def _published(service: dict[str, Any]) -> tuple[tuple[int, int], ...] | None:
 
 
 def _pairs(entry: object) -> Iterator[tuple[int, int]]:
-    """The container's port and the host's; ports that Docker chooses are left out."""
+    """Pairs of container port and host port; ports that Docker chooses are left out."""
     if isinstance(entry, dict):
         pair = [str(each) for name in ("target", "published") if isinstance(each := entry.get(name), (int, str))]
         if len(pair) == 2 and all(map(_NUMBER.fullmatch, pair)):

@@ -1,4 +1,4 @@
-"""Brokers' files from the disk: `server.properties` of any name, and compose files (`.yml`, `.yaml`)."""
+"""Reads brokers' files from disk: `server.properties` with any name, and compose files (`.yml`, `.yaml`)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _LARGEST = 2**20
 
 
 def read_broker_files(files: Iterable[Path]) -> tuple[BrokerFile, ...]:
-    """What the files say about listeners, and nothing else of them.
+    """The listener settings of the files, without any other setting.
 
     Raises:
-        ConfigError: with every file that cannot be read, or that is none of a broker.
+        ConfigError: lists every file that cannot be read or is not a broker's file.
     """
     found: list[BrokerFile] = []
     problems: list[Finding] = []
@@ -35,7 +35,7 @@ def read_broker_files(files: Iterable[Path]) -> tuple[BrokerFile, ...]:
 
 
 def _read(file: Path) -> tuple[BrokerFile, ...]:
-    # The name goes into the evidence, which is text.
+    # The name becomes part of the evidence, which is text.
     source = os.fsencode(file).decode(errors="replace")
     data = _bytes(file)
     if file.suffix in _COMPOSE:
@@ -45,7 +45,7 @@ def _read(file: Path) -> tuple[BrokerFile, ...]:
             raise ConfigError(Finding("file-unreadable", f"`{source}` is not UTF-8 text")) from None
         hint = RESOLVE
     else:
-        # Kafka reads bytes, for which `Properties.load` says ISO 8859-1.
+        # Kafka reads bytes, and `Properties.load` decodes them as ISO 8859-1.
         settings = parse_server_properties(data.decode("latin-1"), source)
         brokers = (BrokerFile(source, settings),) if settings else ()
         hint = "give a broker's server.properties, or a compose file, whose name ends in .yml or .yaml"

@@ -1,20 +1,19 @@
-"""A broker's file as Kafka itself understands it: names, what is bound, what is advertised in the end; and what
-clients learn of all files together, by listener; pure.
+"""A broker's listeners as Kafka reads them from its file (names, bound and advertised endpoints), and the table of all
+files by listener name; pure.
 
-Follows `KafkaConfig` (`listeners`, `effectiveAdvertisedBrokerListeners`, `effectiveListenerSecurityProtocolMap`), read
-in 2.4 to 4.4 and held against it by a test. Nothing is judged here: an entry that Kafka could not read is kept in
-`unreadable`, and what can be known without it stays.
+Follows `KafkaConfig` (`listeners`, `effectiveAdvertisedBrokerListeners`, `effectiveListenerSecurityProtocolMap`), as in
+2.4 to 4.4; a test compares the results. This module judges nothing: entries that Kafka cannot read are kept in
+`unreadable`, and the rest is used.
 
-The settings that Kafka 3.0 took out (`host.name`, `advertised.host.name` and their ports) count only where ZooKeeper
-leads the brokers: no release in KRaft mode reads them. An advertised port 0 becomes the port that the listener of that
-name is bound to (`ListenerInfo.withEphemeralPortsCorrected`).
+The settings that Kafka 3.0 removed (`host.name`, `advertised.host.name` and their ports) count only in ZooKeeper mode:
+no release in KRaft mode reads them. An advertised port 0 becomes the bound port of the listener
+(`ListenerInfo.withEphemeralPortsCorrected`).
 
-A broker answers with the endpoints of the listener NAME whose port was hit, those of every broker that has one of that
-name. So the rows of `listener_table` are the names, and a broker without the name is missing from what its clients
-learn.
+A broker answers with the endpoints of the listener NAME of the client's port, for every broker that has this name. So
+`listener_table` has one row for each name, and a broker without the name is missing in its clients' metadata.
 
-The trap: a listener's name is compared in upper case (`ListenerName.normalised`), but the names in
-`controller.listener.names` are not.
+Kafka compares listener names in upper case (`ListenerName.normalised`), except the names in
+`controller.listener.names`.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from brokernat.config.java_properties import parse_properties
 from brokernat.doctor.evidence import BrokerFile, Evidence
 from brokernat.doctor.host_kinds import inside_name, is_loopback
 
-# Nothing else is taken out of a file: a broker's file holds passwords.
+# Only these settings are read from a file, because a broker's file holds passwords.
 LISTENER_SETTINGS = frozenset(
     {
         "listeners",
@@ -41,7 +40,7 @@ LISTENER_SETTINGS = frozenset(
         "process.roles",
         "node.id",
         "broker.id",
-        # No longer read from Kafka 3.0 on.
+        # Kafka does not read these from 3.0 on.
         "host.name",
         "port",
         "advertised.host.name",
@@ -60,7 +59,9 @@ Where = Literal["anywhere", "same-machine", "same-network", "nowhere"]
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """`NAME://host:port`, the name in upper case. An empty host means every address, and the machine's own name."""
+    """`NAME://host:port`, the name in upper case. An empty host binds every address and advertises the machine's host
+    name.
+    """
 
     name: str
     host: str
@@ -68,7 +69,7 @@ class Listener:
 
     @property
     def endpoint(self) -> str:
-        """Host and port, as a client would log them."""
+        """Host and port, as a client logs them."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     def __str__(self) -> str:
@@ -77,7 +78,7 @@ class Listener:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """An entry that Kafka cannot read, and the setting it stands in."""
+    """An entry that Kafka cannot read, with its setting."""
 
     setting: str
     entry: str
@@ -85,9 +86,9 @@ class Unreadable:
 
 @dataclass(frozen=True, slots=True)
 class BrokerListeners:
-    """One file. `advertised` is what brokers and clients are told: the controllers' listeners are not in it.
+    """The listeners of one file. `advertised` is the list for brokers and clients, without the controllers' listeners.
 
-    `advertised_setting` is None where nothing is said and the listeners themselves are advertised.
+    `advertised_setting` is None if it is not set; the broker then advertises `listeners`.
     """
 
     file: BrokerFile
@@ -103,50 +104,50 @@ class BrokerListeners:
 
     @property
     def name(self) -> str:
-        """How a report calls it."""
+        """Its name in reports."""
         return self.file.name if self.node_id is None else f"node {self.node_id} ({self.file.name})"
 
     @property
     def is_kraft(self) -> bool:
-        """Whether it says what it is for; brokers that ZooKeeper leads do not."""
+        """Whether it has `process.roles`, which brokers in ZooKeeper mode do not have."""
         return bool(self.roles)
 
     @property
     def serves_clients(self) -> bool:
-        """Whether it is more than a controller."""
+        """Whether it is a broker, and not only a controller."""
         return not self.roles or "broker" in self.roles
 
     @property
     def inter_broker(self) -> str:
-        """The listener that other brokers come in on."""
+        """The inter-broker listener's name."""
         named = self.settings.get("inter.broker.listener.name")
         return (named or self.settings.get("security.inter.broker.protocol") or _PLAIN).upper()
 
     def bound_port(self, name: str) -> int | None:
-        """The port that a listener is bound to, None where it is not bound."""
+        """The port that a listener is bound to, None if it is not bound."""
         return next((each.port for each in self.listeners if each.name == name), None)
 
     def of_clients(self) -> tuple[Listener, ...]:
-        """What it binds for others than controllers."""
+        """The bound listeners, without the controllers'."""
         return tuple(each for each in self.listeners if each.name not in self.controllers)
 
 
 def parse_server_properties(text: str, source: str) -> tuple[tuple[str, str], ...]:
-    """The settings of a `server.properties` that are about listeners.
+    """The listener settings of a `server.properties`.
 
     Raises:
-        ConfigError: Java refuses the file.
+        ConfigError: Java cannot read the file.
     """
     return about_listeners((each.name, each.value) for each in parse_properties(text, source))
 
 
 def about_listeners(settings: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    """Those of the settings; Kafka trims what it reads."""
+    """The listener settings among all settings; values are trimmed, as Kafka does."""
     return tuple((name, value.strip()) for name, value in settings if name in LISTENER_SETTINGS)
 
 
 def broker_listeners(file: BrokerFile) -> BrokerListeners:
-    """The file as Kafka understands it. Of a name that is given twice the last one counts."""
+    """The listeners as Kafka reads them from the file. If a setting is given twice, the last value counts."""
     settings = dict(file.settings)
     unreadable: list[Unreadable] = []
     node_id = settings.get("node.id") or settings.get("broker.id") or ""
@@ -175,17 +176,17 @@ def broker_listeners(file: BrokerFile) -> BrokerListeners:
 
 
 def all_listeners(evidence: Evidence) -> tuple[BrokerListeners, ...]:
-    """Every file of the evidence."""
+    """The listeners of every file of the evidence."""
     return tuple(map(broker_listeners, evidence.files))
 
 
 def serving(evidence: Evidence) -> tuple[BrokerListeners, ...]:
-    """Those that serve clients."""
+    """The files of nodes that serve clients."""
     return tuple(each for each in all_listeners(evidence) if each.serves_clients)
 
 
 def advertised_listeners(evidence: Evidence) -> tuple[tuple[BrokerListeners, Listener], ...]:
-    """What they advertise, each with its broker."""
+    """All advertised listeners, each with its broker."""
     return tuple((broker, each) for broker in serving(evidence) for each in broker.advertised)
 
 
@@ -194,8 +195,9 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def former_settings(settings: Mapping[str, str]) -> tuple[str | None, str | None]:
-    """What `host.name`, `port`, `advertised.host.name` and `advertised.port` stood for before Kafka 3.0: the text of
-    `listeners` and that of `advertised.listeners`, None where they stand for nothing."""
+    """`host.name`, `port`, `advertised.host.name` and `advertised.port` as `listeners` and `advertised.listeners`, as
+    before Kafka 3.0; None if they are not set.
+    """
     host, port = settings.get("host.name", ""), settings.get("port", "9092")
     listeners = f"PLAINTEXT://{host}:{port}" if "host.name" in settings or "port" in settings else None
     if "advertised.host.name" not in settings and "advertised.port" not in settings:
@@ -222,7 +224,9 @@ def _protocols(
     listeners: Iterable[Listener],
     unreadable: list[Unreadable],
 ) -> dict[str, str]:
-    """The default maps each protocol's name to itself, and in KRaft the controllers' listeners to PLAINTEXT."""
+    """The protocol of each listener name. The default maps protocol names to themselves, and in KRaft mode the
+    controllers' listeners to PLAINTEXT.
+    """
     setting = "listener.security.protocol.map"
     if setting in settings:
         found = {}
@@ -242,7 +246,7 @@ def _protocols(
 
 @dataclass(frozen=True, slots=True)
 class ListenerPort:
-    """A port of a broker. An empty host is every address; `published` is the host's port for a container's."""
+    """A bound port of a broker. An empty host means every address; `published` is the Docker host's port for it."""
 
     broker: str
     node_id: int | None
@@ -253,7 +257,7 @@ class ListenerPort:
 
 @dataclass(frozen=True, slots=True)
 class AdvertisedEndpoint:
-    """An endpoint that clients receive; `where` is as far as one can see from the text alone."""
+    """An endpoint that clients receive; `where` is judged only by its text."""
 
     broker: str
     node_id: int | None
@@ -264,7 +268,7 @@ class AdvertisedEndpoint:
 
 @dataclass(frozen=True, slots=True)
 class ListenerRow:
-    """One listener's name. `protocol` is None where brokers differ or say none."""
+    """One listener name. `protocol` is None if brokers differ or have none."""
 
     listener: str
     protocol: str | None
@@ -304,10 +308,10 @@ def _endpoint(broker: BrokerListeners, listener: Listener) -> AdvertisedEndpoint
 
 
 def where(host: str) -> Where:
-    """From where a host can be dialled, judged by its text."""
+    """From where clients can dial a host, judged by its text."""
     if host in ("0.0.0.0", "::"):  # noqa: S104 - compared, not bound
         return "nowhere"
     if is_loopback(host):
         return "same-machine"
-    # An empty one is the name that the machine calls itself.
+    # An empty host is the machine's own host name.
     return "same-network" if not host or inside_name(host) else "anywhere"

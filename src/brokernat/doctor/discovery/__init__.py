@@ -1,1 +1,1 @@
-"""From bootstrap servers and endpoints that can be dialled to an address map in which every rule was proven."""
+"""Finds an address map from bootstrap servers and candidate endpoints; every rule is proven by a connection."""

@@ -1,12 +1,12 @@
-"""Candidates as people write them: what may lead to a broker; pure.
+"""Parses candidates: endpoints that may lead to a broker; pure.
 
     172.10.1.40:9093          one endpoint
     172.10.1.40:9090-9100     every port of a range
     10.9.0.0/28:9092          every host of a network, without its own and its broadcast address
     [fd00::1]:9092-9094       IPv6 in brackets, networks too: [fd00::/124]:9092
 
-Entries are separated by `,`. They are counted before they are listed: a network with too many addresses is refused and
-not made, so that a typing error is no scan of somebody's network.
+Entries are separated by `,`. They are counted before they are listed. A network with too many addresses is an error, so
+a typo does not scan a foreign network.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _HINT = "write `host:port`, `host:first-last` or `network/length:port`, separate
 
 
 def parse_candidates(texts: Iterable[str]) -> tuple[Endpoint, ...]:
-    """Every endpoint that the texts name, once, in their order.
+    """The endpoints that the texts name, without duplicates, in their order.
 
     Raises:
-        ConfigError: every entry that is none, or more than `MOST` of them.
+        ConfigError: lists every invalid entry, or there are more than `MOST` endpoints.
     """
     found: dict[Endpoint, None] = {}
     problems: list[Finding] = []
@@ -44,10 +44,10 @@ def parse_candidates(texts: Iterable[str]) -> tuple[Endpoint, ...]:
 
 
 def parse_scan(text: str) -> tuple[Endpoint, ...]:
-    """The ports of one host, as many as there are: `172.10.1.40:1024-65535`.
+    """The ports of one host, without a limit: `172.10.1.40:1024-65535`.
 
     Raises:
-        ConfigError: it is not one host and its ports.
+        ConfigError: it is not one host with ports.
     """
     if "," in text or "/" in text:
         message = f"`{text}` is not one host and a range of its ports"

@@ -1,17 +1,18 @@
-"""Finds the candidate that leads to each node, or the reason why there is none; pure.
+"""Finds the candidate for each node, or the reason why there is none; pure.
 
-The map is made for one listener: where the bootstrap servers belong to several, the one for which most is proven. A
-candidate leads to a node when the same node answers there on enough connections, and cluster and listener are the same:
-the right broker on another listener advertises other endpoints, and a client that reads metadata there leaves the map.
-Two candidates for one node are a conflict: both may be right, and none is preferred. What the time did not suffice for
-is not known, which is another thing than a node that no candidate leads to.
+The map is for one listener: if the bootstrap servers belong to several, the one with most proven nodes. A candidate
+leads to a node if this node answers on enough connections, with the same cluster and listener. The right broker on
+another listener advertises other endpoints, so a client that reads metadata there no longer uses the map. Two
+candidates for one node are a conflict: both may be right, and neither is preferred. A candidate that was not probed in
+time is unknown, which differs from a node without a candidate.
 
-**Enough connections.** A balancer hides best before two nodes, however many the cluster has. One that chooses at random
-and evenly meets the same node again with 1/2, so after eight further connections at each address of a name 1 in 256 is
-taken for a node (`identity.samples`, by which the doctor looks for balancers too); one that takes turns shows at the
-second. What is assumed: the choice is even (nine connections of ten to one node stay hidden on 43 % of such tries), it
-is made for each connection, and not by the client's address. The last shows only where connections come from several
-addresses (`sweep.sources`). A standby that takes over when a node fails is not seen while it waits.
+**Enough connections.** A load balancer over two nodes is the hardest to detect, in a cluster of any size. If it chooses
+evenly at random, it reaches the same node again with probability 1/2. After eight further connections at each address
+of a name, 1 in 256 is taken for a node (`identity.samples`, which the doctor uses too). A round-robin balancer shows at
+the second connection. Assumptions: the choice is even (a balancer that sends nine of ten connections to one node is
+missed in 43 % of such tries), it is made for each connection, and it does not depend on the client's address. The last
+case shows only with connections from several addresses (`sweep.sources`). A standby that takes over when a node fails
+cannot be seen before.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from brokernat.doctor.probes.identity import samples
 from brokernat.errors import Location
 from brokernat.text import counted
 
-# The families of checks that a bootstrap server alone can fail, and those after which nobody knows all nodes.
+# The checks that a bootstrap server alone can fail, and those after which the list of nodes may be incomplete.
 _ABOUT_SERVERS = ("BN005", "BN1", "BN3", "BN4", "BN5")
 
 _NO_KAFKA = "BN104"
@@ -42,7 +43,7 @@ _FAULTS = {
     "reset": "it resets the connection",
     "cut": "its answer is cut",
 }
-"""The outcomes of a stage that a broker, a balancer or a firewall may have."""
+"""The outcomes of a stage that a broker, a balancer or a firewall may cause."""
 _MORE_TIME = Remedy(("give more time: `--timeout SECONDS`",))
 _MIXED_LISTENERS = "BN502"
 _INCOMPLETE_SET = {"BN501", "BN503"}
@@ -51,8 +52,10 @@ _DOWN = "BN507"
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """What was seen. `evidence` is about the bootstrap servers alone; `candidates` are probes in the order given, and
-    empty where no bootstrap server answers. `one_source` is whether any was connected to from one address only."""
+    """The results of a sweep. `evidence` is about the bootstrap servers only; `candidates` are probes in the given
+    order, empty if no bootstrap server answers. `one_source` is whether all connections to some candidate came from one
+    address.
+    """
 
     evidence: Evidence
     candidates: tuple[EndpointProbe, ...]
@@ -61,7 +64,7 @@ class Swept:
 
 @dataclass(frozen=True, slots=True)
 class MatchedNode:
-    """A node, what it advertises, and the candidate that leads to it; `connections` are those on which it answered."""
+    """A node, its advertised endpoint, and the candidate that leads to it; it answered on `connections` connections."""
 
     node_id: int
     advertised: str
@@ -73,12 +76,11 @@ class MatchedNode:
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """What is proven for the nodes that `listener` advertises.
+    """The proven results for the nodes that `listener` advertises.
 
-    `matched` has at most one for each node. `bootstrap_servers` are those of the listener. `one_source`
-    is whether a balancer that chooses by the client's address would not be seen. `silent` counts candidates
-    at which no Kafka was seen, by what was there instead. All
-    but `findings` is empty where no bootstrap server answers.
+    `matched` has at most one entry for each node. `bootstrap_servers` are those of the listener. `one_source` is
+    whether a balancer that chooses by the client's address would be missed. `silent` counts candidates without Kafka,
+    by outcome. Everything except `findings` is empty if no bootstrap server answers.
     """
 
     cluster: str
@@ -94,18 +96,18 @@ class Discovery:
 
     @property
     def answered(self) -> bool:
-        """Whether any bootstrap server did."""
+        """Whether any bootstrap server answered."""
         return bool(self.nodes) or self.cluster_id is not None
 
     @property
     def missing(self) -> tuple[Advertised, ...]:
-        """The nodes that no candidate is proven to lead to."""
+        """The nodes without a proven candidate."""
         found = {each.node_id for each in self.matched}
         return tuple(node for node in self.nodes if node.node_id not in found)
 
     @property
     def mixed(self) -> bool:
-        """Whether the bootstrap servers belong to several listeners, of which this is about one."""
+        """Whether the bootstrap servers belong to several listeners; this result is about one of them."""
         return _MIXED_LISTENERS in self._errors
 
     @property
@@ -121,7 +123,7 @@ class Discovery:
 
     @property
     def direct(self) -> bool:
-        """Whether every broker can be dialled as it advertises itself: no map is needed."""
+        """Whether every broker can be dialled at its advertised endpoint, so that no map is needed."""
         return self.complete and all(each.advertised == each.candidate for each in self.matched)
 
     @property
@@ -174,7 +176,7 @@ def _of_listener(servers: Sequence[EndpointProbe], swept: Swept, about_servers: 
             found = identity.method, Confidence(identity.confidence), identity.connections
             matched.append(MatchedNode(node.node_id, node.endpoint, probes[0].endpoint, *found))
     if len(matched) == len(nodes):
-        # A web server among a host's ports is no news, unless a broker is missed that should be there.
+        # A web server among a host's ports is reported only if a broker is missing.
         silent["no Kafka"] = sum(each.code == _NO_KAFKA for each in doubts)
         doubts = [each for each in doubts if each.code != _NO_KAFKA]
     return Discovery(
@@ -197,7 +199,7 @@ def _about_servers(evidence: Evidence) -> list[CheckFinding]:
 
 
 def _reasons(probe: EndpointProbe, home: EndpointProbe, evidence: Evidence) -> Iterator[CheckFinding]:
-    """Why a candidate that took a connection is none for any node; the first reason is enough."""
+    """Why a candidate that accepted a connection matches no node; only the first reason."""
     if not probe.connected:
         return
     if not probe.complete:
@@ -242,7 +244,7 @@ def _wrong_place(probe: EndpointProbe, home: EndpointProbe) -> Iterator[CheckFin
 
 
 def _answered(probe: EndpointProbe) -> int:
-    """On how many connections the node answered, at that address of the name where it did so least often."""
+    """The number of connections on which the node answered, at the address with the fewest."""
     if probe.identity is None:
         return 0
     connected = {each.address for each in probe.attempts if each.outcome == "connected"}
@@ -252,7 +254,7 @@ def _answered(probe: EndpointProbe) -> int:
 def _unmatched(
     node: Advertised, nodes: Sequence[Advertised], probes: Sequence[EndpointProbe], unknown: int
 ) -> Iterator[CheckFinding]:
-    """Why a node has no candidate; `unknown` is the number of candidates that were not probed to the end."""
+    """Why a node has no candidate; `unknown` is the number of incompletely probed candidates."""
     same = [each for each in nodes if each.endpoint == node.endpoint and each != node]
     if not dialable(node.host, node.port):
         yield _missing(node, "what it advertises is no endpoint that a rule could name")
@@ -271,7 +273,7 @@ def _unmatched(
 
 
 def listener_name(probe: EndpointProbe) -> str | None:
-    """The listener's name, where the broker tells its settings: that which advertises what this endpoint advertises."""
+    """The listener name, if the broker's settings are known: the listener that advertises the same as this endpoint."""
     node_id = None if probe.identity is None else probe.identity.node_id
     own = next((each.endpoint for each in probe.brokers or () if each.node_id == node_id), None)
     listeners = dict(probe.settings).get("advertised.listeners", "").split(",")
@@ -293,7 +295,7 @@ def _missing(node: Advertised, message: str, remedy: Remedy = Remedy()) -> Check
 
 
 def _silence(probe: EndpointProbe) -> str:
-    """The outcome that says most: somebody refuses before nobody answers."""
+    """The most informative outcome: `refused` before a timeout."""
     if not probe.complete:
         return _NOT_PROBED
     if probe.dns_error:

@@ -1,8 +1,8 @@
-"""Matched nodes to rules, with a comment that states how each was proven; pure.
+"""Turns matched nodes into rules, with a comment that states how each was proven; pure.
 
-A rule for host and port is the safe form: it says nothing about ports that nobody looked at. Where a NAT is host to
-host (every port kept, every advertised host behind a host of its own, more than one), a rule for the host says what the
-NAT does. A rule for a network never comes of this: it would cover addresses that were not seen.
+A rule for host and port is the safe form, because it covers no unprobed port. If the NAT translates hosts (all ports
+are kept, and each of several advertised hosts has its own target host), a rule for the host describes it. There is
+never a rule for a network, because it would cover addresses that were not probed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def propose(discovery: Discovery, *, hosts: bool = True) -> tuple[ProvenRule, ..
     """A rule for each matched node, in the order of nodes.
 
     Args:
-        hosts: write host to host where the ports are kept.
+        hosts: write rules for hosts if the ports are kept.
     """
     groups: dict[str, list[MatchedNode]] = {}
     by_host = hosts and host_to_host(discovery.matched)
@@ -34,7 +34,7 @@ def propose(discovery: Discovery, *, hosts: bool = True) -> tuple[ProvenRule, ..
 
 
 def host_to_host(matched: Sequence[MatchedNode]) -> bool:
-    """Whether all that was seen is hosts exchanged for hosts."""
+    """Whether every match translates only the host."""
     pairs = [(Endpoint.parse(each.advertised), Endpoint.parse(each.candidate)) for each in matched]
     hosts = {(advertised.host, candidate.host) for advertised, candidate in pairs}
     return (
@@ -45,7 +45,7 @@ def host_to_host(matched: Sequence[MatchedNode]) -> bool:
 
 
 def network_rule(matched: Sequence[MatchedNode]) -> CidrRule | None:
-    """The rule for IPv4 networks that would say the same of these hosts, None where their last numbers differ."""
+    """The rule for IPv4 networks with the same result for these hosts, None if their last numbers differ."""
     if not host_to_host(matched):
         return None
     found: set[CidrRule] = set()
@@ -67,6 +67,6 @@ def _rule(matched: Sequence[MatchedNode], discovery: Discovery, *, by_host: bool
     nodes = "+".join(str(each.node_id) for each in matched)
     comment = f"node {nodes}, by {first.method}, {first.confidence} {discovery.taken_at[:10]}"
     if discovery.cluster_id:
-        # A stranger's text: with a line end in it, it would write rules of its own.
+        # Untrusted text: with a line end in it, it could add its own rules.
         comment += f", cluster {printable(discovery.cluster_id)}"
     return ProvenRule(rule, tuple(Endpoint.parse(each.advertised) for each in matched), comment)

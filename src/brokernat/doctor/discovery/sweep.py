@@ -1,13 +1,13 @@
-"""The network's part of a discovery: the bootstrap servers advertise the brokers, then every candidate is probed.
+"""The network part of a discovery: reads the brokers from the bootstrap servers, then probes every candidate.
 
-A connection to a candidate is tried first, many at a time, and only what accepts one is probed: a closed port costs a
-packet, and a black hole holds up no probe. A certificate that names a broker and not the gateway is no obstacle: once
-one bootstrap server has advertised the brokers' names, everything else is probed again under the name that its
-certificate has of them, as a client does that dials it by the map.
+It first connects to many candidates at a time and probes only those that accept: a closed port costs one packet, and an
+endpoint that drops packets delays no probe. A certificate may name a broker and not the gateway. Once one bootstrap
+server has advertised the brokers' names, the other endpoints are probed again under the broker name in their
+certificate, as a client with the map does.
 
-Each candidate is connected to again and again, because a balancer may stand there. On loopback the connections come
-from several addresses, which shows a balancer that chooses by the client's address. Elsewhere this machine has one
-address for a candidate, and such a balancer cannot be seen from it.
+It connects to each candidate many times, because the candidate may be a load balancer. On loopback the connections come
+from several addresses, which reveals a balancer that chooses by the client's address. On other networks this machine
+has only one address, so such a balancer cannot be seen.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _LOOPBACK = tuple(f"127.0.0.{number}" for number in range(2, 2 + _MOST))
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far the candidates are; behind `answering` of them is Kafka for this client."""
+    """The progress of the candidates; at `answering` of them this client can use Kafka."""
 
     done: int
     total: int
@@ -57,15 +57,15 @@ def sweep(
     """Probe the bootstrap servers and the candidates as a client of this cluster.
 
     Args:
-        candidates: what may lead to brokers; the bootstrap servers where it is empty.
-        timeout: of the whole, in seconds; the bootstrap servers may use half of it, and `agree` costs none of it.
-        server_name: what TLS and SASL are told at the bootstrap servers, instead of their own hosts.
+        candidates: endpoints that may lead to brokers; if empty, the bootstrap servers.
+        timeout: total, in seconds; the bootstrap servers may use half of it, and `agree` does not count.
+        server_name: the host for TLS and SASL at the bootstrap servers, instead of their own hosts.
         token_command: prints a token for OAUTHBEARER.
-        agree: whether the password or token may go to these candidates, which speak Kafka and could read it; called
-            once, after all candidates were probed without a login, and only where there are such candidates.
+        agree: whether the password or token may be sent to these candidates, which speak Kafka and could read it;
+            called at most once, after all candidates were probed without a login.
 
     Raises:
-        ConfigError: the client's section cannot be read, or the command gives no token.
+        ConfigError: the client's section is invalid, or the command prints no token.
     """
     client = client_side(cluster, token_command)
     with asyncio.Runner() as runner:
@@ -76,7 +76,7 @@ def sweep(
         given = candidates or [Endpoint.parse(probe.endpoint) for probe in evidence.bootstraps]
         probes = runner.run(probing.probes(tuple(dict.fromkeys(given)), known))
         withheld = [Endpoint.parse(probe.endpoint) for probe in probes if client.withheld_from(probe)]
-        # Between two runs of the loop: Ctrl-C at the question is a KeyboardInterrupt.
+        # Outside the event loop, so that Ctrl-C at the prompt raises KeyboardInterrupt.
         asked_at = runner.get_loop().time()
         if withheld and agree(withheld):
             client.login_to.update(withheld)
@@ -91,15 +91,15 @@ def sweep(
 def connections(brokers: int) -> int:
     """How many further connections to make to each address of a candidate.
 
-    As many as leave a random balancer over two nodes 1 in 65,536 to be taken for one node, and of many brokers fewer,
-    down to what a match takes.
+    A random balancer over two nodes is then taken for one node in 1 of 65,536 cases. Many brokers need fewer, down to
+    the number for a match.
     """
     return max(samples(2), min(_MOST, _MOST_CONNECTIONS // max(brokers, 1)))
 
 
 def sources(address: str) -> Sequence[str]:
-    """The addresses of this machine to connect to an address from; empty where only the usual one serves."""
-    # Other systems than Linux have 127.0.0.1 alone.
+    """The local addresses for connections to an address; empty if only the default one works."""
+    # Only Linux has more loopback addresses than 127.0.0.1.
     return _LOOPBACK if sys.platform == "linux" and address.startswith("127.") else ()
 
 
@@ -110,7 +110,7 @@ async def _begin(
     progress: Callable[[Progress], None],
     server_name: str | None,
 ) -> tuple[Evidence, Candidates | None]:
-    """What the bootstrap servers advertise, and what probes candidates; None where no bootstrap server answers."""
+    """The evidence of the bootstrap servers, and the prober of candidates; None if no bootstrap server answers."""
     start = asyncio.get_running_loop().time()
     step = min(_STEP, timeout / 4)
     probes = asyncio.Semaphore(_PROBES)
@@ -147,7 +147,7 @@ async def _begin(
 
 @dataclass
 class Candidates:
-    """Probes candidates, with the names of the brokers that are advertised for certificates."""
+    """Probes candidates; it compares certificates with the advertised names of the brokers."""
 
     late: Prober
     quick: Prober
@@ -157,7 +157,7 @@ class Candidates:
     async def probes(
         self, endpoints: Sequence[Endpoint], known: Mapping[str, EndpointProbe]
     ) -> tuple[EndpointProbe, ...]:
-        """A probe of each, in their order; what the time does not suffice for is not begun."""
+        """One probe for each candidate, in order; none starts after the end of the time."""
         seen = [EndpointProbe(str(endpoint), endpoint.host, complete=False) for endpoint in endpoints]
         waiting = iter(enumerate(endpoints))
         clock = asyncio.get_running_loop()
@@ -176,7 +176,7 @@ class Candidates:
         return tuple(seen)
 
     async def by_its_name(self, probe: EndpointProbe) -> EndpointProbe:
-        """The same probe, or another under the name of the broker that the certificate names."""
+        """The same probe, or a new one under the broker name in the certificate."""
         if probe.tls is None or probe.tls.outcome != "name-mismatch":
             return probe
         names = probe.tls.names

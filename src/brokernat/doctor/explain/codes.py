@@ -1,6 +1,6 @@
-"""Codes as people type them: `BN302`, `bn302`, `BN-302`, several with commas or blanks between; pure.
+"""Parses codes as users type them: `BN302`, `bn302`, `BN-302`, several separated by commas or blanks; pure.
 
-What a code means is said by `checks.catalogue`, which has it from the check's own docstring.
+`checks.catalogue` has the meaning of a code, from the check's docstring.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _ALIKE = 0.7
 
 
 def codes_in(text: str) -> list[str] | None:
-    """The codes of a text that is nothing but codes, as the catalogue writes them; None for any other text."""
+    """The codes of a text that contains only codes, as the catalogue writes them; None for any other text."""
     words = [word for word in re.split(r"[\s,;]+", text) if word]
     if not words or not all(map(_CODE.fullmatch, words)):
         return None
@@ -24,10 +24,10 @@ def codes_in(text: str) -> list[str] | None:
 
 
 def entries_of(codes: list[str]) -> list[Check]:
-    """What the catalogue says about each code.
+    """The catalogue's entry of each code.
 
     Raises:
-        ConfigError: code `unknown-code` for every code that there is not, with those that look like it.
+        ConfigError: code `unknown-code` for every unknown code, with similar ones.
     """
     known = catalogue()
     unknown = [_unknown(code) for code in codes if code not in known]
@@ -38,7 +38,7 @@ def entries_of(codes: list[str]) -> list[Check]:
 
 def _unknown(code: str) -> Finding:
     codes = list(catalogue())
-    # By the first digits first: the group is more often right than the last digit.
+    # Codes with the same first digits come first: the group is more often right than the last digit.
     close = [each for each in codes if each.startswith(code[:-1])] or get_close_matches(code, codes, 3, _ALIKE)
     hint = f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(codes)}"
     return Finding("unknown-code", f"no check has the code `{code}`", hint)

@@ -1,16 +1,16 @@
-r"""Errors that are known by their name or text, whatever line they stand in: the second tier, complete by construction.
+r"""Errors that are recognised by name or text in any line: the second tier, complete by construction.
 
-A kind of `lines/` is a whole line that somebody saw. Nobody saw all lines, but what they report is a closed set: the
-errors of Kafka's protocol, librdkafka's own, the exceptions of the Java clients, what sockets and TLS say. So
-`errors/*.toml` say what each of these means, `errors/spellings.toml` has how each client writes it, and a line of no
+A kind in `lines/` is a whole line that was seen in a log. Not all lines are known, but the errors that they report are
+a closed set: those of Kafka's protocol, of librdkafka, the exceptions of the Java clients, and errors of sockets and
+TLS. `errors/*.toml` explains each of them, and `errors/spellings.toml` has the spelling of each client. A line of no
 kind is searched for all of them at once.
 
-Of an error's own texts, `anybodys` are those that other programs say, too: they are `borrowed` words, as whole errors
-may be.
+`anybodys` are the texts that other programs print, too. They are `borrowed`, as whole errors may be.
 
-A spelling at the end of a line may be cut, as by what ships logs, once it is long enough to be found by.
+A log shipper may cut a spelling at the end of a line; it still matches if it is long enough.
 
-A spelling starts at a word, so a line is looked at once, word by word: what starts with the next characters is few.
+A spelling starts at a word, so one pass over the words of a line is enough: few spellings start with the next
+characters.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from brokernat.doctor.explain.log_text import wording_of
 
 _SPELLINGS: Final = "spellings.toml"
 _ANYBODYS: Final = "anybodys.toml"
-# The characters by which spellings are found; no spelling is shorter.
+# The length of the prefix that finds spellings; no spelling is shorter.
 _FIRST, _MORE = 5, 18
 _WORD = re.compile(rf"(?<![A-Za-z0-9])(?=([A-Za-z_\[].{{0,{_FIRST - 1}}}))")
-# A name's spelling may end with `: `; without it the name is still whole.
+# A name's spelling may end with `: `; without it the name is still complete.
 _AFTER_NAME = 2
-# Characters of a line whose wording nobody has seen twice.
+# Longer lines are not cached, because their wording rarely repeats.
 _LONG = 1500
-# Of an error's own text: alone (versions differ in the rest), and behind its name.
+# The shortest match of an error's own text: alone (versions differ in the rest), and after its name.
 _WORDS, _WORDS_AFTER_NAME = 9, 4
 _TROUBLE = re.compile(r"\b(?:WARN(?:ING)?|ERROR|FATAL|SEVERE|CRITICAL|warn|error|fatal)\b")
 _HEAD = 120
-# What layouts of logs put behind a logger's name; a frame of a stack has a method there.
+# The characters that log layouts put after a logger's name; a stack frame has a method there.
 _AFTER_LOGGER = (")", ":", "]", " ")
-# A class alone is Kafka's only where its name speaks of Kafka.
+# A class without a package is Kafka's only if its name contains Kafka.
 _KAFKAS_WORDS = re.compile(
     "Topic|Partition|Broker|Leader|Replica|Coordinator|Offset|Producer|Txn|Transactional|Generation|Member|Sasl|Fetch|"
     "Rebalance|RecordList|RecordTooLarge|RecordBatch|GroupProtocol|GroupAuth|ClusterAuth|Kafka|Pid|Sequence|Epoch|Acks|"
@@ -50,11 +50,11 @@ _KAFKAS_WORDS = re.compile(
 
 
 def error_in(line: str) -> tuple[KnownLine, re.Match[str]] | None:
-    """The error that a line names; of several the one that tells the most, then the first one."""
+    """The error that a line names; of several the most informative, then the first one."""
     found: tuple[KnownLine, str, int] | None = None
     wording, seen = wording_of(line), -1
     for at, text, known in _candidates.__wrapped__(wording) if len(line) > _LONG else _candidates(wording):
-        # Of several at one place the longest, which stands first.
+        # Of several at one place the longest counts, which comes first.
         if at != seen and line.startswith(text, at) and _may_stand(text, line):
             seen = at
             if found is None or known.tells < found[0].tells:
@@ -68,7 +68,7 @@ def error_in(line: str) -> tuple[KnownLine, re.Match[str]] | None:
 
 @lru_cache(maxsize=8192)
 def _candidates(wording: str) -> tuple[tuple[int, str, KnownLine], ...]:
-    """Where which spelling stands, but for its digits; of those at one place the longer first."""
+    """The spellings in a line with their positions, ignoring digits; at one position the longer ones first."""
     found: list[tuple[int, str, KnownLine]] = []
     spellings = _by_first()
     if spellings.keys().isdisjoint(_WORD.findall(wording)):
@@ -89,7 +89,7 @@ def _candidates(wording: str) -> tuple[tuple[int, str, KnownLine], ...]:
 
 
 def _cut(wording: str, at: int, several: Sequence[tuple[str, str, KnownLine]]) -> list[tuple[int, str, KnownLine]]:
-    """The error whose spelling the line's end begins with, where it is one error alone."""
+    """The error whose cut spelling ends the line, if only one error matches."""
     rest = wording[at:]
     cut = [
         (at, text[: len(rest)], known)
@@ -100,7 +100,7 @@ def _cut(wording: str, at: int, several: Sequence[tuple[str, str, KnownLine]]) -
 
 
 def _may_stand(text: str, line: str) -> bool:
-    """A package says something where it is the logger of a warning or an error, not in a frame of a stack."""
+    """Whether the text counts here: a package only as the logger of a warning or an error, not in a stack frame."""
     return not text.endswith(".") or bool(_TROUBLE.search(line, 0, _HEAD))
 
 
@@ -111,15 +111,15 @@ def _goes_on(line: str, end: int) -> bool:
 
 @cache
 def known_errors() -> tuple[KnownLine, ...]:
-    """All errors that are told apart; their `holds` are all spellings."""
+    """All known errors; their `holds` are all spellings."""
     return tuple(known for file in _files() for known in _errors_of(file))
 
 
 @cache
 def _by_first() -> Mapping[str, Mapping[str, list[tuple[str, str, KnownLine]]]]:
-    """The spellings and their wordings by the first characters, then by more; those without more are apart."""
+    """The spellings and their wordings by the first characters, then by further ones; shorter ones are separate."""
     found: dict[str, dict[str, list[tuple[str, str, KnownLine]]]] = {}
-    # The longer first: `Local: Timed out in queue` is not `Local: Timed out`.
+    # Longer spellings come first: `Local: Timed out in queue` is not `Local: Timed out`.
     all_spellings = [(text, known) for known in known_errors() for text in known.holds]
     anybodys = _anybodys()
     for text, error in sorted(all_spellings, key=_length):
@@ -198,7 +198,7 @@ def _beginning(text: str, words: int = _WORDS) -> str:
 
 @cache
 def _anybodys() -> frozenset[str]:
-    """The texts of the errors that other programs say, too."""
+    """The error texts that other programs print, too."""
     return frozenset(text for file in _files() for fields in file["error"] for text in fields.get("anybodys", ()))
 
 

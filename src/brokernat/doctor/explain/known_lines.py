@@ -1,13 +1,13 @@
-r"""The kinds of log lines that are known, read from `lines/*.toml`: how each is recognised, and what it means.
+r"""The known kinds of log lines, read from `lines/*.toml`: how to recognise each, and its meaning.
 
-A kind has text that each of its lines holds (`holds`, one of several) and a pattern for what is stable in the line. The
-text is looked for first: most lines of a log are about something else, and `in` is the cheapest way to find that out.
-Patterns never start at the line's start, because every logger puts something else in front.
+A kind has texts (`holds`), one of which is in each of its lines, and a pattern for the stable part of the line. The
+text is searched first: most lines of a log match no kind, and `in` is the cheapest test. Patterns never start at the
+line's start, because each logger writes another prefix.
 
-A file is one client's (`client`, which a kind may give itself). A kind is a `[[line]]` with the fields of `KnownLine`.
-Its meaning is `means`, `do`, `codes` and `run`, or several `[[line.explanation]]` of these with conditions (`if`), or
-the name of an explanation in `shared.toml`. `<<name>>` stands for a text or a pattern of `shared.toml`. Blanks and line
-ends in a text are one blank.
+A file belongs to one client (`client`, which a kind may override). A kind is a `[[line]]` with the fields of
+`KnownLine`. Its meaning is `means`, `do`, `codes` and `run`, or several `[[line.explanation]]` of these with conditions
+(`if`), or the name of an explanation in `shared.toml`. `<<name>>` stands for a text or a pattern of `shared.toml`.
+Blanks and line ends in a text are one blank.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SHARED = "shared.toml"
 
 
 class Role(StrEnum):
-    """What the line's node is to the client."""
+    """The role of the line's node for the client."""
 
     BOOTSTRAP = "bootstrap server"
     ADVERTISED = "advertised"
@@ -36,8 +36,8 @@ class Role(StrEnum):
 
 
 class Tells(IntEnum):
-    """How much a line tells: what is wrong, where, that something went wrong, at which step, or only that another line
-    says so.
+    """How informative a line is: the fault, its place, only that there is a fault, the step, or only a reference to
+    another line.
     """
 
     FAULT = 1
@@ -49,9 +49,9 @@ class Tells(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """`means` and `do` are format strings over what the line names: `{endpoint}`, `{node}` and the pattern's groups.
+    """`means` and `do` are format strings with the line's values: `{endpoint}`, `{node}` and the pattern's groups.
 
-    `codes` are the checks that prove it, the likeliest first; `run` is the command that runs them. `conditions` are
+    `codes` are the checks that prove it, the most likely first; `run` is the command that runs them. `conditions` are
     patterns by name: of the pattern's groups, of `role` (a `Role`) and of `host_kind` (`peers.host_kind`).
     """
 
@@ -64,15 +64,14 @@ class Explanation:
 
 @dataclass(frozen=True)
 class KnownLine:
-    """One kind of lines. The first of `explanations` whose conditions hold is meant.
+    """One kind of lines. The first of `explanations` whose conditions hold applies.
 
-    Groups of the pattern: `node` (Kafka's id, or a client's name of the broker), `endpoint` or `host` and `port`; any
-    others are for the sentences. `role` is the node's where no group can show it. `borrowed`: the words are those of
-    the JVM, Python or OpenSSL, so that other programs print them, too. `wordings` shows which versions write it how,
-    `example` is a line as it was written, `seen` who wrote it and what provoked it. `by_error`: it is not a whole line,
-    but an error that any line may name (`known_errors`). `calm`: healthy programs print such lines, too; they are
-    explained only where somebody pastes them and nothing else. `fallback`: looked at where the line is of no other kind
-    and names no error.
+    Groups of the pattern: `node` (Kafka's id, or a client's name of the broker), `endpoint` or `host` and `port`; other
+    groups are for the sentences. `role` is the node's role if no group shows it. `borrowed`: the text comes from the
+    JVM, Python or OpenSSL, so other programs print it, too. `wordings` has the texts by client version, `example` is a
+    real line, `seen` its client and its trigger. `by_error`: not a whole line, but an error that any line may name
+    (`known_errors`). `calm`: healthy programs print such lines, too; they are explained only if the input has nothing
+    else. `fallback`: used if the line is of no other kind and names no error.
     """
 
     key: str
@@ -93,13 +92,13 @@ class KnownLine:
 
     @cached_property
     def compiled(self) -> re.Pattern[str]:
-        """The pattern; compiled when the first line holds the text."""
+        """The pattern; it is compiled when a line first contains the text."""
         return re.compile(self.pattern)
 
 
 @dataclass(frozen=True, slots=True)
 class HostHint:
-    """What the kind of an advertised host gives away: the check about it, and a sentence."""
+    """The check and the sentence for a kind of advertised host."""
 
     kind: str
     code: str
@@ -108,7 +107,7 @@ class HostHint:
 
 @cache
 def known_lines() -> tuple[KnownLine, ...]:
-    """All kinds of lines; those of one client stand together, and no line belongs to two kinds."""
+    """All kinds of lines, grouped by client; no line belongs to two kinds."""
     names = sorted(file.name for file in (files(__package__) / "lines").iterdir())
     clients = [_parsed(name) for name in names if name.endswith(".toml") and name != _SHARED]
     return tuple(known_line(client["client"], fields) for client in clients for fields in client["line"])
@@ -116,7 +115,7 @@ def known_lines() -> tuple[KnownLine, ...]:
 
 @cache
 def host_hints() -> tuple[HostHint, ...]:
-    """The hints of `shared.toml`; a host is of one kind."""
+    """The hints of `shared.toml`; each host has one kind."""
     return tuple(HostHint(each["kind"], each["code"], _text(each["means"])) for each in _shared()["hosts"])
 
 
@@ -130,7 +129,7 @@ def _parsed(name: str) -> dict[str, Any]:
 
 
 def known_line(client: str, fields: dict[str, Any]) -> KnownLine:
-    """A kind of lines as a file has it."""
+    """A kind of lines from an entry of a file."""
     given = fields.pop("explanation", None)
     if isinstance(given, str):
         given = _shared()["explanations"][given]

@@ -1,13 +1,13 @@
-"""A whole log to one explained line for each thing that it reports.
+"""Explains a whole log: one explained line for each distinct report.
 
-Lines that differ only in time, client or counter are one: same kind, same node, same endpoint. Memory is bounded
-whatever the log is like: lines are read in pieces, and beyond `MOST` those of one kind are counted together.
-A log may hold anything; what leaves here holds nothing that a terminal obeys.
+Lines that differ only in time, client or counter are merged: same kind, same node, same endpoint. Memory is bounded for
+any log: long lines are read in pieces, and above `MOST` the lines of one kind are counted together. A log may hold any
+bytes; the output has no terminal control characters.
 
-Some words are borrowed: `PKIX path building failed` is the JVM's, and every program on it prints them. Such a line
-counts where the lines around it (the rest of its stack first, then what stands above it) show Kafka before they show
-another program; where they show neither, only in a paste of a few lines. What healthy programs print, too, is explained
-only in a paste of a few lines that shows nothing else.
+Some texts are borrowed: every program on the JVM may print `PKIX path building failed`. Such a line counts if the lines
+around it (first the rest of its stack, then the lines above) show Kafka before another program; if they show neither,
+only in an input of a few lines. Lines that healthy programs print, too, are explained only in an input of a few lines
+without anything else.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from brokernat.doctor.explain.near_miss import UnknownLine, UnknownLines
 from brokernat.text import printable
 
 MOST: Final = 500
-"""Explained lines that are told apart; many more endpoints than a cluster has brokers."""
+"""The limit of distinct explained lines; many more than the endpoints of a cluster."""
 
 _ABOVE = 60
 _BELOW = 80
@@ -41,7 +41,7 @@ _OTHERS = re.compile(
     r"eureka|consul|vault|keycloak|jenkins|maven|gradle|execute goal|could not get|docker|kubernetes|kubelet|nginx|"
     r"tomcat|jetty|pip|npm|github)"
 )
-# What an address on the web names is not who wrote the line, unless it is a server of Kafka's family.
+# A URL does not show which program wrote the line, unless it is a server of Kafka's family.
 _WEB_ADDRESS = re.compile(r"https?://(?!\S*(?:registry|ksql|connect))\S+")
 _CONTINUES = re.compile(
     r"\s|at |Caused by|Suppressed|\.{3} \d|File \"|Traceback|During handling|The above exc|[\w.]+: "
@@ -50,7 +50,7 @@ _CONTINUES = re.compile(
 
 @dataclass(slots=True)
 class ExplainedLine:
-    """`line` is the first line of this kind. The times are as the log writes them, None where it has none."""
+    """`line` is the first line of this kind. The times are as in the log, None if it has none."""
 
     match: LineMatch
     line: str
@@ -61,9 +61,9 @@ class ExplainedLine:
 
 @dataclass(frozen=True, slots=True)
 class LogReport:
-    """What a log reports. `explained` are in the order of what they tell, then of how often.
+    """The result for a log. `explained` are sorted by how informative they are, then by count.
 
-    `unknown` are lines like known ones, of no known kind.
+    `unknown` are lines of no known kind that are similar to known ones.
     """
 
     lines: int
@@ -73,7 +73,7 @@ class LogReport:
 
 
 def explain_log(lines: Iterable[str]) -> LogReport:
-    """Read all lines once; each one with its line end, or a piece of a long one without."""
+    """Read all lines once: each with its line end, or a piece of a long line without."""
     reader = _Reader()
     for line in lines:
         reader.read(line)
@@ -94,11 +94,11 @@ class _Reader:
     def __init__(self) -> None:
         self._number = self._pieces = self._recognised = 0
         self._counted = -1
-        # Whether the lines of this stack were explained by a kind of their own.
+        # Whether a kind explained the lines of this stack.
         self._told = False
         self._when: str | None = None
         self._above: deque[str] = deque(maxlen=_ABOVE)
-        # In the order of the log; the first one is borrowed, and what surrounds it is not yet known.
+        # In the order of the log; the first one is borrowed, and the lines around it are not yet known.
         self._waiting: deque[_Occurrence] = deque()
         self._doubtful: list[_Occurrence] = []
         self._calm: list[_Occurrence] = []
@@ -131,7 +131,7 @@ class _Reader:
             self._unknown.read(texts[0].strip())
 
     def report(self) -> LogReport:
-        """What was read."""
+        """The report of the lines so far."""
         self._decide()
         if self._number <= _PASTED:
             for each in self._doubtful or (self._calm if not self._explained else ()):
@@ -140,12 +140,12 @@ class _Reader:
                 self._take_steps()
         explained = sorted(self._explained.values(), key=lambda each: (each.match.known.tells, -each.count))
         if any(each.match.known.tells is not Tells.WRAPPER for each in explained):
-            # Where other lines give reasons, nobody needs to know that a part of Kafka had a problem.
+            # If other lines give reasons, a line that only reports a problem in a part of Kafka is left out.
             explained = [each for each in explained if not _only_places(each)]
         return LogReport(self._number, self._recognised, tuple(explained), self._unknown.found())
 
     def _take_steps(self) -> None:
-        # A paste of a few lines is all in here.
+        # An input of a few lines is completely in here.
         for number, text in enumerate(self._above):
             shown = printable(text.strip().replace("\t", " "))
             match = match_step(shown)
@@ -161,9 +161,9 @@ class _Reader:
         if not known.by_error:
             self._told = True
         elif self._told and (known.borrowed or known.tells is Tells.WRAPPER):
-            # The cause of what a kind has told already.
+            # The cause of an error that a kind has already explained.
             return
-        # A line without a time happened at that of the line above it.
+        # A line without a time has the time of the line above it.
         times = (time for each in (*texts, *reversed(self._above)) if (time := timestamp(each)))
         self._when = next(times, self._when)
         occurrence = _Occurrence(self._pieces, match, text, self._when)
@@ -196,7 +196,7 @@ class _Reader:
             self._keys.clear()
         peer = it.match.peer
         key = it.match.known.key, peer.role, peer.node, peer.endpoint
-        # Twice the same in one line, as in a message and its stack, counts once.
+        # The same error twice in one line, in a message and its stack, counts once.
         if key in self._keys:
             return
         self._keys.add(key)
@@ -215,8 +215,8 @@ def _only_places(explained: ExplainedLine) -> bool:
 
 
 def _is_kafkas(it: _Occurrence) -> bool | None:
-    """Whether a Kafka client wrote borrowed words; None where nothing around them shows whose they are."""
-    # What any program says in one line of its own is not Kafka's because Kafka's lines stand above it.
+    """Whether a Kafka client wrote a borrowed text; None if the lines around it do not show it."""
+    # Kafka lines above do not make a single line that any program may print a Kafka line.
     alone = it.match.known.by_error and not _CONTINUES.match(it.text)
     for text in (it.text,) if alone else (it.text, *it.below, *reversed(it.above)):
         match = match_line(text)

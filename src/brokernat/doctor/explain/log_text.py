@@ -1,13 +1,13 @@
-r"""A line as it stands in a log, to the lines that the client wrote, and the time that they have; pure.
+r"""Turns a line of a log into the client's original lines, and finds their time; pure.
 
-Between a client and whoever reads its log stand terminals and collectors: colours, the JSON of docker, journald and
-logback with a whole stack trace in one string, syslog's `#012` for a line end. All of that comes off first, so that the
-patterns need the clients' words alone. JSON is not parsed: a line may have a prefix, be cut in the middle, or hold JSON
-that holds JSON. What stands in the way are escapes alone, and they are undone level by level.
+Terminals and log collectors change lines: colours, the JSON of docker, journald and logback with a whole stack trace in
+one string, syslog's `#012` for a line end. This module removes these first, so the patterns need only the clients'
+text. JSON is not parsed: a line may have a prefix, be cut in the middle, or hold nested JSON. Only the escapes are
+decoded, level by level.
 
-Times are shown and never compared: a log is in its own order, and its zone is not written. Known are the ISO forms of
-log4j, logback and Python's logging, Spark's `26/11/21 18:32:05`, Go's `2026/11/21`, syslog's and java.util.logging's
-month by name, librdkafka's seconds since 1970, and what JSON has of these.
+Times are printed and never compared: the order is that of the log, and the time zone is unknown. Supported are the ISO
+forms of log4j, logback and Python's logging, Spark's `26/11/21 18:32:05`, Go's `2026/11/21`, the month names of syslog
+and java.util.logging, librdkafka's seconds since 1970, and the same in JSON.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from functools import lru_cache
 from typing import Final, TextIO
 
 LONGEST: Final = 65536
-"""Characters that are read at once; a longer line comes in several pieces."""
+"""Characters that are read at once; a longer line is read in several pieces."""
 
 _COLOURS = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[()][0-9AB]|[@-Z\\^_])")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
 _MEANINGS = {"n": "\n", "r": "\n", "t": "\t"}
 # A message and its stack mean different things.
 _STACK = re.compile(r'"[\w.@-]*(?:[Ss]tack|[Ee]xception|[Tt]hrown)[\w.]*":\s*"')
-# kafkajs's JSON, in the message of another logger's, in docker's file.
+# kafkajs's JSON, in another logger's message, in docker's file.
 _LEVELS = 3
 
 _TIMES = re.compile(
@@ -49,7 +49,7 @@ def pieces(stream: TextIO) -> Iterator[str]:
 
 
 def unwrapped(line: str) -> list[str]:
-    """The client's lines; mostly the line itself."""
+    """The client's lines; usually the line itself."""
     if "\\" in line and ('{"' in line or '":' in line):
         for _ in range(_LEVELS):
             if "\\" not in line:
@@ -64,16 +64,17 @@ def unwrapped(line: str) -> list[str]:
 
 
 def timestamp(line: str) -> str | None:
-    """The time at the head of a line, None where it has none."""
+    """The time at the start of a line, None if it has none."""
     match = _TIMES.search(line, 0, _HEAD)
     return match["at"] or match["epoch"] or match["seconds"] if match else None
 
 
 @lru_cache(maxsize=4)
 def wording_of(text: str) -> str:
-    """The text with every digit a 0 and what is not ASCII a `?`, each in its place; bytes are translated faster.
+    """The text with 0 for every digit and `?` for every other non-ASCII character, at the same positions; bytes are
+    faster.
 
-    Kept for the few times that one line is asked for in a row.
+    Cached because the same line is used a few times in a row.
     """
     return text.encode("ascii", "replace").translate(_SAME_DIGITS).decode("ascii")
 

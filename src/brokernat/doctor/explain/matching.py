@@ -1,11 +1,11 @@
-"""One line to what it means; pure.
+"""Finds the meaning of one line; pure.
 
-A line means one thing: at most one kind matches what a client wrote. Where a program puts its own words around it
-(`Query … terminated with exception:`), the kind that tells more counts.
+At most one kind matches a client's line. If a program adds its own text (`Query … terminated with exception:`), the
+more informative kind counts.
 
-Nine lines of ten match nothing, and there are hundreds of texts to look for. Those that share a few letters are looked
-for together: a line without the letters holds none of them. Which letters is computed, the most shared first. Lines
-that differ in digits alone are looked at once.
+Nine of ten lines match nothing, and there are hundreds of texts. Texts that share a few letters are searched together:
+a line without these letters contains none of them. The letters are computed, the most shared first. Lines that differ
+only in digits are searched once.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from brokernat.doctor.explain.log_text import wording_of
 from brokernat.doctor.explain.peers import Peer, peer_of
 
 _LETTERS = 5
-# Characters of a line; what is longer is searched in parts.
+# Longer lines are searched in parts.
 _LONG = 1500
-# What a line of this level names is on its way to be mended, unless it is a fault: it is calm.
+# A line of this level is calm, unless it names a fault: the client handles it itself.
 _CALM = re.compile(r"\b(?:INFO|DEBUG|TRACE)\b")
 _HEAD = 100
-# The checks that look where no rule leads elsewhere.
+# The checks for endpoints without a rule.
 _WITHOUT_MAP = frozenset({"BN301", "BN302"})
 
 
 @dataclass(frozen=True, slots=True)
 class LineMatch:
-    """A kind of lines, and what this line names. `end` is where in the line the match ends.
+    """A kind of lines, and the values in this line. `end` is the position after the match.
 
     `calm`: a healthy program may have printed the line.
     """
@@ -53,7 +53,7 @@ class LineMatch:
 
     @property
     def means(self) -> str:
-        """What is wrong, in sentences that name the line's node and endpoint."""
+        """The meaning, in sentences with the line's node and endpoint."""
         means = self._explanation.means.format_map(self.peer.words)
         if self.peer.dialled:
             return f"{means} It was dialled at {self.peer.dialled}, so an address map is in force."
@@ -62,12 +62,12 @@ class LineMatch:
 
     @property
     def do(self) -> str:
-        """What helps."""
+        """The fix."""
         return self._explanation.do.format_map(self.peer.words)
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """The checks that prove it, the likeliest first."""
+        """The checks that prove it, the most likely first."""
         codes = self._explanation.codes
         if self.peer.dialled:
             return tuple(code for code in codes if code not in _WITHOUT_MAP) or codes
@@ -76,7 +76,7 @@ class LineMatch:
 
     @property
     def rule(self) -> str | None:
-        """The rule of an address map to fill in; None where no advertised endpoint is named."""
+        """The rule of an address map to fill in; None if the line names no advertised endpoint."""
         return f"{self.peer.endpoint} = HOST:PORT" if self._lacks_rule and self.peer.endpoint else None
 
     @property
@@ -99,13 +99,13 @@ class LineMatch:
 
     @property
     def _host_hint(self) -> HostHint | None:
-        # Only for endpoints that metadata named: a bootstrap server is what somebody chose.
+        # Only for endpoints from metadata: the user chose the bootstrap server.
         kind = self.peer.host_kind if self._lacks_rule else ""
         return next((hint for hint in host_hints() if hint.kind == kind), None)
 
 
 def match_line(line: str) -> LineMatch | None:
-    """The kind that a line belongs to, else the error that it names; None where it is of no kind and names none."""
+    """The kind of a line, otherwise the error that it names; None if there is neither."""
     kind = _kind_of(line)
     if kind and kind.known.tells is not Tells.WRAPPER:
         return kind
@@ -123,7 +123,7 @@ def match_line(line: str) -> LineMatch | None:
 
 
 def match_step(line: str) -> LineMatch | None:
-    """What a line of no kind and no error says of a program's ordinary work."""
+    """The fallback kind of a line without a kind or an error: a step of a program's ordinary work."""
     steps = (known for known in known_lines() if _is_step(known))
     return _first_of((known for known in steps if any(text in line for text in known.holds)), line)
 
@@ -160,7 +160,7 @@ def _around(known: KnownLine, line: str) -> Iterator[tuple[int, str]]:
 
 @lru_cache(maxsize=8192)
 def kinds_of(wording: str) -> tuple[KnownLine, ...]:
-    """Each kind of which a line's wording holds a text; what tells more comes first, then the order of the tables."""
+    """The kinds with a text in the line's wording; more informative ones first, then in the order of the tables."""
     groups, kinds = _groups(), known_lines()
     held = {
         place for letters in filter(wording.__contains__, groups) for text, place in groups[letters] if text in wording
@@ -170,7 +170,7 @@ def kinds_of(wording: str) -> tuple[KnownLine, ...]:
 
 @cache
 def _groups() -> dict[str, tuple[tuple[str, int], ...]]:
-    """The wordings of all kinds' texts and the kinds' places, those with the same letters together."""
+    """The wordings of all kinds' texts with the kinds' indexes, grouped by shared letters."""
     groups, members = (
         {},
         [(wording_of(text), place) for place, known in enumerate(known_lines()) for text in known.holds],

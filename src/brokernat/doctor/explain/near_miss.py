@@ -1,8 +1,8 @@
-"""Lines that are like known ones and of no known kind: another version's wording, or a fault that is not known yet.
+"""Lines of no known kind that are similar to known ones: another version's wording, or an unknown fault.
 
-What such a line means is not claimed; it is shown beside the kind that it is like. Likeness is the share of a known
-line's words that a line has, where a word counts the more the fewer kinds have it; they have to be half of the line,
-too. A line that shares the names of parts with a known one and tells of something else is like nothing.
+The report shows such a line beside the similar kind and claims no meaning. Similarity is the share of a known line's
+words that the line has; rare words count more, and the shared words must be half of the line, too. A line that shares
+only names of components with a known one is not similar.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from brokernat.doctor.explain.known_lines import KnownLine, known_lines
 from brokernat.text import printable
 
 MOST: Final = 10
-"""Unknown lines that are told apart; more of them help nobody."""
+"""The limit of distinct unknown lines in a report."""
 
 _WORDINGS = 200
 _LIKE, _LEAST_WORDS = 0.6, 3
-# Of the line itself, so that a long line with some common words is like nothing.
+# The share of the line itself, so that a long line with some common words is not similar.
 _LIKE_IN_LINE, _UNKNOWN_WORD = 0.5, 3.0
 _CALM = re.compile(r"\b(?:INFO|DEBUG|TRACE|info|debug|trace)\b")
 _KAFKA = re.compile(r"(?i)kafka|sarama|franz|\bo\.a\.k\.|clientId=")
@@ -32,7 +32,7 @@ _VARIES = re.compile(r"[0-9a-f-]{20,}|\d+")
 
 @dataclass(slots=True)
 class UnknownLine:
-    """`line` is the first one of its wording, `like` the kind that it is like."""
+    """`line` is the first one of its wording, `like` the similar kind."""
 
     line: str
     like: KnownLine
@@ -40,13 +40,13 @@ class UnknownLine:
 
 
 class UnknownLines:
-    """Collects lines that report an error, are like known ones, and are of no known kind; in bounded memory."""
+    """Collects lines of no known kind that report an error and are similar to known ones; in bounded memory."""
 
     def __init__(self) -> None:
         self._by_wording: dict[str, UnknownLine | None] = {}
 
     def read(self, line: str) -> None:
-        """Look at a line of no known kind."""
+        """Read a line of no known kind."""
         if not ("WARN" in line or "ERROR" in line or "FAIL" in line or "xception" in line or "rror" in line):
             return
         if _CALM.search(line) or not _KAFKA.search(line):
@@ -66,7 +66,7 @@ class UnknownLines:
 
 
 def most_like(line: str) -> KnownLine | None:
-    """The kind whose lines a line is like; None where it is like none."""
+    """The kind with the most similar lines; None if no kind is similar."""
     words, weights = _words(line), _weights()
     least = _LIKE_IN_LINE * sum(weights.get(word, _UNKNOWN_WORD) for word in words)
     likest, most = None, 0.0
@@ -86,7 +86,7 @@ def _words(text: str) -> frozenset[str]:
 
 @cache
 def _words_of_kinds() -> tuple[tuple[KnownLine, frozenset[str]], ...]:
-    # Of the example what the pattern matches: what loggers put in front is in every line.
+    # Only the part of the example that the pattern matches: every line has a logger's prefix.
     matched = ((known, known.compiled.search(known.example)) for known in known_lines())
     return tuple((known, _words(match[0] if match else "")) for known, match in matched)
 

@@ -1,4 +1,4 @@
-"""The broker that a line names: its node id, what it is to the client, and its endpoint; pure.
+"""The broker that a line names: its node id, its role for the client, and its endpoint; pure.
 
 Kafka's Java clients number bootstrap servers -1, -2 …, brokers as the cluster does, and up to 4.3 a coordinator's own
 connection 2147483647 minus the node id. librdkafka names its brokers `host:port/bootstrap`, `host:port/ID` and
@@ -18,7 +18,7 @@ from brokernat.doctor.explain.known_lines import Role
 from brokernat.doctor.host_kinds import address, inside_name, is_loopback
 
 _COORDINATORS = 2**31 - 1
-# Nobody numbers brokers as high as a coordinator's connection is numbered.
+# No cluster has node ids as high as the ids of coordinator connections.
 _LOWEST_COORDINATOR = _COORDINATORS - 10_000_000
 _IPV4 = re.compile(r"\d+\.\d+\.\d+\.\d+")
 _NUMBER = re.compile(r"-?\d+")
@@ -26,14 +26,14 @@ _BOOTSTRAP = re.compile(r"bootstrap|seed[ _]")
 _COORDINATOR = re.compile(r"(?:(?:Group|Txn)C|c)oordinator(?:[-/](?P<id>\d+))?")
 _CONTAINER = re.compile(r"[0-9a-f]{12}")
 UNNAMED: Final = {"endpoint": "an endpoint that the line does not name", "node": "?", "host": "a name"}
-"""What stands in a sentence for what the line does not name."""
+"""The text in a sentence for values that the line does not name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """`node` is the cluster's number of it, also for a coordinator; `words` are all groups, for the sentences.
+    """`node` is the node id in the cluster, also for a coordinator; `words` are all groups, for the sentences.
 
-    `dialled` is where the connection went, when the line shows that it is not the address that was named.
+    `dialled` is the endpoint of the connection, if the line shows that it is not the named one.
     """
 
     role: Role
@@ -44,12 +44,12 @@ class Peer:
 
     @property
     def host_kind(self) -> str:
-        """What kind of place the line's host is; empty where it names none, or one like any other."""
+        """The kind of the line's host; empty if the line names none or an ordinary one."""
         return host_kind(self.words["host"]) if self.words["host"] != UNNAMED["host"] else ""
 
 
 def peer_of(match: re.Match[str], role: Role) -> Peer:
-    """Read the groups of a known line's pattern; `role` is the node's where the groups do not show it."""
+    """Read the groups of a known line's pattern; `role` applies if the groups do not show one."""
     groups = {name: text for name, text in match.groupdict().items() if text is not None}
     shown, node = _node(groups.get("node", ""))
     endpoint = groups.get("endpoint") or _endpoint(groups)
@@ -58,7 +58,7 @@ def peer_of(match: re.Match[str], role: Role) -> Peer:
         groups.setdefault("host", endpoint.rpartition(":")[0].strip("[]"))
     if node is not None:
         groups["node"] = str(node)
-    # `10.0.0.1/10.9.0.1:9092`: nothing resolves an address to another one, so somebody translated it.
+    # `10.0.0.1/10.9.0.1:9092`: an address never resolves to another one, so a map translated it.
     host, ip = groups.get("host", ""), groups.get("ip", "")
     translated = _IPV4.fullmatch(host) and _IPV4.fullmatch(ip) and host != ip
     dialled = f"{ip}:{groups['port']}" if translated else None

@@ -1,7 +1,7 @@
-"""What was recognised, for a person and for programs; nothing is computed here.
+"""Prints the recognised lines and codes as text and as JSON; computes nothing.
 
-For a person: the line as it was written, then what it means, which checks would prove it, what to do. What a log holds
-is text of strangers; `log.explain_log` and `reports.folding` leave nothing of it that a terminal obeys.
+The text has the original line, its meaning, the checks that prove it, and the fix. A log is untrusted text;
+`log.explain_log` and `reports.folding` remove terminal control characters.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LONGEST: Final = 400
 
 
 def codes_text(codes: Iterable[Check], width: int) -> str:
-    """Title and paragraphs of each code, a blank line between."""
+    """Title and paragraphs of each code, separated by blank lines."""
     return "\n\n".join("\n".join(_code(code, width)) for code in codes)
 
 
@@ -38,7 +38,7 @@ def codes_json(codes: Iterable[Check]) -> list[dict[str, Any]]:
 
 
 def log_text(report: LogReport, width: int) -> str:
-    """A block for each thing that the lines report, what to run next at the end; empty where nothing was recognised."""
+    """A block for each explained line, at the end the next command; empty if nothing was recognised."""
     blocks = ["\n".join(_explained(each, width)) for each in report.explained]
     commands = dict.fromkeys(each.match.run for each in report.explained)
     if commands:
@@ -47,12 +47,12 @@ def log_text(report: LogReport, width: int) -> str:
 
 
 def unknown_text(report: LogReport, width: int) -> str:
-    """A block for each line that is like a known one and is of no known kind."""
+    """A block for each line of no known kind that is similar to a known one."""
     return "\n\n".join("\n".join(_unknown(each, width)) for each in report.unknown)
 
 
 def log_json(report: LogReport) -> dict[str, Any]:
-    """The same for programs; `node` and `endpoint` are None where the line names none."""
+    """The same as JSON; `node` and `endpoint` are None if the line names none."""
     return {
         "version": 1,
         "lines": report.lines,
@@ -87,7 +87,7 @@ def _explained_json(explained: ExplainedLine) -> dict[str, Any]:
 def _explained(explained: ExplainedLine, width: int) -> Iterator[str]:
     match = explained.match
     yield from folded(f"{match.known.client}: {match.known.title}", width, "", "  ")
-    # A line is not folded: people search for it.
+    # A line is not folded, because users search for it.
     yield f"  {_cut(explained.line, match.end)}"
     if explained.count > 1:
         span = f", {explained.first_seen} to {explained.last_seen}" if explained.first_seen else ""
@@ -125,7 +125,7 @@ def _field(name: str, text: str, width: int) -> list[str]:
 
 
 def _cut(line: str, end: int) -> str:
-    """The line; of a very long one the part up to `end`, which need not be its head."""
+    """The line; if it is very long, the part before `end`, which may not be its start."""
     start = max(0, end - _LONGEST)
     cut = line[start : start + _LONGEST]
     return f"{'… ' if start else ''}{cut}{' …' if start + _LONGEST < len(line) else ''}"

@@ -1,1 +1,1 @@
-"""A diagnosis as text or data: a report reads findings and computes none."""
+"""A diagnosis as text or data; reports compute no findings."""

@@ -1,8 +1,7 @@
-"""The diagnosis as one HTML page: nothing is loaded, nothing runs, and what a broker says is text.
+"""The diagnosis as one HTML page: it loads nothing, runs no script, and shows brokers' answers as text.
 
-`page/page.html` is a Jinja2 template with escaping switched on for everything, so that no value can forget it. The
-page's own policy (CSP) allows its one style sheet, by its hash, and nothing else: were a value ever to become markup, a
-browser would still neither run nor fetch it.
+`page/page.html` is a Jinja2 template that escapes every value. The page's policy (CSP) allows only its style sheet, by
+hash, so a browser would not run or fetch injected markup.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """`--format json`, version 1: its shape, from which the JSON Schema and the reference page are made, and the diagnosis
 filled into it.
 
-The shape only ever grows: a reader skips keys that it does not know, and no key changes its meaning or goes away within
-a version. That is why it is written out, apart from the types that the program works with; it is filled from their
-attributes where the names are the same.
+Within a version keys are only added: a reader skips unknown keys, and no key changes its meaning or is removed. So the
+shape is separate from the program's own types; it is filled from their attributes of the same names.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ class _Shape(BaseModel):
 
 
 def _from(attribute: str, description: str | None = None) -> Any:
-    """A field with another name than the attribute that it is filled from."""
+    """A field whose attribute has another name."""
     return Field(description=description, validation_alias=AliasPath(*attribute.split(".")))
 
 
@@ -67,7 +66,7 @@ class FindingV1(_Shape):
 
 
 class SkippedV1(_Shape):
-    """A check that could not be run."""
+    """A check that was not run."""
 
     code: str
     title: str

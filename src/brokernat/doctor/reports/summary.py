@@ -1,10 +1,9 @@
-"""What reports for people share: their first line, what the probes saw, one line each with its state, what brokers'
-files advertise by listener, and the findings by code.
+"""The shared parts of text reports: the first line, one line for each probe result, the endpoints in brokers' files by
+listener, and the findings by code.
 
-Of many brokers that are all well, or all broken in the same way, the first ones are named and the rest is counted, the
-broken ones before the others. What is said of several subjects in the same words is said once: two hundred brokers that
-share a fault are one paragraph. The root cause's remedy leads the report, so it is not said again; what follows from
-another finding names it, and needs no remedy of its own.
+If many brokers have the same result, the first ones are named and the rest is counted, faulty brokers first. Findings
+with the same message are one paragraph, even for two hundred brokers. The root cause's remedy is printed once, at the
+top; a finding that follows from another one names it and has no remedy.
 """
 
 from __future__ import annotations

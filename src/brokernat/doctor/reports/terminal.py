@@ -1,7 +1,7 @@
-"""The diagnosis for a person: the root cause first, then what to do, the probe results, and the findings by code.
+"""The diagnosis as text: the root cause first, then the fix, the probe results, and the findings by code.
 
-Plain text that needs no colour, folded to the width; words are never cut, so that endpoints and lines to copy stay
-whole. What has been said once, a remedy above all, is not said again.
+Plain text without colours, folded to the width; words are never cut, so endpoints and lines to copy stay whole. No
+text, above all no remedy, is printed twice.
 """
 
 from __future__ import annotations
