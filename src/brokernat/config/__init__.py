@@ -1,4 +1,4 @@
-"""The one file: `brokernat.yaml` to clusters and pipelines."""
+"""The configuration file `brokernat.yaml`: clusters, pipelines and shipments."""
 
 from brokernat.config.cluster import Cluster
 from brokernat.config.load import Config, load

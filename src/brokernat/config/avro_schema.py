@@ -1,8 +1,8 @@
-"""An Avro schema as the columns that a pipeline gets of it, in Spark's DDL.
+"""Converts an Avro schema to columns in Spark's DDL.
 
-`AvroReader.java` reads the same types. What has no column type is refused here, by name: a union of several types, a
-record that holds itself, null alone. A schema that leaves such a field out reads the same records, because Avro takes
-from a record what the reader's schema names.
+`AvroReader.java` reads the same types. A type without a column type is an error that names the field: a union of
+several types, a recursive record, null alone. The user can omit such a field from the schema: Avro reads only the
+fields of the reader's schema.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LOGICAL = {
     ("long", "local-timestamp-millis"): "TIMESTAMP_NTZ",
     ("long", "local-timestamp-micros"): "TIMESTAMP_NTZ",
 }
-"""Others (time of day, uuid, duration, nanoseconds) keep the type that they are written as, as Avro asks for."""
+"""Other logical types (time of day, uuid, duration, nanoseconds) are read as their base type (Avro specification)."""
 _MOST_DIGITS = 38
 _LEAVE_OUT = "leave the field out of the schema file: Avro ignores the field"
 

@@ -1,8 +1,8 @@
-"""What sections mean together: names that must exist, things that exclude each other; and what works and is doubtful.
+"""Checks across sections: references to names, keys that exclude each other, and warnings.
 
-The checks look at the plain data, not at the model: they find their problems even where another part of the file
-could not be read. Each takes the document and yields problems. A file with warnings still loads (`lint_config`). Rules
-have lints of their own (`address/lint.py`); here they get their places in the file.
+The checks read the plain data, not the model, so they also work if another part of the file is invalid. Each takes the
+document and yields problems. A file with warnings still loads (`lint_config`). `address/lint.py` checks the rules; this
+module adds their line numbers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from brokernat.errors import ConfigError, Finding, Severity
 
 
 def check(document: Document) -> Iterator[Finding]:
-    """Every problem between sections."""
+    """All problems between sections."""
     for one in _CHECKS:
         yield from one(document)
 
@@ -140,9 +140,9 @@ _CHECKS = (
 
 
 def check_schema_files(pipelines: Mapping[str, Pipeline], document: Document) -> Iterator[Finding]:
-    """Every problem of the files that pipelines take their columns from.
+    """All problems of the schema files of pipelines.
 
-    Not a part of loading: a command without a pipeline may run where these files are not.
+    Loading does not call this: a command without a pipeline may run on a host without these files.
     """
     for name, pipeline in pipelines.items():
         sections: list[tuple[Decode | Encode | None, Path]] = [
@@ -162,11 +162,11 @@ def check_schema_files(pipelines: Mapping[str, Pipeline], document: Document) ->
 
 
 _PUBLIC = frozenset({"ssl.keystore.certificate.chain", "ssl.truststore.certificates"})
-_NEAR = 0.85  # `sasl.mechanisms` is near `sasl.mechanism`; `my.ssl.provider` is somebody's own name
+_NEAR = 0.85  # `sasl.mechanisms` is near `sasl.mechanism`; `my.ssl.provider` is a custom property
 
 
 def lint_config(clusters: Mapping[str, Cluster], document: Document) -> Iterator[Finding]:
-    """Every doubt about a file that loaded."""
+    """All warnings about a file that loaded."""
     for name, cluster in clusters.items():
         if cluster.address_map is not None:
             yield from _rules(cluster, cluster.address_map, document)

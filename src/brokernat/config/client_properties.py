@@ -1,10 +1,9 @@
-"""The `client:` section: Kafka's own property names, values as Kafka wants them (text), secrets as Secrets.
+"""The `client:` section: Kafka's property names, values as text, secrets as Secrets.
 
 The names are taken from `configDef()` of the admin client, the consumer and the producer of kafka-clients 2.4.1, 2.8.2,
-3.0.2, 3.4.1, 3.9.2, 4.0.2, 4.3.1 and 4.4.0. They serve hints only: a name that is not here is passed on, because
-interceptors, serializers and newer clients bring their own. Only what the file says elsewhere is refused. Two names are
-librdkafka's: `sasl.username` and `sasl.password`, from which the JAAS line is made, because nobody writes one without
-mistakes.
+3.0.2, 3.4.1, 3.9.2, 4.0.2, 4.3.1 and 4.4.0. They serve hints only: unknown names are passed on, because interceptors,
+serializers and newer clients define their own. Only properties that have their own key elsewhere in the file are
+refused. Two names are librdkafka's: the JAAS line is made from `sasl.username` and `sasl.password`.
 """
 
 from __future__ import annotations
@@ -69,9 +68,9 @@ NAMES = frozenset((
 # fmt: on
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-"""The values of `security.protocol` (Kafka's SecurityProtocol); Kafka compares them without regard to case."""
+"""The values of `security.protocol` (Kafka's SecurityProtocol); Kafka ignores their case."""
 
-# librdkafka's names for a login; the Java client gets a JAAS line made of them.
+# librdkafka's names for a login; for the Java client they become a JAAS line.
 LOGIN_NAMES = frozenset({"sasl.username", "sasl.password"})
 
 # ConfigDef.Type.PASSWORD, and librdkafka's password.
@@ -90,7 +89,7 @@ _PASSWORDS = frozenset(
     }
 )
 
-# What serializers and interceptors call their secrets.
+# Usual names for secrets in serializers and interceptors.
 _LIKE_A_SECRET = re.compile(r"password|secret|passphrase|token|jaas|credential|user\.info")
 LOGIN_MODULES = {
     "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
@@ -105,7 +104,7 @@ _ELSEWHERE = {
 
 
 def is_secret(name: str) -> bool:
-    """Whether a property's value must not be seen."""
+    """Whether a property's value is secret."""
     return name in _PASSWORDS or (name not in NAMES and _LIKE_A_SECRET.search(name) is not None)
 
 
@@ -113,7 +112,7 @@ def security_protocol(value: str | Secret) -> str | Secret:
     """The value of `security.protocol` in upper case; Kafka ignores its case.
 
     Raises:
-        ConfigError: Kafka has no such protocol. A value from a reference is not quoted.
+        ConfigError: Kafka has no such protocol. A value from a reference is not printed.
     """
     if isinstance(value, Unresolved):
         return value
@@ -131,7 +130,7 @@ def security_protocol(value: str | Secret) -> str | Secret:
 
 
 def protocol_hint(unknown: str) -> str:
-    """The protocols that Kafka has, the one that was probably meant first."""
+    """Kafka's protocols; the most similar one is first."""
     return " ".join(filter(None, (did_you_mean(unknown, PROTOCOLS), f"allowed: {', '.join(PROTOCOLS)}")))
 
 
@@ -180,7 +179,7 @@ def _property(name: str, written: object, references: References) -> str | Secre
 
 
 def login_faults(written: Mapping[str, Any], read: Mapping[str, str | Secret]) -> Iterator[Fault]:
-    """What would silently become another login than the one that was meant.
+    """Combinations that would silently use another login than the user meant.
 
     Args:
         written: the properties by name, as they were given.

@@ -1,8 +1,8 @@
-"""A cluster of the file: one immutable value from which every client is configured.
+"""A cluster of the file: one immutable value that configures every client.
 
-For Java clients `sasl.username` and `sasl.password` become the JAAS line that they want; an explicit `sasl.jaas.config`
-wins. The line is read by java.io.StreamTokenizer (Kafka's JaasConfig), so a quote, a backslash or a line end in a
-password is escaped here, or it would end the string and the error would show the rest.
+For Java clients `sasl.username` and `sasl.password` become a JAAS line; an explicit `sasl.jaas.config` wins. Kafka's
+JaasConfig parses the line with java.io.StreamTokenizer, so quotes, backslashes and line ends in a password are escaped.
+Without that they would end the string, and the error would show the rest of the password.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 class Cluster:
     """A cluster of the file.
 
-    `bootstrap_servers` can be dialled from here. `client` holds client properties in Kafka's own names. `address_map`
-    is None if the file has no map: clients then use the map of their JVM, if there is one. An empty map is different:
-    these clients use no map, even if the JVM has one. `profile` chooses the settings of Spark's clients. With a
-    `tunnel` the brokers are reached through it, and the map has what its far end dials (`brokernat.tunnel`).
+    `bootstrap_servers` are reachable from here. `client` holds client properties in Kafka's names. `address_map` is
+    None if the file has no map: clients then use the map of their JVM, if there is one. With an empty map, clients use
+    no map, even if the JVM has one. `profile` chooses the settings of Spark's clients. With a `tunnel`, clients reach
+    the brokers through it, and the map has the endpoints that the far end dials (`brokernat.tunnel`).
     """
 
     name: str
@@ -39,12 +39,12 @@ class Cluster:
     profile: Profile = "auto"
     tunnel: TunnelSection | None = None
     tunnel_is_open: bool = False
-    """The map leads into the tunnel, so clients of this machine reach the brokers, and those of others do not."""
+    """Whether the map has the local ports of an open tunnel, which only clients on this machine can reach."""
     companions: Mapping[Endpoint, Endpoint] = field(default_factory=lambda: MappingProxyType({}))
-    """Where the further endpoints of an open tunnel (`also`) are on this machine."""
+    """The local endpoints of an open tunnel's additional endpoints (`also`)."""
 
     def __post_init__(self) -> None:
-        """Every client gets `security.protocol` in upper case, because the Python libraries accept nothing else.
+        """Converts `security.protocol` to upper case, because the Python libraries require it.
 
         Raises:
             ConfigError: Kafka has no such protocol.
@@ -55,7 +55,7 @@ class Cluster:
             object.__setattr__(self, "client", client)
 
     def kafka_properties(self) -> dict[str, str]:
-        """The properties of a Java client, in Kafka's own names. They hold revealed secrets: never log them.
+        """The properties of a Java client, in Kafka's names. They hold revealed secrets: never log them.
 
         Raises:
             ConfigError: code `needs-node-id`: the map holds a rule that a client cannot apply; code
@@ -65,14 +65,15 @@ class Cluster:
         return kafka_properties(self.bootstrap_servers, self.address_map, self.client)
 
     def reachable(self, endpoint: Endpoint) -> Endpoint:
-        """Where something beside the brokers, such as a schema registry, is dialled: by a rule, or as it is."""
+        """The endpoint to dial for another server than a broker, such as a schema registry; unchanged without a rule.
+        """
         if endpoint in self.companions:
             return self.companions[endpoint]
         rule = self.address_map.find(endpoint) if self.address_map else None
         return rule.translate(endpoint) if rule else endpoint
 
     def require_open(self) -> None:
-        """Raise ConfigError (`closed-tunnel`) where the tunnel is not open: its addresses lead nowhere."""
+        """Raise ConfigError (`closed-tunnel`) if the cluster has a tunnel that is not open."""
         if self.tunnel is not None and not self.tunnel_is_open:
             message = f"cluster `{self.name}` needs a tunnel, which this program has not opened"
             hint = (
@@ -88,7 +89,7 @@ _JAAS_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r
 def kafka_properties(
     bootstrap_servers: Sequence[Endpoint], address_map: AddressMap | None, client: Mapping[str, str | Secret]
 ) -> dict[str, str]:
-    """Kafka's own names to text; the map's properties only where there is a map."""
+    """Properties in Kafka's names; the map's properties only if there is a map."""
     properties = {"bootstrap.servers": ",".join(map(str, bootstrap_servers))}
     properties |= {name: value.reveal() if isinstance(value, Secret) else value for name, value in client.items()}
     username, password = properties.pop("sasl.username", None), properties.pop("sasl.password", None)
@@ -102,7 +103,7 @@ def kafka_properties(
 
 
 def jaas_line(module: str, username: str, password: str) -> str:
-    """The value of `sasl.jaas.config` for a login module that takes a user name and a password."""
+    """The value of `sasl.jaas.config` for a login module with user name and password."""
     return f'{module} required username="{_quoted(username)}" password="{_quoted(password)}";'
 
 

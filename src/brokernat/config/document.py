@@ -1,15 +1,14 @@
-"""YAML text to plain values, with the place of every key and value.
+"""Parses YAML text to plain values, with the line and column of every key and value.
 
-The node tree of ruamel.yaml (YAML 1.2: `on` and `yes` are text) is walked here instead of its round-trip objects: nodes
-know where they stand, keys included, and duplicate keys can all be reported instead of the first. Dates stay text.
+This module walks the node tree of ruamel.yaml (YAML 1.2: `on` and `yes` are text), not its round-trip objects: nodes
+and keys have positions, and all duplicate keys can be reported, not only the first. Dates stay text.
 
-A rule that starts with `*` or `[` is an alias or a list to YAML, so without quotes it breaks the syntax, often far
-from the cause. When the syntax is broken, such lines are looked for, named, quoted in a copy, and the rest is read
-from that copy: one mistake does not hide the others. Other syntax errors end the reading, because everything behind
-them is guesswork.
+YAML reads an unquoted rule that starts with `*` or `[` as an alias or a list, and may report the syntax error far from
+the cause. After a syntax error, this module reports such lines, quotes them in a copy and parses the copy, so one
+mistake does not hide the others. Parsing stops at any other syntax error.
 
-Nothing here quotes a value of the file in a message: it may be a password. The words of ruamel.yaml may quote what they
-found (`undefined alias 'hunter2'` was a password), so quotes are left out.
+Messages never contain a value of the file, because it may be a password. Messages of ruamel.yaml may (`undefined alias
+'hunter2'` was a password), so their quoted parts are removed.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from brokernat.errors import ConfigError, Finding, Location
 Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | None"
 Path: TypeAlias = "tuple[str | int, ...]"
 
-_MAX_NODES = 100_000  # aliases of aliases can make a small file huge
+_MAX_NODES = 100_000  # nested aliases can make a small file huge
 _SCALARS: dict[str, Callable[[str], Value]] = {
     "null": lambda _: None,
     "bool": lambda text: text.lower() == "true",
@@ -40,7 +39,7 @@ _SCALARS: dict[str, Callable[[str], Value]] = {
 
 @dataclass(slots=True)
 class Document:
-    """What a file says (None when it says nothing), where, and what is wrong with it as YAML."""
+    """The data of a file (None if it is empty), the positions, and its YAML problems."""
 
     source: str
     data: Value = None
@@ -49,7 +48,7 @@ class Document:
     _values: dict[Path, Location] = field(default_factory=dict)
 
     def locate(self, path: Path, *, key: bool = False) -> Location:
-        """The place of a value (of its key with `key`), or of the nearest thing around it that is in the file."""
+        """The position of a value (of its key with `key`), or of the nearest parent that is in the file."""
         places = self._keys if key and path in self._keys else self._values
         near = path
         while near and near not in places:
@@ -58,7 +57,7 @@ class Document:
         return Location(self.source, place.line, place.column, path_text(path))
 
     def section(self, *path: str | int) -> dict[str, Value]:
-        """The mapping at a path; empty where the file has something else or nothing."""
+        """The mapping at a path; empty if the file has none there."""
         value = self.data
         for step in path:
             value = value.get(step) if isinstance(value, dict) and isinstance(step, str) else None
@@ -75,7 +74,7 @@ def parse_document(text: str, source: str) -> Document:
     """Read a YAML text.
 
     Raises:
-        ConfigError: what keeps the rest from being read (syntax, recursion); milder problems are in the result.
+        ConfigError: problems that stop parsing (syntax, recursion); other problems are in the result.
     """
     node, problems = compose(text, source)
     document = Document(source, problems=problems)
@@ -138,7 +137,7 @@ class _Builder:
                 continue
             self._document._keys[*path, key] = place  # noqa: SLF001
             result[key] = self.build(value_node, (*path, key))
-            if result[key] is None:  # YAML puts a value that is not there behind the next line
+            if result[key] is None:  # YAML reports an absent value behind the next line
                 self._document._values[*path, key] = place  # noqa: SLF001
         for value_node in merged:
             self._merge(value_node, path, result)
@@ -185,10 +184,10 @@ _HINTS = {
 
 
 def compose(text: str, source: str) -> tuple[Node | None, list[Finding]]:
-    """The node tree (None for a text without content) and the problems that did not stop the reading.
+    """The node tree (None for a text without content) and the problems that did not stop parsing.
 
     Raises:
-        ConfigError: the syntax is broken beyond the rules that were not quoted.
+        ConfigError: a syntax error that quoting rules does not fix.
     """
     try:
         return _compose(text, source), []

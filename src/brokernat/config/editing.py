@@ -1,9 +1,8 @@
-"""A proven map into `brokernat.yaml` or a rules file: text in, text out; nothing else of the text changes.
+"""Writes a proven map into the text of `brokernat.yaml` or a rules file, and changes nothing else.
 
-YAML that is written anew loses its blanks and folds its lines, so the text is edited at the places that the node tree
-gives. What cannot be edited so (an alias, a cluster between braces) is refused by name, and the caller shows the lines
-to paste. The result is read again and compared: the map leads where it was proven to lead, every other value of the
-file is what it was, or nothing is returned.
+A YAML writer would change blanks and line breaks, so the text is edited at the positions of the node tree. If that is
+not possible (an alias, a cluster in braces), an error names the reason, and the caller prints the lines to paste. The
+result is parsed again: if the map does not have the proven targets, or any other value changed, nothing is returned.
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ def with_address_map(text: str, cluster: str, proven: Sequence[ProvenRule], sour
     """The text of a `brokernat.yaml` with the rules in the map of a cluster.
 
     Args:
-        text: of a file that loads.
+        text: a valid file.
         proven: at least one rule.
 
     Raises:
-        ConfigError: there is no such cluster, or its map cannot be edited in place.
+        ConfigError: the cluster does not exist, or its map cannot be edited in place.
     """
     if text.startswith(_BOM):
         return _BOM + with_address_map(text.removeprefix(_BOM), cluster, proven, source)
@@ -55,7 +54,7 @@ def with_rules(text: str, proven: Sequence[ProvenRule]) -> str:
     """The text of a rules file with the rules; the text may be empty.
 
     Raises:
-        ConfigError: it holds something else than rules.
+        ConfigError: it contains something other than rules.
     """
     if text.startswith(_BOM):
         return _BOM + with_rules(text.removeprefix(_BOM), proven)
@@ -76,13 +75,13 @@ def with_rules(text: str, proven: Sequence[ProvenRule]) -> str:
 
 
 def address_map_lines(proven: Sequence[ProvenRule], indent: str = "") -> list[str]:
-    """`address_map:` and its rules as they stand in the file."""
+    """`address_map:` and its rules as lines of the file."""
     return [f"{indent}address_map:", *map(_form(indent + _INDENT, "\n").line, proven)]
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A key of the cluster's section, with its value, in the text."""
+    """The position of a key of the cluster's section and of its value."""
 
     text: str
     key: Node
@@ -96,7 +95,7 @@ class _Place:
 
     @property
     def form(self) -> Form:
-        """How rules below a key in this column are written."""
+        """The form of rules below a key in this column."""
         return _form(" " * self.key.start_mark.column + _INDENT, self.line_end)
 
     def lines(self, bodies: Iterable[str]) -> str:
@@ -142,7 +141,7 @@ def _instead_of_pairs(place: _Place, proven: Sequence[ProvenRule]) -> str:
 
 def _behind_the_servers(place: _Place, proven: Sequence[ProvenRule]) -> str:
     if any(parse_document(place.text, place.source).section("clusters", place.cluster).get(key) for key in _MAPS):
-        # A map of its own would hide all of that one's rules.
+        # An `address_map` here would hide all rules of the merged one.
         raise place.refusal("its rules are merged with `<<`")
     end = _last(place.value)
     lines = address_map_lines(proven, " " * place.key.start_mark.column)
@@ -154,7 +153,7 @@ _WAYS: dict[str, Callable[[_Place, Sequence[ProvenRule]], str]] = {
     "broker_nat": _instead_of_pairs,
     "bootstrap_servers": _behind_the_servers,
 }
-"""What the map is written into, the first that the section has."""
+"""The editor for each key; the first key that the section has is used."""
 
 
 def _section(text: str, cluster: str, source: str) -> MappingNode:
@@ -175,7 +174,7 @@ def _standing(item: Node) -> Standing:
 
 
 def _behind(text: str, start: int, end: int, lines: str) -> str:
-    """The text without what is from `start` to `end`, and with lines behind the line in which that was."""
+    """The text without `start` to `end`, and with new lines after that line."""
     kept = text[:start].rstrip() if start != end else text[:start]
     rest = text[end:]
     position = rest.find("\n")
@@ -185,7 +184,7 @@ def _behind(text: str, start: int, end: int, lines: str) -> str:
 
 
 def _form(indent: str, line_end: str) -> Form:
-    # YAML takes these for an alias and a list.
+    # YAML parses these as an alias and a list.
     return Form(f"{indent}- ", lambda rule: f'"{rule}"' if rule[0] in "*[" else rule, line_end)
 
 
@@ -197,7 +196,7 @@ def _dash(text: str, value: SequenceNode) -> int:
 
 
 def _last(node: Node) -> int:
-    """Where the last text of a node ends: a list's own end is where the next thing begins."""
+    """The end of the last text of a node; the end mark of a list is the start of the next node."""
     if isinstance(node, SequenceNode) and node.value and not node.flow_style:
         return _last(node.value[-1])
     return int(node.end_mark.index)
@@ -230,7 +229,7 @@ _SERVERS = re.compile(r"(?m)^    bootstrap_servers: .*$")
 _RULES = re.compile(r"(?m)^    address_map:\n(?:      - .*\n)+")
 _CLIENT = re.compile(r"(?m)^    # client:\n(?:    #   .*\n)+")
 _OTHER_CLUSTER = re.compile(r"(?m)^  local:\n    bootstrap")
-# Text that no version of YAML takes for something else.
+# Text that is a plain string in every version of YAML.
 _PLAIN = re.compile(r"(?!(?:true|false|null|yes|no|on|off|y|n)$)[A-Za-z/][A-Za-z0-9_./-]*", re.IGNORECASE)
 
 
@@ -244,7 +243,7 @@ def first_file(servers: Sequence[Endpoint], client: Mapping[str, str], proven: S
 
     Args:
         servers: its bootstrap servers.
-        client: its client properties as they are to stand in the file, with `${env:NAME}` for secrets.
+        client: its client properties as written in the file, with `${env:NAME}` for secrets.
         proven: at least one rule.
     """
     text = _SERVERS.sub(lambda _: f"    bootstrap_servers: {','.join(map(str, servers))}", starter_file(), count=1)

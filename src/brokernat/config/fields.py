@@ -1,7 +1,6 @@
-"""The kinds of value that the file has: how each is read, and how the JSON Schema describes it.
+"""The field types of the file: how each is parsed, and how the JSON Schema describes it.
 
-Each is an annotation for the model. A value that is one already passes through, so that models can be built in Python
-too.
+Each is an annotation for the model. Parsed values pass unchanged, so models can be built in Python, too.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from brokernat.errors import ConfigError, Finding
 from brokernat.paths import expanded_home
 
 Profile = Literal["auto", "lan", "wan"]
-"""The length of the line to a cluster; `auto` is measured."""
+"""The settings for a short or a long round-trip time; `auto` measures it."""
 
 _TOPIC = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}", re.ASCII)  # org.apache.kafka.common.internals.Topic
 _FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
@@ -33,7 +32,7 @@ _SHARE = re.compile(r"(100|[1-9]?[0-9](\.[0-9]+)?)% of [1-9][0-9]*", re.ASCII)
 _DELIMITER = re.compile(r'[^"\r\n]')
 _SMALLEST = 1 << 20
 _SHORTEST_EPOCH = 5
-"""Of `spark.sql.streaming.realTimeMode.minBatchDuration`, seconds."""
+"""The minimum of `spark.sql.streaming.realTimeMode.minBatchDuration`, in seconds."""
 _RULE_IN_QUOTES = "write `- advertised = reachable`, in quotes where it starts with `*` or `[`"
 _RULE_PER_ENTRY = "one rule per list entry: `- advertised = reachable`"
 
@@ -95,7 +94,7 @@ def _rule(value: object) -> Rule:
 
 
 def _located(value: str, info: ValidationInfo) -> str:
-    """A path without a scheme is relative to the folder of the file."""
+    """Resolves a path without a scheme against the folder of the file."""
     folder: Path | None = (info.context or {}).get("folder")
     return value if folder is None or "://" in value else str(folder / expanded_home(value))
 
@@ -114,7 +113,7 @@ def _size(value: object) -> object:
 
 
 def _secret_text(value: object, info: ValidationInfo) -> str | Secret:
-    """Text that may hold `${env:NAME}` or `${file:PATH}`, and is a Secret then."""
+    """Text; with `${env:NAME}` or `${file:PATH}` in it, a Secret."""
     if isinstance(value, Secret):
         return value
     value = _option(value)
@@ -134,7 +133,7 @@ def _registry_url(value: str) -> str:
         well = parts.scheme in ("http", "https") and parts.hostname and (parts.port or True)
     except ValueError:
         well = False
-    # It is not quoted: somebody may have put a password into it.
+    # The message does not quote it, because it may contain a password.
     if not well or parts.query or parts.fragment:
         raise faults([Fault(Finding("bad-url", "it is not the URL of a schema registry", hint))])
     if parts.username is not None:
@@ -161,12 +160,12 @@ def _not_too_short(value: str) -> str:
 
 
 def _nothing_is_empty(value: object) -> object:
-    """A heading whose entries are all commented out is an empty mapping."""
+    """Treats a key whose entries are all commented out as an empty mapping."""
     return {} if value is None else value
 
 
 def _option(value: object) -> object:
-    """Reader options are text to Spark; people write booleans and numbers."""
+    """Converts booleans and numbers to text, because Spark's reader options are text."""
     if isinstance(value, bool):
         return str(value).lower()
     return str(value) if isinstance(value, int | float) else value

@@ -1,8 +1,8 @@
-"""A Java properties file, as `java.util.Properties.load` reads it; pure.
+"""Parses a Java properties file as `java.util.Properties.load` does; pure.
 
-Java's syntax is not `name=value`: the name ends at the first `=`, `:` or blank that is not escaped, a line goes on
-where it ends in an odd number of backslashes, and blanks before the value are no part of it while blanks behind it are.
-A name that is given twice is no error in Java, the last one counts; here both are kept, so that it can be reported.
+Java's syntax is more than `name=value`: the name ends at the first unescaped `=`, `:` or blank; an odd number of
+backslashes at its end continues a line; blanks before the value are ignored and blanks after it are kept. Java uses the
+last of two equal names; this module returns both, so that the caller can report it.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from brokernat.errors import ConfigError, Finding, Location
 
 _BLANKS = " \t\f"
 _LINE_END = re.compile(r"\r\n|\r|\n")
-# A backslash alone there is an empty line to Java, and an entry.
+# Java reads a lone backslash there as an empty line and an entry.
 _LAST_OF_ALL = re.compile(r"(?:\A|[\r\n])[ \t\f]*\\[\r\n]?\Z")
 _ESCAPED = re.compile(r"\\(u[0-9a-fA-F]{4}|u|.)", re.DOTALL)
 _CONTROL = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 class Property(NamedTuple):
-    """A name with its value, and the line of the file where it begins."""
+    """A name with its value, and the line of the file where it starts."""
 
     name: str
     value: str
@@ -51,7 +51,7 @@ def parse_properties(text: str, source: str) -> tuple[Property, ...]:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines without comments, joined with those that go on; and the number of the first one."""
+    """Logical lines without comments, each with the number of its first line."""
     joined, first = "", 0
     for number, natural in enumerate(_LINE_END.split(text), start=1):
         line = natural.lstrip(_BLANKS)

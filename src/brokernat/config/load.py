@@ -1,7 +1,7 @@
-"""`brokernat.yaml` to a Config, or one report of everything that is wrong with it.
+"""Loads `brokernat.yaml` as a Config, or raises one error with all problems.
 
-The only module of this package that opens the file itself. Four stages add to one list of problems: YAML, the model,
-what sections mean together, and the lines in order; only a text that YAML cannot read ends it early.
+Only this module of the package opens the file. Three stages add to one list of problems: YAML, the model and the checks
+between sections. The list is sorted by line. Only invalid YAML stops early.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """A file that is in order. `path` is absolute; relative paths in the file start from its folder."""
+    """A valid file. `path` is absolute; relative paths in the file start at its folder."""
 
     path: Path
     clusters: Mapping[str, Cluster]
@@ -58,11 +58,11 @@ def load(
     """Read the file.
 
     Args:
-        environ: where `${env:NAME}` looks; the process's own environment unless given.
-        resolve_secrets: False leaves `${env:}` and `${file:}` as they are written, for work that opens no connection.
+        environ: the variables for `${env:NAME}`; by default the environment of the process.
+        resolve_secrets: False keeps `${env:}` and `${file:}` unresolved, for commands that open no connection.
 
     Raises:
-        ConfigError: every problem of the file, in the order of its lines.
+        ConfigError: all problems of the file, in the order of its lines.
     """
     document = read_document(path)
     folder = Path(path).absolute().parent
@@ -85,7 +85,7 @@ def load(
 
 
 def read_document(path: str | Path) -> Document:
-    """The file as YAML, with places.
+    """The file as YAML, with positions.
 
     Raises:
         ConfigError: the file is missing, unreadable, not UTF-8, or not YAML.

@@ -1,11 +1,11 @@
-"""Proven rules into a text that holds rules already: what becomes of each line, and the new text; pure.
+"""Merges proven rules into a text that already has rules; pure.
 
-Nothing that a person wrote goes away. A rule that does what was proven stays as it is; one for the same endpoints with
-another target is written over in its place; a wider one that would lead elsewhere gets the proven rule in front of it,
-because the first match wins; everything else is added at the end. Rules about other endpoints stay. Of the comments
-only our own are renewed, and those only when they would say something else than the day.
+A rule with the proven target stays. A rule for the same endpoints with another target is replaced. If a wider rule has
+another target, the proven rule is inserted before it, because the first match wins. All other proven rules are
+appended. Rules about other endpoints and the user's comments stay. brokernat's own comments are updated only if more
+than their date changes.
 
-The text may be YAML or a rules file: the caller says where the rules are in it and how a line of a rule begins.
+The text is YAML or a rules file: the caller passes the positions of the rules and the form of their lines.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _OURS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ProvenRule:
-    """A rule, the advertised endpoints that it must decide about, and what its comment says."""
+    """A rule, the advertised endpoints that it must translate, and its comment."""
 
     rule: Rule
     advertised: tuple[Endpoint, ...]
@@ -33,7 +33,7 @@ class ProvenRule:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A rule in a text: from `start` up to `end`, quotes included."""
+    """A rule in a text: from `start` to `end`, including quotes."""
 
     rule: Rule
     start: int
@@ -42,14 +42,14 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How the text writes a rule: what stands before it in its line, quotes where it needs them, how lines end."""
+    """The format of a rule's line: prefix, quotes, line end."""
 
     lead: str
     quote: Callable[[str], str]
     line_end: str = "\n"
 
     def line(self, proven: ProvenRule) -> str:
-        """A line of its own, without its end."""
+        """The line, without its line end."""
         return f"{self.lead}{self.body(proven.rule)}  # {proven.comment}"
 
     def body(self, rule: Rule) -> str:
@@ -77,7 +77,7 @@ def merge(text: str, standing: Sequence[Standing], proven: Sequence[ProvenRule],
     edits.append((last, last, "".join(form.line_end + line for line in added)))
     pieces: list[str] = []
     done = 0
-    # The sort is stable, so several lines before one rule keep their order.
+    # The sort is stable: several lines before one rule keep their order.
     for start, end, words in sorted(edits, key=lambda edit: edit[:2]):
         pieces += text[done:start], words
         done = end
@@ -85,7 +85,7 @@ def merge(text: str, standing: Sequence[Standing], proven: Sequence[ProvenRule],
 
 
 def leads(rules: Sequence[Rule], proven: Sequence[ProvenRule]) -> bool:
-    """Whether rules make of every advertised endpoint what was proven."""
+    """Whether the rules translate every advertised endpoint to its proven target."""
     address_map = AddressMap(tuple(rules), Unmapped.PASS)
     return all(
         address_map.translate(endpoint).endpoint == new.rule.translate(endpoint)
@@ -127,7 +127,7 @@ def _edits(text: str, old: Standing, new: ProvenRule, step: _Step, form: Form) -
 
 
 def _comment(said: str, new: str) -> str:
-    """What a person said stays; what we said is replaced where more than the day has changed."""
+    """Keeps the user's comment; replaces brokernat's if more than its date has changed."""
     ours, ours_now = _OURS.search(said), _OURS.search(new)
     if ours and ours_now and (_fact(ours) == _fact(ours_now)):
         return said

@@ -1,8 +1,7 @@
-"""Everything that `brokernat.yaml` may hold. The JSON Schema and the reference page come from here.
+"""The model of `brokernat.yaml`. The JSON Schema and the reference page are generated from it.
 
-Sections are frozen and refuse unknown keys. What a section means on its own is checked here; what it means together
-with others (a pipeline that names a cluster) is in `checks.py`, so that a mistake in one place does not hide one in
-another.
+Sections are frozen and refuse unknown keys. This module checks each section alone; `checks.py` checks references
+between sections (a pipeline that names a cluster), so one mistake does not hide another.
 """
 
 from __future__ import annotations
@@ -570,7 +569,7 @@ def json_schema() -> str:
 
 
 def _without_titles(node: object, *, names: bool = False) -> object:
-    """pydantic's titles repeat the names; a property that is called `title` would stay."""
+    """Removes pydantic's titles, which repeat the names, but not a property named `title`."""
     if isinstance(node, list):
         return [_without_titles(item) for item in node]
     if not isinstance(node, dict):

@@ -1,8 +1,7 @@
-"""From a fault inside a value to a problem at its place in the file, in one voice.
+"""Converts faults inside values to problems with a position in the file.
 
-Validators raise `faults(...)`, which carries whole problems through pydantic; what pydantic finds by itself is put
-into our words by the table below. Input values are quoted only where the file's grammar lists the allowed ones:
-elsewhere they may be secrets.
+Validators raise `faults(...)`, which passes complete problems through pydantic; the table below rewords pydantic's own
+errors. A message quotes an input value only if the schema lists the allowed values: other values may be secrets.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A problem and where it is, relative to the value that was being validated; `key` when the key is meant."""
+    """A problem and its path relative to the validated value; `key` if it is about the key."""
 
     problem: Finding
     below: tuple[str | int, ...] = ()
@@ -41,31 +40,31 @@ class Fault:
 
 
 def faults(found: Iterable[Fault]) -> PydanticCustomError:
-    """What a validator raises."""
+    """The exception for a validator to raise."""
     return PydanticCustomError(_OURS, "see faults", {"faults": tuple(found)})
 
 
 def raise_all(found: Iterable[Fault]) -> None:
-    """Raise what a validator raises, where there is any fault."""
+    """Raises `faults(...)` if there is any fault."""
     if every := tuple(found):
         raise faults(every)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
-    """A hint with the known word that is nearest, if one is near."""
+    """A hint with the most similar known word, if there is one."""
     near = nearest(word, known)
     return f"did you mean `{near}`?" if near else None
 
 
 def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """The known word that is nearest, case aside; None when none is near (`cutoff` as in difflib)."""
+    """The most similar known word, ignoring case, or None (`cutoff` as in difflib)."""
     names = {name.lower(): name for name in known}
     near = difflib.get_close_matches(word.lower(), names, n=1, cutoff=cutoff)
     return names[near[0]] if near else None
 
 
 def translate(errors: Iterable[ErrorDetails], document: Document, model: type[BaseModel]) -> Iterator[Finding]:
-    """pydantic's findings as problems of the document."""
+    """pydantic's errors as problems of the document."""
     found = list(errors)
     misspelled = {(*path[:-1], _nearest(path, model) or path[-1]) for path in _paths(found, "extra_forbidden")}
     for error in found:
@@ -81,7 +80,7 @@ def translate(errors: Iterable[ErrorDetails], document: Document, model: type[Ba
 
 
 def _explained(kind: str, path: Path, misspelled: set[Path], found: list[ErrorDetails]) -> bool:
-    """Whether another problem is the cause: the key is misspelled, or the list seems empty as its entries are wrong."""
+    """Whether another problem is the cause: a misspelled key, or a list that is empty because its entries are wrong."""
     if kind == "missing":
         return path in misspelled
     return kind == "too_short" and any(len(e["loc"]) > len(path) and e["loc"][: len(path)] == path for e in found)
@@ -141,7 +140,7 @@ def _type_name(value: object) -> str:
 
 
 def keys_of(model: type[BaseModel], path: Path) -> list[str]:
-    """The keys that the file may have at a path."""
+    """The allowed keys at a path."""
     here: Any = model
     for step in path:
         fields = {info.alias or name: info.annotation for name, info in _fields(here)}

@@ -1,7 +1,7 @@
-"""A Protobuf message as the columns that a pipeline gets of it, in Spark's DDL.
+"""Converts a Protobuf message to columns in Spark's DDL.
 
-The schema is a file that `protoc --descriptor_set_out --include_imports` writes, or comes from a registry. Either goes
-to `ProtobufSchema.java` as JSON: `{"message": "acme.Order", "descriptors": BASE64}`, a FileDescriptorSet.
+The schema is a file of `protoc --descriptor_set_out --include_imports`, or comes from a registry. `ProtobufSchema.java`
+gets it as JSON: `{"message": "acme.Order", "descriptors": BASE64}`, where the descriptors are a FileDescriptorSet.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def read_protobuf_schema(path: str, message: str | None) -> RecordSchema:
 
     Args:
         path: the file.
-        message: the full name, such as `acme.Order`; None for the only message of the last file that protoc was given.
+        message: the full name, such as `acme.Order`; None for the only message of the last file of protoc's command.
 
     Raises:
         ConfigError: it cannot be read, it is no set of descriptors, it lacks the message, or fields of the message
@@ -99,7 +99,7 @@ class _Columns:
         self._enums: dict[str, EnumDescriptorProto] = {}
         self._last: list[str] = []
         self.read: list[str] = []
-        """What the columns are made of, and no other part of the files."""
+        """Only the parts of the files that define the columns."""
         for file in files.file:
             if file.syntax == "editions":
                 raise _no_schema(f"`{file.name}` has an edition; only proto2 and proto3 are supported")
@@ -143,7 +143,7 @@ class _Columns:
         return ", ".join(columns)
 
     def _member(self, field: FieldDescriptorProto, is_proto3: bool, label: str, inside: tuple[str, ...]) -> str:
-        """A field's type, with NOT NULL where it always has a value."""
+        """A field's type, with NOT NULL if it always has a value."""
         for part in (field, self._enums.get(field.type_name.lstrip("."), EnumDescriptorProto())):
             self.read.append(part.SerializeToString(deterministic=True).hex())
         if field.label == FieldDescriptorProto.LABEL_REPEATED:
@@ -158,7 +158,7 @@ class _Columns:
         return self._type(field, label, inside) + ("" if is_null else " NOT NULL")
 
     def _type(self, field: FieldDescriptorProto, label: str, inside: tuple[str, ...]) -> str:
-        """A type without its nullability, `inside` of these messages."""
+        """A type without its nullability; `inside` lists the enclosing messages."""
         name = field.type_name.lstrip(".")
         kind = FieldDescriptorProto.Type.Name(field.type).removeprefix("TYPE_").lower()
         if known := _SCALARS.get(kind) or _WELL_KNOWN.get(name):

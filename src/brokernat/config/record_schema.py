@@ -1,4 +1,4 @@
-"""A schema as the columns that a pipeline gets of its records; what the modules of the formats share."""
+"""A schema and its columns: the common part of the Avro and Protobuf modules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from brokernat.errors import Finding
 class RecordSchema:
     """The text of a schema, in one line, and the columns of its records as Spark's DDL.
 
-    `read` is what of the text the columns are made of, where that is not all of it.
+    `read` is the part of the text that defines the columns, if that is not the whole text.
     """
 
     text: str
@@ -20,7 +20,7 @@ class RecordSchema:
 
 
 class UnreadableTypeError(Exception):
-    """A part of a schema has no column type; `label` is where it is."""
+    """A part of a schema has no column type; `label` is its path."""
 
     def __init__(self, label: str, what: str, hint: str) -> None:
         super().__init__(what)
@@ -28,5 +28,5 @@ class UnreadableTypeError(Exception):
 
 
 def quoted(name: str) -> str:
-    """A name in DDL."""
+    """A name, quoted for DDL."""
     return "`" + name.replace("`", "``") + "`"

@@ -1,4 +1,4 @@
-"""The file with the schema of a `decode` or `encode` section, in either of the formats that have one."""
+"""Reads the schema of a `decode` or `encode` section, Avro or Protobuf."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def read_schema_file(section: Decode | Encode) -> RecordSchema:
 
 
 def schema_of_text(section: Decode | Encode, text: str) -> RecordSchema:
-    """The schema that a registry gave for a section, as `Registry.newest` returns it.
+    """The schema of a section from a registry, as `Registry.newest` returns it.
 
     Raises:
         ConfigError: fields of it have no column type.

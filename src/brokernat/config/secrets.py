@@ -1,8 +1,8 @@
-"""Values from outside the file, and values that must not be seen.
+"""References to values outside the file, and secrets.
 
-`${env:NAME}` and `${file:PATH}` stand for a whole value or for a part of one; `$${` writes a plain `${`. What was put
-in makes the value a Secret: its text leaves only through `reveal()`. A Secret cannot be pickled, so it travels to no
-worker inside a closure by accident. A file loses one line end at its end, as `echo` and editors put it there.
+`${env:NAME}` and `${file:PATH}` are a whole value or a part of one; `$${` is a literal `${`. A value with a reference
+becomes a Secret: only `reveal()` returns its text. A Secret cannot be pickled, so no closure sends it to a worker by
+accident. One line end at the end of a file is removed, because `echo` and editors add it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ENTITIES = {**{number: (name,) for number, name in codepoint2name.items()}, ord
 
 
 class Secret:
-    """A text that repr, str, format and pickle do not give away; equal texts are equal secrets."""
+    """A text that repr, str, format and pickle do not reveal; equal texts are equal secrets."""
 
     __slots__ = ("_text",)
 
@@ -36,7 +36,7 @@ class Secret:
         self._text = text
 
     def reveal(self) -> str:
-        """The text itself: pass it on, never log it."""
+        """The text. Never log it."""
         return self._text
 
     def __repr__(self) -> str:
@@ -65,16 +65,16 @@ class Secret:
 
 
 class Unresolved(Secret):
-    """A text with references that were not looked up: what it stands for is not known."""
+    """A text with unresolved references."""
 
     __slots__ = ()
 
 
 def masked(text: str, *secrets: str) -> str:
-    """A text of somebody else's, such as a broker's error, with `***` where it quotes one of the secrets.
+    """An external text, such as a broker's error, with `***` for every secret in it.
 
-    Found are the secret in any case of letters, with any of its characters escaped (percent, HTML, backslash), in
-    hexadecimal, and as a part of any base64, such as PLAIN's `NUL user NUL password` or HTTP's `user:password`.
+    It finds the secret in any letter case, with escaped characters (percent, HTML, backslash), in hexadecimal, and
+    inside base64, such as PLAIN's `NUL user NUL password` or HTTP's `user:password`.
     """
     for secret in filter(None, secrets):
         for pattern in (_spelt(secret), _in_hexadecimal(secret), _in_base64(secret)):
@@ -83,7 +83,7 @@ def masked(text: str, *secrets: str) -> str:
 
 
 def _spelt(secret: str) -> re.Pattern[str]:
-    """Each character as itself or as one of its escapes."""
+    """A pattern of each character or one of its escapes."""
 
     def character(one: str) -> str:
         number = ord(one)
@@ -104,11 +104,11 @@ def _in_hexadecimal(secret: str) -> re.Pattern[str]:
 
 
 def _in_base64(secret: str) -> re.Pattern[str]:
-    """The whole run of letters around it: its neighbours would give away the first and the last of it."""
+    """Masks the whole base64 text, because the letters beside the secret would reveal its first and last bits."""
     data = secret.encode()
     cores = []
     for before in range(3):
-        # Letters that depend on the secret alone, whatever stands before and behind it.
+        # Letters that depend on the secret alone, and not on the bytes around it.
         first, end = -(-before * 8 // 6), (before + len(data)) * 8 // 6
         core = base64.b64encode(bytes(before) + data + bytes(3)).decode()[first:end]
         if len(core) >= _SHORTEST_CORE:
@@ -119,10 +119,10 @@ def _in_base64(secret: str) -> re.Pattern[str]:
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """Where references are looked up.
+    """Resolves references.
 
-    Paths are relative to `folder`. With `resolve=False` references stay as they are written, as Unresolved, for
-    commands that open no connection.
+    Paths are relative to `folder`. With `resolve=False` references become Unresolved, for commands that open no
+    connection.
     """
 
     folder: Path = field(default_factory=Path)
@@ -130,7 +130,7 @@ class References:
     resolve: bool = True
 
     def expand(self, text: str) -> str | Secret:
-        """The value that a text of the file stands for.
+        """The text with its references replaced by their values.
 
         Raises:
             ConfigError: with one problem for each reference that has no value.

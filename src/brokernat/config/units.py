@@ -1,4 +1,4 @@
-"""Lengths of time and sizes as people write them, `10 minutes` and `512M`; pure."""
+"""Durations and sizes with units, such as `10 minutes` and `512M`; pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def seconds(text: str) -> int:
 
 
 def in_words(length: float) -> str:
-    """A length of time in its largest whole unit, rounded down.
+    """A duration in its largest whole unit, rounded down.
 
     >>> in_words(172801)
     '2 days'
@@ -41,7 +41,7 @@ def size_in_bytes(text: str) -> int:
     """Bytes; units are powers of 1024, with or without `B` or `iB`.
 
     Raises:
-        ValueError: it is no size.
+        ValueError: it is not a size.
 
     >>> size_in_bytes("1.5 MiB")
     1572864
