@@ -1,3 +1,3 @@
-"""Unmodified Kafka clients against brokers whose advertised addresses they cannot reach."""
+"""Lets unmodified Kafka clients reach brokers whose advertised addresses they cannot dial."""
 
 __version__ = "0.1.0"

@@ -1,6 +1,6 @@
-"""Every error that brokernat raises on purpose, with the exit code of a command that ends with it::
+"""All errors that brokernat raises, with the exit code of the command::
 
-    BrokernatError              1   never raised itself
+    BrokernatError              1   base class, never raised
     ├── ConfigError             2   all problems of a file or a text
     ├── MissingToolError        2   names what is missing and the package to install
     ├── WorldError              2   a testbed cannot be started, or does not run
@@ -14,8 +14,8 @@
     ├── NotExecutableError    126   of `exec`
     └── ProgramNotFoundError  127   of `exec`
 
-`error.message` is what is wrong and `error.hint` the fix. `str(error)` is both, because notebooks and tracebacks show
-only that; `error.report()` is both as a terminal shows them. A message never holds a secret: it quotes names and
+`error.message` is the problem and `error.hint` the fix. `str(error)` contains both, because notebooks and tracebacks
+show only that; `error.report()` formats both for a terminal. A message never contains a secret: it quotes names and
 places, never values from `${env:}` or `${file:}`.
 
 Every error can be pickled and copied, because Spark and multiprocessing pass errors between processes.
@@ -42,7 +42,7 @@ class BrokernatError(Exception):
         return _with_hint(self.message, self.hint)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickles the state, because constructors of subclasses take other arguments."""
+        """Pickles the state, because subclasses have constructors with other arguments."""
         return _restored, (type(self), self.args), self.__dict__
 
     def report(self) -> str:
@@ -51,7 +51,7 @@ class BrokernatError(Exception):
 
 
 class Severity(StrEnum):
-    """The one scale of everything that is found: in a file, in a map, by the doctor."""
+    """The severity of a finding in a file or a map, or by the doctor."""
 
     ERROR = "error"
     """It cannot work as written, or stops clients."""
@@ -62,7 +62,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where a value comes from; every part may be None. Lines and columns count from 1."""
+    """The origin of a value; every part may be None. Lines and columns count from 1."""
 
     source: str | None = None
     line: int | None = None
@@ -80,11 +80,11 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong or may be: in a file, a text or an address map, or by a check of the doctor.
+    """One certain or possible problem of a file, a text or an address map, or from a check of the doctor.
 
-    `code` is stable and never used for something else: words in kebab case, the same as in the Java agent, or `BN` and
-    a number for the doctor's checks. `details` are lines below the message: the entries in question, what was seen.
-    `rules` are indexes into the address map that was judged; the last one is the rule to change.
+    `code` is stable and never reused: words in kebab case, the same as in the Java agent, or `BN` and a number for the
+    doctor's checks. `details` are lines below the message, such as the affected entries. `rules` are indexes into the
+    checked address map; the last one is the rule to change.
     """
 
     code: str
@@ -124,7 +124,7 @@ class ConfigError(BrokernatError):
         return "\n".join(_with_hint(str(problem), problem.hint) for problem in self.problems)
 
     def report(self) -> str:
-        """One block per problem, in the order of the file; with several problems their number at the end."""
+        """One block per problem, in the order of the file, and the number of problems if there are several."""
         blocks = [problem.report() for problem in self.problems]
         if len(blocks) > 1:
             blocks.append(f"{len(blocks)} problems")
@@ -168,13 +168,13 @@ class UnmappedEndpointError(BrokernatError):
 
 
 class ProofFailedError(BrokernatError):
-    """A driver or an executor does not have the map or does not reach every leader."""
+    """A driver or an executor does not have the map, or cannot reach a leader."""
 
     exit_code = 5
 
 
 class DamagedBundleError(BrokernatError):
-    """A bundle has files that differ from its list, so nothing of it is installed."""
+    """Files of a bundle differ from its list, so nothing is installed."""
 
     exit_code = 5
 
@@ -192,7 +192,7 @@ class NotExpressibleError(BrokernatError):
 
 
 class IncompleteError(BrokernatError):
-    """Records are missing, or a stop left some undelivered."""
+    """Records are missing, or undelivered after a stop."""
 
     exit_code = 6
 

@@ -1,8 +1,8 @@
 """The text of an address map: rules, or `file:/path` with one rule a line.
 
-What `brokernat.map` and `BROKERNAT_MAP` hold. The twins in Java (`MapText.java`) and C (`map_text.c`) refuse the same
-texts: `tests/vectors/map_texts.json`. Imports nothing that brokernat depends on: `brokernat exec` reads the map in
-interpreters that have their Kafka library alone.
+This is the value of `brokernat.map` and `BROKERNAT_MAP`. The implementations in Java (`MapText.java`) and C
+(`map_text.c`) refuse the same texts (`tests/vectors/map_texts.json`). This module imports no dependency of brokernat,
+because `brokernat exec` uses it in interpreters that lack them.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from brokernat.paths import reading
 
 _FILE = "file:"
 _YAML = re.compile(r"^\s*(- |(clusters|address_map|bootstrap_servers|pipelines)\s*:)", re.MULTILINE)
-# A path that leads to something endless must not eat the memory.
+# Bounds the memory if the path is an endless file, such as a device.
 _MAX_FILE = 4 << 20
 
 
 def map_from_property(value: str, unmapped: Unmapped = Unmapped.FAIL) -> AddressMap:
-    """The map that a value of `brokernat.map` stands for.
+    """The map for a value of `brokernat.map`.
 
     Raises:
-        ConfigError: every wrong rule, why the file cannot be read, or (code `no-rule`) that there is no rule: what a
-            file that was cut short leaves.
+        ConfigError: all wrong rules, the reason why the file cannot be read, or (code `no-rule`) no rule at all, as in
+            a truncated file.
     """
     text = value.strip()
     path = Path(text.removeprefix(_FILE)) if text.startswith(_FILE) else None

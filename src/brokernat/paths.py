@@ -1,17 +1,16 @@
-"""Paths that a user named and paths that we chose: what an OSError on one means, where our own files go, and how a file
-takes the place of another.
+"""File access: errors with path and purpose, brokernat's own folders, and durable replacement of files.
 
-`reading` and `writing` stand around every access to such a path, so that a missing permission or a full disk is one
-ConfigError with the path, what it is for, and the option or variable that names another.
+`reading` and `writing` wrap every access to a path of the user. They turn an OSError (missing permission, full disk)
+into a ConfigError with the path, its purpose, and the option or variable that changes it.
 
-Caches and logs go where the XDG base directory specification says. In a container HOME may be absent, or belong to
-somebody else: then they go into a private folder under the system's folder for temporary files. Several sessions of one
-user share the cache, so a file appears whole or not at all (made beside its place, then renamed), and who fills it
-holds a lock of the kernel, which a crash releases.
+Caches and logs are in the folders of the XDG base directory specification. In a container HOME may be absent or belong
+to another user: then they are in a private folder under the system's temporary folder. Several processes of one user
+share the cache. So a file is written beside its place and renamed, and the writer holds a kernel lock, which a crash
+releases.
 
-After a power cut there is the old file or the whole new one. A rename is atomic for processes and not for the disk:
-without an fsync before it, a file system may keep the new name and lose the content (delayed allocation of ext4 and
-XFS), and the name itself is in the folder, which has an fsync of its own (fsync(2)).
+After a power cut either the old file or the complete new one exists. A rename alone is atomic for processes but not on
+the disk: without an fsync before it, a file system may keep the new name and lose the content (delayed allocation of
+ext4 and XFS). The name is in the folder, which needs its own fsync (fsync(2)).
 """
 
 from __future__ import annotations
@@ -35,12 +34,12 @@ CACHE_VARIABLE, STATE_VARIABLE = "XDG_CACHE_HOME", "XDG_STATE_HOME"
 
 @contextmanager
 def reading(path: str | os.PathLike[str], purpose: str = "", *, moved_by: str | None = None) -> Iterator[None]:
-    """Reading of one path.
+    """Wraps reading one path.
 
     Args:
         path: named in the message.
-        purpose: what the path is, such as `the rules file`; nothing where the path says it.
-        moved_by: the option, key or variable that names another path, such as `--config`.
+        purpose: what the path is for, such as `the rules file`; empty if the path makes it clear.
+        moved_by: the option, key or variable that changes the path, such as `--config`.
 
     Raises:
         ConfigError: `file-unreadable`, for every OSError and for text that is not UTF-8.
@@ -56,7 +55,7 @@ def reading(path: str | os.PathLike[str], purpose: str = "", *, moved_by: str | 
 
 @contextmanager
 def writing(path: str | os.PathLike[str], purpose: str = "", *, moved_by: str | None = None) -> Iterator[None]:
-    """Creating or changing one path, or what is below it; arguments as for `reading`.
+    """Wraps creating or changing one path or its content; arguments as for `reading`.
 
     Raises:
         ConfigError: `file-unwritable`, for every OSError.
@@ -72,7 +71,7 @@ def expanded_home(name: str) -> Path:
     """A path with its `~` replaced.
 
     Raises:
-        ConfigError: this user has no home, or there is no such user.
+        ConfigError: this user has no home, or the named user does not exist.
     """
     try:
         return Path(name).expanduser()
@@ -82,7 +81,7 @@ def expanded_home(name: str) -> Path:
 
 
 def refused_path(error: OSError) -> ConfigError | None:
-    """For the end of a program: what to say of an OSError that nobody took for one of a path; None for a bug."""
+    """The error for an OSError that no `reading` or `writing` caught, at the end of a program; None for a bug."""
     if error.errno not in _DENIED | _NO_ROOM or not isinstance(error.filename, str):
         return None
     hint = _hint(error, "use it", None)
@@ -91,12 +90,12 @@ def refused_path(error: OSError) -> ConfigError | None:
 
 
 def cache_dir() -> Path:
-    """For what can be fetched or made again: `$XDG_CACHE_HOME/brokernat`, or `~/.cache/brokernat`."""
+    """The folder for files that can be made again: `$XDG_CACHE_HOME/brokernat`, or `~/.cache/brokernat`."""
     return _own_dir(CACHE_VARIABLE, ".cache")
 
 
 def cached(*parts: str) -> Path:
-    """A part of the cache: where it is already, also in a home that may only be read, else where it is to be made."""
+    """A folder of the cache: the existing one, even in a read-only home, else the path at which to make it."""
     home = _below_home(".cache")
     if not _given(CACHE_VARIABLE) and home is not None and _is_trusted(home) and home.joinpath(*parts).exists():
         return home.joinpath(*parts)
@@ -104,15 +103,15 @@ def cached(*parts: str) -> Path:
 
 
 def state_dir() -> Path:
-    """For logs: `$XDG_STATE_HOME/brokernat`, or `~/.local/state/brokernat`."""
+    """The folder for logs: `$XDG_STATE_HOME/brokernat`, or `~/.local/state/brokernat`."""
     return _own_dir(STATE_VARIABLE, ".local/state")
 
 
 def private_temporary_dir(name: str) -> Path:
-    """A folder of this user alone, the same for all their processes; it is made where it is missing.
+    """This user's private folder, the same for all their processes; created if missing.
 
     Raises:
-        ConfigError: it cannot be made, or somebody else made it first.
+        ConfigError: it cannot be created, or another user owns it.
     """
     path = Path(os.environ.get(_TEMPORARY) or "/tmp")  # noqa: S108 - replaced by what Python finds, if that is none
     with writing(path, "the folder for temporary files", moved_by=_TEMPORARY):
@@ -129,8 +128,8 @@ def exchange(made: Path, target: Path) -> None:
     """Rename a file or a folder to `target`, durably.
 
     Args:
-        made: closed, with all in it, on the file system of `target`.
-        target: replaced if it is a file; a folder must be empty or not there.
+        made: closed, with all files in it, on the file system of `target`.
+        target: a file is replaced; a folder must be empty or absent.
 
     Raises:
         OSError: it cannot be written or renamed; `target` is as it was.
@@ -141,10 +140,10 @@ def exchange(made: Path, target: Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """Write a file, or a folder with all in it, to the disk.
+    """Sync a file, or a folder with its content, to the disk.
 
     Raises:
-        OSError: the disk did not take it.
+        OSError: the write failed.
     """
     if path.is_symlink():
         return
@@ -157,8 +156,8 @@ def sync(path: Path) -> None:
 
 
 def sync_names(folder: Path) -> None:
-    """Write the names in a folder to the disk."""
-    # Not every file system knows an fsync of folders (EINVAL), and a folder that may only be searched cannot be opened.
+    """Sync the names in a folder to the disk."""
+    # Some file systems have no fsync of folders (EINVAL), and a folder without read permission cannot be opened.
     with suppress(OSError):
         _fsync(folder)
 
@@ -173,7 +172,7 @@ def _fsync(path: Path) -> None:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock file `path`; waits for whoever holds it, thread or process."""
+    """Hold the lock file `path`; waits for another thread or process that holds it."""
     with _writing_cache(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("w")
@@ -212,7 +211,7 @@ def _own_dir(variable: str, below_home: str) -> Path:
 
 def _given(variable: str) -> Path | None:
     base = os.environ.get(variable)
-    # The specification: a relative path is to be ignored.
+    # The XDG specification: relative paths are ignored.
     return Path(base) / "brokernat" if base and Path(base).is_absolute() else None
 
 
@@ -236,12 +235,12 @@ def _can_be_made(folder: Path) -> bool:
 
 
 def _is_trusted(folder: Path) -> bool:
-    """Whether programs of a folder may be run: nobody may write there whom this user does not trust anyway."""
+    """Whether programs of a folder may be run: only root and this user may write there."""
     try:
         found = folder.stat()
     except OSError:
         return False
-    # A root that has kept the HOME of the user who called it would run what that user has put there.
+    # A root process with the HOME of another user (sudo) would run that user's files.
     somebody_elses = os.geteuid() == 0 and found.st_uid != 0
     return not somebody_elses and not found.st_mode & 0o002
 
@@ -253,7 +252,7 @@ def _refused(how: str, path: str | os.PathLike[str], purpose: str, reason: str, 
 
 
 def _reason(error: OSError, path: str | os.PathLike[str]) -> str:
-    """The system's words, and where it was, if that is another path."""
+    """The system's message, and the failing path, if it is another one."""
     words = error.strerror or (str(error.args[0]) if error.args else type(error).__name__)
     other = error.filename
     if isinstance(other, str) and other not in (os.fspath(path), str(Path(path).absolute())):

@@ -1,7 +1,7 @@
-"""Text for messages and reports: nouns with numbers, untrusted text made printable, sentences folded to a width.
+"""Text for messages and reports: counted nouns, printable text, folded lines.
 
-A broker may advertise any text: escape sequences of a terminal, a NUL, marks that change the direction of writing, a
-no-break space that was pasted with an address. `printable` shows a U+FFFD for each.
+A broker may advertise any text: terminal escape sequences, NUL, marks that change the direction of writing, no-break
+spaces. `printable` replaces each with U+FFFD.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import textwrap
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """The number and the noun in the form that belongs to it; the plural is the noun and an `s` unless given.
+    """The number and the noun in singular or plural; the default plural is the noun and an `s`.
 
     >>> counted(1, "JVM"), counted(2, "JVM"), counted(2, "entry", "entries")
     ('1 JVM', '2 JVMs', '2 entries')
@@ -24,7 +24,7 @@ def printable(text: str) -> str:
 
 
 def folded(text: str, width: int, first: str, then: str) -> list[str]:
-    """The text in lines of `width`, indented by `first` and `then`; no word is cut, however long."""
+    """The text in lines of `width`, indented by `first` and `then`; long words are not cut."""
     return textwrap.wrap(
         printable(text),
         width,

@@ -65,8 +65,7 @@ class Cluster:
         return kafka_properties(self.bootstrap_servers, self.address_map, self.client)
 
     def reachable(self, endpoint: Endpoint) -> Endpoint:
-        """The endpoint to dial for another server than a broker, such as a schema registry; unchanged without a rule.
-        """
+        """The endpoint to dial for a server that is not a broker, such as a schema registry."""
         if endpoint in self.companions:
             return self.companions[endpoint]
         rule = self.address_map.find(endpoint) if self.address_map else None

@@ -1,1 +1,1 @@
-"""The first command of the README: the situation on this machine, its failure, the pipeline working through the map."""
+"""`brokernat demo`: unreachable brokers on this machine, a failing job, and the same job with an address map."""

@@ -1,10 +1,9 @@
-"""What the demo works on: orders and customers, and the files that a user would write (brokernat.yaml, the reference
-data, the transform).
+"""The data of the demo: orders and customers, and the user's files (brokernat.yaml, reference data, transform).
 
-Orders and customers are made anew at each run from a seed, so that every count is known before. Most orders become
-tags. Each kind of broken record stands for one that a real stream brings: cut short on the way, a field of the wrong
-type, a customer that the reference does not know, no customer at all. The script compares what the pipeline counted
-with `Orders.expected_tags` and `Orders.expected_dead_letters`.
+Each run generates orders and customers from a seed, so all counts are known in advance. Most orders become tags. The
+broken records are the kinds that occur in real streams: truncated, a field of the wrong type, a customer that is not in
+the reference, no customer at all. The script compares the pipeline's counts with `Orders.expected_tags` and
+`Orders.expected_dead_letters`.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ def tag(orders: DataFrame) -> DataFrame:
 
 @dataclass(frozen=True)
 class Orders:
-    """`records` are (key, value) in the order in which they are produced; the counts say what must come of them."""
+    """`records` are (key, value) in the order of production; the counts are the expected results."""
 
     records: tuple[tuple[str, str], ...]
     expected_tags: int
@@ -74,12 +73,12 @@ def customers_csv(count: int = 200) -> str:
 
 
 def make_orders(count: int, broken_of_each_kind: int = 3, customers: int = 200, seed: int = 1) -> Orders:
-    """`count` good orders with the broken ones scattered among them.
+    """`count` good orders, mixed with broken ones.
 
     Args:
         count: how many orders become tags.
-        broken_of_each_kind: how many records of each kind of `BREAKAGES` are added.
-        customers: the customers to draw from, as many as `customers_csv` was given.
+        broken_of_each_kind: the number of added records of each kind of `BREAKAGES`.
+        customers: the number of customers to draw from, as for `customers_csv`.
         seed: the same seed gives the same records in the same order.
     """
     draw = random.Random(seed)  # noqa: S311 - example data

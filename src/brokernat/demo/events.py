@@ -1,4 +1,4 @@
-"""What the demo shows, as plain records: the command line decides how they look."""
+"""The output of the demo as plain records; the command line formats them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Working:
-    """Something begins that takes a while; `text` says what, until the next event."""
+    """A long step begins; the command line shows `text` until the next event."""
 
     text: str
 
@@ -21,14 +21,14 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """A sentence or two."""
+    """One or two sentences."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """Lines as they stand in a file or a log, with the place they come from."""
+    """Lines of a file or a log, with their origin."""
 
     origin: str
     lines: tuple[str, ...]

@@ -1,7 +1,6 @@
-"""The job, twice: as everybody would write it, which fails, and through the map.
+"""The Spark job of the demo, first without the map, which fails, then with it.
 
-Both times it is Kafka's own client in Spark. The first is hurried by settings that change when it gives up and not what
-it says.
+Both use Kafka's client in Spark. The first has shorter timeouts, which do not change its messages.
 """
 
 from __future__ import annotations
@@ -23,16 +22,16 @@ from brokernat.pipelines.steps.counting import Counts
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Spark waits a minute for a broker that does not answer, three times over: the same words come after some seconds. On a
-# machine that is busy with something else the client gives up before it has dialled a broker at all, so it gets more.
+# By default Spark waits three times a minute for a broker that does not answer; a few seconds give the same messages.
+# A busy machine needs more, or the client gives up before it has dialled a broker.
 _PATIENCE = (3, 15, 60)
 
 
 def without_map(spark: SparkSession, prepared: Prepared, log: Path) -> Iterator[Event]:
-    """The failure as users see it, in the words of Spark's `log`.
+    """The lines of Spark's `log` about the failure.
 
     Raises:
-        IncompleteError: it does not fail.
+        IncompleteError: the job does not fail.
     """
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
@@ -67,7 +66,7 @@ def _giving_up_after(seconds: int) -> dict[str, str]:
 
 
 def _refusals(log: Path) -> tuple[str, ...]:
-    """The client's own line for each broker, once."""
+    """The client's line for each broker, once."""
     marker = "could not be established"
     lines = [line.partition(" ")[2] for line in log.read_text(errors="replace").splitlines() if marker in line]
     return tuple(sorted(set(lines)))[:3]
@@ -76,15 +75,15 @@ def _refusals(log: Path) -> tuple[str, ...]:
 def with_map(
     spark: SparkSession, prepared: Prepared, file: Path, orders: Orders, board: StatusBoard, *, once: bool
 ) -> Generator[Event, None, DemoRun]:
-    """The map of `file`, its proof, and the pipeline over all orders; returns the run.
+    """Proves the map of `file` and starts the pipeline over all orders; returns the run.
 
     Args:
-        board: shows the run.
-        once: the run ends with the last order; else it waits for more.
+        board: the status of the run.
+        once: end the run after the last order; else wait for more.
 
     Raises:
-        ProofFailedError: a broker is not where the map says.
-        IncompleteError: the counts do not add up.
+        ProofFailedError: the map does not lead to the right broker.
+        IncompleteError: the counts are wrong.
     """
     from brokernat.clients.spark import prove
 
@@ -107,7 +106,7 @@ def with_map(
 
 
 class DemoRun:
-    """The running pipeline, and what its status page shows of it."""
+    """The running pipeline and its status."""
 
     def __init__(self, spark: SparkSession, prepared: Prepared, board: StatusBoard, *, once: bool) -> None:
         from brokernat.pipelines.pipeline import start
@@ -120,11 +119,11 @@ class DemoRun:
 
     @property
     def counts(self) -> Counts:
-        """Of all batches so far."""
+        """The counts of all batches so far."""
         return self._progress.counts
 
     def poll(self) -> bool:
-        """Waits 0.2 s and returns whether the query still runs; the errors are those of `Run.poll`."""
+        """Waits 0.2 s and returns whether the query still runs. Raises the errors of `Run.poll`."""
         alive = self._run.poll()
         self._progress = self._progress.with_reports(self._run.reports(self._progress.committed))
         while self._reports:

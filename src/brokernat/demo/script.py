@@ -1,8 +1,7 @@
-"""The script of the demo: brokers that cannot be reached, the failure as users see it, the same job through the map.
+"""The script of the demo: unreachable brokers, the failing job, and the same job with the map.
 
-Every part is the product's own: the testbed's brokers, the pipeline and its file as a user writes it, Spark's own log.
-What the pipeline counted is held against what `data.py` knows must come of the orders; a difference is an error, so the
-demo cannot end well by luck.
+It uses the testbed's brokers, a pipeline and a file as a user would write them, and Spark's real log. It compares the
+pipeline's counts with the expected ones in `data.py`; a difference is an error.
 """
 
 from __future__ import annotations
@@ -45,16 +44,16 @@ _MESSAGE = "__connect.errors.exception.message"
 
 
 def run_demo(*, good_orders: int = _GOOD_ORDERS, status: Endpoint | None = None) -> Generator[Event]:
-    """Run the demo, event by event; closing the iterator early ends everything that was started.
+    """Run the demo, event by event; closing the iterator early ends all processes.
 
     Args:
-        good_orders: how many orders become tags; some broken ones are added.
-        status: where to serve the pipeline's status page; the pipeline then runs until Ctrl-C.
+        good_orders: the number of orders that become tags; some broken ones are added.
+        status: the endpoint of the pipeline's status page; with it the pipeline runs until Ctrl-C.
 
     Raises:
-        MissingToolError: no PySpark, no Java, no agent, or jars that cannot be had.
-        ConfigError: nothing can listen on `status`.
-        IncompleteError: the counts do not add up.
+        MissingToolError: PySpark, Java or the agent is missing, or jars cannot be downloaded.
+        ConfigError: `status` cannot be bound.
+        IncompleteError: the counts are wrong.
     """
     began = time.monotonic()
     java = find_java()
@@ -100,7 +99,7 @@ def _with_spark(
 
 
 def _stay(run: DemoRun, status: Endpoint) -> Iterator[Event]:
-    """Shows the run until Ctrl-C, for which PySpark would cancel every job."""
+    """Shows the run until Ctrl-C, with a handler of its own because PySpark's would cancel every job."""
     interrupted = threading.Event()
     before = signal.signal(signal.SIGINT, lambda *_: interrupted.set())
     try:
@@ -153,7 +152,7 @@ def _what_next() -> Sequence[Event]:
 
 
 def outcome(world: LoopbackWorld) -> Iterator[Event]:
-    """Some tags, and every cause of a dead letter."""
+    """Some tags, and all causes of dead letters."""
     tags, dead = world.local.read(TAGS), world.local.read(DEAD_LETTERS)
     yield Say(f"Topic `{TAGS}` of the local Kafka holds {counted(len(tags), 'record')}; some of them:")
     yield Quote(f"topic {TAGS}", tuple(_text(record.value) for record in tags[:_SAMPLE]))

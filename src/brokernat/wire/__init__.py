@@ -1,8 +1,8 @@
-"""Kafka's wire as far as a proxy must read it: bytes in, bytes out, no I/O.
+"""The part of Kafka's protocol that a proxy must read: bytes in, bytes out, no I/O.
 
-Three ideas. `api` is the table of the requests and versions that pass. `rewriting` puts the proxy's endpoints into the
-four responses that carry the brokers'. `session` cuts both directions of one connection into frames and remembers which
-request each response answers. Everything else passes without being read.
+`api` is the table of allowed requests and versions. `rewriting` replaces the brokers' endpoints with the proxy's in
+four responses. `session` splits both directions of one connection into frames and matches responses to requests. All
+other bytes pass unread.
 """
 
 from brokernat.wire.errors import DownstreamProtocolError, MessageError, UpstreamProtocolError, WireError

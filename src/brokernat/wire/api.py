@@ -1,12 +1,12 @@
-"""Which requests pass, and up to which version.
+"""The allowed requests and their highest versions.
 
-A response that carries a broker's endpoint must be rewritten, and rewriting the data responses would mean reading every
-record. So versions whose data responses carry endpoints are not offered: clients negotiate (KIP-35) and use the version
-below. The same table is applied twice: to the versions that a broker offers, and to every request. So a client that
-does not negotiate ends with a closed connection and not with a leak.
+A response with a broker's endpoint must be rewritten, and in Produce and Fetch responses that would mean reading every
+record. So the proxy does not offer versions whose data responses contain endpoints: clients negotiate (KIP-35) and use
+a lower version. The table limits both the versions that a broker offers and every request. So a client that does not
+negotiate gets a closed connection and never an endpoint that was not rewritten.
 
-A key or version that is not in the table does not pass, because nobody has read whether its response carries an
-endpoint. The newest versions were read in Kafka 4.3; `ApiVersions` 5 is of 4.4 (KIP-1242) and changes its request only.
+A key or version that is not in the table is refused, because its response may contain an endpoint. The table was
+checked against Kafka 4.3; `ApiVersions` 5 is from 4.4 (KIP-1242) and changes only its request.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DESCRIBE_CLUSTER: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """A request by Kafka's name; `highest` is the newest version that passes, `reason` why a newer one does not."""
+    """A request by Kafka's name; `highest` is the newest allowed version, `reason` why newer ones are refused."""
 
     name: str
     highest: int
@@ -138,7 +138,7 @@ APIS: Final = MappingProxyType({
 HIGHEST: Final = MappingProxyType({key: api.highest for key, api in APIS.items() if api.highest >= 0})
 
 HIDDEN_FEATURES: Final = frozenset({b"transaction.version", b"share.version"})
-"""Features (KIP-584) that clients act upon, and that need a version which does not pass."""
+"""Features (KIP-584) that clients use and that need a refused version."""
 
 NOT_BROKERS: Final = MappingProxyType({
     15: "the addresses of clients, as the broker sees them",
@@ -149,7 +149,7 @@ NOT_BROKERS: Final = MappingProxyType({
     88: "`application.server` of Streams applications; rewriting it would break interactive queries",
     89: "`application.server` of Streams applications, and the addresses of clients",
 })  # fmt: skip
-"""Responses with a host that is no broker's, by key: they pass as they are."""
+"""Responses with a host that is not a broker's, by key; they pass unchanged."""
 
 
 def called(key: int, version: int) -> str:
@@ -159,7 +159,7 @@ def called(key: int, version: int) -> str:
 
 
 def why_refused(key: int) -> str:
-    """The second half of a log line about a request that does not pass."""
+    """The second half of a log line about a refused request."""
     api = APIS.get(key)
     if api is None:
         return "its response is unknown"

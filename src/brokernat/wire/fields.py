@@ -1,7 +1,7 @@
-"""The few types of Kafka's protocol that lie before and between endpoints, read from a position on.
+"""Reads the types of Kafka's protocol that occur before and between endpoints.
 
-https://kafka.apache.org/protocol#protocol_types. Lengths come from a peer: each is held against the bytes that are
-there before anything is taken.
+https://kafka.apache.org/protocol#protocol_types. Lengths come from the peer: each is checked against the available
+bytes before it is used.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ _LONGEST_VARINT: Final = 5
 
 
 class Cursor:
-    """A position in a message; each call reads one value and moves behind it.
+    """A position in a message; each call reads one value and advances.
 
-    Raises MessageError where the message is too short (`short`) or a length cannot be.
+    Raises MessageError if the message is too short (`short`) or a length is impossible.
     """
 
     __slots__ = ("at", "data")
@@ -29,7 +29,7 @@ class Cursor:
         self.at = at
 
     def skip(self, size: int) -> int:
-        """Returns where the skipped bytes begin."""
+        """Returns the start of the skipped bytes."""
         start = self.at
         if size < 0:
             raise MessageError("a negative length")
@@ -61,7 +61,7 @@ class Cursor:
         raise MessageError("a varint of more than five bytes")
 
     def text(self, *, compact: bool) -> bytes | None:
-        """A string, nullable or not, as the bytes that it is."""
+        """A string, nullable or not, as bytes."""
         length = self.uvarint() - 1 if compact else self.i16()
         if length == -1:
             return None
@@ -69,20 +69,20 @@ class Cursor:
         return bytes(self.data[start : self.at])
 
     def blob(self) -> bytes:
-        """Bytes behind a length of four bytes; none for null."""
+        """Bytes with a length of four bytes; empty for null."""
         length = self.i32()
         start = self.skip(max(0, length))
         return bytes(self.data[start : self.at])
 
     def count(self, *, compact: bool) -> int:
-        """The length of an array, -1 for a null one. Each element takes a byte or more."""
+        """The length of an array, -1 for null. Each element has at least one byte."""
         count = self.uvarint() - 1 if compact else self.i32()
         if count < -1 or count > len(self.data) - self.at:
             raise MessageError("an array with more elements than bytes")
         return count
 
     def tags(self) -> None:
-        """Tagged fields (KIP-482), passed over."""
+        """Skips tagged fields (KIP-482)."""
         for _ in range(self.uvarint()):
             self.uvarint()
             self.skip(self.uvarint())

@@ -1,7 +1,7 @@
-"""Which protocol bytes are of that is not Kafka's, where they say so themselves.
+"""Recognises other protocols than Kafka's by their first bytes.
 
-Only what a peer sends makes it another program's. A connection that is closed, reset or silent says nothing about what
-is at its other end: a gateway without a broker, a firewall and a broker that hangs do the same.
+Only bytes from the peer identify its protocol. A closed, reset or silent connection does not: the peer may be a gateway
+without a broker, a firewall or a broker that hangs.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-# Starts of what clients send that are often pointed at a Kafka port by mistake.
+# First bytes of clients that are often connected to a Kafka port by mistake.
 _OF_CLIENTS: Final[tuple[tuple[bytes, str], ...]] = (
     (rb"(GET|HEAD|POST|PUT|DELETE|OPTIONS|PATCH|CONNECT|TRACE) ", "HTTP"),
     (rb"PRI \* HTTP/2", "HTTP/2"),
     (rb"\x16\x03[\x00-\x04]", "TLS"),  # a handshake (RFC 8446, 5.1)
-    (rb"\x15\x03[\x00-\x04]", "TLS"),  # an alert: a broker with TLS answers it to plain bytes
+    (rb"\x15\x03[\x00-\x04]", "TLS"),  # an alert: the response of a TLS broker to plain bytes
     (rb"HTTP/1", "HTTP"),
     (rb"SSH-", "SSH"),
     (rb"PROXY |\r\n\r\n\x00\r\nQUIT\n", "the PROXY protocol"),
     (rb"\x05[\x01-\x09][\x00-\x09]", "SOCKS"),
     (rb"\x60[\x00-\xff]", "Kerberos without a SASL handshake (clients before 0.10)"),
 )
-# Starts of what servers send first, or answer to bytes that they do not understand.
+# First bytes of servers: a greeting, or the response to bytes that they do not understand.
 _OF_SERVERS: Final[tuple[tuple[bytes, str], ...]] = (
     (rb"HTTP/|<!DOCTYPE|<html|<\?xml", "HTTP"),
     (rb"SSH-\d", "SSH"),
@@ -48,15 +48,15 @@ _OF_SERVERS: Final[tuple[tuple[bytes, str], ...]] = (
 
 
 def protocol_of_client(first: bytes) -> str:
-    """What the first bytes of a client are of, empty where they do not show it."""
+    """The protocol of a client's first bytes; empty if unknown."""
     return _protocol(_OF_CLIENTS, first)
 
 
 def protocol_of_server(first: bytes) -> str:
-    """What the first bytes of a server are of, empty where they do not show it."""
+    """The protocol of a server's first bytes; empty if unknown."""
     return _protocol(_OF_SERVERS, first)
 
 
 def _protocol(starts: Iterable[tuple[bytes, str]], first: bytes) -> str:
-    # `re` keeps the patterns that it has compiled.
+    # `re` caches compiled patterns.
     return next((name for start, name in starts if re.match(start, first, re.DOTALL)), "")

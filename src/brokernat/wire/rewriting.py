@@ -1,11 +1,12 @@
-"""The four responses that are rewritten: what a broker offers, and where brokers are.
+"""Rewrites four responses: the versions that a broker offers, and the brokers' endpoints.
 
-Only the endpoints are taken apart; the bytes around them pass as they came. So error codes and tagged fields that we do
-not know reach the client, and the cost of a Metadata response does not grow with its topics. `body` is what follows the
-correlation id: the tagged fields of the response header first, where it has them.
+Only the endpoints are parsed; all other bytes pass unchanged. So unknown error codes and tagged fields reach the
+client, and the cost of a Metadata response does not grow with its topics. `body` starts after the correlation id, with
+the tagged fields of the response header if there are any.
 
-A node without an id, a host or a port is "not available yet" and passes. A node that has no port of the proxy's is left
-out of the list, as a broker leaves out nodes without the listener; a coordinator there is COORDINATOR_NOT_AVAILABLE.
+A node without an id, a host or a port means "not available yet" and passes unchanged. A node without a port of the
+proxy is removed from the list, as a broker omits nodes without the listener; as a coordinator it becomes
+COORDINATOR_NOT_AVAILABLE.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from brokernat.wire.api import HIDDEN_FEATURES, HIGHEST
 from brokernat.wire.fields import Cursor, put_count, put_text, put_uvarint
 
 Translate = Callable[[int, str, int], Endpoint | None]
-"""Node id, advertised host and port -> what the client is told; None if there is nothing to tell."""
+"""Node id, advertised host and port -> the endpoint for the client; None if it has none."""
 
 UNSUPPORTED: Final = -1
-"""The version of an ApiVersions request that is answered UNSUPPORTED_VERSION in the form of version 0 (KIP-511)."""
+"""The version of an ApiVersions request that gets UNSUPPORTED_VERSION in a response of version 0 (KIP-511)."""
 
 _Body = bytes | bytearray | memoryview
 _COORDINATOR_NOT_AVAILABLE: Final = 15
@@ -34,7 +35,7 @@ _CONTROLLERS: Final = 2
 _FEATURE_TAGS: Final = frozenset({0, 2})
 _KNOWN_TAGS: Final = frozenset({0, 1, 2, 3})
 _REMEMBERED: Final = 8 << 10
-"""The largest ApiVersions response that is kept, in bytes; those of Kafka 4.3 have 700."""
+"""The largest cached ApiVersions response, in bytes; those of Kafka 4.3 have 700."""
 
 
 def _metadata(body: _Body, version: int, translate: Translate) -> bytes:
@@ -52,7 +53,7 @@ def _describe_cluster(body: _Body, version: int, translate: Translate) -> bytes:
     cursor.tags()
     cursor.skip(4 + 2)  # throttle time, error code
     cursor.text(compact=True)  # error message
-    # A controller may have the id of a broker and another endpoint (KIP-919); no port of the proxy's leads there.
+    # A controller may have the id of a broker and another endpoint (KIP-919), for which the proxy has no port.
     controllers = version >= 1 and cursor.i8() == _CONTROLLERS
     cursor.text(compact=True)  # cluster id
     cursor.skip(4)  # controller
@@ -61,7 +62,7 @@ def _describe_cluster(body: _Body, version: int, translate: Translate) -> bytes:
 
 
 def _with_nodes(cursor: Cursor, translate: Translate, *, flexible: bool, rack: bool, fenced: bool = False) -> bytes:
-    """The message with another array of nodes, which begins at the cursor."""
+    """The message with the array of nodes at the cursor replaced."""
     data, start = cursor.data, cursor.at
     count = cursor.count(compact=flexible)
     nodes: list[bytes] = []
@@ -81,8 +82,7 @@ def _with_nodes(cursor: Cursor, translate: Translate, *, flexible: bool, rack: b
 
 
 def _node(cursor: Cursor, translate: Translate, *, flexible: bool) -> tuple[bytes, int | None]:
-    """A node's id, host and port anew, and where the old ones end: None if it is to be left out, and empty bytes if
-    it passes as it is."""
+    """A node's new id, host and port, and the end of the old ones: None to remove it, empty bytes to keep it."""
     node_id = cursor.i32()
     host = cursor.text(compact=flexible) or b""
     port = cursor.i32()
@@ -139,12 +139,12 @@ def _nowhere(*, compact: bool) -> bytes:
 
 
 def _api_versions(body: _Body, version: int, translate: Translate) -> bytes:  # noqa: ARG001
-    # A broker gives every new client the same answer, and it has more fields than all that is read of the others.
+    # A broker sends every client the same response, which is the most expensive one to parse.
     return (_offered_again if len(body) <= _REMEMBERED else _offered)(bytes(body), version)
 
 
 def _offered(body: bytes, version: int) -> bytes:
-    """The versions that both the broker and the table have. The header has no tagged fields at any version."""
+    """The versions that both the broker and the table have. The header never has tagged fields."""
     cursor = Cursor(body)
     error = cursor.i16()
     if version == UNSUPPORTED:
@@ -173,7 +173,7 @@ _offered_again: Final = lru_cache(maxsize=32)(_offered)
 
 
 def _known_tags(cursor: Cursor) -> bytes:
-    """The tagged fields of ApiVersions: supported and finalized features, their epoch, whether ZooKeeper migrates."""
+    """The tagged fields of ApiVersions: supported and finalized features, their epoch, ZooKeeper migration."""
     kept: list[bytes] = []
     for _ in range(cursor.uvarint()):
         tag, size = cursor.uvarint(), cursor.uvarint()

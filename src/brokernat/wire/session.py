@@ -1,18 +1,17 @@
-"""One connection of a client and the broker behind it: frames, the requests in flight, the versions that pass.
+"""One client connection and its broker connection: frames, requests in flight, allowed versions.
 
-Bytes arrive in any chunking and leave as slices of what arrived. Only the first bytes of a frame are looked at: a frame
-passes while it arrives, except for the few that are rewritten, which are held back until they are whole. A length is
-checked before anything is kept, and nothing is kept but bytes that have arrived.
+Bytes arrive in chunks of any size and leave as slices of these chunks. Only the first bytes of a frame are parsed: a
+frame is forwarded while it arrives, except for the few that are rewritten, which are buffered until complete. A length
+is checked before buffering, and memory is used only for bytes that have arrived.
 
-A response has no API key, so each request is noted and responses are taken for them in order; brokers answer a
-connection's requests one after the other. The correlation id is checked, not searched. Three requests are special:
+A response has no API key, so requests are queued and responses matched in order; brokers answer the requests of a
+connection in order. The correlation id is checked. Three requests are special:
 
-- `Produce` with `acks=0` has no response, so nothing is noted; `acks` stands behind the client id and the transactional
-  id.
-- `ApiVersions` of a version that we do not know is sent as version 0 and answered UNSUPPORTED_VERSION, as a broker does
-  (KIP-511). Otherwise clients of the future could not find out which versions pass.
-- `SaslHandshake` 0 is followed by tokens without Kafka's header. How many a client sends depends on the mechanism. The
-  first is a token in any case; a later one that begins with a zero byte is a request, because keys are small.
+- `Produce` with `acks=0` has no response, so it is not queued; `acks` follows the client id and the transactional id.
+- `ApiVersions` of an unknown version is sent as version 0, and the response is UNSUPPORTED_VERSION, as from a broker
+  (KIP-511). Otherwise newer clients could not learn the allowed versions.
+- `SaslHandshake` 0 is followed by tokens without Kafka's header. Their number depends on the mechanism. The first frame
+  is always a token; a later one that begins with a zero byte is a request, because keys are small.
 """
 
 from __future__ import annotations
@@ -37,13 +36,13 @@ _LENGTH: Final = struct.Struct(">i")
 _FIRST_FLEXIBLE_PRODUCE: Final = 9
 _FIRST_TRANSACTIONAL_PRODUCE: Final = 3
 _TOKEN: Final = -1
-"""In place of an API key: a token without Kafka's header."""
+"""The API key of a token, which has no header."""
 _TOKENS: Final = {"PLAIN": 1, "SCRAM-SHA-256": 2, "SCRAM-SHA-512": 2, "OAUTHBEARER": 2}
 _MOST_TOKENS: Final = 4
 
 
 class _Frames(ABC):
-    """One direction. `feed` passes frames on; `_open` decides about each by its first bytes."""
+    """One direction. `feed` forwards frames; `_open` decides about each by its first bytes."""
 
     def __init__(self) -> None:
         self._left = 0
@@ -53,35 +52,35 @@ class _Frames(ABC):
 
     @property
     def between_frames(self) -> bool:
-        """Whether the last frame has ended and no byte of the next one has come."""
+        """Whether the last frame is complete and no byte of the next one has arrived."""
         return not self._left and not self._held
 
     @property
     def first_bytes(self) -> bytes:
-        """The bytes of a frame that are held back."""
+        """The buffered bytes of a frame."""
         return bytes(self._held[:16])
 
     def feed(self, data: memoryview) -> list[Chunk]:
-        """What goes to the other side; slices of `data` among it.
+        """The bytes for the other side, including slices of `data`.
 
         Raises:
-            WireError: the connection must be closed. What stood before the fault is not sent, either.
+            WireError: the connection must be closed. Bytes before the fault are not sent, either.
         """
         end = len(data)
         if 0 < end <= self._left:
-            # The middle of a frame that passes; most reads of a large one.
+            # The middle of a forwarded frame: most reads of a large one.
             self._left -= end
             return [data]
         out: list[Chunk] = []
         at = start = 0
         while self._held:
-            # A frame whose first bytes came with the last chunk, or one that is held until it is whole.
+            # A frame whose first bytes came with the last chunk, or one that is buffered until complete.
             step = min(self._needed - len(self._held), end - at)
             self._held += data[at : at + step]
             at = start = at + step
             if len(self._held) < self._needed:
                 return out
-            # A copy, because a bytearray that somebody looks at cannot grow.
+            # A copy, because a bytearray with an exported view cannot be resized.
             size = self._open(memoryview(bytes(self._held)), 0)
             if size < 0:
                 self._needed = -size
@@ -90,7 +89,7 @@ class _Frames(ABC):
             self._held, self._instead = bytearray(), None
             out.append(held[:size] if instead is None else instead)
             if size < len(held):
-                # A token, which has a shorter head than the message that was awaited when this came.
+                # A token, which has a shorter head than the expected message.
                 return out + self.feed(memoryview(bytes(held[size:]) + bytes(data[at:])))
             self._left = size - len(held)
         while at < end:
@@ -121,8 +120,8 @@ class _Frames(ABC):
         """Decide about the frame that begins at this position.
 
         Returns:
-            Its size with the length in front; minus the bytes that are needed to decide, which are more than there are.
-            `_instead` is set where other bytes are sent; the frame is whole then.
+            Its size including the length field; or, if more bytes are needed to decide, their number as a negative
+            value. `_instead` is set if other bytes are sent; then the frame is complete.
         """
 
 
@@ -142,13 +141,13 @@ class Session:
         self._responses = _Responses(self._in_flight, self._sasl, translate, max_frame)
         self._requests.begun = begun
         self.requests = self._requests.feed
-        """Bytes of the client -> what goes to the broker. Raises DownstreamProtocolError."""
+        """Bytes from the client -> bytes for the broker. Raises DownstreamProtocolError."""
         self.responses = self._responses.feed
-        """Bytes of the broker -> what goes to the client. Raises UpstreamProtocolError."""
+        """Bytes from the broker -> bytes for the client. Raises UpstreamProtocolError."""
 
     @property
     def in_flight(self) -> int:
-        """How many requests wait for the beginning of their response."""
+        """The number of requests whose response has not begun."""
         return len(self._in_flight)
 
     @property
@@ -162,22 +161,22 @@ class Session:
 
     @property
     def idle(self) -> bool:
-        """Whether the connection can be closed without a loss: every request has its whole response."""
+        """Whether the connection can be closed without loss: every request has its complete response."""
         return not self._in_flight and self._requests.between_frames and self._responses.between_frames
 
     @property
     def fresh(self) -> bool:
-        """Whether another session can go on with this connection: it is idle, and not between two tokens of a login."""
+        """Whether another session can take over this connection: it is idle, and no login is in progress."""
         return self.begun and self.idle and not self._sasl.tokens_left
 
     @property
     def first_bytes(self) -> bytes:
-        """What a client has sent that is no whole beginning of a request."""
+        """The client's bytes that do not contain a complete request header yet."""
         return self._requests.first_bytes
 
 
 class _Sasl:
-    """The exchange of tokens without a header: how many the client may still send."""
+    """The exchange of tokens without a header: the number that the client may still send."""
 
     def __init__(self) -> None:
         self.mechanism = ""
@@ -240,7 +239,7 @@ class _Requests(_Frames):
                 return -_LENGTH.size - 1
             if data[_LENGTH.size] == 0:
                 self._sasl.tokens_left = 0
-                # Kerberos' last token has no response.
+                # The last token of Kerberos has no response.
                 self._in_flight.clear()
                 return 0
         self._sasl.first = False
@@ -263,7 +262,7 @@ class _Requests(_Frames):
         return size
 
     def _more(self, data: memoryview, size: int, error: MessageError) -> int:
-        """A header is longer than what has come of it; ask for a little more, so that little is held."""
+        """Requests a few more bytes of a header that is incomplete, so that little is buffered."""
         if not error.short or len(data) >= size:
             raise self._no_request(data, f"an unreadable request: {error}")
         return -min(size, len(data) + 64)
