@@ -182,7 +182,7 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def create_directory(path: Path, fill: Callable[[Path], None]) -> None:
-    """Make directory `path` by `fill(directory)`, visible only when complete; a concurrent winner is kept."""
+    """Make directory `path` by `fill(directory)`, visible only when complete; keeps a concurrently created one."""
     with _writing_cache(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
@@ -235,7 +235,7 @@ def _can_be_made(folder: Path) -> bool:
 
 
 def _is_trusted(folder: Path) -> bool:
-    """Whether programs of a folder may be run: only root and this user may write there."""
+    """Whether programs of a folder may be run: others cannot write there, and for root it belongs to root."""
     try:
         found = folder.stat()
     except OSError:

@@ -28,7 +28,7 @@ from brokernat.testbed import LoopbackWorld, Record, Topic
 from brokernat.text import counted
 
 _GOOD_ORDERS = 5_000
-# The driver listens on loopback: a machine's own name may resolve to an address that it does not have any more.
+# The driver listens on loopback: the host name may resolve to an address that the machine no longer has.
 _SPARK = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",

@@ -1,4 +1,4 @@
-"""Logs to a Kafka topic without losing any: memory queue, durable spool, a producer with the address map."""
+"""Ships logs to a Kafka topic without loss: a queue in memory, a durable spool, a producer with the address map."""
 
 from brokernat.shipping.block import SEQUENCE_HEADER, Destination, Rejection
 from brokernat.shipping.errors import (

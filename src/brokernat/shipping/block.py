@@ -1,7 +1,7 @@
 """A block: consecutive records of one source, the unit that the spool stores and the sender sends.
 
-A record is one line of JSON, so `sqlite3` shows a block as readable lines. The sequence number is part of the record's
-text, so all records of a source differ.
+A record is one line of JSON, so `sqlite3` shows a block as text. The record contains its sequence number, so all
+records of a source differ.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, Self
 
 
 class Destination(NamedTuple):
-    """Where the records of a spool go: both names as in `brokernat.yaml`."""
+    """The cluster and topic of a spool's records, with the names in `brokernat.yaml`."""
 
     cluster: str
     topic: str
@@ -26,8 +26,8 @@ class Destination(NamedTuple):
 SEQUENCE_HEADER = "brokernat-seq"
 BLOCK_RECORDS: Final = 2_000
 BLOCK_BYTES: Final = 512 << 10
-"""Of records as they come, without their stamps. A block has no more than both, unless it is one record alone: with the
-stamps that is less than the smallest spool holds, so that no block can wait for room that will never be."""
+"""Bytes of records before stamping. Both limits apply, except to a block of a single record. A block with its stamps is
+smaller than the smallest spool, so every block fits into an empty spool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,8 @@ class Block:
 
         Args:
             block_id: its number in the spool.
-            source: whose records.
-            first: the sequence number of the first.
+            source: the source of the records.
+            first: the sequence number of the first record.
             bodies: for each record its JSON object without the opening brace.
         """
         start = b'{"source":%b,"sequence":' % json.dumps(source).encode()
@@ -66,7 +66,7 @@ class Block:
 
     @property
     def payload(self) -> bytes:
-        """One record a line, no line end after the last."""
+        """One record per line, no line end after the last."""
         return b"\n".join(self.records)
 
 
@@ -93,7 +93,7 @@ class SettledBlock(NamedTuple):
 
     @property
     def freed(self) -> int:
-        """Bytes of the spool: rejected records stay in it."""
+        """Bytes freed in the spool; rejected records stay in it."""
         return self.block.size - sum(len(one.record) + 1 for one in self.rejections)
 
 
@@ -101,10 +101,10 @@ MAX_BYTES: Final = 8 << 20
 
 
 class BlockCache:
-    """The newest blocks of a spool in memory, so that a sender without backlog does not read the disk.
+    """The newest blocks of a spool in memory: a sender without backlog does not read the disk.
 
-    The writer appends and the sender takes without a lock: each end of the deque and each counter belongs to one
-    thread. Blocks that do not fit are only in the file.
+    The writer appends and the sender takes without a lock: only one thread uses each end of the deque and each counter.
+    Blocks that do not fit are only in the file.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
-"""The file of a spool: SQLite in WAL mode, which survives a kill at any time. All of shipping's SQL is here.
+"""The file of a spool: SQLite in WAL mode, which survives a kill at any time. It contains all SQL of shipping.
 
-Each of the two threads has its connection: the writer's changes data in transactions, the sender's reads blocks. No
-fork happens during a call (`forking.still`), because SQLite's locks belong to the process.
+Each of the two threads has its own connection: the writer changes data in transactions, the sender reads blocks. A fork
+waits for the end of a call (`threads.no_fork`), because SQLite's locks belong to the process.
 
 An OperationalError of SQLite (disk full, folder not writable) means that nothing can be stored now; any other error
 means that the file is not a valid spool.
@@ -39,7 +39,7 @@ CREATE TABLE IF NOT EXISTS positions (
     device INTEGER NOT NULL, inode INTEGER NOT NULL, path TEXT NOT NULL, offset INTEGER NOT NULL,
     start BLOB NOT NULL, before BLOB NOT NULL, pieces INTEGER NOT NULL, PRIMARY KEY (device, inode));
 """
-# A record counts with its line end, as in `Block.size`.
+# A record's size includes its line end, as in `Block.size`.
 _HELD: Final = """
 SELECT (SELECT coalesce(sum(length(payload) + 1), 0) FROM blocks)
      + (SELECT coalesce(sum(length(record) + 1), 0) FROM rejected)
@@ -48,33 +48,33 @@ SELECT (SELECT coalesce(sum(length(payload) + 1), 0) FROM blocks)
 
 @dataclass(frozen=True, slots=True)
 class SpoolContents:
-    """What a spool's file holds at one moment."""
+    """The contents of a spool's file at one moment."""
 
     noted: dict[str, Any]
-    """What `note` was given, by name."""
+    """The values of `note`, by name."""
     pending: int
     """Records in blocks."""
     held: int
-    """Bytes of records, rejected ones included."""
+    """Bytes of records, including rejected ones."""
 
     @property
     def destination(self) -> Destination | None:
-        """The destination of its records; None for a spool of an earlier version."""
+        """The destination of the records; None for a spool of an earlier version."""
         return Destination(self.noted["cluster"], self.noted["topic"]) if "topic" in self.noted else None
 
 
 class SpoolDatabase:
-    """An open spool file. The caller has the lock of the folder."""
+    """An open spool file. The caller holds the lock of the folder."""
 
     def __init__(self, directory: Path) -> None:
-        """Makes the file where there is none. Each commit is on the disk before it counts, until `relax`.
+        """Creates the file if missing. Until `relax`, each commit is synced to the disk.
 
         Args:
             directory: the spool's folder.
 
         Raises:
-            SpoolDamagedError: it is no spool, or one of another format.
-            SpoolFullError: it cannot be written.
+            SpoolDamagedError: the file is not a spool, or has another format.
+            SpoolFullError: the file cannot be written.
         """
         self._directory = directory
         with no_fork(), _in_words(directory):
@@ -88,13 +88,13 @@ class SpoolDatabase:
             self._writer.execute(f"PRAGMA user_version={FORMAT}")
             self._reader = _connect(directory / DATABASE)
             self.found = _contents(self._writer)
-            """What an earlier holder left."""
+            """The contents from earlier processes."""
             ((last,),) = self._writer.execute("SELECT max(id) FROM blocks")
             self.last_block_id: int = last or 0
-            """Of the blocks that were found; 0 where there were none."""
+            """The id of the last block found; 0 if there was none."""
 
     def relax(self) -> None:
-        """Stop the fsync of commits, so that a power cut may undo later ones; earlier ones stay."""
+        """Stop the fsync of commits: a power cut may undo later commits, but not earlier ones."""
         with no_fork(), _in_words(self._directory):
             self._writer.execute("PRAGMA wal_checkpoint")
             self._writer.execute("PRAGMA synchronous=NORMAL")
@@ -106,10 +106,10 @@ class SpoolDatabase:
             self._writer.close()
 
     def abandon(self) -> tuple[object, ...]:
-        """In a forked child: the connections, which must never be closed there."""
+        """In a forked child: returns the connections, which the child must never close."""
         return self._writer, self._reader
 
-    # By the thread that writes
+    # Called by the writer
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -125,7 +125,7 @@ class SpoolDatabase:
                 yield
                 self._writer.execute("COMMIT")
             except BaseException:
-                # A full disk has rolled back already.
+                # On a full disk SQLite has rolled back already.
                 if self._writer.in_transaction:
                     self._writer.execute("ROLLBACK")
                 raise
@@ -147,7 +147,7 @@ class SpoolDatabase:
             self._writer.execute("INSERT OR REPLACE INTO rejected VALUES (?, ?, ?, ?)", row)
 
     def store_position(self, position: FilePosition) -> None:
-        """Store the position in a file, replacing an earlier one."""
+        """Store the position in a file; replaces an earlier one."""
         self._writer.execute("REPLACE INTO positions VALUES (?, ?, ?, ?, ?, ?, ?)", astuple(position))
 
     def remove_position(self, position: FilePosition) -> None:
@@ -159,10 +159,10 @@ class SpoolDatabase:
         with no_fork():
             return [FilePosition(*row) for row in self._writer.execute("SELECT * FROM positions")]
 
-    # By the thread that sends
+    # Called by the sender
 
     def block_after(self, block_id: int) -> Block | None:
-        """The block that follows."""
+        """The next block."""
         query = "SELECT id, source, first, payload FROM blocks WHERE id > ? ORDER BY id LIMIT 1"
         with no_fork():
             row = self._reader.execute(query, (block_id,)).fetchone()
@@ -173,13 +173,13 @@ def read_contents(directory: Path) -> SpoolContents:
     """The contents of a spool, which another process may have open.
 
     Raises:
-        SpoolDamagedError: it is no spool.
+        SpoolDamagedError: the file is not a spool.
         ConfigError: this user may not read it.
         SpoolUnsafeError: a file in it is a link.
     """
     with reading(directory, "the spool"):
         refuse_links(directory)
-        # Not opened here: closing it would take away the locks that this process may have on it.
+        # Not opened here: closing a file releases all POSIX locks of this process on it.
         if (directory / DATABASE).exists() and not os.access(directory / DATABASE, os.R_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(directory / DATABASE))
     uri = f"{(directory / DATABASE).absolute().as_uri()}?mode=ro"
@@ -209,5 +209,5 @@ def _in_words(directory: Path) -> Iterator[None]:
 
 
 def _connect(file: Path) -> sqlite3.Connection:
-    # Transactions are ours; each connection is used by one thread at a time, not always the one that made it.
+    # This module begins transactions itself; one thread at a time uses a connection, not always the one that made it.
     return sqlite3.connect(file, isolation_level=None, check_same_thread=False, timeout=30)

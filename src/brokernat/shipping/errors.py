@@ -1,4 +1,4 @@
-"""The errors of shipping: a spool that is in use, full or damaged; a record that is not accepted."""
+"""The errors of shipping: a spool in use, full or damaged; a refused record."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SpoolBusyError(BrokernatError):
 
 
 class SpoolUnsafeError(BrokernatError):
-    """Other users may write to the folder, or a file in it is not a spool's. Nothing was written."""
+    """Other users may write to the folder, or it contains another file. Nothing was written."""
 
     exit_code = 2
 
@@ -31,7 +31,7 @@ class SpoolUnsafeError(BrokernatError):
 
 
 class OtherDestinationError(BrokernatError):
-    """The spool has records for another topic, which would be sent to the wrong one."""
+    """The spool has records for another topic."""
 
     exit_code = 2
 
@@ -74,13 +74,13 @@ class SpoolDamagedError(BrokernatError):
 
 
 class SpoolFullError(BrokernatError):
-    """The spool is at its limit or cannot be written, such as on a full disk. Nothing of the block is stored."""
+    """The spool is at its limit or cannot be written (full disk). Nothing of the block is stored."""
 
     exit_code = 6
 
 
 class NotShippedError(BrokernatError):
-    """A record was refused: it is neither in the queue nor in the spool. Audit handlers raise it at the call."""
+    """A record was refused: it is neither in the queue nor in the spool. Audit handlers raise it in the log call."""
 
     exit_code = 6
 

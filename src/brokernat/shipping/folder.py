@@ -1,14 +1,14 @@
-"""The folder of a spool: locked by one process, accessible only for its owner, without links.
+"""The folder of a spool: locked by one process, private to its owner, without links.
 
-Records may be secret, and a user who may write to the folder could place a link that makes brokernat overwrite another
-file. So a folder that others may write to is refused, and every file in it must be a regular file of this user without
-hard links. Files are 0600 whatever the umask; SQLite gives its log the mode of the
-database. A folder that holds a spool already is closed again instead: Kubernetes opens volumes to a group (`fsGroup`)
-with every start of a pod.
+Records may be secret, and another user with write access could place a link that makes brokernat overwrite a file. So a
+folder that others may write to is refused, and every file in it must be a regular file of this user without hard links.
+Files have mode 0600 whatever the umask; SQLite gives its log the mode of the database. If the folder already contains a
+spool, its mode is restricted again instead: Kubernetes gives a group access to volumes (`fsGroup`) at every start of a
+pod.
 
-The claim of one process is a `flock`, which ends with the process, however that ends. It belongs to the open file,
-which a forked child inherits: the child gives its copy up, or the spool would stay taken after its parent is gone. A
-program that is started by us inherits nothing (`O_CLOEXEC`).
+The lock is a `flock`, which the kernel releases at the end of the process. It belongs to the open file, which a forked
+child inherits: the child closes its copy, or the spool would stay locked after the end of its parent. Started programs
+do not inherit it (`O_CLOEXEC`).
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ from brokernat.shipping.errors import SpoolBusyError, SpoolUnsafeError
 DATABASE: Final = "spool.db"
 LOCK: Final = "lock"
 MOVED_BY: Final = "`--spool`, `spool:` or `spool=`"
-"""What names another folder: of `brokernat ship`, of its section in the file, of KafkaHandler."""
+"""The names of the folder's setting: of `brokernat ship`, of its section in the file, of KafkaHandler."""
 _CLAIMS: Final = 200
 _CLAIM_PAUSE: Final = 0.01
 _LOGS: Final = tuple(f"{DATABASE}-{part}" for part in ("wal", "shm", "journal"))
 _OTHERS_MAY_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
-# O_NONBLOCK: a named pipe must not keep us waiting before it is refused.
+# O_NONBLOCK: opening a named pipe must not block.
 _OPEN: Final = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 class SpoolFolder:
-    """A locked spool folder, until `release`."""
+    """A spool folder, locked until `release`."""
 
     def __init__(self, directory: Path) -> None:
-        """Makes the folder where there is none.
+        """Creates the folder if missing.
 
         Raises:
-            SpoolBusyError: another process, or another handler of this one, holds it.
+            SpoolBusyError: another process, or another handler of this process, uses it.
             SpoolUnsafeError: others may write it, or something in it is a link.
-            ConfigError: it cannot be made or written.
+            ConfigError: it cannot be created or written.
         """
         with writing(directory, "the spool", moved_by=MOVED_BY):
             for missing in reversed([parent for parent in directory.parents if not parent.exists()]):
@@ -58,7 +58,7 @@ class SpoolFolder:
                 self._lock = _own_file(directory, folder, LOCK, create=True)
                 try:
                     _claim(directory, self._lock)
-                    # Only under the lock: closing a database file takes away the locks that SQLite has on it.
+                    # Only under the lock: closing a database file releases SQLite's POSIX locks on it.
                     for name in (DATABASE, *_LOGS):
                         with suppress(FileNotFoundError):
                             os.close(_own_file(directory, folder, name, create=name == DATABASE))
@@ -69,7 +69,7 @@ class SpoolFolder:
                 os.close(folder)
 
     def release(self) -> None:
-        """Release the lock. Call it once, because the descriptor number is reused."""
+        """Release the lock. Call it once: the descriptor number is reused."""
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
@@ -96,7 +96,7 @@ def is_held(directory: Path) -> bool:
 
 
 def refuse_links(directory: Path) -> None:
-    """Check for readers that no file is a link: SQLite would follow it and write a log next to its target.
+    """Check before reading that no file is a link: SQLite would follow it and write a log next to its target.
 
     Raises:
         SpoolUnsafeError: a file of the spool is a link or no regular file.
@@ -154,7 +154,7 @@ def _must_be_regular(directory: Path, name: str, found: os.stat_result) -> None:
 
 
 def _claim(directory: Path, lock: int) -> None:
-    """`is_held` has the lock shared for a moment, and must not be taken for a holder."""
+    """Take the lock; retries, because `is_held` holds it shared for a moment."""
     for _ in range(_CLAIMS):
         if _locked(lock, fcntl.LOCK_EX):
             break

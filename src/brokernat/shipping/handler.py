@@ -1,10 +1,10 @@
-"""`KafkaHandler` for `logging`: connects queue, spool and sender of one process.
+"""`KafkaHandler` for `logging`: combines queue, spool and sender of one process.
 
-Ordinary logs never wait: a record that does not fit is refused and counted. With `audit=True` the call returns when
-the record is committed to the spool and synced to the disk, or raises; records of several threads share a commit.
+By default log calls never wait: a record that does not fit is dropped and counted. With `audit=True` the call returns
+when the record is committed to the spool and synced to the disk, or raises; records of several threads share a commit.
 
-Feedback is kept out: what Kafka's clients and shipping itself log, and whatever is logged in our own threads, is not
-taken, or each record would make another one.
+The handler ignores records of Kafka's clients, of shipping itself and of shipping's threads, because each record would
+create another one.
 """
 
 from __future__ import annotations
@@ -63,21 +63,21 @@ class KafkaHandler(logging.Handler):
         producer: Mapping[str, object] | None = None,
         level: int = logging.NOTSET,
     ) -> None:
-        """Opens the spool and begins to send what an earlier process left there.
+        """Opens the spool and begins to send the records of earlier processes.
 
         Args:
             cluster: a cluster, or the name of one in `config`.
-            topic: where records go.
+            topic: the topic for the records.
             spool: the folder of the spool, on a local disk; one process at a time.
-            audit: a call returns when its record is on the disk.
-            on_full: what a call does that finds no room: `drop` it (unless `audit`), `block` until there is room
+            audit: whether a call returns only when its record is on the disk.
+            on_full: what a call does without room: `drop` the record (not with `audit`), `block` until there is room
                 (the default with `audit`), or `raise` NotShippedError (with `audit` only).
-            max_spool: bytes of records that the spool may hold.
-            shared_spool: several processes have this folder: each takes a numbered spool below it.
-            on_rejected: called with each record that the brokers refuse for good, in a thread of shipping.
+            max_spool: the maximum bytes of records in the spool.
+            shared_spool: whether several processes share this folder; each uses a numbered spool in it.
+            on_rejected: called in a thread of shipping with each record that the brokers reject permanently.
             close_timeout: seconds that `close` (and the end of the interpreter) waits for acknowledgements.
-            config: the file that names the cluster.
-            producer: properties in librdkafka's names that win over ours; `acks` is not to be had with `audit`.
+            config: the file with the cluster.
+            producer: librdkafka properties, which override brokernat's; `acks` cannot be set with `audit`.
             level: as for every handler.
 
         Raises:
@@ -87,9 +87,9 @@ class KafkaHandler(logging.Handler):
             SpoolFullError: the disk is full.
             SpoolUnsafeError: others may write the folder, or a file in it is a link.
             MissingToolError: confluent-kafka is not installed.
-            ConfigError: there is no such cluster, librdkafka cannot have its properties, or the spool's folder cannot
-                be made or written.
-            ValueError: `on_full` does not go with `audit`.
+            ConfigError: there is no such cluster, librdkafka does not support its properties, or the spool's folder
+                cannot be created or written.
+            ValueError: `on_full` and `audit` exclude each other.
         """
         self._audit = audit
         self._on_full = OnFull(on_full or (OnFull.BLOCK if audit else OnFull.DROP))
@@ -108,7 +108,7 @@ class KafkaHandler(logging.Handler):
         self._opening = threading.RLock()
         self._closed = False
         self._parts: _Parts | None = self._open(open_numbered if shared_spool else Spool)
-        # Last: an error above must not leave a half-made handler in the list that `logging.shutdown` works off.
+        # Last: after an error above, `logging.shutdown` must not find an incomplete handler in its list.
         super().__init__(level)
         threads.register(self)
 
@@ -120,11 +120,11 @@ class KafkaHandler(logging.Handler):
         return kept
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Take the record in.
+        """Accept the record.
 
         Raises:
-            NotShippedError: with `audit`, when the record is not in the spool.
-            SpoolUnsafeError, SpoolFullError, ConfigError: with `audit`, when a child cannot have a spool.
+            NotShippedError: with `audit`, if the record is not in the spool.
+            SpoolUnsafeError, SpoolFullError, ConfigError: with `audit`, if a forked child cannot open a spool.
         """
         name = record.name or ""  # `makeLogRecord` may leave it out
         if name.startswith(EXCLUDED) and _excluded(name):
@@ -137,7 +137,7 @@ class KafkaHandler(logging.Handler):
         except Exception:
             if self._audit:
                 raise
-            # A child that cannot have a spool: reported as `logging` reports every handler that fails, never raised.
+            # A forked child without a spool: reported by `logging` as any failing handler, never raised.
             self.handleError(record)
             return
         receipt = parts.queue.offer(body, receipt=self._audit)
@@ -145,10 +145,10 @@ class KafkaHandler(logging.Handler):
             receipt.result()
 
     def flush(self, timeout: float | None = None) -> bool:  # type: ignore[override] # says more than its base
-        """Writes everything logged so far into the spool; with `timeout` also waits for the brokers, in seconds.
+        """Writes all records so far into the spool; with `timeout` (seconds) also waits for the brokers.
 
         Returns:
-            Whether nothing is left that has no answer.
+            Whether all records are acknowledged or rejected.
         """
         parts = self._parts
         if parts is None:
@@ -182,7 +182,7 @@ class KafkaHandler(logging.Handler):
         )
 
     def close(self) -> None:
-        """Writes the queue into the spool and sends for up to `close_timeout` seconds; a next start sends the rest."""
+        """Writes the queue into the spool and sends for up to `close_timeout` seconds; the rest stays in the spool."""
         with self._opening:
             parts, was_closed = self._parts, self._closed
             self._closed = True
@@ -195,7 +195,7 @@ class KafkaHandler(logging.Handler):
         super().close()
 
     def after_fork(self) -> None:
-        """Gives up the parent's queue, spool and sender in a forked child."""
+        """Drops the parent's queue, spool and sender in a forked child."""
         if self._parts is not None:
             threads.keep_alive(*self._parts.spool.abandon(), self._parts.sender.abandon())
         self._opening = threading.RLock()
@@ -230,7 +230,7 @@ def _excluded(name: str) -> bool:
 
 
 def _close_at_end_of_child(handler: KafkaHandler) -> None:
-    """`multiprocessing` ends a forked child without `atexit`, so that `logging.shutdown` does not run there."""
+    """Closes handlers in a child of `multiprocessing`, which ends without `atexit` and `logging.shutdown`."""
     processes = sys.modules.get("multiprocessing.util")
     if processes is not None and sys.modules["multiprocessing"].parent_process() is not None:
         processes.Finalize(None, handler.close, exitpriority=0)

@@ -1,15 +1,14 @@
 """Lines of a file or a pipe as records. `split_lines` and `LineEncoder` are pure; `Pipe` reads a pipe.
 
 A line ends with a line feed; a carriage return before it belongs to the line end. A line longer than `MAX_LINE` bytes
-becomes several records, cut between characters, that hold the number of their part: no line is shortened and none can
-fill the memory. A line that is not UTF-8 is in one record twice: readable, with U+FFFD for what could not be read, and
-exact, in base 64.
+becomes several records with part numbers, split between characters: no line is truncated, and the memory is bounded. A
+line that is not UTF-8 is twice in its record: as text, with U+FFFD for invalid bytes, and exactly, in base64.
 
-A record is larger than its line: a line feed alone becomes a record of two hundred bytes. So records are bounded and
-not the bytes that are read, and the reader passes the rest again. `MAX_LINE` keeps a record below Kafka's default limit
-of 1 MB in the worst case: six bytes of JSON for a control character, and base 64 beside it.
+A record is larger than its line: an empty line becomes a record of two hundred bytes. So the limit applies to records,
+not to the bytes read, and the reader passes the rest again. `MAX_LINE` keeps a record below Kafka's default limit of 1
+MB in the worst case: six bytes of JSON for each control character, and base64 in addition.
 
-A pipe cannot be read twice: what was read and is not in the spool when the process is killed is lost, at most one read.
+A pipe cannot be read twice: a kill loses the bytes that were read and are not in the spool, at most one read.
 """
 
 from __future__ import annotations
@@ -35,20 +34,20 @@ class LinePiece(NamedTuple):
 
     data: bytes
     end: int
-    """Where in the bytes that were given the next piece begins."""
+    """The offset of the next piece in the given bytes."""
     part: int = 0
-    """Counts from 1; 0 is a whole line."""
+    """Counts from 1; 0 for a whole line."""
     continued: bool = False
-    """Whether more of the line follows."""
+    """Whether another part follows."""
 
 
 def split_lines(data: bytes, pieces: int = 0, *, final: bool = False) -> Iterator[LinePiece]:
-    """Split off whole lines; what is behind the last piece needs more bytes.
+    """Split off whole lines; the rest after the last piece is incomplete.
 
     Args:
-        data: from where the last piece ended.
-        pieces: how many were cut off the line that `data` begins in.
-        final: nothing will follow, so that the rest is a line too.
+        data: the bytes after the last piece.
+        pieces: the number of pieces already taken from the first line of `data`.
+        final: whether no bytes follow, so that the rest is a line, too.
     """
     start = 0
     while start < len(data):
@@ -72,13 +71,13 @@ class Encoded(NamedTuple):
 
     bodies: list[bytes]
     used: int = 0
-    """Bytes that they were made of."""
+    """The number of bytes used for the records."""
     pieces: int = 0
-    """How many were cut off the line that goes on behind these bytes."""
+    """The number of pieces taken from the line that continues after these bytes."""
 
 
 class LineEncoder:
-    """Turns bytes into bodies, as `record.RecordEncoder` does records. The time is that of reading."""
+    """Converts bytes to record bodies, as `record.RecordEncoder` converts log records. The time is that of reading."""
 
     def __init__(self) -> None:
         self._host = encode_basestring(socket.gethostname())
@@ -87,8 +86,8 @@ class LineEncoder:
         """For each line `"time":…,"host":…,["file":…,]"message":…[,"base64":…][,"part":…,"continued":…]}`.
 
         Args:
-            data, pieces, final: see `split_lines`; of `data` as much is used as goes into one block.
-            file: where it was read, empty for a pipe.
+            data, pieces, final: see `split_lines`; uses as much of `data` as fits into one block.
+            file: the source file, empty for a pipe.
         """
         seconds, nanos = divmod(time.time_ns(), 1_000_000_000)
         stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
@@ -118,7 +117,7 @@ def _encode(start: str, piece: LinePiece) -> bytes:
 
 
 def _between_characters(data: bytes, at: int) -> int:
-    """The last place up to `at` that does not split a character of UTF-8; `at` where the bytes are not UTF-8."""
+    """The last offset up to `at` that does not split a UTF-8 character; `at` if the bytes are not UTF-8."""
     for place in range(at, at - _LONGEST_CHARACTER, -1):
         if data[place] & 0xC0 != 0x80:
             return place
@@ -130,7 +129,7 @@ _WAIT = 0.2
 
 
 class Pipe:
-    """`read` gives what is new; `ended` when the other side has closed and everything was given."""
+    """`read` returns new lines; `ended` is set when the other side has closed and all lines were returned."""
 
     def __init__(self, descriptor: int) -> None:
         self.ended = False
@@ -141,10 +140,10 @@ class Pipe:
         self._encoder = LineEncoder()
 
     def read(self) -> LineBatch:
-        """Up to a block of records; waits for a moment where there is nothing."""
+        """Up to a block of records; waits briefly if there are none."""
         batch = self._encode()
         if batch or self._closed:
-            # What was read at once may be more than a block takes.
+            # One read may be more than a block.
             self.ended = not batch
             return batch
         if not select.select([self._descriptor], [], [], _WAIT)[0]:
@@ -155,7 +154,7 @@ class Pipe:
         return self._encode()
 
     def rest(self) -> Iterator[LineBatch]:
-        """What was read already and not given yet, a rest without a line feed too; nothing more is read."""
+        """Bytes already read and not yet returned, including a rest without a line feed; reads nothing more."""
         self._closed = True
         while batch := self.read():
             yield batch

@@ -1,10 +1,10 @@
-"""Positions in files, and how a file is recognised after rotation.
+"""Positions in files, and recognition of a file after rotation.
 
 Inodes are reused, and a file may be truncated and grow again. So a position stores the first bytes of its file and the
-bytes before the position: a file with both is the same file, whatever its name.
+bytes before the position: a file with the same bytes is the same file, whatever its name.
 
 A rotated file is searched next to its old name, where rotating programs leave it. A copy has the lines of its original
-up to the position; it counts as a copy only if the original does not have these lines any more.
+up to the position; it counts as a copy only if the original no longer has these lines.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 FINGERPRINT_BYTES: Final = 256
-"""Bytes that are kept of the beginning, and of what stands in front of the position."""
+"""Stored bytes at the start of the file, and before the position."""
 
 FileId = tuple[int, int]
 """Device and inode."""
@@ -31,11 +31,11 @@ class FilePosition:
     path: str
     offset: int
     start: bytes = b""
-    """How the file begins."""
+    """The first bytes of the file."""
     before: bytes = b""
-    """What stands in front of `offset`."""
+    """The bytes before `offset`."""
     pieces: int = 0
-    """Pieces that were taken already of a line that is too long for one record."""
+    """Pieces already taken from a line that is too long for one record."""
 
     @property
     def key(self) -> FileId:
@@ -44,11 +44,11 @@ class FilePosition:
 
 
 STARTED: Final = FilePosition(0, 0, "", 0)
-"""Stands in the spool once its patterns were looked at: from then on new files are read from their beginning."""
+"""Marks in the spool that the first scan is done: from then on new files are read from their beginning."""
 
 
 def file_id(path: Path) -> FileId | None:
-    """Device and inode; None where there is not a regular file."""
+    """Device and inode; None if it is not a regular file."""
     try:
         found = path.stat()
     except OSError:
@@ -57,7 +57,7 @@ def file_id(path: Path) -> FileId | None:
 
 
 def stat_id(found: os.stat_result) -> FileId:
-    """Device and inode as signed integers for SQLite: NFS and FUSE use all 64 bits of an inode."""
+    """Device and inode as signed integers for SQLite; NFS and FUSE use all 64 bits of an inode."""
     return _signed(found.st_dev), _signed(found.st_ino)
 
 
@@ -92,12 +92,12 @@ def find_renamed(position: FilePosition) -> Path | None:
 
 
 def possible_copies(position: FilePosition) -> list[Path]:
-    """Files that may be copies of it, the newest first: named after it."""
+    """Files that may be copies of it, by their names; the newest first."""
     return [path for path in _beside(position) if Path(position.path).name in path.name]
 
 
 def is_copy(path: Path, position: FilePosition) -> bool:
-    """Whether a file is a copy of a read one, which still exists under its name."""
+    """Whether a file is a copy of a file that was read and still exists under its name."""
     original = Path(position.path)
     related = path.parent == original.parent and path.name.startswith(original.name)
     return related and position.offset > 0 and file_id(original) == position.key and has_content_of(path, position)
@@ -115,13 +115,13 @@ def _modified(path: Path) -> float:
     try:
         return path.lstat().st_mtime
     except OSError:
-        # Gone meanwhile, such as an old copy that the rotating program has removed: the others are there.
+        # Deleted meanwhile, such as an old copy that the rotating program removed.
         return 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class LineBatch:
-    """What one block will hold, and the places in files behind it; falsy when there is nothing to store."""
+    """The records of one block and the positions after them; falsy if there is nothing to store."""
 
     bodies: list[bytes] = field(default_factory=list)
     positions: list[FilePosition] = field(default_factory=list)

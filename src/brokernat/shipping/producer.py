@@ -1,8 +1,8 @@
-"""The producer that ships: confluent-kafka with the cluster's map, and what each of its errors means for a record.
+"""The producer of shipping: confluent-kafka with the cluster's map, and the meaning of each error for a record.
 
-Only errors that say something about the record itself reject it. Every other one (no rights on the topic, no topic, no
-broker, a login that fails, a clock here that the brokers do not believe, a batch torn on its way) says something about
-the world, which people repair: the record stays in the spool and is sent again. Nothing expires.
+Only errors about the record itself reject it. All other errors (missing ACL, topic or broker, failed login, a wrong
+clock on this machine, a batch that was corrupted on the network) can be repaired: the record stays in the spool and is
+sent again. Records do not expire.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from brokernat.shipping.threads import log_later
 
 
 class _Log:
-    """What librdkafka logs, without the names of its threads and states.
+    """librdkafka's log, without the names of threads and states.
 
-    It repeats a failure with each attempt, and gives it to the error callback when records wait for it: the sender
-    reports that once, so here it is detail.
+    librdkafka logs a failure at each attempt, and passes it to the error callback if records wait for it. The sender
+    reports that once, so these lines are details.
     """
 
     def log(self, level: int, message: str, *arguments: object) -> None:
@@ -35,7 +35,7 @@ _LIBRDKAFKA: Final = logging.getLogger("brokernat.shipping.librdkafka")
 _LOG: Final = _Log()
 _LOG_ARGUMENTS: Final = 3
 
-# Kafka's names of errors that no repeat will change: the record is too large, or the topic refuses what is in it.
+# Kafka's errors that a retry does not change: the record is too large, or the topic refuses its content.
 REJECTING: Final = frozenset({"MSG_SIZE_TOO_LARGE", "INVALID_MSG_SIZE", "INVALID_RECORD", "POLICY_VIOLATION"})
 _FEW_REPLICAS: Final = "fewer in-sync replicas than the topic's min.insync.replicas"
 _BROKER_FAULTS: Final = {
@@ -60,21 +60,21 @@ _NOISE: Final = (
     (r" \(after \d+ms in state .*\)$", ""),
     (r"\bipv[46]#", ""),
 )
-# What the promise rests on: nothing overrides it but the caller of the handler.
+# At-least-once delivery needs these; only the caller of the handler can override them.
 PROMISED: Final[Mapping[str, object]] = {
     "acks": "all",
-    # Records wait in librdkafka as long as it takes: one that expired there would have to be sent again, perhaps twice.
+    # Records do not expire in librdkafka: an expired one would have to be sent again, perhaps twice.
     "message.timeout.ms": 0,
     "delivery.report.only.error": True,
 }
-# What serves shipping well; the cluster's own properties win.
+# Defaults for shipping; the cluster's own properties win.
 SUITABLE: Final[Mapping[str, object]] = {
-    # Spares duplicates and keeps the order. Brokers before 2.8 want a right on the cluster for it (KIP-679), and where
-    # nobody grants that, a shipper must go without.
+    # Prevents duplicates and keeps the order. Brokers before 2.8 require an ACL on the cluster for it
+    # (KIP-679); without that ACL, set it to false.
     "enable.idempotence": True,
     "linger.ms": 5,
     "batch.size": 1_000_000,
-    # Above the brokers' own default, so that the topic decides what is too large.
+    # Above the brokers' default, so that the topic's limit applies.
     "message.max.bytes": 16_000_000,
     "queue.buffering.max.messages": 1_000_000,
     "topic.metadata.propagation.max.ms": 5_000,
@@ -82,7 +82,7 @@ SUITABLE: Final[Mapping[str, object]] = {
 
 
 class KafkaFault(Protocol):
-    """What is used of `confluent_kafka.KafkaError`."""
+    """The used part of `confluent_kafka.KafkaError`."""
 
     def name(self) -> str: ...
     def str(self) -> str: ...
@@ -95,7 +95,7 @@ def rejects(fault: KafkaFault) -> bool:
 
 
 def describe(fault: KafkaFault) -> str:
-    """What it means for who reads it, with Kafka's name where a broker answered."""
+    """The meaning of the error, with Kafka's name if it comes from a broker."""
     name = fault.name()
     if name.startswith("_"):
         return _CLIENT_FAULTS.get(name, "") + plain(fault.str())
@@ -103,7 +103,7 @@ def describe(fault: KafkaFault) -> str:
 
 
 def plain(text: str) -> str:
-    """A line of librdkafka's without its threads, protocols, address families and states.
+    """A log line of librdkafka without threads, protocols, address families and states.
 
     >>> plain("[thrd:a]: sasl_ssl://k:9092/1: Connect to ipv4#10.0.0.1:9092 failed (after 0ms in state CONNECT)")
     'broker k:9092: Connect to 10.0.0.1:9092 failed'
@@ -114,10 +114,10 @@ def plain(text: str) -> str:
 
 
 def require_all_acks(overrides: Mapping[str, object]) -> None:
-    """For audit records: what one replica alone has may be lost with it.
+    """Check `acks=all` for audit records: a record on one replica only may be lost with it.
 
     Raises:
-        ConfigError: the properties ask for less.
+        ConfigError: the properties set another value.
     """
     legacy = overrides.get("default.topic.config")
     for properties in (overrides, legacy if isinstance(legacy, Mapping) else {}):
@@ -136,13 +136,13 @@ def open_producer(
     """A `confluent_kafka.Producer`.
 
     Args:
-        cluster: where to, with the map and the login.
-        on_error: called with what concerns the client as a whole, from within `poll` and `flush`.
-        overrides: properties in librdkafka's names that win over ours.
+        cluster: the cluster, with its map and login.
+        on_error: called with errors of the whole client, within `poll` and `flush`.
+        overrides: librdkafka properties, which override brokernat's.
 
     Raises:
-        MissingToolError: confluent-kafka is not installed, or the plug-in that holds the map was not built.
-        ConfigError: librdkafka cannot have these properties.
+        MissingToolError: confluent-kafka is not installed, or the plug-in was not built.
+        ConfigError: librdkafka does not support these properties.
     """
     try:
         from confluent_kafka import KafkaException, Producer

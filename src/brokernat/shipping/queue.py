@@ -1,12 +1,12 @@
-"""The bounded queue between the application's calls and the spool, and the thread that empties it.
+"""The bounded queue between log calls and the spool, and the writer thread that empties it.
 
-The queue is the only place that refuses records, so the only one that counts refusals: when anything behind it stops
-(brokers down, spool at its limit, disk full), the writer keeps one block and tries again, and the queue fills. The log
-`brokernat.shipping` reports at once, then once a minute, how many records were refused and why.
+Only the queue refuses records and counts refusals: when the brokers are down, the spool is at its limit or the disk is
+full, the writer keeps one block and retries, and the queue fills. The log `brokernat.shipping` reports the number of
+refused records and the reason, at once and then once a minute.
 
-Both bounds are differences of counters that only grow, each with one writer, so nothing can wrap below zero; a refusal
-changes none of them. An ordinary call costs a lock, two additions and an `append`. It does not wake the writer, which
-sleeps a few milliseconds between blocks: a wake-up for every record would cost the caller more than all the rest.
+The sizes are differences of counters that only grow, each with one writing thread, so they cannot become negative; a
+refusal changes none of them. A call costs a lock, two additions and an `append`. It does not wake the writer, which
+sleeps a few milliseconds between blocks: waking it would cost more than the rest of the call.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _STEP: Final = 0.25
 
 
 class OnFull(StrEnum):
-    """What a call does that finds no room."""
+    """What a call does when the queue is full."""
 
     DROP = "drop"
     BLOCK = "block"
@@ -40,33 +40,33 @@ class OnFull(StrEnum):
 
 
 QueuedRecord = tuple[bytes, Future[None] | None]
-"""A record on its way, and what somebody holds who waits for it to be stored."""
+"""A record, and the future of a caller that waits until it is stored."""
 
 
 class RecordQueue:
-    """Calls `offer`, from any thread; one thread calls `take`."""
+    """Any thread calls `offer`; one thread calls `take`."""
 
     def __init__(
         self, on_full: OnFull, *, max_records: int = MAX_RECORDS, max_bytes: int = MAX_BYTES, largest: int = MAX_BYTES
     ) -> None:
-        """Bounds are both in force.
+        """Both limits apply.
 
         Args:
-            on_full: what a call does that finds no room.
-            max_records: that the queue holds.
-            max_bytes: of records that the queue holds.
-            largest: bytes of a single record; a larger one would wait for ever behind this queue, and is refused.
+            on_full: what a call does when the queue is full.
+            max_records: the maximum number of records.
+            max_bytes: the maximum bytes of records.
+            largest: the maximum bytes of one record; a larger one would never fit into the spool and is refused.
         """
         self.on_full = on_full
         self.stalled: str | None = None
-        """Why the writer cannot go on at the moment."""
+        """Why the writer cannot store records now."""
         self._max_records, self._max_bytes = max_records, max_bytes
         self._largest = min(max_bytes, largest)
         self._entries: list[QueuedRecord] = []
-        # A queue and no event: what rings must do so from a signal handler in the middle of another ring.
+        # A SimpleQueue, because its `put` is reentrant: a signal handler may interrupt another call of it.
         self._bell: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._idle = self._urgent = False
-        # Reentrant: a signal handler of the application may log in the middle of a call.
+        # Reentrant: a signal handler of the application may log during a call.
         self._lock = threading.RLock()
         self._room = threading.Condition(self._lock)
         self._offered = self._offered_bytes = 0
@@ -76,12 +76,12 @@ class RecordQueue:
 
     @property
     def refused(self) -> int:
-        """Records that were not taken, ever."""
+        """The number of refused records so far."""
         return self._refused
 
     @property
     def offered(self) -> int:
-        """Records that were taken in, ever."""
+        """The number of accepted records so far."""
         return self._offered
 
     @property
@@ -90,14 +90,14 @@ class RecordQueue:
         return self._offered - self._taken, self._offered_bytes - self._taken_bytes
 
     def offer(self, body: bytes, *, receipt: bool = False) -> Future[None] | None:
-        """Take a record in, or refuse it as `on_full` has it.
+        """Accept a record, or refuse it according to `on_full`.
 
         Args:
             body: the record.
-            receipt: whether the caller wants to know when it is stored.
+            receipt: whether to return a future that is done when the record is stored.
 
         Raises:
-            NotShippedError: refused, and `on_full` is not to drop.
+            NotShippedError: refused, and `on_full` is not `drop`.
         """
         size = len(body)
         mine: Future[None] | None = Future() if receipt else None
@@ -117,10 +117,10 @@ class RecordQueue:
         return mine
 
     def take(self, max_records: int, max_bytes: int, timeout: float, linger: float) -> list[QueuedRecord]:
-        """What is there, in order, within both bounds, but at least one record; the room is free at once.
+        """Removes and returns records in order, within both limits, but at least one.
 
-        Waits up to `timeout` seconds for a first record, then gives others `linger` seconds to come unless somebody
-        waits for it.
+        Waits up to `timeout` seconds for the first record, then `linger` seconds for others unless a caller waits
+        for a receipt.
         """
         with self._lock:
             self._idle = not (self._entries or self._urgent)
@@ -133,7 +133,7 @@ class RecordQueue:
         with self._lock:
             self._urgent = False
             found = self._entries[:max_records]
-        # Others only append: what was found stays where it is until it is removed here.
+        # Other threads only append, so these records stay at the front until they are removed here.
         size = sum(len(body) for body, _ in found)
         while len(found) > 1 and size > max_bytes:
             size -= len(found.pop()[0])
@@ -145,7 +145,7 @@ class RecordQueue:
         return found
 
     def refuse(self, entries: list[QueuedRecord], reason: str) -> None:
-        """Records that were taken from the queue and could not be stored."""
+        """Counts records that were taken from the queue and could not be stored."""
         with self._lock:
             self._refused += len(entries)
         for _, receipt in entries:
@@ -153,12 +153,12 @@ class RecordQueue:
                 receipt.set_exception(NotShippedError(reason))
 
     def wake(self) -> None:
-        """Let `take` return."""
+        """Makes `take` return."""
         self._urgent = True
         self._bell.put(None)
 
     def close(self, reason: str) -> None:
-        """Refuse from now on; those who wait for room wake up."""
+        """Refuses records from now on; wakes callers that wait for room."""
         with self._lock:
             self._closed = reason
             self._room.notify_all()
@@ -173,7 +173,7 @@ class RecordQueue:
         )
 
     def _make_room(self, size: int) -> str | None:
-        """Wait for room where that is asked for; else why there is none."""
+        """Waits for room if `on_full` is `block`; returns the reason if there is none."""
         if size > self._largest:
             return f"it has {size} bytes, the maximum is {self._largest}"
         while self.on_full is OnFull.BLOCK and self._closed is None and not self._fits(size):
@@ -195,7 +195,7 @@ class SpoolWriter:
         self._stop = threading.Event()
         self._give_up = 0.0
         self.ident: int | None = None
-        """The thread's; plain, because every call of the handler looks at it."""
+        """The thread's id; a plain attribute, because every call of the handler reads it."""
         self._thread = threading.Thread(target=self._run, name="brokernat-spool", daemon=True)
         self._stored = threading.Condition()
         self._stored_count = 0
@@ -203,11 +203,11 @@ class SpoolWriter:
         self._report_at = 0.0
 
     def start(self) -> None:
-        """From here on the spool is written by this thread only."""
+        """Starts the thread; from now on only this thread writes the spool."""
         self._thread.start()
 
     def wait_until_stored(self, count: int, deadline: float) -> bool:
-        """Whether `count` records in all have left the queue for the spool, or were refused, by `deadline`."""
+        """Whether, by `deadline`, `count` records in total are in the spool or refused."""
         self._queue.wake()
         with self._stored:
             while self._stored_count < count:
@@ -218,7 +218,7 @@ class SpoolWriter:
         return True
 
     def stop(self, patience: float) -> None:
-        """Store what is in the queue, for at most `patience` seconds, and end."""
+        """Stores the queue, for at most `patience` seconds, and ends."""
         self._give_up = time.monotonic() + patience
         self._stop.set()
         self._queue.wake()
@@ -235,7 +235,7 @@ class SpoolWriter:
                 else:
                     self._settle()
                     if self._spool.room >= BLOCK_BYTES:
-                        # Where calls raise, only a new record can find out.
+                        # With `raise`, only a new record shows whether there is room again.
                         self._queue.stalled = None
                     if stopping:
                         return
@@ -269,7 +269,7 @@ class SpoolWriter:
             self._stored.notify_all()
 
     def _stalled(self, entries: list[QueuedRecord], reason: str) -> list[QueuedRecord]:
-        """Those still to be stored, after a pause."""
+        """The records still to be stored, after a pause."""
         self._queue.stalled = reason
         if self._queue.on_full is OnFull.RAISE or (self._stop.is_set() and time.monotonic() > self._give_up):
             self._queue.refuse(entries, reason)

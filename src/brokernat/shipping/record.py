@@ -1,12 +1,12 @@
-"""A `logging.LogRecord` as one line of JSON, made at the call, so that what is shipped is what was so then.
+"""Converts a `logging.LogRecord` to one line of JSON in the log call, before its arguments can change.
 
-The object is put together from parts, since this is what a call of `logger.info` costs; only extras go through the
-JSON encoder. Whatever a program logs becomes valid JSON: what JSON cannot say (NaN, bytes, objects, circles) becomes
-its `repr`, and a lone surrogate its escape. Nothing here raises.
+The object is concatenated from parts, because this is the main cost of `logger.info`; only extras use the JSON encoder.
+Every record becomes valid JSON: values without a JSON form (NaN, bytes, objects, cycles) become their `repr`, and a
+lone surrogate its escape. Nothing here raises.
 
-Structured loggers need no glue: a dict as message (structlog's event dict) gives `event` as the message and the rest as
-extras, and where the handler has a formatter that writes a JSON object (python-json-logger, structlog's
-ProcessorFormatter), so do that object's fields.
+Structured loggers work without adapters: for a dict as message (structlog's event dict), `event` becomes the message
+and the rest extras. The same holds for the fields of a JSON object from the handler's formatter (python-json-logger,
+structlog's ProcessorFormatter).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _JSON: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=
 
 
 class RecordEncoder:
-    """Turns records into bodies: the JSON object from behind its opening brace on."""
+    """Converts records to bodies: the JSON object without its opening brace."""
 
     def __init__(self) -> None:
         self._host = encode_basestring(socket.gethostname())
@@ -52,7 +52,7 @@ class RecordEncoder:
             parts.append(f'"exception":{encode_basestring(_exception(record))}')
         if extra:
             parts.append(f'"extra":{json_text(extra)}')
-        # A lone surrogate's backslash escape is JSON's escape for it.
+        # The backslash escape of a lone surrogate is valid JSON.
         return (",".join(parts) + "}").encode("utf-8", "backslashreplace")
 
     def _time(self, created: float) -> str:
@@ -63,21 +63,21 @@ class RecordEncoder:
             if second != known:
                 text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
                 self._second = (second, text)
-        except (TypeError, ValueError, OverflowError, OSError):  # none, NaN, a year that no calendar has
+        except (TypeError, ValueError, OverflowError, OSError):  # None, NaN, or a year out of range
             return self._time(time.time())
         return f"{text}.{micros:06d}Z"
 
     def _whose(self, record: logging.LogRecord) -> str:
-        """Host, process, thread, logger and level: few in a program, so the text is kept."""
+        """Host, process, thread, logger and level; cached, because a program has few combinations."""
         whose = (record.processName, record.process, record.threadName, record.name, record.levelname)
         try:
             return self._known[whose]
         except KeyError:
             pass
-        except TypeError:  # what no hash is known of; `makeLogRecord` takes anything
+        except TypeError:  # unhashable values; `makeLogRecord` accepts any
             return self._spelled(*whose)
         if len(self._known) >= _KNOWN:
-            # A program that names each thread anew must not fill the memory.
+            # Bounds the memory for programs that give each thread a new name.
             self._known.clear()
         return self._known.setdefault(whose, self._spelled(*whose))
 
@@ -89,7 +89,7 @@ class RecordEncoder:
 
 
 def json_text(value: object) -> str:
-    """JSON for anything at all."""
+    """JSON for any value."""
     try:
         return _JSON.encode(value)
     except Exception:  # noqa: BLE001 - what JSON cannot say, or a __repr__ of the application's
@@ -100,7 +100,7 @@ def json_text(value: object) -> str:
 
 
 def _is_extra(name: str) -> bool:
-    # structlog's own notes on the record begin with an underscore.
+    # structlog's internal fields begin with an underscore.
     return name not in _STANDARD and not name.startswith("_")
 
 
@@ -112,7 +112,7 @@ def _message(record: logging.LogRecord) -> str:
 
 
 def _message_of(fields: Mapping[object, object], extra: dict[str, object]) -> str:
-    """The message among structured fields; the others are added to `extra`."""
+    """The message among structured fields; adds the other fields to `extra`."""
     message = ""
     for name in _OURS:
         if name in fields:
@@ -168,7 +168,7 @@ def _repr(value: object) -> str:
 
 
 def _plain(value: object, inside: frozenset[int]) -> object:
-    """The same with what JSON cannot say as text, a circle too."""
+    """The same with values without a JSON form, and cycles, as text."""
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, float) and isfinite(value):

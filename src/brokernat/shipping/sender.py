@@ -1,17 +1,17 @@
-"""The thread that sends: rounds of blocks in order, each settled when every record of it has an answer.
+"""The sender thread: sends blocks in rounds, in order, and settles a block when all its records have an answer.
 
-A round is handed to librdkafka and flushed: when its queues are empty, every record without an error report is
-acknowledged by all in-sync replicas (`acks=all`, reports for errors only). That costs no Python call for a record that
-arrives, and application and writer go on while the flush waits.
+A round is produced and flushed: when librdkafka's queues are empty, every record without an error report is
+acknowledged by all in-sync replicas (`acks=all`, reports for errors only). So a delivered record needs no Python call,
+and application and writer continue during the flush.
 
-A broker that refuses a batch for one of its records refuses them all. So refused records are halved until each is sent
-alone (`sort_refused`, pure). An error that is not about the record lets it be sent again.
+A broker that rejects a batch because of one record rejects all of its records. So rejected groups are halved until each
+record is sent alone (`sort_refused`, pure). After an error that is not about the record, it is sent again.
 
-Before anything is sent, the cluster that answers is compared with the one that the spool's records were taken for, by
-its id: the file may give a cluster's name other bootstrap servers.
+Before sending, the id of the connected cluster is compared with the id that the spool's records are for, because the
+bootstrap servers in the file may have changed.
 
-After a fatal error (an idempotent producer that lost its place) the producer is replaced, and what has no answer is
-sent again: duplicates, recognised by the sequence number, and never a gap.
+After a fatal error of the idempotent producer, the producer is replaced, and records without an answer are sent again.
+That can create duplicates, recognisable by the sequence number, but never a gap.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from brokernat.shipping.threads import log_later
 
 
 class RecordRange(NamedTuple):
-    """Consecutive records of a block on their way, from the sequence number `first` on."""
+    """Consecutive records of a block in flight, from the sequence number `first` on."""
 
     block: Block
     first: int
@@ -40,23 +40,23 @@ class RecordRange(NamedTuple):
 
 
 class SendResult(NamedTuple):
-    """What is left to do of a group: nothing for records that are in none of these."""
+    """The records of a group that are not acknowledged yet."""
 
     apart: list[list[RecordRange]]
-    """Refused in a batch: groups, each to be sent without the other; the later one stands first."""
+    """Rejected in a batch: groups, to be sent separately; the later one is first."""
     again: list[RecordRange]
-    """Not delivered, for no fault of their own."""
+    """Not delivered, but not because of the record."""
     trouble: KafkaFault | None
-    """Why those were not delivered."""
+    """Why these were not delivered."""
     rejection: Rejection | None
-    """Refused while it stood alone."""
+    """Rejected when sent alone."""
 
 
 def sort_refused(group: Sequence[RecordRange], faults: Mapping[bytes, KafkaFault]) -> SendResult:
-    """What becomes of a group that was sent.
+    """The result of a sent group.
 
     Args:
-        group: what was sent together.
+        group: the records that were sent together.
         faults: the error reports, by record.
     """
     faulty = list(_faulty(group, faults))
@@ -76,7 +76,7 @@ def sort_refused(group: Sequence[RecordRange], faults: Mapping[bytes, KafkaFault
 def _faulty(
     group: Sequence[RecordRange], faults: Mapping[bytes, KafkaFault]
 ) -> Iterator[tuple[RecordRange, KafkaFault]]:
-    """The records that were not acknowledged, each as a run of its own."""
+    """The records that were not acknowledged, each as its own range."""
     for block, first, records in group:
         for sequence, record in enumerate(records, first):
             if fault := faults.get(record):
@@ -84,7 +84,7 @@ def _faulty(
 
 
 def _is_of_kafka(error: Exception) -> bool:
-    """Whether it is a `KafkaException`, with a fault in it."""
+    """Whether it is a `KafkaException` with a KafkaError."""
     return bool(error.args) and hasattr(error.args[0], "fatal")
 
 
@@ -105,13 +105,13 @@ class Sender:
         open_producer: Callable[[Callable[[KafkaFault], None]], Any],
         on_rejected: Callable[[Rejection], None] | None = None,
     ) -> None:
-        """Nothing is started.
+        """Does not start the thread.
 
         Args:
-            spool: what to send.
-            topic: where to.
-            open_producer: makes a producer that calls this function with its errors.
-            on_rejected: called with each record that the brokers refuse for good, in the sender's thread.
+            spool: the spool to send.
+            topic: the topic for the records.
+            open_producer: creates a producer that calls the given function with its errors.
+            on_rejected: called in the sender's thread with each record that the brokers reject permanently.
         """
         self._spool = spool
         self._topic = topic
@@ -124,32 +124,32 @@ class Sender:
         self._last_failure = ""
         self._right_cluster = self._knows_cluster = False
         self.refused: OtherClusterError | None = None
-        """Why nothing is sent, and nothing will be."""
+        """The error that stops sending for ever."""
         self._outage_since: float | None = None
         self._tell_at = 0.0
         self._faults: dict[bytes, KafkaFault] = {}
         self._producer: Any = None
         self.ident: int | None = None
-        """The thread's; plain, because every call of the handler looks at it."""
+        """The thread's id; a plain attribute, because every call of the handler reads it."""
         self._thread = threading.Thread(target=self._run, name="brokernat-sender", daemon=True)
 
     def start(self) -> None:
         """Begin with the oldest block of the spool.
 
         Raises:
-            BrokernatError: the producer cannot be made.
+            BrokernatError: the producer cannot be created.
         """
         self._renew()
         self._thread.start()
 
     def stop(self) -> None:
-        """End; what has no answer yet stays in the spool."""
+        """Stop; records without an answer stay in the spool."""
         self._stop.set()
         self._spool.arrived.set()
         self._thread.join()
 
     def abandon(self) -> object:
-        """In a forked child: what must be kept from ever being closed here."""
+        """In a forked child: returns the objects that must never be closed there."""
         return self._producer
 
     def _run(self) -> None:
@@ -164,7 +164,7 @@ class Sender:
             except Exception as error:  # noqa: BLE001 - whatever it is, records stay in the spool and are sent again
                 self._report(f"{type(error).__name__}: {error}")
                 self._broken = True
-            # A producer that breaks each time, as one does that lacks a right, is replaced ever more slowly.
+            # A producer that fails each time, such as for a missing ACL, is replaced after growing pauses.
             pause = 0.0 if self._position > begun else min(_LONGEST_PAUSE, pause * 2 + _IDLE)
         self._close_producer()
 
@@ -179,7 +179,7 @@ class Sender:
                 self._spool.arrived.wait(_IDLE)
 
     def _finds_right_cluster(self) -> bool:
-        """Asked once for each producer, until brokers answer."""
+        """Compares the cluster id once for each producer, as soon as brokers answer."""
         spool = self._spool
         try:
             found = self._producer.list_topics(self._topic, timeout=_ANSWER).cluster_id
@@ -208,7 +208,7 @@ class Sender:
         return True
 
     def _deliver(self, blocks: list[Block]) -> None:
-        """Send until every record is acknowledged or rejected, then settle; on a stop nothing is settled."""
+        """Sends until all records are acknowledged or rejected, then settles; on a stop nothing is settled."""
         groups = [[RecordRange(block, block.first, block.records) for block in blocks]]
         rejections: dict[int, list[Rejection]] = defaultdict(list)
         pause = 0.0
@@ -231,7 +231,7 @@ class Sender:
         self._settle(blocks, rejections)
 
     def _send(self, group: Sequence[RecordRange]) -> bool:
-        """Whether every record of the group has its answer; those that were not acknowledged are in `_faults`."""
+        """Whether all records of the group have an answer; those not acknowledged are in `_faults`."""
         self._faults.clear()
         produce, topic, failed = self._producer.produce, self._topic, self._failed
         for block, first, records in group:
@@ -247,7 +247,7 @@ class Sender:
                             return False
                         self._producer.poll(_IDLE)
                     except Exception as error:
-                        # Refused before it was queued.
+                        # Rejected before it was queued.
                         if not _is_of_kafka(error):
                             raise
                         self._note(record, error.args[0])
@@ -255,7 +255,7 @@ class Sender:
         return self._flushed()
 
     def _flushed(self) -> bool:
-        """Whether every record has its answer; False when that cannot be any more."""
+        """Whether all records have an answer; False if they cannot get one."""
         while self._producer.flush(_IDLE):
             if self._stop.is_set() or self._broken:
                 return False
@@ -289,7 +289,7 @@ class Sender:
         self._broken |= fault.fatal()
 
     def _client_error(self, fault: KafkaFault) -> None:
-        """Of a connection, mostly: the other brokers may take the records, so it is reported where records wait."""
+        """Handles a client error, mostly of one connection; reports it only if records wait for it."""
         self._broken |= fault.fatal()
         if fault.name() == "_ALL_BROKERS_DOWN":
             self._all_down = True
@@ -299,7 +299,7 @@ class Sender:
         self._spool.trouble = all_down + self._last_failure
 
     def _report(self, trouble: str) -> None:
-        """When trouble begins, and once a minute while it lasts: librdkafka repeats itself."""
+        """Reports a new problem at once, then once a minute, because librdkafka repeats it."""
         self._spool.trouble = trouble
         now = time.monotonic()
         if self._outage_since is None or now >= self._tell_at:
@@ -313,7 +313,7 @@ class Sender:
         self._broken = self._right_cluster = False
 
     def _close_producer(self) -> None:
-        """Without a wait for what is on its way: it stays in the spool."""
+        """Does not wait for records in flight: they stay in the spool."""
         if self._producer is not None:
             self._producer.purge()
             self._producer.flush(1)

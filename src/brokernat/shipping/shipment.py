@@ -1,7 +1,7 @@
-"""The loop of `brokernat ship`: from files or a pipe into the spool, with the sender running beside.
+"""The loop of `brokernat ship`: reads files or a pipe into the spool; the sender runs in parallel.
 
-A spool that takes nothing makes the loop wait with the batch in hand: files keep what they hold, and a pipe lets its
-writer wait. At the end the brokers are given some time; what has no answer then stays in the spool for the next start.
+If the spool is full, the loop keeps its batch and waits: files keep their lines, and a pipe blocks its writer. At the
+end the loop waits some time for the brokers; records without an answer stay in the spool for the next start.
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ class Shipment:
     """One run."""
 
     def __init__(self, spool: Spool, sender: Sender, *, tail: Tail | None = None, pipe: Pipe | None = None) -> None:
-        """Nothing is started. Without files and pipe it only sends what the spool holds."""
+        """Starts nothing. Without files and pipe it only sends the spool's records."""
         self._spool, self._sender, self._tail, self._pipe = spool, sender, tail, pipe
-        # Plain values: `stop` is called by signal handlers, which must not take a lock.
+        # Plain values: signal handlers call `stop` and must not take a lock.
         self._stop = self._abort = False
         self._full = False
 
     def stop(self) -> None:
-        """Read no more, send what is there."""
+        """Stops reading; sends the rest."""
         self._stop = True
 
     def abort(self) -> None:
-        """Do not wait for the brokers any more either."""
+        """Stops waiting for the brokers, too."""
         self._stop = self._abort = True
 
     def run(self, *, once: bool, patience: float) -> int:
-        """Read until it is stopped, the pipe has ended, or, with `once`, everything that is there now is read.
+        """Reads until `stop`, the end of the pipe, or, with `once`, the current end of the files.
 
         Args:
-            once: files will not grow any more.
-            patience: seconds for the brokers' answers at the end.
+            once: whether to end when all present lines are read.
+            patience: seconds to wait for the brokers at the end.
 
         Returns:
-            Records that have no answer and stay in the spool.
+            The number of records without an answer, which stay in the spool.
 
         Raises:
             OtherClusterError: the spool holds records for another cluster of this name.
@@ -64,7 +64,7 @@ class Shipment:
                 self._store(self._tail.start())
             self._read(once=once)
             for batch in self._pipe.rest() if self._pipe is not None else ():
-                # Nobody can read it a second time.
+                # A pipe cannot be read again.
                 self._store(batch)
             deadline = time.monotonic() + patience
             while self._spool.pending and time.monotonic() < deadline and not (self._abort or self._sender.refused):
@@ -129,7 +129,7 @@ class Shipment:
             self._full = False
 
     def _warn_once(self, what: str, error: SpoolFullError) -> None:
-        """Once: it is tried again many times a second, and the log may lie on the same full disk."""
+        """Warns once, because the loop retries many times per second, and the log may be on the same full disk."""
         if not self._full:
             self._full = True
             _LOG.warning("%s: %s", what, error)

@@ -1,16 +1,14 @@
-"""The spool: blocks of records on disk until the brokers have acknowledged all of each.
+"""The spool: keeps each block on disk until the brokers have acknowledged all its records.
 
-One thread writes (`append`, `settle`). The sender reads (`blocks_after`) and reports what became of a block
-(`settled`), which the next write stores: one transaction, one fsync at most, for the new block, for those that leave,
-for the sequence number and for the position in a file. What is held is a difference of two counters that only grow.
+One thread writes (`append`, `settle`). The sender reads (`blocks_after`) and reports the results of a block
+(`settled`), which the next write stores: one transaction with at most one fsync for the new block, the removed blocks,
+the sequence number and the position in a file. The spool's size is the difference of two counters that only grow.
 
-No number of a source is ever given twice. A kill takes no committed transaction away. A power cut may, where commits
-are not on the disk before they count (`durable`), and the numbers that it undoes may have been sent already. It leaves
-two signs: the machine has another boot id, and the spool was not closed. Then the numbering starts again under a new
-source.
+A sequence number of a source is never used twice. A kill undoes no committed transaction. A power cut may, unless the
+spool is `durable`, and records with the undone numbers may already be sent. So if the boot id has changed and the spool
+was not closed, the numbering restarts with a new source.
 
-`folder` guards the files, `database` has the SQL, `block` the cache of blocks that need not be read, `status` the
-counters.
+`folder` protects the files, `database` contains the SQL, `block` the cache of blocks, `status` the counters.
 """
 
 from __future__ import annotations
@@ -36,18 +34,18 @@ from brokernat.shipping.threads import log_later, no_fork
 
 
 class Numbering(NamedTuple):
-    """What the next record of a spool gets."""
+    """The source and sequence number of the spool's next record."""
 
     source: str
     next: int
 
 
 def numbering(meta: Mapping[str, Any], boot: str) -> Numbering:
-    """How a spool goes on.
+    """The numbering with which a spool continues.
 
     Args:
-        meta: what its last holder wrote down; empty for a new one.
-        boot: this start of the machine.
+        meta: the values that the last process stored; empty for a new spool.
+        boot: the boot id of the machine.
     """
     sure = meta.get("closed", 1) or meta.get("durable", 0) or meta.get("boot") == boot
     if "source" in meta and sure:
@@ -56,12 +54,12 @@ def numbering(meta: Mapping[str, Any], boot: str) -> Numbering:
 
 
 def new_numbering() -> Numbering:
-    """From 1, under a source that no spool had before."""
+    """Starts at 1, with a new unique source."""
     return Numbering(f"{socket.gethostname()}.{uuid.uuid4().hex[:16]}", 1)
 
 
 def boot_id() -> str:
-    """This start of the machine. Where it cannot be told, every start of a spool that was not closed is a new one."""
+    """The boot id of the machine. If it is unknown, every start after an unclean end counts as a new boot."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
@@ -84,37 +82,37 @@ class Spool:
         destination: Destination | None = None,
         redirect: bool = False,
     ) -> None:
-        """Opens the spool, makes it where there is none.
+        """Opens the spool; creates it if missing.
 
         Args:
-            directory: the folder; made with its parents, for its owner only.
-            limit: bytes of records that it may hold, rejected ones included; at least 1 MiB.
-            durable: a record that is in survives a power cut, for an fsync a block.
-            destination: where its records go; None to look at the spool and leave that as it is. An empty spool may
-                get another destination, and a new source with it: a reader of a topic would miss the numbers that went
-                to another. A spool of a version that noted no destination gets this one.
-            redirect: send what it holds to this destination, although it was taken for another one or for another
-                cluster of that name.
+            directory: the folder; created with its parents, for its owner only.
+            limit: the maximum bytes of records, including rejected ones; at least 1 MiB.
+            durable: whether stored records survive a power cut; costs an fsync per block.
+            destination: the cluster and topic of the records; None keeps the stored one. An empty spool accepts another
+                destination, with a new source, because a reader of the new topic would miss the earlier numbers. A
+                spool of an old version without a destination gets this one.
+            redirect: whether to send stored records to this destination, although they were accepted for another one
+                or for another cluster of that name.
 
         Raises:
             SpoolBusyError: another process has it open.
-            OtherDestinationError: it holds records for another destination.
+            OtherDestinationError: it contains records for another destination.
             SpoolDamagedError: it cannot be read.
             SpoolFullError: the disk is full.
             SpoolUnsafeError: others may write the folder, or a file in it is a link.
-            ConfigError: the folder cannot be made or written.
+            ConfigError: the folder cannot be created or written.
         """
         self.directory = Path(directory).absolute()
         self.limit = max(limit, SMALLEST_LIMIT)
         self._folder = SpoolFolder(self.directory)
         self.arrived = threading.Event()
-        """Set when there is something to send."""
+        """Set when there are records to send."""
         self._cache = BlockCache()
         self.cluster_id = self._noted_cluster_id = ""
-        """The brokers' own name of the cluster that records were sent to; empty until it is known."""
+        """The Kafka cluster id that records were sent to; empty until it is known."""
         self.redirected = redirect
         self.trouble = self._noted_trouble = ""
-        """What keeps the sender from sending, for whoever asks for the status."""
+        """The error that stops the sender, for the status."""
         try:
             with no_fork():
                 self._open(durable, destination, redirect)
@@ -133,7 +131,7 @@ class Spool:
             before = found.destination
             self.destination = destination or before
             self.found_pending = found.pending
-            """Records that an earlier process has left."""
+            """The number of records from earlier processes."""
             if self.destination == before:
                 self.cluster_id = self._noted_cluster_id = found.noted.get("cluster_id", "")
             if destination and before and destination != before:
@@ -151,13 +149,13 @@ class Spool:
                 now = {"source": self.source, "next": self._next, "boot": boot, "durable": int(durable), "closed": 0}
                 self._file.note(**now, limit=self.limit, **(self.destination._asdict() if self.destination else {}))
             if not durable:
-                # The new boot is on the disk before anything is numbered under it.
+                # The new boot id is on the disk before any record is numbered.
                 self._file.relax()
         except BaseException:
             self._file.close()
             raise
 
-    # By the thread that writes
+    # Called by the writer
 
     @property
     def held(self) -> int:
@@ -166,7 +164,7 @@ class Spool:
 
     @property
     def room(self) -> int:
-        """Bytes of records for which the spool still has room."""
+        """Free bytes for records in the spool."""
         return self.limit - self.held
 
     @property
@@ -181,14 +179,14 @@ class Spool:
 
         Args:
             bodies: the records, each a JSON object without its opening brace.
-            positions: the places in files that they were read up to.
-            removed: places in files that are no more.
+            positions: the positions in files up to which they were read.
+            removed: the positions of deleted files.
 
         Returns:
-            The block; None where there were no records.
+            The block; None without records.
 
         Raises:
-            SpoolFullError: no room, by the limit or on the disk; nothing was stored and no number was used.
+            SpoolFullError: the spool's limit is reached or the disk is full; nothing was stored and no number was used.
         """
         block = Block.stamped(self._next_block, self.source, self._next, bodies) if bodies else None
         if block is not None and block.size > self.room:
@@ -216,7 +214,7 @@ class Spool:
         """Stores the results of blocks, the errors of the sender, and the number of records refused before the spool.
 
         Raises:
-            SpoolFullError: it cannot be written now; outcomes are kept for the next time.
+            SpoolFullError: it cannot be written now; the results are kept for the next write.
         """
         noted = (self._noted_trouble, self._noted_cluster_id)
         if refused or self._settled_blocks.outcomes() or (self.trouble, self.cluster_id) != noted:
@@ -228,25 +226,25 @@ class Spool:
         return self._file.positions()
 
     def close(self) -> None:
-        """Stores all results, notes a clean end and frees the folder."""
+        """Stores all results, marks the spool as closed and releases the folder."""
         try:
             with self._transaction():
                 self._file.note(closed=1)
         except SpoolFullError:
-            pass  # Read as a spool that was not closed, which costs no record.
+            pass  # The next start finds a spool that was not closed; no record is lost.
         finally:
             self._file.close()
             self._folder.release()
 
     def abandon(self) -> tuple[object, ...]:
-        """For a forked child, because the parent keeps the spool. Returns objects that the child must never close."""
+        """In a forked child: returns objects that it must never close, because the parent keeps the spool."""
         self._folder.release()
         return self._file.abandon()
 
-    # By the thread that sends
+    # Called by the sender
 
     def blocks_after(self, block_id: int, size: int) -> list[Block]:
-        """The blocks after `block_id`: at least one, else up to `size` bytes; from memory if they are there."""
+        """The blocks after `block_id`: at least one, and up to `size` bytes; from the cache if possible."""
         found: list[Block] = []
         while size > 0 and block_id + 1 < self._next_block:
             block = self._cache.take(block_id + 1) or self._file.block_after(block_id)
@@ -258,10 +256,10 @@ class Spool:
         return found
 
     def settled(self, block: Block, rejections: Sequence[Rejection] = ()) -> None:
-        """Notes that every record of the block is acknowledged, except the rejected ones."""
+        """Marks all records of the block as acknowledged, except the rejected ones."""
         self._settled_blocks.settled(block, rejections)
 
-    # By any
+    # Called by any thread
 
     @property
     def counts(self) -> dict[str, int]:
@@ -279,7 +277,7 @@ class Spool:
 
     @contextmanager
     def _transaction(self) -> Iterator[dict[str, int]]:
-        """One that also puts down what became of blocks; gives the counts as they will be."""
+        """A transaction that also stores the results of blocks; yields the new counts."""
         outcomes, trouble, cluster_id = self._settled_blocks.outcomes(), self.trouble, self.cluster_id
         counts = dict(self.counts)
         with self._file.transaction():
@@ -301,9 +299,9 @@ def open_numbered(
     durable: bool = False,
     destination: Destination | None = None,
 ) -> Spool:
-    """The first spool below `directory`, by number from 1, that no process has open: what it holds is shipped too.
+    """The first numbered spool below `directory` that no process has open; its records are shipped, too.
 
-    One that holds records for another destination is left to a process that ships there, and reported.
+    A spool with records for another destination is skipped and reported.
     """
     for number in count(1):
         try:

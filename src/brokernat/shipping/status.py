@@ -1,7 +1,7 @@
-"""What became of records: counted while they are shipped, and read from the folder of any spool.
+"""The results of records: counted while shipping, or read from the folder of a spool.
 
-The sender reports what became of a block (`settled`); the writer stores it in its next transaction (`written`). Every
-counter only grows, and what waits is a difference, so none can wrap below zero.
+The sender reports the results of a block (`settled`); the writer stores them in its next transaction (`written`). All
+counters only grow, and the number of waiting records is a difference, so none can become negative.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from brokernat.shipping.folder import DATABASE, is_held
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Records since the spool was made."""
+    """The number of records since the spool was created."""
 
     accepted: int
     acknowledged: int
@@ -32,37 +32,37 @@ class Totals:
 
     @property
     def pending(self) -> int:
-        """Those without an answer."""
+        """The number of records without an answer."""
         return self.accepted - self.acknowledged - self.rejected
 
 
 class SettledBlocks:
-    """Of one spool. `settled` is the sender's, `outcomes` and `written` are the writer's, `account` is anybody's."""
+    """The results of one spool. The sender calls `settled`, the writer `outcomes` and `written`, all call `totals`."""
 
     def __init__(self, counts: Mapping[str, int]) -> None:
-        """Goes on from what is in the file: the counters by name, none of them in a new spool."""
+        """Continues from the stored counters, by name; empty for a new spool."""
         self.counts = {"accepted": 0, "acknowledged": 0, "rejected": 0, "refused": 0, **counts}
-        """As they are written down."""
+        """The counters as stored."""
         self._outcomes: deque[SettledBlock] = deque()
         self._writing = threading.Lock()
 
     def settled(self, block: Block, rejections: Sequence[Rejection]) -> None:
-        """Every record of the block has its answer."""
+        """Adds the results of a block whose records all have an answer."""
         self._outcomes.append(SettledBlock(block, tuple(rejections)))
 
     def outcomes(self) -> list[SettledBlock]:
-        """Those that are not written down yet, in order."""
+        """The results that are not stored yet, in order."""
         return list(self._outcomes)
 
     def written(self, outcomes: Sequence[SettledBlock], counts: dict[str, int]) -> None:
-        """The first outcomes are in the file, and so are the counters."""
+        """Marks the first results, and the counters, as stored."""
         with self._writing:
             for _ in outcomes:
                 self._outcomes.popleft()
             self.counts = counts
 
     def totals(self) -> Totals:
-        """Of all records, as far as it is known, written down or not."""
+        """The results of all records so far, stored or not."""
         with self._writing:
             outcomes, counts = list(self._outcomes), self.counts
         return Totals(
@@ -74,7 +74,7 @@ class SettledBlocks:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Counts are of records, since the spool was made; accepted = acknowledged + rejected + pending."""
+    """Counts of records since the spool was created; accepted = acknowledged + rejected + pending."""
 
     directory: Path
     source: str
@@ -84,31 +84,31 @@ class Status:
     rejected: int
     pending: int
     refused: int
-    """Not taken: neither in the queue nor in the spool."""
+    """Refused records: neither in the queue nor in the spool."""
     queued: int
-    """In memory on their way into the spool; 0 where another process was asked."""
+    """Records in the queue in memory; 0 if read from another process's spool."""
     held: int
     """Bytes in the spool."""
     limit: int
     cluster: str
     topic: str
-    """Where its records go; both empty where an earlier version made the spool."""
+    """The destination of the records; both empty for a spool of an earlier version."""
     trouble: str
-    """What keeps records from being sent, empty where nothing does."""
+    """The error that stops sending; empty if there is none."""
 
     @property
     def room(self) -> int:
-        """Bytes of records that still go in."""
+        """Free bytes for records."""
         return self.limit - self.held
 
 
 def read_status(directory: Path) -> list[Status]:
-    """Of the spool in a folder and of the numbered ones below it.
+    """The status of the spool in a folder and of the numbered ones below it.
 
     Raises:
-        SpoolDamagedError: one cannot be read.
-        ConfigError: there is none, or this user may not read one.
-        SpoolUnsafeError: a file in one is a link.
+        SpoolDamagedError: a spool cannot be read.
+        ConfigError: there is no spool, or this user may not read one.
+        SpoolUnsafeError: a file of a spool is a link.
     """
     with reading(directory, "the spool"):
         inside = list(directory.iterdir()) if directory.exists() else []

@@ -1,11 +1,12 @@
-"""Follow files that grow, are renamed, truncated and replaced, and read each line once.
+"""Follows files that grow, are renamed, truncated and replaced, and reads each line once.
 
-Reading does not move a position. It moves when the spool has what was read, in the transaction of those records: so a
-spool that takes nothing loses nothing, and after a kill no line is missing from the spool and none is in it twice.
+The spool stores the new position in the transaction of the records. So a full spool loses no line, and after a kill no
+line is missing from the spool and none is in it twice.
 
-Rotation by rename: the old file stays open and is read until it has been quiet under its new name. Rotation by copy and
-truncation: what was not read before the truncation is read from the copy, which is looked for beside the file; a copy
-is not read while its original is whole. What is written between copy and truncation the rotating program loses.
+Rotation by rename: the old file stays open and is read until it has not grown for a while. Rotation by copy and
+truncation: lines that were not read before the truncation are read from the copy, which is searched beside the file; a
+copy is not read while its original is complete. Lines written between copy and truncation are lost by the rotating
+program.
 """
 
 from __future__ import annotations
@@ -39,26 +40,26 @@ from brokernat.shipping.positions import (
 )
 
 CHUNK: Final = 512 << 10
-"""Bytes that are read at once."""
+"""Bytes per read."""
 
 
 @dataclass(slots=True)
 class FollowedFile:
-    """`position` is what the spool knows."""
+    """`position` is the position stored in the spool."""
 
     descriptor: int
     position: FilePosition
     active: float
-    """When it was last read from or found under its pattern, by the monotonic clock."""
+    """The last time that it had new lines or matched its pattern, on the monotonic clock."""
     is_final: bool = False
-    """It will not grow any more: a rest without a line feed is a line."""
+    """Whether it will not grow any more, so that a rest without a line feed is a line."""
 
     @classmethod
     def open(cls, path: Path, position: FilePosition) -> Self | None:
-        """From a position on; None where `path` does not lead to the file of that position (any more).
+        """Opens the file at a position; None if `path` is not (or no longer) the file of that position.
 
         Raises:
-            OSError: it may not be read.
+            OSError: the file cannot be read.
         """
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -79,27 +80,27 @@ class FollowedFile:
 
     @property
     def is_whole(self) -> bool:
-        """Whether what was read still stands there: the file was neither truncated nor replaced in position."""
+        """Whether the bytes before the position are unchanged: the file was neither truncated nor replaced."""
         return matches_file(self.position, self.descriptor)
 
     @property
     def is_deleted(self) -> bool:
-        """Whether no name leads to it."""
+        """Whether it has no name any more."""
         return not os.fstat(self.descriptor).st_nlink
 
     def read(self, encoder: LineEncoder, *, final: bool) -> LineBatch:
-        """The records of the next `CHUNK`, up to a block, with the position behind them; empty without a whole line.
+        """The records of the next `CHUNK`, up to a block, with the position after them; empty without a whole line.
 
         Args:
-            encoder: makes records of lines.
-            final: a rest without a line feed is a line.
+            encoder: converts lines to records.
+            final: whether a rest without a line feed is a line.
         """
         position = self.position
         data = os.pread(self.descriptor, CHUNK, position.offset)
         bodies, used, pieces = encoder.encode(data, position.path, position.pieces, final=final and len(data) < CHUNK)
         if not bodies:
             return LineBatch()
-        # Of what was read, and not asked for anew: the file may be another one by now.
+        # From the bytes read, not from the file again: it may have been replaced meanwhile.
         start = (
             position.start
             if len(position.start) == FINGERPRINT_BYTES
@@ -110,26 +111,26 @@ class FollowedFile:
         return LineBatch(bodies, [after])
 
     def close(self) -> None:
-        """The file is not followed any more."""
+        """Stops following the file."""
         os.close(self.descriptor)
 
 
 _LOG = logging.getLogger("brokernat.shipping")
 _QUIET: Final = 30.0
-"""Seconds without a new line or a name under a pattern, after which a file that was rotated away is closed."""
+"""Seconds without a new line or a matching name after which a rotated file is closed."""
 _PACKED: Final = (".gz", ".bz2", ".xz", ".zst", ".zip")
 
 
 class Tail:
-    """`read` returns new lines, `taken` is called when they are in the spool."""
+    """`read` returns new lines; the caller calls `taken` when they are in the spool."""
 
     def __init__(self, patterns: Sequence[str], known: Sequence[FilePosition], *, from_beginning: bool = False) -> None:
-        """Nothing is opened.
+        """Opens nothing.
 
         Args:
-            patterns: files, folders (the files in them, packed ones left out), or patterns as a shell has them.
+            patterns: files, folders (all files in them except compressed ones), or shell patterns.
             known: the positions of an earlier run.
-            from_beginning: files that are there at the very first start are read from their beginning, not their end.
+            from_beginning: whether the first start reads existing files from their beginning, not from their end.
         """
         self._patterns = patterns
         self._known = {position.key: position for position in known}
@@ -140,8 +141,8 @@ class Tail:
         self._encoder = LineEncoder()
 
     def start(self) -> LineBatch:
-        """Open what is there; the batch holds where reading starts and must be stored before anything is read."""
-        # Known files before new ones: a new one may be the copy of a known one that was truncated.
+        """Opens existing files; the returned batch has the start positions and must be stored before reading."""
+        # Known files first: a new one may be the copy of a known, truncated one.
         for pattern in self._patterns:
             if not self._found([pattern]) and Path(pattern) not in self._unreadable:
                 _LOG.warning("%s: the file does not exist yet", pattern)
@@ -159,7 +160,7 @@ class Tail:
         return self._positions_to_store()
 
     def scan(self) -> None:
-        """Look for new, renamed and truncated files."""
+        """Searches new, renamed and truncated files."""
         now = time.monotonic()
         for one in list(self._open.values()):
             with suppress(OSError):  # `read` reports it
@@ -182,10 +183,10 @@ class Tail:
                     self._follow(path, FilePosition(*key, str(path), 0 if self._from_beginning else found.st_size))
 
     def read(self, *, final: bool = False) -> LineBatch:
-        """Up to a block of new records, from the file that has been read least recently; empty when there are none.
+        """Up to a block of new records, from the least recently read file; empty if there are none.
 
         Args:
-            final: files will not grow any more.
+            final: whether the files will not grow any more.
         """
         if self._notes:
             return self._positions_to_store()
@@ -193,11 +194,11 @@ class Tail:
             try:
                 batch = one.read(self._encoder, final=final or one.is_final)
                 whole = one.is_whole
-            except OSError as error:  # such as a file of a network file system that is away: tried again
+            except OSError as error:  # such as a file of an unreachable network file system; retried
                 self._report_unreadable(Path(one.position.path), error)
                 continue
             if batch and not whole:
-                # Truncated since the last scan, and grown: what was read may begin in the middle of another line.
+                # Truncated since the last scan, and grown: the bytes read may begin in the middle of another line.
                 self._begin_anew(one)
                 return self._positions_to_store()
             if batch:
@@ -207,7 +208,7 @@ class Tail:
         return LineBatch()
 
     def taken(self, batch: LineBatch) -> None:
-        """The batch is in the spool."""
+        """Marks the batch as stored in the spool."""
         for position in batch.positions:
             self._known[position.key] = position
             if one := self._open.get(position.key):
@@ -225,7 +226,7 @@ class Tail:
             self._open[position.key] = one
 
     def _opened(self, path: Path, position: FilePosition) -> FollowedFile | None:
-        """None where it is gone, or may not be read, which is logged once: every scan tries again."""
+        """The opened file; None if it is deleted or unreadable (logged once). Every scan retries."""
         try:
             one = FollowedFile.open(path, position)
         except OSError as error:
@@ -235,13 +236,13 @@ class Tail:
         return one
 
     def _report_unreadable(self, path: Path, error: OSError) -> None:
-        """Once: it is tried again many times."""
+        """Reports it once, because it is retried often."""
         if path not in self._unreadable:
             self._unreadable.add(path)
             _LOG.warning("%s cannot be read by user id %d: %s", path, os.geteuid(), error.strerror)
 
     def _found(self, patterns: Sequence[str]) -> list[Path]:
-        """The files that patterns lead to; a folder that may not be read is reported."""
+        """The files that match the patterns; reports unreadable folders."""
         found: list[Path] = []
         for pattern in patterns:
             path = Path(pattern)
@@ -265,7 +266,7 @@ class Tail:
 
     def _go_on(self, path: Path, known: FilePosition) -> None:
         if has_content_of(path, known):
-            # Also with nothing new in it: while it is open its copies are told from new files.
+            # Also without new lines: while it is open, its copies are distinguished from new files.
             self._follow(path, replace(known, path=str(path)))
         else:
             # Truncated since, or another file under the same inode.
@@ -273,7 +274,7 @@ class Tail:
             self._follow(path, FilePosition(*known.key, str(path), 0))
 
     def _find_again(self, position: FilePosition, path: Path | None) -> None:
-        """A file of an earlier run: where its pattern finds it, else where it was, else in a copy of it."""
+        """Finds a file of an earlier run: by its pattern, at its old path, or as a copy."""
         path = path or find_renamed(position)
         if path is not None:
             self._go_on(path, position)
@@ -285,13 +286,13 @@ class Tail:
         self._notes.removed.append(self._known.pop(position.key))
 
     def _begin_anew(self, one: FollowedFile) -> None:
-        """Truncated, or another file under the same inode."""
+        """Starts at the beginning of a file that was truncated or has a reused inode."""
         self._read_copy(one.position)
         one.position = FilePosition(*one.position.key, one.position.path, 0)
         self._notes.positions.append(one.position)
 
     def _read_copy(self, position: FilePosition) -> None:
-        """What was not read before the truncation stands in the copy."""
+        """Reads from the copy the lines that were not read before the truncation."""
         for path in possible_copies(position) if position.offset else ():
             key = file_id(path)
             if key is None or key in self._open or self._was_read(key, path):
@@ -306,7 +307,7 @@ class Tail:
                 copy.close()
 
     def _was_read(self, key: FileId, path: Path) -> bool:
-        """Whether it was read as a file of its own, and still is that file."""
+        """Whether it was read as a separate file, and still is that file."""
         return key in self._known and has_content_of(path, self._known[key])
 
     def _is_copy(self, path: Path) -> bool:
@@ -317,9 +318,9 @@ class Tail:
         return notes
 
     def _close_if_over(self, one: FollowedFile) -> None:
-        """A file that its pattern does not find any more, read to the end and quiet."""
+        """Closes a file that no longer matches its pattern, is read to the end and does not grow."""
         if not one.is_final:
-            # Once more, for a rest without a line feed.
+            # Another read, for a rest without a line feed.
             one.is_final = time.monotonic() - one.active > _QUIET
             return
         if one.is_deleted:
@@ -330,11 +331,11 @@ class Tail:
 
 
 def _is_gone(path: Path) -> bool:
-    """False where nobody can tell, as in a folder that may not be read: the position is still good."""
+    """Whether the file is deleted; False if unknown, as in an unreadable folder, so that the position is kept."""
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):
         return True
     except OSError:
         return False
-    return True  # another file has the name
+    return True  # the name belongs to another file

@@ -1,18 +1,18 @@
-"""What shipping's threads share: no fork in the middle of a call, and log lines that nobody waits for.
+"""Fork safety and asynchronous logging for shipping's threads.
 
-A forked child has the handler and none of its threads. It must neither use nor close what the parent has open: SQLite
-forbids carrying a connection over, and librdkafka would wait for threads that are not there. So these objects are kept
-alive for ever in the child, and the handler opens a spool of its own at the child's first record. What was in the queue
-is the parent's, and the parent stores it.
+A forked child has the handler but none of its threads. It must neither use nor close the parent's objects: SQLite
+forbids a connection across a fork, and librdkafka would wait for threads that do not exist. So the child keeps these
+objects alive for ever, and its handler opens its own spool at the first record. The parent stores the records of the
+queue.
 
-SQLite has locks of the whole process. A fork in the middle of a call would leave them locked in the child for ever, so
-every call happens under `no_fork`, and a fork waits for it. `logging` takes its own lock for a fork, and holds it while
-a configuration opens and closes handlers, which is under `no_fork` as well. So a fork takes that lock first: in the
-other order the two would wait for each other.
+SQLite has process-wide mutexes. A fork during a call would leave them locked in the child for ever, so every call holds
+`no_fork`, and a fork waits for it. `logging` takes its own lock for a fork, and holds it while a configuration opens
+and closes handlers, which also takes `no_fork`. So a fork takes the lock of `logging` first; the other order could
+deadlock.
 
 For the same reason shipping's threads log through `log_later`: `logging.config` closes handlers while it holds the lock
-that every log call may need. A thread that logs itself and is joined by `close` would wait for that lock, and `close`
-for the thread.
+that a log call may need. If a thread logged directly, it would wait for that lock, and `close` would wait for the
+thread.
 """
 
 from __future__ import annotations
@@ -29,31 +29,31 @@ from typing import Any, Final, Protocol
 
 
 class Forked(Protocol):
-    """Something that must start anew in a child."""
+    """An object that must be reset in a forked child."""
 
     def after_fork(self) -> None: ...
 
 
-# Private, and the same in every Python; `logging.config` takes it by this name.
+# Private, but the same in all Python versions; `logging.config` uses it by this name.
 _LOGGING: Final[Any] = vars(logging)["_lock"]
 _members: weakref.WeakSet[Forked] = weakref.WeakSet()
 _lock = threading.RLock()
 
 
 def register(member: Forked) -> None:
-    """`member.after_fork()` is called in every child."""
+    """Registers `member.after_fork()` for every forked child."""
     _members.add(member)
 
 
 @contextmanager
 def no_fork() -> Iterator[None]:
-    """No fork happens in here."""
+    """A context in which no fork happens."""
     with _lock:
         yield
 
 
 def keep_alive(*things: object) -> None:
-    """They are never destroyed in this process, not even when the interpreter ends."""
+    """Keeps objects from being destroyed in this process, even when the interpreter ends."""
     for thing in things:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
 
@@ -70,7 +70,7 @@ def _in_parent() -> None:
 
 def _in_child() -> None:
     global _lock
-    # The old one may belong to a thread that is not here. That of `logging` is a new one by now.
+    # A thread of the parent may hold the old lock. `logging` has already replaced its own.
     _lock = threading.RLock()
     for member in list(_members):
         member.after_fork()
@@ -86,10 +86,10 @@ _starting = threading.Lock()
 
 
 def log_later(level: int, message: str, *arguments: object, log: logging.Logger = _LOG) -> None:
-    """Log soon; never waits for anything."""
+    """Logs in another thread; never blocks."""
     global _thread
     _messages.put((log, level, message, arguments))
-    # A forked child has no threads but its own. The lock is only tried: who holds it starts the thread.
+    # A forked child lacks the parent's thread. Does not wait for the lock: its holder starts the thread.
     if not _thread.is_alive() and _starting.acquire(blocking=False):
         try:
             with suppress(RuntimeError):  # the interpreter is ending
