@@ -1,10 +1,10 @@
 """AddressMap: rules in order, the first match wins, one translation per connection.
 
-A translated endpoint is not translated again, so a map may exchange two addresses without a loop. A map belongs to a
+A translated endpoint is not translated again, so a map may swap two addresses. A map belongs to a
 cluster, not to the process, because two clusters may advertise the same private addresses.
 
-A driver and its executors compare their maps by the fingerprint of the canonical text. It has no blanks, because Spark
-and `JAVA_TOOL_OPTIONS` split on them. `unmapped` is not in it: it is a property of its own.
+Driver and executors compare their maps by the fingerprint of the canonical text. The text has no blanks, because Spark
+and `JAVA_TOOL_OPTIONS` split on them. It does not contain `unmapped`, which is a separate property.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class Unmapped(StrEnum):
     """What a client does with an advertised endpoint that has no rule."""
 
     FAIL = "fail"
-    """Refuses it."""
+    """The client refuses it."""
     PASS = "pass"  # noqa: S105
-    """Dials it as it is."""
+    """The client dials it unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def pair(
     """The map in which the advertised `broker_nat[i]` is dialled at `bootstrap[i]`.
 
     Raises:
-        ConfigError: of kind `unpaired`: the lengths differ; names the entries that are left over.
+        ConfigError: code `unpaired`: the lengths differ; names the surplus entries.
     """
     if len(bootstrap) != len(broker_nat):
         raise ConfigError(_unpaired(bootstrap, broker_nat))

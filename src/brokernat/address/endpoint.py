@@ -63,7 +63,7 @@ class Endpoint:
 
 
 def listen_endpoint(text: str) -> Endpoint:
-    """Where a server shall listen: `host:port`, or a port of 127.0.0.1, which no other machine can reach.
+    """Parses an endpoint to listen at: `host:port`, or a port of 127.0.0.1, which no other machine can reach.
 
     Raises:
         ConfigError: with one problem; its kind is a key of `faults.HINTS`.
@@ -84,7 +84,7 @@ class NodeEndpoint:
 
 
 def split_endpoint(text: str) -> tuple[str, str | None]:
-    """The host (IPv6 normalised, anything else unchecked) and the text of the port, None when there is none."""
+    """The host (IPv6 normalised, anything else unchecked) and the text of the port, None if there is none."""
     if text.startswith("["):
         address, closed, rest = text[1:].partition("]")
         if not closed or (rest and not rest.startswith(":")) or ":" not in address:

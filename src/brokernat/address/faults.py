@@ -1,7 +1,7 @@
-"""The ways in which a rule can be wrong: one stable kind each, and what to do about it.
+"""The faults of a rule: a stable kind and a hint for each.
 
-Kinds are the contract between the languages that read the notation (`tests/vectors/address_map/`); the words are ours
-alone. A rule has at most one fault, the first from left to right, so that all languages name the same one.
+The Python, Java and C parsers report the same kinds (`tests/vectors/address_map/`); only the messages differ. A rule
+has at most one fault, the first from left to right, so that all parsers report the same one.
 """
 
 from __future__ import annotations
@@ -38,5 +38,5 @@ HINTS = {
 
 
 def fault(kind: str, message: str, *, hint: str | None = None, details: tuple[str, ...] = ()) -> ConfigError:
-    """The error for one fault; `hint` replaces the one that the kind has."""
+    """The error for one fault; `hint` replaces the hint of the kind."""
     return ConfigError(Finding(kind, message, hint or HINTS[kind], details=details))

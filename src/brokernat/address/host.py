@@ -1,8 +1,8 @@
-"""Hosts as text: names, IPv4, IPv6, each in the one form that is compared and written.
+"""Hosts as text: names, IPv4 and IPv6 addresses in their canonical form.
 
-A text whose last label is a number is meant as an IPv4 address and must be one: `10.1` and `010.0.0.1` mean different
-things to different resolvers, so neither is taken as a name. IPv6 is stored without brackets, as RFC 5952 writes it;
-IPv4-mapped addresses end in dotted form (`::ffff:192.0.2.1`), done here because Python changed its mind in 3.13.
+If the last label is a number, the text must be a valid IPv4 address: resolvers interpret `10.1` and `010.0.0.1`
+differently, so they are refused. IPv6 is stored without brackets, in the form of RFC 5952. IPv4-mapped addresses end in
+dotted form (`::ffff:192.0.2.1`); this module formats them, because Python's form changed in 3.13.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def parse_host(text: str) -> str:
 
 
 def parse_ipv4(text: str) -> str:
-    """Four decimals, strictly."""
+    """Four decimals without leading zeros."""
     try:
         return str(IPv4Address(text))
     except AddressValueError:
@@ -57,19 +57,19 @@ def format_ip(address: IPv4Address | IPv6Address) -> str:
 
 
 def as_ip(host: str) -> IPv4Address | IPv6Address | None:
-    """The address that a normalised host is, or None for a name."""
+    """A normalised host as an address, or None for a name."""
     if ":" in host:
         return IPv6Address(host)
     return IPv4Address(host) if host.rpartition(".")[2].isdigit() else None
 
 
 def bracketed(host: str) -> str:
-    """The host as it stands in an endpoint or a rule."""
+    """The host as written in an endpoint or a rule, IPv6 in brackets."""
     return f"[{host}]" if ":" in host else host
 
 
 def _parse_name(text: str) -> str:
-    # Looked at as it is written: the lower case of the Kelvin sign is an ASCII k.
+    # Checked before lowercasing: the lower case of the Kelvin sign is an ASCII k.
     name = text.removesuffix(".")
     if len(name) > _MAX_NAME or not all(_LABEL.fullmatch(label) for label in name.split(".")):
         raise fault("bad-host", f"`{text}` is not a host name")

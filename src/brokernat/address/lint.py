@@ -3,17 +3,17 @@
 | code | severity | what |
 |---|---|---|
 | `contradicting-rule` | error | an earlier rule has the same advertised side and another target |
-| `shadowed-rule` | error | an earlier rule matches everything that this one would |
+| `shadowed-rule` | error | an earlier rule matches all endpoints of this one |
 | `duplicate-rule` | warning | the same rule again |
-| `reversed-rule` | warning | a bootstrap server stands on the advertised side, and none on the reachable side |
-| `chained-rule` | warning | the target is itself advertised: people expect a second translation, which never happens |
-| `shared-target` | warning | two advertised endpoints are dialled at one: right for two names of one broker only |
+| `reversed-rule` | warning | a bootstrap server is on the advertised side, and none on the reachable side |
+| `chained-rule` | warning | the target is itself advertised, but is not translated again |
+| `shared-target` | warning | two advertised endpoints have one target: correct only for two names of one broker |
 
-Bootstrap servers can be dialled, so their hosts belong on the reachable side. Somebody may list a broker's advertised
-name as a bootstrap server and translate it, so this is no error: only the brokers know what they advertise.
+Bootstrap servers can be dialled, so their hosts belong on the reachable side. `reversed-rule` is only a warning,
+because a broker's advertised name may be listed as a bootstrap server and translated.
 
-A rule hides every later rule whose endpoints it all matches: a host hides its `host:port` rules, a network its subnets.
-Two rules that hide a third only together are not found.
+A rule shadows every later rule whose endpoints it matches completely: a host its `host:port` rules, a network its
+subnets. Two rules that only together shadow a third are not found.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def lint(address_map: AddressMap, bootstrap_servers: Sequence[Endpoint] = ()) ->
     """All findings, in the order of the rules.
 
     Args:
-        bootstrap_servers: those of the map's cluster; without them a rule cannot be known to be reversed.
+        bootstrap_servers: those of the map's cluster; without them reversed rules are not found.
     """
     rules = address_map.rules
     found: list[Finding] = []
@@ -106,7 +106,7 @@ def _shared(rules: tuple[Rule, ...], index: int) -> Iterator[Finding]:
         return
     for first, other in enumerate(rules[:index]):
         same = type(other) is type(rule) and other.reachable == rule.reachable and other.advertised != rule.advertised
-        # A rule that is never used shares nothing.
+        # A rule that is never used shares no target.
         if same and not any(_hidden(rules, first)):
             message = f"`{other}` and `{rule}` have the same target"
             hint = "each broker needs its own endpoint, unless both are names of one broker"
@@ -115,7 +115,7 @@ def _shared(rules: tuple[Rule, ...], index: int) -> Iterator[Finding]:
 
 
 def _final(rule: Rule, following: Rule) -> str | None:
-    """What would be dialled if the second rule translated the first one's target; None where it depends on the port."""
+    """The endpoint if the second rule translated the first one's target; None if it depends on the port."""
     if isinstance(rule, HostPortRule) and not isinstance(following, NodeIdRule):
         return str(following.translate(rule.reachable))
     if isinstance(rule, HostRule) and isinstance(following, HostRule):
@@ -124,7 +124,7 @@ def _final(rule: Rule, following: Rule) -> str | None:
 
 
 def _target(rule: Rule) -> Pattern | None:
-    """What a rule makes clients dial, as a pattern."""
+    """The reachable side of a rule, as a pattern."""
     match rule:
         case HostPortRule(_, Endpoint(host, port)):
             return Pattern(OneHost(host), port)

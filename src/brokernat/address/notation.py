@@ -48,7 +48,7 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 
 @dataclass(frozen=True, slots=True)
 class RuleText:
-    """One rule as it was written, without blanks around it, and the place where it starts."""
+    """The text of one rule, without blanks around it, and its position."""
 
     text: str
     location: Location

@@ -3,8 +3,8 @@
 `str(rule)` is the canonical text without blanks; `notation.parse_rule(str(rule)) == rule`. The caller passes only
 endpoints that the rule's pattern matches. Hosts are normalised, so two rules with the same meaning are equal.
 
-A pattern is what the advertised side stands for: a set of hosts, and one port or every port. It is asked whether an
-endpoint belongs to it (translation), and whether it contains another one (lint: a rule behind it is never used).
+A pattern is the advertised side of a rule: a set of hosts, and one port or every port. Translation tests whether an
+endpoint belongs to it; lint tests whether it contains another pattern, whose rule is then never used.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class OneHost:
 
 @dataclass(frozen=True, slots=True)
 class Subdomains:
-    """Every name of one or more labels before the domain; never the domain itself."""
+    """All names with one or more labels before the domain; not the domain itself."""
 
     domain: str
 
@@ -60,7 +60,7 @@ class Subdomains:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """Every address of a network; a name never belongs to it, whatever it resolves to."""
+    """All addresses of a network; names never belong to it, because they are not resolved."""
 
     network: IpNetwork
 
@@ -90,7 +90,7 @@ Hosts = OneHost | Subdomains | Network
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Hosts, and a port; None stands for every port."""
+    """Hosts, and a port; None means every port."""
 
     hosts: Hosts
     port: int | None = None
@@ -99,7 +99,7 @@ class Pattern:
         return self.port in (None, endpoint.port) and self.hosts.has(endpoint.host)
 
     def contains(self, other: Pattern) -> bool:
-        """Whether every endpoint of `other` belongs to this pattern as well."""
+        """Whether every endpoint of `other` belongs to this pattern."""
         return self.port in (None, other.port) and self.hosts.contains(other.hosts)
 
     def __str__(self) -> str:
@@ -228,5 +228,5 @@ Rule = HostPortRule | HostRule | CidrRule | WildcardRule | NodeIdRule
 
 
 def needs_node_id(rule: Rule) -> ConfigError:
-    """The error for a rule that needs the node id where it is not known."""
+    """The error for a rule that needs an unknown node id."""
     return fault("needs-node-id", f"the rule `{rule}` needs the node id, which a client does not know when it dials")

@@ -1,4 +1,4 @@
-"""Everything that a network without registries needs, in one folder: collect it here, verify and install it there."""
+"""Bundles for networks without registries: collect all files in a folder, then verify and install them there."""
 
 from brokernat.bundle.contents import Collected, Installed, collect, install
 from brokernat.bundle.manifest import verify

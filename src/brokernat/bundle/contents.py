@@ -1,16 +1,15 @@
-"""What is in a bundle, how it is made here and installed there.
+"""The contents of a bundle; how it is collected and installed.
 
     wheels/       for `pip install --no-index --find-links`
-    artifacts/    as the cache of jars has them (jvm/artifacts.py)
-    native/       the agent and the librdkafka plug-in, for programs that are wired by hand
-    bundle.json   what it was made for
-    SHA256SUMS    everything above
+    artifacts/    jars, laid out as in the cache (jvm/artifacts.py)
+    native/       the agent and the librdkafka plug-in, for programs that the user configures
+    bundle.json   the platform and versions it was made for
+    SHA256SUMS    the checksums of all files above
 
-It is made beside its place and renamed, so a folder of that name is a whole bundle.
+It is created under a temporary name and renamed, so a folder with the final name is complete.
 
-pip installs the wheels. `install` puts the jars into the cache, where every part of brokernat looks before it asks a
-repository, and not behind a setting: the bundle may be a medium that is taken out again, and what starts Spark next
-week will not have the setting.
+pip installs the wheels. `install` copies the jars into the cache, which brokernat uses before any repository. A setting
+with the bundle's path would not be enough: the bundle may be on a removable medium.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _ON_LIBRDKAFKA = frozenset({"confluent", "shipping"})
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a bundle was made for. `pyspark` is None where it has no Spark and no jars for it."""
+    """The platform and versions of a bundle. `pyspark` is None for a bundle without Spark and its jars."""
 
     brokernat: str
     extras: tuple[str, ...]
@@ -50,14 +49,14 @@ class Description:
     platform: str
     pyspark: str | None
     connector: tuple[str, ...] | None
-    """The versions of the connector, of its token provider and of Scala."""
+    """The versions of the connector, its token provider and Scala."""
 
     @classmethod
     def read(cls, folder: Path) -> Description:
-        """What stands in a bundle; `manifest.verify` comes first.
+        """Reads the description of a bundle; call `manifest.verify` first.
 
         Raises:
-            ConfigError: nothing that this version understands.
+            ConfigError: this version does not understand it.
         """
         try:
             known = json.loads((folder / DESCRIPTION).read_text("utf-8"))
@@ -72,7 +71,7 @@ class Description:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """A bundle that was made: its files and their SHA-256."""
+    """A collected bundle: its files and their SHA-256."""
 
     folder: Path
     description: Description
@@ -80,16 +79,16 @@ class Collected:
 
 
 def collect(folder: Path, extras: Sequence[str] | None = None) -> Collected:
-    """Make a bundle in `folder`, which must not be there yet.
+    """Create a bundle in `folder`, which must not exist.
 
     Args:
-        folder: where to.
-        extras: brokernat's extras to take along; None for all that are installed here.
+        folder: the path of the bundle.
+        extras: brokernat's extras to include; None for all that are installed here.
 
     Raises:
-        ConfigError: the folder is there or cannot be made, an extra is not, a package was changed since it was
-            installed.
-        MissingToolError: no jars to be had, no agent, no plug-in.
+        ConfigError: the folder exists or cannot be created, an extra is not installed, or a package was changed since
+            its installation.
+        MissingToolError: jars cannot be downloaded, or the agent or the plug-in is missing.
     """
     with writing(folder, "the bundle", moved_by="DIR"):
         if folder.exists():
@@ -133,29 +132,30 @@ def _artifacts(folder: Path, pyspark: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """Where the jars are now, by the names of their folders."""
+    """The paths of the installed jars, by the names of their folders."""
 
     cache: Path
     artifacts: tuple[str, ...]
 
 
 def install(folder: Path) -> Installed:
-    """Verify a bundle and put its jars into this user's cache; what is there already stays.
+    """Verify a bundle and copy its jars into this user's cache; existing jars stay.
 
     Raises:
-        ConfigError: it is no bundle of this version.
-        DamagedBundleError: it is not as it was collected.
+        ConfigError: it is not a bundle of this version.
+        DamagedBundleError: it has changed since it was collected.
     """
     files = manifest.verify(folder)
     made = Description.read(folder)
     target = cache_dir() / "artifacts"
-    # A bundle without Spark has none, and an empty folder may get lost on the way.
+    # A bundle without Spark has no jars, and copying may drop an empty folder.
     names = sorted(directory.name for directory in (folder / "artifacts").glob("*"))
     for name in names:
         if not (target / name).is_dir():
             create_directory(target / name, partial(manifest.copy, folder, files, f"artifacts/{name}"))
     if made.pyspark and made.connector:
         known = candidates(release_of(made.pyspark))
-        # Or the first start would ask a repository that is not there for what even its maker could not get.
+        # Otherwise the first start would request combinations from a repository that the collector could not get,
+        # either.
         never_ask_for(known[: known.index(Combination(*made.connector))])
     return Installed(target, tuple(names))

@@ -1,8 +1,7 @@
-"""`SHA256SUMS`: every file of a bundle, in the form that `sha256sum -c` reads, so that nothing of ours is needed there.
+"""`SHA256SUMS`: all files of a bundle, in the format of `sha256sum -c`, which works without brokernat.
 
-A file that is there and not listed is a fault as well: an installer would take a wheel that nobody vouched for. So is a
-link, wherever it leads: what stands behind it may be another thing tomorrow. The sums say that nothing was changed on
-the way; who made the bundle they cannot say.
+An unlisted file is also a fault, because an installer would use an unverified wheel. So is a link, because its target
+may change. The sums detect changes to a bundle; they do not prove who made it.
 """
 
 from __future__ import annotations
@@ -22,18 +21,18 @@ LINK, SPECIAL, UNREADABLE = FAULTS = ("is a link", "is not a regular file", "can
 
 
 def write(folder: Path) -> dict[str, str]:
-    """List all files under `folder`; the result is their SHA-256 by name."""
+    """Write the list of all files under `folder`; returns their SHA-256 by name."""
     sums = _sums(folder)
     (folder / NAME).write_text("".join(f"{digest}  {name}\n" for name, digest in sums.items()))
     return sums
 
 
 def verify(folder: Path) -> dict[str, str]:
-    """The SHA-256 of every file by name, once all of them are found to be as listed.
+    """Verify all files; returns their SHA-256 by name.
 
     Raises:
-        ConfigError: `folder` is no bundle.
-        DamagedBundleError: a file is missing, changed, not listed, a link or cannot be read; names all of them.
+        ConfigError: `folder` is not a bundle.
+        DamagedBundleError: files are missing, changed, unlisted, links or unreadable; names all of them.
     """
     try:
         text = (folder / NAME).read_text("utf-8", errors="replace")
@@ -47,13 +46,13 @@ def verify(folder: Path) -> dict[str, str]:
 
 
 def copy(folder: Path, files: Mapping[str, str], inside: str, target: Path) -> None:
-    """Copies verified files. Each copy is hashed, so what arrives is what was verified, whatever happens in between.
+    """Copies verified files. Each copy is hashed again, in case a file has changed since `verify`.
 
     Args:
         folder: the bundle.
-        files: what `verify` returned.
-        inside: the folder in the bundle whose files are copied, such as `artifacts/a`.
-        target: a folder that is there.
+        files: the result of `verify`.
+        inside: the folder in the bundle to copy, such as `artifacts/a`.
+        target: an existing folder.
 
     Raises:
         DamagedBundleError: a file has changed since.
@@ -75,11 +74,11 @@ def _refuse(folder: Path, wrong: Sequence[str]) -> None:
 
 
 def differences(listed: Mapping[str, str], found: Mapping[str, str]) -> tuple[str, ...]:
-    """What is wrong with which file, by name; pure.
+    """The fault of each wrong file, by name; pure.
 
     Args:
-        listed: the SHA-256 of each file that should be there.
-        found: the SHA-256 of each file that is there, or one of `FAULTS`.
+        listed: the SHA-256 of each listed file.
+        found: the SHA-256 of each existing file, or one of `FAULTS`.
     """
     return tuple(
         f"`{name}` {_fault(listed.get(name), found.get(name))}"
@@ -97,7 +96,7 @@ def _fault(listed: str | None, found: str | None) -> str:
 
 
 def _sums(folder: Path) -> dict[str, str]:
-    """By name, sorted. No link is followed: what it leads to is not part of the folder."""
+    """The sums by name, sorted. Links are not followed."""
     found: dict[str, str] = {}
 
     def unreadable(error: OSError) -> None:
@@ -111,7 +110,7 @@ def _sums(folder: Path) -> dict[str, str]:
 
 
 def _sum(path: Path) -> str:
-    """The SHA-256, or why there is none, as on a medium that has suffered."""
+    """The SHA-256, or the reason why the file cannot be read, as on a damaged medium."""
     try:
         with open(path, "rb", opener=_without_links) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -122,5 +121,5 @@ def _sum(path: Path) -> str:
 
 
 def _without_links(path: str, flags: int) -> int:
-    # O_NONBLOCK: nobody may ever write to a named pipe.
+    # O_NONBLOCK: opening a named pipe without a writer would block.
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)

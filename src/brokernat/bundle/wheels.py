@@ -1,14 +1,12 @@
-"""What a bundle takes along of this environment: the distributions that brokernat needs, each as a wheel again.
+"""Packs the installed distributions that brokernat needs as wheels again.
 
-What runs here is what will run there: a bundle is made of the versions that are installed, without a resolver or a
-registry that may choose others, and a bundle can be made from a bundle's installation. Requirements are read by
-`packaging`, as pip reads them, with the markers of this Python and platform, which are those of the bundle. What is
-missing here would be missing there, where nothing can be downloaded: it is refused.
+A bundle contains the installed versions. No resolver or registry may choose others, and a bundle can be made from a
+bundle's installation. `packaging` parses requirements as pip does, with the markers of this Python and platform, which
+are those of the bundle. A requirement that is not installed is an error, because it could not be downloaded there.
 
-A wheel's `RECORD` (PEP 376, PEP 427) names each file with its SHA-256, so one that was changed since is found. What an
-installer made itself stays behind: byte code, launchers of entry points, its own notes. Files outside of site-packages
-go back to where a wheel keeps them, `NAME.data/`. The trap is an editable installation, which has no files: brokernat's
-own source tree is built instead.
+A wheel's `RECORD` (PEP 376, PEP 427) names each file with its SHA-256, so changed files are detected. Files that the
+installer generates are omitted: byte code, launchers of entry points, its metadata. Files outside of site-packages go
+back to `NAME.data/`. An editable installation has no files: brokernat's source tree is built instead.
 """
 
 from __future__ import annotations
@@ -33,15 +31,15 @@ from brokernat.errors import ConfigError, Finding, MissingToolError
 ROOT = "brokernat"
 _INSTALLER_S_OWN = frozenset({"RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json", "uv_build.json"})
 _PACKED = (".jar", ".gz", ".zip", ".png", ".so")
-"""Suffixes of what deflating would only slow down."""
+"""Suffixes of files that are compressed already."""
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def required_distributions(extras: Iterable[str]) -> list[Distribution]:
-    """brokernat first, then all that it needs, by name.
+    """brokernat first, then all its requirements, by name.
 
     Raises:
-        ConfigError: brokernat has no such extra, or a requirement is not installed here; all at once.
+        ConfigError: brokernat has no such extra, or requirements are not installed; names all of them.
     """
     wanted = frozenset(map(canonicalize_name, extras))
     if problems := [*_unknown(wanted), *_not_installed(wanted)]:
@@ -95,7 +93,7 @@ def _not_installed(extras: Iterable[str]) -> Iterator[Finding]:
 
 
 def _requirements(owner: Distribution, extras: Iterable[str]) -> list[Requirement]:
-    """Those that hold on this Python and platform, always or for one of the extras."""
+    """The requirements on this Python and platform, in general or for one of the extras."""
     needs = map(Requirement, owner.requires or ())
     return [
         need
@@ -115,8 +113,8 @@ def make_wheel(owner: Distribution, folder: Path) -> Path:
     """Write the wheel of an installed distribution into `folder`.
 
     Raises:
-        ConfigError: it was not installed from a wheel, or a file of it was changed since.
-        MissingToolError: it is a source tree, and what builds it is not installed.
+        ConfigError: it was not installed from a wheel, or one of its files was changed.
+        MissingToolError: it is a source tree, and its build tool is not installed.
     """
     if tree := source_tree(owner):
         return _build(tree, folder)
@@ -150,7 +148,7 @@ def source_tree(owner: Distribution) -> Path | None:
 
 
 def place_in_wheel(file: PackagePath, stem: str, launchers: Iterable[str]) -> str | None:
-    """Where an installed file stands in its wheel, None where an installer makes it anew.
+    """The path of an installed file in its wheel, None if an installer generates it.
 
     Args:
         file: relative to site-packages, as in RECORD.
@@ -169,7 +167,7 @@ def place_in_wheel(file: PackagePath, stem: str, launchers: Iterable[str]) -> st
 
 
 def tag(wheel_file: str) -> str:
-    """The tags of a WHEEL file, compressed as a wheel's name has them (PEP 425).
+    """The tags of a WHEEL file, compressed as in a wheel's file name (PEP 425).
 
     >>> tag("Root-Is-Purelib: true\\nTag: py2-none-any\\nTag: py3-none-any\\n")
     'py2.py3-none-any'
@@ -201,7 +199,7 @@ def _content(owner: Distribution, file: PackagePath) -> tuple[bytes, int]:
 
 
 def _any_python(script: bytes) -> bytes:
-    """A script with the interpreter left to whoever installs it (the wheel format's `#!python`)."""
+    """A script with the generic interpreter line `#!python` of the wheel format."""
     first, end, rest = script.partition(b"\n")
     ours = first.startswith(b"#!") and first[2:].split(b" ")[0] == sys.executable.encode()
     return b"#!python" + end + rest if ours else script

@@ -1,1 +1,1 @@
-"""Existing Kafka clients, made to use an address map; each in its own module, loaded when it is used."""
+"""Address maps for existing Kafka clients; each client has its own module, imported on use."""

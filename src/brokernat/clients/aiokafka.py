@@ -3,7 +3,7 @@
     producer = attach(AIOKafkaProducer(**configure({}, hq)), hq)
     await producer.start()
 
-aiokafka has no hook for connections, so `attach` changes one instance (`aiokafka_network.py`). This depends on private
+aiokafka has no hook for connections, so `attach` patches one instance (`aiokafka_network.py`). This depends on private
 parts of the library, so every minor release is tested and other releases are refused.
 """
 
@@ -20,7 +20,7 @@ from brokernat.config import Cluster
 from brokernat.errors import MissingToolError
 
 TESTED = ("0.14",)
-"""The minor releases that the tests run against."""
+"""The tested minor releases."""
 
 Client = TypeVar("Client")
 
@@ -29,11 +29,11 @@ _INSTALL = "pip install 'brokernat[aiokafka]'"
 ENTRIES: Mapping[str, As | Without] = {
     **PYTHON_NAMES,
     "sasl.password": As("sasl_plain_password"),
-    # With the files above, arguments of the SSL context that is made of them.
+    # With the files above, arguments for creating the SSL context.
     "ssl.ca.pem": As("ssl_cadata"),
     "ssl.key.password": As("ssl_password"),
     "batch.size": As("max_batch_size", integer),
-    # What it has in another form, or not at all.
+    # Properties that it has in another form, or not at all.
     "delivery.timeout.ms": Without("a batch expires after `request_timeout_ms`", "request_timeout_ms"),
     "retries": Without("it retries until `request_timeout_ms` has passed", "request_timeout_ms"),
     "ssl.certificate.pem": Without("Python reads certificates of a client from a file", "ssl_context"),

@@ -1,12 +1,12 @@
 """aiokafka's network client with a map.
 
-Two methods of the network client dial, through `create_conn` of their module, and a connection asks the running loop
-for its socket. One instance's two methods are rebound to make connections of our class, and that asks a loop which
-dials elsewhere. The connection keeps the advertised host: asyncio would verify the name it dials, so it is given the
-original one.
+Two methods of the network client connect through `create_conn` of their module, and a connection gets its socket from
+the running loop. This module rebinds the two methods of one instance to create connections of our class, which use a
+loop that dials the translated endpoint. The connection keeps the advertised host, and asyncio gets it as the name to
+verify.
 
-Imports aiokafka, so it is itself imported when a client is configured, and nothing that brokernat depends on:
-`brokernat exec` uses it in interpreters that have aiokafka alone.
+This module imports aiokafka, so it is imported only when a client is configured. It imports no dependency of brokernat,
+because `brokernat exec` uses it in interpreters that lack them.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _DIALLING = ("bootstrap", "_get_conn")
 
 
 class RefusedNodeError(RefusedEndpointError, NodeNotReadyError):  # type: ignore[misc]
-    """A refusal as aiokafka's own kind of error: any other would end its background tasks without a word."""
+    """A refusal as an error class of aiokafka: any other class would silently end its background tasks."""
 
 
 class DialledConnection(AIOKafkaConnection):  # type: ignore[misc]
-    """A connection whose socket goes where the map says; its own host and port stay the advertised ones."""
+    """A connection to the translated endpoint; its own host and port stay the advertised ones."""
 
     def __init__(self, dialler: Dialler, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -43,14 +43,14 @@ class DialledConnection(AIOKafkaConnection):  # type: ignore[misc]
 
 
 class DialledLoop:
-    """The running loop, except for where connections go."""
+    """The running loop, but it dials the translated endpoint."""
 
     def __init__(self, loop: AbstractEventLoop, dialler: Dialler) -> None:
         self._loop = loop
         self._dialler = dialler
 
     async def create_connection(self, factory: Any, host: str, port: int, *, ssl: Any = None) -> Any:
-        """What aiokafka asks for; the name to verify is the host that it meant."""
+        """The method that aiokafka calls; TLS verifies the advertised host."""
         dialled = self._dialler.dial(host, port)
         return await self._loop.create_connection(
             factory, *dialled, ssl=ssl, server_hostname=host if ssl is not None else None
@@ -61,10 +61,10 @@ class DialledLoop:
 
 
 def redirect(client: Any, address_map: AddressMap, owner: str) -> None:
-    """Let the connections of a client, opened from now on, go by the map.
+    """Apply the map to new connections of a client.
 
     Raises:
-        MissingToolError: this release dials in a way that is not known here.
+        MissingToolError: this release connects in an unknown way.
     """
     network = _network_client(client)
     bootstrap = bootstrap_endpoints(network._bootstrap_servers)  # noqa: SLF001 - see dialling.py
@@ -79,7 +79,7 @@ def redirect(client: Any, address_map: AddressMap, owner: str) -> None:
         try:
             return await type(network).send(network, node_id, request, **options)
         except NodeNotReadyError:
-            # Its own words are "node which is not ready"; they would become the error of a record.
+            # aiokafka's own message "node which is not ready" would become the error of a record.
             broker = network.cluster.broker_metadata(node_id)
             if broker is not None:
                 dialler.dial(broker.host, broker.port)
@@ -97,10 +97,10 @@ def redirect(client: Any, address_map: AddressMap, owner: str) -> None:
 
 
 def wrap_classes(module: ModuleType, address_map: AddressMap) -> None:
-    """Give every client made afterwards in this process the map; `attach` replaces it for one of them.
+    """Apply the map to all clients that this process creates later; `attach` replaces it for one client.
 
-    A connection that the program makes itself has the map, too. For `brokernat exec` only, which runs programs that
-    cannot be changed.
+    Connections that the program creates directly have the map, too. Only for `brokernat exec`, which runs unchanged
+    programs.
 
     Args:
         module: the imported package `aiokafka`.

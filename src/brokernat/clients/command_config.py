@@ -1,8 +1,8 @@
-"""Kafka's own client file, which its tools take as `--command-config client.properties`.
+"""Kafka's client properties file, the `--command-config client.properties` of its tools.
 
-Read as the tools read it (`Utils.loadProps`): Java's syntax, values trimmed, the last of two equal names counts. Only
-what decides how a client connects is kept, by `_KEPT`: what a producer or a consumer does with records is nothing to a
-probe. Nothing of the file is shown but names and lines, because any value may be a secret.
+It is parsed as by the tools (`Utils.loadProps`): Java's syntax, trimmed values, the last of two equal names counts.
+Only properties for connecting are kept (`_KEPT`), because probes send and receive no records. Messages contain only
+names and lines of the file, because any value may be a secret.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _PROVIDED = re.compile(r"\$\{[^}]*?:[^}]*\}")
 
 @dataclass(frozen=True, slots=True)
 class CommandConfig:
-    """A file that is in order.
+    """A valid file.
 
-    `bootstrap_servers` is empty where the file names none. `unknown` has a warning for each name that Kafka does not
-    have, with its line; such a property has no effect.
+    `bootstrap_servers` is empty if the file has none. `unknown` has a warning with the line for each name that Kafka
+    does not know; such a property has no effect.
     """
 
     bootstrap_servers: tuple[Endpoint, ...]
@@ -46,7 +46,7 @@ def read_command_config(path: Path) -> CommandConfig:
     """The file as the `client` of a cluster.
 
     Raises:
-        ConfigError: the file cannot be read, or every problem in it with its line.
+        ConfigError: the file cannot be read, or all its problems with their lines.
     """
     with reading(path, moved_by="`--command-config FILE`"), path.open("rb") as file:
         data = file.read(_LARGEST + 1)

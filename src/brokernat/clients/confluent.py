@@ -4,7 +4,7 @@
     Consumer(configure({"group.id": "tags"}, hq))
 
 The map is a property of each client, so two clients of one process may have different maps for the same advertised
-addresses. This module imports and patches nothing; librdkafka loads the plug-in.
+addresses. This module imports and patches no library; librdkafka loads the plug-in.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _BOOTSTRAP_ALIAS = "metadata.broker.list"
 
 
 def configure(conf: Mapping[str, Any], cluster: Cluster) -> dict[str, Any]:
-    """The whole configuration of a client. It holds revealed secrets: never log it.
+    """The complete configuration of a client. It holds revealed secrets: never log it.
 
     Args:
         conf: the program's own properties. They win over the cluster's; its plug-ins are loaded too.

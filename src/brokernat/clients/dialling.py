@@ -1,19 +1,17 @@
 """The endpoint that a pure-Python client dials: the common part for kafka-python and aiokafka.
 
-A Dialler belongs to one client instance, so two clients of one process may hold different maps for the same advertised
-addresses. It is asked when a connection is opened, never per record, and it decides only where the socket goes: the
-name that TLS and SASL see stays the library's. Bootstrap servers follow a rule where one names them (with TLS they are
-the brokers' own names) and are never refused: one can dial them already.
+A Dialler belongs to one client instance, so two clients of one process may have different maps for the same advertised
+addresses. It is called once for each connection, never per record, and changes only the socket's address: TLS and SASL
+use the library's name. A bootstrap server is translated if a rule matches it (with TLS it may be the broker's own
+name), and never refused, because it can be dialled.
 
-A refusal is a failed connection for the library, as it is for the Java client, so that its other brokers go on and its
-own time-outs end the call. It cannot be silent: the rule to add is logged once here, and the library logs the same
-words at each attempt.
+For the library a refusal is a failed connection, as for the Java client: it continues with other brokers, and its own
+timeouts end the call. This module logs the rule to add once, and the library logs the same text at each attempt.
 
-The libraries dial through functions of their own modules and take no hook for that. Replacing such a function in its
-module would reach every client of the process; copying the method that calls it would tie us to one patch release. So
-the method's own code runs, bound to one client instance, with a private set of globals in which that one name is ours
-(`rebound`). What this asks of a version is small and can be checked (`looks_up`): the method exists and looks the name
-up.
+The libraries connect through functions of their own modules, without a hook. Replacing such a function in its module
+would affect all clients of the process; copying the method that calls it would depend on one patch release. So the
+method's own code is bound to one client instance, with private globals that replace only this function (`rebound`).
+`looks_up` checks the requirement: the method exists and uses the name.
 """
 
 from __future__ import annotations
@@ -36,9 +34,9 @@ _ZONE = re.compile(r"%[^\]]*")
 
 
 class RefusedEndpointError(UnmappedEndpointError):
-    """A refusal inside a library, which logs and raises it.
+    """A refused endpoint; the library logs and raises this error.
 
-    Each library has a subclass that is also one of its own errors. `str` is one line, because libraries log it in one.
+    For each library there is a subclass that is also one of its own errors. `str` is one line, for the library's log.
     """
 
     def __str__(self) -> str:
@@ -59,16 +57,16 @@ class Dialler:
         """The host and port to dial for an advertised host (IPv6 without brackets) and port.
 
         Raises:
-            RefusedEndpointError: no rule names it, the map says `fail`, and it is no bootstrap server.
+            RefusedEndpointError: no rule matches, the map has `unmapped: fail`, and it is not a bootstrap server.
         """
         if not self.address_map.rules:
-            # An empty map opts its client out.
+            # A client with an empty map uses no map.
             return host, port
         try:
-            # The zone of an IPv6 address (`fe80::1%eth0`) is about this machine: rules have none.
+            # The zone of an IPv6 address (`fe80::1%eth0`) is local to this machine: rules have none.
             endpoint = Endpoint(host.partition("%")[0], port)
         except ConfigError:
-            # The library's own notion of a host: no rule can name it.
+            # Not a valid host for a rule: no rule can match it.
             return self._without_rule(host, port)
         rule = self.address_map.find(endpoint)
         if rule is None:
@@ -97,7 +95,7 @@ class Dialler:
 
 
 def bootstrap_endpoints(servers: str | Iterable[str]) -> frozenset[Endpoint]:
-    """The endpoints of `bootstrap_servers` as both libraries take them: text with commas or a list, ports optional."""
+    """The endpoints of `bootstrap_servers` in the libraries' forms: text with commas or a list, ports optional."""
     found = set()
     for text in servers.split(",") if isinstance(servers, str) else servers:
         plain = _ZONE.sub("", text.rpartition("://")[2].strip())

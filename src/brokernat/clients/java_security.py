@@ -1,14 +1,13 @@
-"""Java's logins and key stores, as the parts that other libraries have properties for.
+"""Splits Java's logins and key stores into parts for other libraries.
 
-`sasl.jaas.config` is read back: the user name and the password that libraries other than Java's want by themselves. The
-line is what `config/cluster.py` writes, or what people have copied from a Java client:
-`MODULE FLAG name=value …;`. It is read as Kafka's JaasConfig reads it, by the rules of java.io.StreamTokenizer, so a
-backslash in a password means the same here and there. The text is a secret: no message quotes any of it but the name of
-the login module.
+Other libraries need user name and password separately, so `sasl.jaas.config` is parsed. `config/cluster.py` writes the
+line, or the user copied it from a Java client: `MODULE FLAG name=value …;`. It is parsed like Kafka's JaasConfig, by
+the rules of java.io.StreamTokenizer, so a backslash in a password has the same meaning. The text is a secret: messages
+contain only the name of the login module.
 
-Of the stores only PEM is the same thing on both sides (KIP-651): one file with certificates, one with a key and its
-chain. The other formats are refused with the command that makes a PEM file of them, because reading them here would
-mean to write a private key to a file of ours.
+Only PEM stores work for Java and other libraries (KIP-651): one file with certificates, one with a key and its chain.
+Other formats are refused with the command that converts them to PEM, because a conversion here would write the private
+key to a new file.
 """
 
 from __future__ import annotations
@@ -39,14 +38,14 @@ _DEFAULT_TYPE = "JKS"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A name that tables know, and its text. `written` is the property of the file that it comes from."""
+    """A property name of the tables, and its value. `written` is the property of the file that it comes from."""
 
     name: str
     text: str = field(repr=False)
     written: str
     secret: bool = False
     known: bool = True
-    """False for references that were not looked up."""
+    """False for unresolved references."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ class Login:
 
 
 def login_parts(properties: MutableMapping[str, Part]) -> Iterator[Part | Finding]:
-    """Take `sasl.jaas.config` out of the properties: user name and password, or why there are none.
+    """Remove `sasl.jaas.config` from the properties; returns user name and password, or the reason without them.
 
     As in the Java client, the line wins over `sasl.username` and `sasl.password`.
     """
@@ -91,7 +90,7 @@ def parse_jaas(text: str) -> Login:
     """The one entry of a JAAS line.
 
     Raises:
-        ValueError: it is none, or it holds more than one; without a word of the text.
+        ValueError: it is invalid, or has several entries; the message contains nothing of the text.
     """
     match list(_tokens(text)):
         case [("word", module), ("word", _flag), *options, ("sign", ";")]:
@@ -127,11 +126,11 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 def store_parts(properties: MutableMapping[str, Part], *, pkcs12: bool) -> Iterator[Part | Finding]:
-    """Take the stores out of the properties: files and texts in PEM, or how to make them.
+    """Remove the stores from the properties; returns PEM files and texts, or how to make them.
 
     Args:
-        properties: by Kafka's name; what belongs to a store is removed.
-        pkcs12: the library reads a key store in PKCS12 itself.
+        properties: by Kafka's name; the properties of stores are removed.
+        pkcs12: whether the library supports PKCS12 key stores.
     """
     yield from _trust(properties)
     yield from _key(properties, pkcs12=pkcs12)

@@ -3,9 +3,9 @@
     KafkaProducer(**configure({}, hq))
     KafkaConsumer("orders", **configure({"group_id": "tags"}, hq))
 
-The map is the library's documented argument `kafka_client=`. No module is patched, and each client has its own map. The
-three classes refuse arguments that they do not know. If the `client:` section holds properties of one kind of client
-(`acks`), name the class: `configure({}, hq, KafkaConsumer)` leaves the others out, as Java clients do.
+The map is passed by the library's documented argument `kafka_client=`. No module is patched, and each client has its
+own map. The three classes refuse unknown arguments. If the `client:` section has properties of one kind of client
+(`acks`), pass the class: `configure({}, hq, KafkaConsumer)` omits the others, as Java clients do.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from brokernat.errors import MissingToolError
 
 
 class Veiled(str):
-    """A text whose repr is hidden: the library logs its whole configuration at DEBUG."""
+    """A text with a hidden repr, because the library logs its whole configuration at DEBUG."""
 
     __slots__ = ()
 
@@ -40,7 +40,7 @@ class Veiled(str):
 
 def _buffer(text: str) -> int | None:
     size = integer(text)
-    # Kafka's word for "as the operating system does".
+    # Kafka's value for the default of the operating system.
     return None if size == -1 else size
 
 
@@ -57,7 +57,7 @@ ENTRIES: Mapping[str, As | Without] = {
     "ssl.key.password": As("ssl_password", Veiled),
     # Producers.
     **underscored("batch.size", "delivery.timeout.ms", "max.block.ms", "retries", convert=integer),
-    # What it has in another form, or not at all.
+    # Properties that it has in another form, or not at all.
     "metric.reporters": Without(JAVA_CLASS, "metric_reporters"),
     "ssl.ca.pem": Without("it reads certificates from a file", "ssl_cafile"),
     "ssl.certificate.pem": Without("it reads certificates from a file", "ssl_certfile"),
@@ -106,7 +106,7 @@ def _network() -> Any:
 
 
 def _table(network: Any) -> Table:
-    """The entries that this release has an argument for."""
+    """The entries for which this release has an argument."""
     known = {name for client in network.clients(network.kafka) for name in client.DEFAULT_CONFIG}
     return Table(
         network.LIBRARY,

@@ -1,13 +1,13 @@
-"""kafka-python's network client with a map, for both of its generations.
+"""kafka-python's network client with a map, for kafka-python 2 and 3.
 
-`kafka_client=` is the library's own way in: a callable that makes the network client. In 2.x that is a blocking one
-whose `BrokerConnection` looks up names itself; 3.x was rewritten around `create_connection`. In both, the connections
-of one producer, consumer or admin client get another socket and nothing else: they still know the broker by its
-advertised name, so TLS verifies that.
+The argument `kafka_client=` is a callable that creates the network client. In 2.x that is a blocking one whose
+`BrokerConnection` resolves names itself; 3.x was rewritten around `create_connection`. In both, only the sockets of one
+producer, consumer or admin client connect to other endpoints: the connections keep the advertised name, which TLS
+verifies.
 
-Imports kafka-python, so it is itself imported when a client is configured, and nothing that brokernat depends on:
-`brokernat exec` uses it in interpreters that have kafka-python alone. Which generation is installed is decided
-here and nowhere else, by what there is to rebind and not by the version, which says little between minor releases.
+This module imports kafka-python, so it is imported only when a client is configured. It imports no dependency of
+brokernat, because `brokernat exec` uses it in interpreters that lack them. Only this module distinguishes 2.x and 3.x,
+by the functions to rebind, because version numbers are not reliable.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ _TESTED = "pip install 'brokernat[kafka-python]' installs a release that was tes
 
 
 class RefusedConnectionError(RefusedEndpointError, KafkaConnectionError):  # type: ignore[misc]
-    """A refusal as kafka-python's own kind of error, so that it backs off and goes on with the other brokers."""
+    """A refusal as an error class of kafka-python, so that it backs off and continues with other brokers."""
 
 
 @dataclass(frozen=True, slots=True)
 class MappedClient:
-    """What `kafka_client=` takes: called with the client's configuration, it makes a network client with the map.
+    """The value of `kafka_client=`: called with the client's configuration, it creates a network client with the map.
 
     Raises (when called):
-        MissingToolError: this release of kafka-python dials in a way that is not known here.
-        ConfigError: `socks5_proxy` of 2.x, which resolves names past the map.
+        MissingToolError: this release of kafka-python connects in an unknown way.
+        ConfigError: `socks5_proxy` of 2.x, which resolves names without the map.
     """
 
     address_map: AddressMap
@@ -54,17 +54,17 @@ class MappedClient:
 
 
 def wrap_classes(module: ModuleType, address_map: AddressMap) -> None:
-    """Give every client made afterwards in this process the map, unless it brings a `kafka_client` with its own.
+    """Apply the map to all clients that this process creates later, except those with their own `kafka_client`.
 
-    What connects is wrapped, too, so a network client or a connection that the program makes itself has the map.
-    For `brokernat exec` only, which runs programs that cannot be changed.
+    Network clients and connections that the program creates directly have the map, too. Only for `brokernat exec`,
+    which runs unchanged programs.
 
     Args:
         module: the imported package `kafka`.
         address_map: the map in force.
 
     Raises:
-        MissingToolError: this release opens connections in a way that is not known here, past the map.
+        MissingToolError: this release connects in an unknown way, without the map.
     """
     for client in clients(module):
         if "kafka_client" not in client.DEFAULT_CONFIG:
@@ -84,7 +84,7 @@ def wrap_classes(module: ModuleType, address_map: AddressMap) -> None:
 
 
 def clients(module: ModuleType) -> tuple[Any, ...]:
-    """The classes that take `kafka_client`."""
+    """The classes with the argument `kafka_client`."""
     return module.KafkaProducer, module.KafkaConsumer, module.KafkaAdminClient
 
 
@@ -92,7 +92,7 @@ _DIALLER = "_brokernat_dialler"
 
 
 def _generation() -> Any:
-    """How this release is redirected: `make` for one network client, `wrap` for all of the process."""
+    """The hooks for this release: `make` for one network client, `wrap` for the whole process."""
     try:
         from kafka.net.manager import KafkaConnectionManager
 
@@ -110,7 +110,7 @@ def _generation() -> Any:
 
 
 def _original(owner: type, name: str) -> Any:
-    """The library's own method, also where `wrap_classes` has wrapped it."""
+    """The library's own method, even if `wrap_classes` has wrapped it."""
     method = getattr(owner, name, None)
     return unwrap(method) if method else None
 
@@ -149,7 +149,7 @@ class _Third:
 
 
 class _Second:
-    """kafka-python 2: a network client makes a `BrokerConnection`, which looks up the endpoint to dial.
+    """kafka-python 2: a network client creates a `BrokerConnection`, which resolves the endpoint to dial.
 
     The connection's own host and port stay the advertised ones.
     """
@@ -159,7 +159,7 @@ class _Second:
         from kafka.client_async import KafkaClient
 
         _refuse_proxy(configs)
-        # The network client connects while it is made, so its methods are those of a class and not set afterwards.
+        # The network client connects in its constructor, so a subclass has the methods.
         return type("DialledClient", (KafkaClient,), _Second._methods(lambda _: dialler))(**configs)
 
     @staticmethod
@@ -198,7 +198,7 @@ class _Second:
             try:
                 return ready(self, node_id, *arguments, **options)
             except KafkaConnectionError:
-                # Its own words are "Connection to 3 failed".
+                # The library's own message is "Connection to 3 failed".
                 refused = getattr(self._conns.get(node_id), _REFUSED, None)
                 if refused is not None:
                     raise refused from None
@@ -211,7 +211,7 @@ _REFUSED = "_brokernat_refused"
 
 
 def _looking_up(dialler_of: Callable[[Any], Dialler]) -> dict[str, Callable[..., Any]]:
-    """The methods of a `BrokerConnection` of kafka-python 2 that dials where its dialler says."""
+    """The methods of a `BrokerConnection` of kafka-python 2 that uses a Dialler."""
     from kafka.conn import BrokerConnection, dns_lookup
 
     close_as_it_was = _original(BrokerConnection, "close")
@@ -226,7 +226,7 @@ def _looking_up(dialler_of: Callable[[Any], Dialler]) -> dict[str, Callable[...,
         return bool(self._gai)
 
     def close(self: Any, error: Exception | None = None) -> None:
-        # Kafka-python takes a look-up without a result for a failure of DNS.
+        # kafka-python treats an empty result as a DNS failure.
         refused = getattr(self, _REFUSED, None)
         close_as_it_was(self, refused if error is not None and refused is not None else error)
 

@@ -1,6 +1,6 @@
-"""The tokens of a login with PLAIN (RFC 4616) or SCRAM (RFC 5802, 7677), whoever carries them; pure.
+"""The tokens of a login with PLAIN (RFC 4616) or SCRAM (RFC 5802, 7677); pure.
 
-Passwords are sent as they are: Kafka's server does not prepare strings (SASLprep) either.
+Passwords are not normalised (SASLprep), because Kafka's server does not do it, either.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from typing import Final
 
 _HASHES: Final = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 MECHANISMS: Final = ("PLAIN", *_HASHES)
-# With fewer (RFC 7677, 4) a hostile server learns too much from the proof: each guess at the password costs as little.
+# The minimum (RFC 7677, 4): with fewer iterations a hostile server could guess the password from the proof.
 _FEWEST_ITERATIONS: Final = 4096
-# What a hostile server may make a client compute.
+# Bounds the CPU time that a hostile server can cause.
 _MOST_ITERATIONS: Final = 1_000_000
 
 
 class SaslTokenError(ValueError):
-    """The server's token is none."""
+    """The server's token is invalid."""
 
 
 class UnprovenServerError(SaslTokenError):
-    """The server took the login and does not know the password itself."""
+    """The server accepted the login but did not prove that it knows the password."""
 
 
 def login_tokens(mechanism: str, username: str, password: str) -> Generator[bytes, bytes, None]:
-    """The client's tokens, one of `MECHANISMS`; what the server answers is sent into the generator.
+    """A generator of the client's tokens for one of `MECHANISMS`; send the server's responses into it.
 
     Raises:
-        SaslTokenError: the server's token is none.
+        SaslTokenError: the server's token is invalid.
         UnprovenServerError: the server must not be trusted.
     """
     if mechanism == "PLAIN":
@@ -47,10 +47,10 @@ def login_tokens(mechanism: str, username: str, password: str) -> Generator[byte
 
 
 def scram_last(algorithm: str, password: str, first: str, server_first: str) -> tuple[bytes, str]:
-    """The client's last message and the signature that the server must answer.
+    """The client's last message and the expected signature of the server.
 
     Raises:
-        SaslTokenError: the server's message is none.
+        SaslTokenError: the server's message is invalid.
     """
     fields = dict(part.split("=", 1) for part in server_first.split(",") if "=" in part)
     client_nonce = first.rpartition(",r=")[2]

@@ -1,14 +1,14 @@
-"""The client's TLS as OpenSSL takes it: whom it trusts, what it shows, which versions it speaks.
+"""Converts the client's TLS properties for OpenSSL: trusted certificates, own certificate, versions.
 
-PEM is read as it is. Kafka finds its blocks by a pattern, so a text may have prose around them, letters of any
-language, and a block on one line with blanks where lines end, as in a Java properties file; OpenSSL wants lines, and
-Python ASCII. Everything else is opened by Java itself: `keytool` lists trusted certificates, and a program of one
-file prints the key. OpenSSL takes a key from a file only, so a key that is no file of the user's becomes one in
-memory (`/dev/shm`) that nobody else may read, for as long as it takes. Passwords go by the environment: arguments are
-seen by everybody. What Java says about a store is told apart by its own words and never quoted.
+PEM is parsed directly. Kafka finds its blocks by a pattern, so a text may have any other text around them, and a block
+on one line with blanks instead of line ends, as in a Java properties file; OpenSSL requires lines, and Python ASCII.
+Java opens all other formats: `keytool` lists trusted certificates, and a single-file program prints the key. OpenSSL
+reads keys only from files, so a key without a file of the user is temporarily written to a private file in memory
+(`/dev/shm`). Passwords are passed in the environment, because all users can see arguments. Java's messages about a
+store are classified by their text and never quoted.
 
-A context is made twice. Java asks no certificate of its trust store for its time and OpenSSL does, so the second one
-asks none, and `doctor/probes/tls.py` compares the times itself.
+Two contexts are created. Java does not check the validity period of certificates in its trust store, but OpenSSL does.
+So the second context checks no periods, and `doctor/probes/tls.py` compares them itself.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from typing import Any
 from brokernat.errors import ConfigError, Finding
 from brokernat.jvm import find_java
 
-_NO_CHECK_TIME = 0x200000  # X509_V_FLAG_NO_CHECK_TIME, which Python has no name for
+_NO_CHECK_TIME = 0x200000  # X509_V_FLAG_NO_CHECK_TIME, which has no name in Python
 _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
-"""What Java still speaks: JDKs since 2021 refuse TLS 1.0 and 1.1, as OpenSSL does."""
+"""Versions that Java supports: JDKs since 2021 refuse TLS 1.0 and 1.1, as OpenSSL does."""
 _BLOCK = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTALL)
 _LINE = 64
 _TIMEOUT = 60
 _MEMORY = Path("/dev/shm")  # noqa: S108 - a file system in memory; NamedTemporaryFile makes names that nobody guesses
 _READER = Path(__file__).with_name("ReadKeyStore.java")
-# Of a key with its chain, Java trusts the key's own certificate and not those that signed it.
+# For a key entry with a chain, Java trusts only the key's own certificate, not its issuers.
 _LISTED = re.compile(
     r"(?:^Certificate\[(\d+)\]:\s*)?(-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----)", re.DOTALL | re.MULTILINE
 )
@@ -72,7 +72,7 @@ class OwnCertificate:
 
 @dataclass(frozen=True, slots=True)
 class TlsSide:
-    """`undated` asks no certificate for its time; `certificate` is what the client shows, as `ssl` takes it apart."""
+    """`undated` does not check validity periods; `certificate` is the client's own, as parsed by `ssl`."""
 
     context: ssl.SSLContext = field(repr=False)
     undated: ssl.SSLContext = field(repr=False)
@@ -80,10 +80,10 @@ class TlsSide:
 
 
 def tls_side(properties: Mapping[str, str]) -> TlsSide:
-    """The client's `ssl.` properties.
+    """The TLS contexts for the client's `ssl.` properties.
 
     Raises:
-        ConfigError: a store cannot be read, or no version is left.
+        ConfigError: a store cannot be read, or no supported version is enabled.
     """
     trusted = trusted_certificates(properties)
     context, undated = _trusting(trusted), _trusting(trusted)
@@ -93,7 +93,7 @@ def tls_side(properties: Mapping[str, str]) -> TlsSide:
             _limit(each, properties.get("ssl.enabled.protocols"))
             if own is not None:
                 _show(each, own)
-        # Python has this for tests of its own, and nothing else that reads a certificate of the client's.
+        # A private function of Python, the only one that parses a certificate file.
         shown = None if own is None else ssl._ssl._test_decode_cert(own.file)  # type: ignore[attr-defined]  # noqa: SLF001
     return TlsSide(context, undated, shown)
 
@@ -105,7 +105,7 @@ def _trusting(certificates: str | None) -> ssl.SSLContext:
         return context
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
-    # Java takes any certificate of its trust store for an anchor, a broker's own among them.
+    # Java accepts any certificate of its trust store as an anchor, even a broker's own.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     try:
         context.load_verify_locations(cadata=certificates)
@@ -118,7 +118,7 @@ def _show(context: ssl.SSLContext, own: OwnCertificate) -> None:
     try:
         context.load_cert_chain(own.file, password=own.password)
     except (OSError, ValueError):
-        # OpenSSL's own words hold no secret, and no help either.
+        # OpenSSL's message contains no secret, but does not help, either.
         hint = "check `ssl.key.password`, and that the certificate is that of the key and comes first"
         raise _unusable("the client's key or its certificate cannot be read", hint) from None
 
@@ -138,10 +138,10 @@ def _unusable(message: str, hint: str | None = None) -> ConfigError:
 
 
 def trusted_certificates(properties: Mapping[str, str]) -> str | None:
-    """What the trust store holds, as PEM; None where the client has none.
+    """The certificates of the trust store, as PEM; None if the client has none.
 
     Raises:
-        ConfigError: it cannot be read, or there is nothing in it that Java trusts.
+        ConfigError: it cannot be read, or contains no certificate that Java trusts.
     """
     location = properties.get("ssl.truststore.location")
     text = properties.get("ssl.truststore.certificates")
@@ -159,13 +159,13 @@ def trusted_certificates(properties: Mapping[str, str]) -> str | None:
 
 
 def trusted_in(listing: str) -> list[str]:
-    """The certificates that Java trusts, of what `keytool -list -rfc` prints (in English); pure."""
+    """The certificates that Java trusts, from the output of `keytool -list -rfc` (in English); pure."""
     return [f"{pem}\n" for number, pem in _LISTED.findall(listing) if number in ("", "1")]
 
 
 @contextmanager
 def own_certificate(properties: Mapping[str, str]) -> Iterator[OwnCertificate | None]:
-    """The client's key, in a file as long as the context lasts; None where the client has none.
+    """A context manager for a file with the client's key; None if the client has none.
 
     Raises:
         ConfigError: it cannot be read.
@@ -190,7 +190,7 @@ def _listing(properties: Mapping[str, str], location: str) -> str:
     _binary(location, "truststore")
     command = [_java("keytool"), "-J-Duser.language=en", "-list", "-rfc", "-keystore", location]
     password = properties.get("ssl.truststore.password")
-    # Without one, Java opens a JKS unchecked, and so does keytool, which is told none by the end of its input.
+    # Without a password Java opens a JKS unchecked, and so does keytool at the end of its standard input.
     secret = [] if password is None else ["-storepass:env", "P"]
     return _said([*command, *secret], {"P": password or ""}, "truststore", location)
 
@@ -200,7 +200,7 @@ def _key_store(properties: Mapping[str, str], location: str) -> str:
     password = properties.get("ssl.keystore.password", "")
     passwords = {"STORE_PASSWORD": password, "KEY_PASSWORD": properties.get("ssl.key.password", password)}
     kind = properties.get("ssl.keystore.type", "JKS")
-    # One core and no heap to speak of: it runs for a moment.
+    # One core and a small heap, because it runs only briefly.
     command = [_java("java"), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", str(_READER), location, kind]
     return _said(command, passwords, "keystore", location)
 
@@ -257,11 +257,11 @@ def _in_memory(text: str) -> Iterator[str]:
 
 
 def blocks(text: str, ending: str) -> list[str]:
-    """The blocks whose kind ends so, `CERTIFICATE` or `PRIVATE KEY`, each as lines."""
+    """The blocks of a kind that ends with `CERTIFICATE` or `PRIVATE KEY`, each as lines."""
     return [_lines(kind, body) for kind, body in _BLOCK.findall(text) if kind.endswith(ending)]
 
 
 def _lines(kind: str, body: str) -> str:
-    # A key of old has headers of its own, and is left as it is.
+    # A key in the traditional format has headers and is not changed.
     content = body.strip() if ":" in body else "\n".join(textwrap.wrap("".join(body.split()), _LINE))
     return f"-----BEGIN {kind}-----\n{content}\n-----END {kind}-----\n"

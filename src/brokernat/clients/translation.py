@@ -1,12 +1,11 @@
-"""One `client:` section for every library: a table says how a library names each of Kafka's properties.
+"""Translates the `client:` section to a library's property names, by a table for each library.
 
-`brokernat.yaml` knows Kafka's names only. A table maps each to the library's name and to what makes its value, or says
-why the library has none. What a table does not list the library cannot honour, and that is an error, never a silence:
-a security setting that is dropped would be a connection without it. All problems are raised together, and none quotes
-a value that is a secret.
+`brokernat.yaml` has Kafka's names. A table maps each to the library's name and a converter for its value, or has the
+reason why the library lacks it. A property that is not in the table is an error: silently dropping a security setting
+would make an insecure connection. All problems are raised together, and messages contain no secrets.
 
-Stores and logins have another shape in Java than elsewhere. They are taken apart first (`java_security.py`), so a
-table names these parts instead, which have librdkafka's names:
+Stores and logins have another form in Java. `java_security.py` splits them first into these parts with librdkafka's
+names, which a table lists instead:
 
 | part | from |
 |---|---|
@@ -33,9 +32,9 @@ from brokernat.errors import ConfigError, Finding, Location
 
 @dataclass(frozen=True, slots=True)
 class As:
-    """A library's name for a property, and what makes its value of Kafka's text.
+    """A library's name for a property, and the converter of its value from Kafka's text.
 
-    `convert` raises ValueError with what it wants, in the form "a whole number", and without the text it got.
+    `convert` raises ValueError with the expected form, such as "a whole number", and without the given text.
     """
 
     name: str
@@ -44,7 +43,7 @@ class As:
 
 @dataclass(frozen=True, slots=True)
 class Without:
-    """Why a library has no such property; `instead` is the library's argument that the program can give itself."""
+    """The reason why a library lacks a property; `instead` is an argument of the library for the same purpose."""
 
     reason: str
     instead: str | None = None
@@ -52,26 +51,26 @@ class Without:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """How one library names Kafka's properties; `library` stands in messages."""
+    """One library's names for Kafka's properties; `library` is its name in messages."""
 
     library: str
     entries: Mapping[str, As | Without]
 
 
 def translated(cluster: Cluster, table: Table, given: Container[str] = ()) -> dict[str, Any]:
-    """The `client:` section of a cluster in a library's names, secrets revealed: never log the result.
+    """The `client:` section of a cluster in a library's names. It holds revealed secrets: never log it.
 
     Bootstrap servers and the map are not part of it.
 
     Args:
         cluster: the cluster, from the file or made in the program.
-        table: the library's.
-        given: the library's names that the program gives itself. It wins over the file, so a property that only
-            such a name could stand for is no problem.
+        table: the library's table.
+        given: the library's names that the program sets itself. They override the file, so a property without a
+            counterpart is no problem if one of them replaces it.
 
     Raises:
-        ConfigError: every property that Kafka does not have (code `unknown-property`), that the library does not have
-            (`no-counterpart`) or whose value does not fit (`bad-value`, `store-format`, `login-module`); a tunnel that
+        ConfigError: all properties that Kafka does not have (code `unknown-property`), that the library does not have
+            (`no-counterpart`) or with an invalid value (`bad-value`, `store-format`, `login-module`); a tunnel that
             is not open (`closed-tunnel`).
     """
     cluster.require_open()
@@ -121,7 +120,7 @@ def _translate(part: Part, table: Table, given: Container[str]) -> dict[str, Any
 
 
 def same(*names: str, convert: Callable[[str], Any] = str) -> dict[str, As]:
-    """Entries of properties that the library calls as Kafka does."""
+    """Entries of properties with the same name in the library."""
     return {name: As(name, convert) for name in names}
 
 
@@ -170,7 +169,7 @@ def words(text: str) -> list[str]:
 
 
 def choice(values: Mapping[str, Any]) -> Callable[[str], Any]:
-    """A converter for a property with few values, by the table of them."""
+    """A converter for a property with an enumeration of values."""
 
     def convert(text: str) -> Any:
         try:
@@ -220,7 +219,7 @@ PYTHON_NAMES: Final[Mapping[str, As | Without]] = {
         convert=integer,
     ),
     **underscored("check.crcs", "enable.auto.commit", "exclude.internal.topics", convert=boolean),
-    # What they have in another form, or not at all.
+    # Properties that they have in another form, or not at all.
     "key.serializer": Without(JAVA_CLASS, "key_serializer"),
     "value.serializer": Without(JAVA_CLASS, "value_serializer"),
     "key.deserializer": Without(JAVA_CLASS, "key_deserializer"),
@@ -236,5 +235,5 @@ PYTHON_NAMES: Final[Mapping[str, As | Without]] = {
     "ssl.enabled.protocols": Without(_CONTEXT, "ssl_context"),
     "ssl.protocol": Without(_CONTEXT, "ssl_context"),
 }
-"""What kafka-python and aiokafka call alike: the second began as a fork of the first. Both take Kafka's names with `_`
-for `.` as keyword arguments, `.ms` included; each module adds what is its own."""
+"""The common names of kafka-python and aiokafka, which began as its fork. Both use Kafka's names with `_` for `.` as
+keyword arguments, including `.ms`; each module adds its own names."""

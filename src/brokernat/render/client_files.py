@@ -1,10 +1,9 @@
-"""The map for clients that take it themselves: a rules file for `brokernat.map=file:/path`, lines for
-`spark-defaults.conf`.
+"""Renders the map for clients: a rules file for `brokernat.map=file:/path`, and lines for `spark-defaults.conf`.
 
-The lines for Spark put agent and map into the JVMs of driver and executors: the job stays as it is.
-`defaultJavaOptions` stand in front of the user's own `extraJavaOptions`, so both count (Spark 3.0 and later). The map
-of the JVM lets other clusters pass even where the cluster says `unmapped: fail`, for the same JVM talks to the sink;
-what refuses is the client's own map, in the two options of the comment.
+The lines for Spark load agent and map in the JVMs of driver and executors, without a change to the job. Spark puts
+`defaultJavaOptions` before the user's `extraJavaOptions`, so both apply (Spark 3.0 and later). The map of the JVM
+passes unmapped endpoints even if the cluster has `unmapped: fail`, because the same JVM connects to the sink; only a
+client's own map, in the two options of the comment, refuses them.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from brokernat.render.header import Header, Subject, map_lines
 
 
 def rules_file(subject: Subject) -> str:
-    """One rule a line, blanks around `=`.
+    """One rule per line, blanks around `=`.
 
     Raises:
         NotExpressibleError: the map holds a rule that a client cannot decide.
@@ -43,7 +42,7 @@ def spark(subject: Subject, *, agent_path: str) -> str:
 
     Args:
         subject: the cluster.
-        agent_path: where the agent jar is on the driver's host and on each executor's.
+        agent_path: the path of the agent jar on the hosts of driver and executors.
 
     Raises:
         NotExpressibleError: the map holds a rule that a client cannot decide.
@@ -51,7 +50,7 @@ def spark(subject: Subject, *, agent_path: str) -> str:
     require_expressible(subject.address_map, Means.CLIENT)
     option = f"-javaagent:{agent_path}={canonical_text(subject.address_map)}"
     if " " in agent_path:
-        # Spark splits the value as a shell would.
+        # Spark splits the value like a shell.
         option = f'"{option}"'
     width = max(map(len, _SETTINGS))
     lines = [f"{name:<{width}} {option}" for name in _SETTINGS]

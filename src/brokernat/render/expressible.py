@@ -1,8 +1,7 @@
-"""Which rules a target has no words for, decided once in this table.
+"""The table of rules that a target cannot express.
 
-A rule that a file leaves out is a broker that its reader cannot reach, so it is refused by name, all of them at once,
-with what to use instead. What a target says too broadly (a hosts file has no ports) or decides too early (nginx looks
-a name up once) is no refusal; it stands in the target's header.
+A file without one of the rules would leave a broker unreachable, so one error names all such rules and an alternative.
+Other limits (a hosts file has no ports, nginx resolves a name once) are no error; the header of the file states them.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from brokernat.errors import NotExpressibleError
 
 
 class Means(Enum):
-    """The ways to say a map; targets of one kind can say the same rules."""
+    """The kinds of targets; targets of one kind can express the same rules."""
 
     CLIENT = "a client's configuration"
     GATEWAY = "a gateway with one port for each broker"
@@ -111,10 +110,10 @@ _INSTEAD = {
 
 
 def require_expressible(address_map: AddressMap, means: Means) -> None:
-    """Refuse a map that holds rules which `means` cannot say.
+    """Refuse a map with rules that `means` cannot express.
 
     Raises:
-        NotExpressibleError: with every such rule and why.
+        NotExpressibleError: with all such rules and the reasons.
     """
     found = ((rule, _reason(rule, means)) for rule in address_map.rules)
     refuse(means, [(rule, because) for rule, because in found if because is not None])

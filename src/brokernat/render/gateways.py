@@ -1,15 +1,15 @@
-"""Files of a gateway in both networks: nginx `stream` and HAProxy in `mode tcp`, one listening port for each broker.
+"""Renders files for a gateway in both networks: nginx `stream` and HAProxy `mode tcp`, one port for each broker.
 
-The address map is inverted into forwards: a gateway listens at what clients dial and connects to what the broker
-advertises. A rule that keeps the port names none, so its ports are those that the bootstrap servers have behind it; a
-rule without a bootstrap server is refused, because nothing else names its port. One port cannot serve several brokers:
-the gateway sees bytes, and a client that means node 2 must not land on node 1.
+The inverted address map gives the forwards: the gateway listens at the reachable endpoint and connects to the
+advertised one. A rule without ports gets the ports of the bootstrap servers that it matches; without a bootstrap server
+it is refused, because its port is unknown. Each broker needs its own port: the gateway forwards bytes and cannot tell
+which node a client wants.
 
-nginx: the text is a whole `stream` block for the top level of nginx.conf (inside `http` nginx refuses it).
+nginx: the text is a `stream` block for the top level of nginx.conf (nginx refuses it inside `http`).
 
-HAProxy: every setting stands in its own `listen` section and none in `defaults`, because the file is loaded beside the
-host's haproxy.cfg and a `defaults` section would apply to all that is read after it. `retries 0`: HAProxy would try the
-same broker three times more, 8 s each, while the client has other brokers and gives up after 10 s.
+HAProxy: all settings are in `listen` sections and none in `defaults`, because a `defaults` section would also apply to
+files that HAProxy loads later. `retries 0`: by default HAProxy would retry the same broker three times, 8 s each, but
+the client gives up after 10 s and has other brokers.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from brokernat.render.header import Header, Subject, identifier, map_lines
 
 @dataclass(frozen=True, slots=True)
 class Forward:
-    """What is accepted at `listen` goes to `upstream`."""
+    """A forward from `listen` to `upstream`."""
 
     listen: Endpoint
     upstream: Endpoint
 
 
 def forwards(address_map: AddressMap, bootstrap_servers: Iterable[Endpoint]) -> tuple[Forward, ...]:
-    """A forward for each broker, in the order of the rules; two names of one broker are one forward, to the first.
+    """A forward for each broker, in the order of the rules; two names of one broker become one forward, to the first.
 
     Raises:
         NotExpressibleError: a rule names no broker, or a port that nobody knows.
@@ -46,14 +46,14 @@ def forwards(address_map: AddressMap, bootstrap_servers: Iterable[Endpoint]) -> 
     for rule, advertised in brokers.items():
         for upstream in advertised:
             listen = rule.translate(upstream)
-            # Another rule may come first, and a broker that is dialled as it is would have the gateway dial itself.
+            # Skips endpoints that an earlier rule matches, and unchanged ones, for which the gateway would dial itself.
             if address_map.find(upstream) == rule and listen != upstream:
                 found.setdefault(listen, Forward(listen, upstream))
     return tuple(found.values())
 
 
 def _advertised(rule: Rule, bootstrap: tuple[Endpoint, ...]) -> Iterable[Endpoint]:
-    """The advertised endpoints that a rule is about."""
+    """The advertised endpoints that a rule matches."""
     match rule:
         case HostPortRule():
             return [rule.advertised]
@@ -85,7 +85,7 @@ def gateway_header(header: Header, subject: Subject, forwards: Iterable[Forward]
 
 
 def client_lines(subject: Subject) -> tuple[str, ...]:
-    """What each client behind the gateway needs, for the end of a header."""
+    """The settings for clients behind the gateway, for the end of a header."""
     return ("For each client, with brokernat's agent or plug-in:", *(f"  {line}" for line in map_lines(subject)))
 
 
@@ -115,10 +115,10 @@ def nginx(subject: Subject) -> str:
 def nginx_stream(forwards: Iterable[Forward]) -> str:
     """The `stream` block.
 
-    A connect is given up after 8 s, before Kafka's clients do (`socket.connection.setup.timeout.ms`, 10 s): they see
-    a closed connection and take the next broker. An idle connection lives 24 h: Kafka's own end of it comes first
-    (`connections.max.idle.ms`, 9 or 10 minutes), while nginx's default of 10 minutes would race with that. Keep-alive
-    finds the broker that went without a word, for which 24 h would be long.
+    The connect timeout is 8 s, less than that of Kafka's clients (`socket.connection.setup.timeout.ms`, 10 s): they see
+    a closed connection and try the next broker. The idle timeout is 24 h, so that Kafka closes idle connections first
+    (`connections.max.idle.ms`, 9 or 10 minutes); nginx's default of 10 minutes would race with that. TCP keep-alive
+    detects a crashed broker earlier.
     """
     servers = "".join(
         f"""

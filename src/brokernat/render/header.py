@@ -1,9 +1,9 @@
-"""What rendered files share: the subject they are made from, the comment at their top, and names for their tables.
+"""Common parts of rendered files: the cluster they are made from, the comment at the top, and names for tables.
 
-A file outlives the shell that made it and lies on hosts without brokernat, so its header explains what it can do, its
-limits, how to check and apply it, and the command that makes it again. Every target's syntax takes `#` for a comment.
-There is no date in it: the same map gives the same file, and a changed map shows in the fingerprint. Names of tables,
-chains and sections are made from a cluster's name, so one cluster's file never replaces another's.
+Rendered files are used on hosts without brokernat, so the header explains the purpose, the limits, how to check and
+apply the file, and the command that makes it again. In all targets `#` starts a comment. The header has no date: the
+same map gives the same file, and the fingerprint shows a changed map. Names of tables, chains and sections contain the
+cluster's name, so the file of one cluster never replaces another's.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from brokernat.config import Secret
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """One cluster with a map. `client` holds references that were not looked up (`load(resolve_secrets=False)`)."""
+    """One cluster with a map. `client` has unresolved references (`load(resolve_secrets=False)`)."""
 
     cluster: str
     bootstrap_servers: tuple[Endpoint, ...]
     address_map: AddressMap
     client: Mapping[str, str | Secret] = field(default_factory=dict)
     file: str = "brokernat.yaml"
-    """The configuration, as the user named it."""
+    """The path of the configuration, as the user gave it."""
     command: str = "brokernat render"
     """The command line that makes the text again."""
 
@@ -38,7 +38,7 @@ _LABEL = 9
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a target says about itself; sentences are wrapped, commands are not."""
+    """The description of a target; sentences are wrapped, commands are not."""
 
     title: str
     can: Sequence[str]
@@ -47,7 +47,7 @@ class Header:
     apply: Sequence[str]
 
     def text(self, subject: Subject, extra: Sequence[str] = ()) -> str:
-        """The comment for a map, with a line end and `extra` lines behind."""
+        """The comment for a map, with `extra` lines and a line end."""
         origin = (
             f"Made from {subject.file} by `{subject.command}`.",
             f"Address map: sha256 {fingerprint(subject.address_map)}",
@@ -55,7 +55,7 @@ class Header:
         return self.comment(f"{self.title} (cluster {subject.cluster})", origin, extra)
 
     def comment(self, title: str, origin: Sequence[str], extra: Sequence[str] = ()) -> str:
-        """The comment, for what is made of something else than a map."""
+        """The comment, for files that are not made from a map."""
         lines = [
             title,
             *origin,
@@ -66,7 +66,7 @@ class Header:
             *_listed("apply", self.apply),
             *(["", *extra] if extra else []),
         ]
-        # A command line may hold line ends, and none of them may end the comment.
+        # A line end in the command line must not end the comment.
         return "".join(f"# {part}".rstrip() + "\n" for line in lines for part in line.splitlines() or [""])
 
 
@@ -94,13 +94,13 @@ def _listed(label: str, lines: Sequence[str]) -> list[str]:
 
 
 _LIMIT = 28
-"""The longest name of an iptables chain; the others take more."""
+"""The longest name of an iptables chain; other targets allow more."""
 _PREFIX = "brokernat_"
 _DIGEST = 4
 
 
 def identifier(cluster: str) -> str:
-    """`brokernat_` and the cluster's name in letters, digits and `_`; a digest tells apart what that makes equal."""
+    """`brokernat_` and the cluster's name in letters, digits and `_`; a digest keeps different names different."""
     plain = re.sub(r"[^A-Za-z0-9_]", "_", cluster)
     room = _LIMIT - len(_PREFIX)
     if plain != cluster or len(plain) > room:

@@ -1,7 +1,7 @@
-"""Lines for a hosts file: where brokers advertise names and keep their ports, these alone are enough.
+"""Renders lines for a hosts file, which suffice if brokers advertise names and the ports do not change.
 
-A hosts file says one address for a name and nothing about ports, so a rule for one port is said too broadly, and a
-second rule for the same name that leads elsewhere is refused: its port would land at the wrong broker.
+A hosts file has one address for a name and no ports. So a rule for one port applies to all ports, and a second rule for
+the same name with another address is refused: its port would lead to the wrong broker.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def hosts(subject: Subject) -> str:
     """The lines for a cluster.
 
     Raises:
-        NotExpressibleError: a rule is about ports, networks, wildcards or addresses.
+        NotExpressibleError: a rule changes a port, or its advertised side is a network, a wildcard or an address.
     """
     addresses = _addresses(subject.address_map)
     width = max(map(len, addresses.values()), default=0)

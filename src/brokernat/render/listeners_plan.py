@@ -1,16 +1,15 @@
-"""The listeners of all brokers as a checked plan: no broker refuses them, and no client confuses two brokers; pure.
+"""A checked plan of the listeners of all brokers; pure.
 
 A plan comes from listeners as a user writes them, with `{id}` where brokers differ:
 
-    INTERNAL=kafka-{id}:19092         what brokers of INTERNAL advertise
+    INTERNAL=kafka-{id}:19092         the endpoint that INTERNAL advertises
     EXTERNAL=gateway.example:{9092+id}
 
-A listener binds the port that it advertises, on every address, unless a binding differs: what is published and
-forwarded keeps its port. Whatever a broker would refuse, or a client could not tell apart, is reported at once.
+By default a listener binds its advertised port on every address, so publishing and forwarding keep the port. One error
+reports everything that a broker would refuse, and equal endpoints of two brokers.
 
-Or it comes from an address map, inverted: INTERNAL keeps what brokers advertise today, so nothing changes inside.
-EXTERNAL advertises the reachable side of each rule and binds the gateway's port, which the gateway forwards. Then
-clients need no map.
+Or a plan comes from an inverted address map: INTERNAL keeps today's advertised endpoints. EXTERNAL advertises the
+reachable side of each rule and binds the gateway's port, to which the gateway forwards. Then clients need no map.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _CONTROLLER_PORTS = range(9093, 2**16)
 
 
 class Quorum(StrEnum):
-    """Where the controllers are: in the brokers themselves, on nodes of their own, or (before KRaft) ZooKeeper."""
+    """The controllers: in the brokers, on separate nodes, or (before KRaft) ZooKeeper."""
 
     COMBINED = "combined"
     SEPARATE = "separate"
@@ -43,7 +42,7 @@ class Quorum(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PlannedListener:
-    """`bound` is the text behind `NAME://` in `listeners`; an empty host there is every address."""
+    """`bound` is the text after `NAME://` in `listeners`; an empty host binds every address."""
 
     name: str
     protocol: str
@@ -54,7 +53,7 @@ class PlannedListener:
 
 @dataclass(frozen=True, slots=True)
 class PlannedBroker:
-    """One node. `controller` is where other controllers find it, None where it is none."""
+    """One node. `controller` is its endpoint for other controllers, None if it is not a controller."""
 
     node_id: int
     listeners: tuple[PlannedListener, ...]
@@ -65,7 +64,7 @@ class PlannedBroker:
 class ListenersPlan:
     """All nodes of a cluster; each has the same listeners, in the same order.
 
-    Of a cluster that exists already nobody changes who its controllers are.
+    A plan for an existing cluster does not change its controllers.
     """
 
     brokers: tuple[PlannedBroker, ...]
@@ -86,14 +85,14 @@ def checked(
     controller: str | None,
     problems: Iterable[Finding] = (),
 ) -> ListenersPlan:
-    """The plan of these brokers, with controllers where they are to be.
+    """The plan of these brokers and controllers.
 
     Args:
-        controller: the template of where controllers find each other; a free port of the broker's own host else.
-        problems: what is wrong already.
+        controller: the template of the controllers' endpoints; by default a free port of the broker's host.
+        problems: the problems found so far.
 
     Raises:
-        ConfigError: with those, and with ports and endpoints that two would have.
+        ConfigError: with those, and with ports and endpoints that two listeners share.
     """
     found = (*problems, *_problems_of_ports(brokers), *_problems_between(brokers))
     if found:
@@ -147,7 +146,7 @@ _HINT = "write `NAME=HOST:PORT`, such as `EXTERNAL=gateway.example:{9092+id}`"
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What was asked for: `{name: template}` of what is advertised, bound, and spoken."""
+    """The request: `{name: template}` of advertised endpoints, bindings and protocols."""
 
     advertised: Mapping[str, str]
     bound: Mapping[str, str]
@@ -158,10 +157,10 @@ class Wanted:
 
 
 def named(texts: Iterable[str], option: str) -> dict[str, str]:
-    """`NAME=TEXT` of an option that may be repeated; names in upper case, as Kafka has them.
+    """Parses `NAME=TEXT` of a repeatable option; names in upper case, as in Kafka.
 
     Raises:
-        ConfigError: with each that is none, or that is there twice.
+        ConfigError: with each invalid or repeated one.
     """
     found: dict[str, str] = {}
     problems = []
@@ -178,10 +177,10 @@ def named(texts: Iterable[str], option: str) -> dict[str, str]:
 
 
 def plan_listeners(wanted: Wanted, node_ids: Sequence[int]) -> ListenersPlan:
-    """The plan, which no broker refuses.
+    """The checked plan.
 
     Raises:
-        ConfigError: with every reason why there is none.
+        ConfigError: with all problems.
     """
     problems = list(_problems_of_names(wanted))
     brokers = [_wanted_broker(wanted, node_id, problems) for node_id in node_ids]
@@ -250,15 +249,15 @@ def plan_behind_nat(
     quorum: Quorum = Quorum.COMBINED,
     controller: str | None = None,
 ) -> ListenersPlan:
-    """Two listeners for each broker that the gateway leads to.
+    """Two listeners for each broker behind the gateway.
 
     Args:
-        forwards: what the gateway does, in the order of the rules.
-        node_ids: who advertises what, where it was seen; else nodes are counted from `first_id` on.
-        protocol: what clients speak, on both listeners.
+        forwards: the forwards of the gateway, in the order of the rules.
+        node_ids: the node id of each advertised endpoint, if known; else ids are counted from `first_id`.
+        protocol: the security protocol of both listeners.
 
     Raises:
-        ConfigError: an advertised endpoint belongs to no node that was seen.
+        ConfigError: an advertised endpoint belongs to no known node.
     """
     brokers = []
     problems = []
@@ -273,7 +272,7 @@ def plan_behind_nat(
 
 
 def forwards_to_make(plan: ListenersPlan) -> tuple[str, ...]:
-    """What the gateway has to do then, as lines for people."""
+    """The forwards that the gateway needs, as lines for the user."""
     lines = []
     for broker in plan.brokers:
         inside, outside = broker.listeners
@@ -283,7 +282,7 @@ def forwards_to_make(plan: ListenersPlan) -> tuple[str, ...]:
 
 def _broker_behind_nat(node_id: int, forward: Forward, protocol: str) -> PlannedBroker:
     inside, outside = forward.upstream, forward.listen
-    # A NAT that keeps ports would have both listeners on one.
+    # With a NAT that keeps ports, both listeners would have the same port.
     port = outside.port if outside.port != inside.port else (outside.port + _ANOTHER_PORT) % 2**16
     return PlannedBroker(
         node_id,

@@ -1,14 +1,14 @@
-"""NAT by the kernel: iptables and nftables on the client's host, and nftables on a router with host-to-host NAT.
+"""Renders NAT rules: iptables and nftables on the client's host, and nftables on a router with host-to-host NAT.
 
-The rules of a map become networks and ports. A host is a network of one address, so every rule has one shape; the order
-is kept, because both tools take the first rule that matches, as the map does.
+The rules of a map become networks and ports; a host is a network of one address. The order is kept, because both tools
+use the first matching rule, as the map does.
 
-iptables: `iptables-restore` empties a whole table unless it gets `--noflush`, and would remove Docker's rules; so the
-commands in the header have it. Then only our own chain is emptied and filled. `-4` and `-6` in front of a rule let
-iptables-restore and ip6tables-restore read one file (iptables(8)).
+iptables: without `--noflush`, `iptables-restore` flushes the whole table, including Docker's rules; so the commands in
+the header have it, and only brokernat's chain is replaced. With `-4` and `-6` before rules, iptables-restore and
+ip6tables-restore read the same file (iptables(8)).
 
-nftables: a file holds one table of our own and replaces it when loaded again. On the router (host to host, ports kept)
-only translated connections pass: the brokers' own addresses stay closed from outside.
+nftables: a file contains one table and replaces it when loaded again. The router (host to host, ports kept) forwards
+only translated connections: the brokers' own addresses stay closed from outside.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ LIMITS = (
 
 @dataclass(frozen=True, slots=True)
 class Redirect:
-    """TCP to `advertised` goes to `reachable`, host bits kept; ports are None where every port is meant and kept."""
+    """TCP to `advertised` goes to `reachable` with the same host bits; ports are None for every port, unchanged."""
 
     advertised: IpNetwork
     reachable: IpNetwork
@@ -52,7 +52,7 @@ class Redirect:
 
     @property
     def one_host(self) -> bool:
-        """Whether it is about one address, not a network."""
+        """Whether it matches one address, not a network."""
         return self.advertised.num_addresses == 1
 
 
@@ -175,14 +175,14 @@ def _nftables_header(table: str) -> Header:
 
 @dataclass(frozen=True, slots=True)
 class HostNat:
-    """Clients dial `outside`, the broker has `inside`; IPv4 addresses."""
+    """IPv4 addresses: clients dial `outside`, the broker has `inside`."""
 
     outside: str
     inside: str
 
 
 def nftables_router(nats: Iterable[HostNat], *, table: str = "brokernat") -> str:
-    """A file for `nft -f` that holds one table and replaces it when loaded again."""
+    """A file for `nft -f` with one table, which it replaces when loaded again."""
     elements = ",\n            ".join(f"{nat.outside} : {nat.inside}" for nat in nats)
     return f"""\
 table ip {table}

@@ -1,7 +1,7 @@
-"""Commands that open the forwards of a map by hand: one `ssh -L` for all, one `kubectl port-forward` a broker.
+"""Renders commands for the forwards of a map: one `ssh -L` for all, or one `kubectl port-forward` per broker.
 
-They listen where the rules lead and dial what the brokers advertise, so the map has the local ports: for a map whose
-reachable side is this machine, `brokernat tunnel` prints one.
+They listen at the reachable endpoints of the rules and dial the advertised ones. `brokernat tunnel` prints a map whose
+reachable side is this machine.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _HINT_PODS = (
 
 
 def ssh(subject: Subject, destination: str = "user@bastion") -> str:
-    """A shell script for a cluster; `destination` is what stands behind `ssh`.
+    """A shell script for a cluster; `destination` are the words after `ssh`.
 
     Raises:
         NotExpressibleError: a rule names no broker, or a port that nobody knows.
@@ -60,7 +60,7 @@ def kubectl(subject: Subject, section: KubectlSection | None = None) -> str:
 
     Raises:
         NotExpressibleError: a rule names no broker, or a port that nobody knows.
-        ConfigError: code `no-pod`, an advertised host is no pod by its name.
+        ConfigError: code `no-pod`, an advertised host is not the name of a pod.
     """
     found = forwards(subject.address_map, subject.bootstrap_servers)
     lines = [
@@ -70,7 +70,7 @@ def kubectl(subject: Subject, section: KubectlSection | None = None) -> str:
 
 
 def port_forward_words(target: Endpoint, local: Endpoint, section: KubectlSection) -> list[str]:
-    """`kubectl port-forward` to the pod or the service that a host name means.
+    """`kubectl port-forward` to the pod or the service of a host name.
 
     A broker in Kubernetes advertises `POD.SERVICE.NAMESPACE.svc[.cluster.local]`; a bootstrap server is a service,
     `SERVICE`, `SERVICE.NAMESPACE` or `SERVICE.NAMESPACE.svc[.cluster.local]`.
@@ -79,7 +79,7 @@ def port_forward_words(target: Endpoint, local: Endpoint, section: KubectlSectio
         ConfigError: code `no-pod`, the host is neither.
     """
     labels = target.host.split(".")
-    # What stands behind `svc` is the cluster's own domain.
+    # After `svc` comes the cluster's domain.
     named = labels[: labels.index("svc")] if "svc" in labels else labels
     namespace = section.namespace
     match named:

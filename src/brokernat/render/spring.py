@@ -1,14 +1,13 @@
 """Spring Boot: `application.yaml` or `.properties` for spring-kafka, with the map as a client property.
 
-Everything goes below `spring.kafka.properties`, which producers, consumers and the admin client share. Spring knows
-nothing of the map: Kafka's client hands the property on, and the agent reads it there. Boot drops characters from the
-keys of a map unless they stand in brackets, so a key with anything but letters, digits, dots and dashes gets them.
+All properties are below `spring.kafka.properties`, which producers, consumers and the admin client share. Spring passes
+the map to Kafka's client, where the agent reads it. Boot drops characters from property keys unless the keys are in
+brackets, so a key with other characters than letters, digits, dots and dashes gets brackets.
 
-References become Spring's placeholders, and no secret passes. `${env:NAME}` becomes `${NAME}`. Spring has no
-placeholder for the content of a file that works in every version, so `${file:PATH}` becomes a variable of our own
-making, and so does every secret that is not one reference and nothing else: a JAAS line with one reference in it may
-hold a password in plain text beside it. The cluster should be loaded with `resolve_secrets=False`; if it was not, its
-secrets hold no references any more and become variables too.
+References become Spring placeholders, and no secret is written. `${env:NAME}` becomes `${NAME}`. Not every Spring
+version has a placeholder for the content of a file, so `${file:PATH}` becomes a new variable. So does every secret with
+other text than a single reference: a JAAS line with a reference may also contain a plain password. The cluster should
+be loaded with `resolve_secrets=False`; otherwise its secrets have no references any more and become variables, too.
 """
 
 from __future__ import annotations
@@ -42,11 +41,11 @@ def spring(subject: Subject, *, agent_path: str, syntax: Syntax = Syntax.YAML) -
 
     Args:
         subject: the cluster.
-        agent_path: where the agent jar is on the service's host.
+        agent_path: the path of the agent jar on the service's host.
         syntax: YAML or properties.
 
     Raises:
-        NotExpressibleError: the map holds a rule that a client cannot decide.
+        NotExpressibleError: the map holds a rule that a client cannot apply.
         ConfigError: a plain client property holds `${`.
     """
     require_expressible(subject.address_map, Means.CLIENT)
@@ -97,7 +96,7 @@ def _yaml_key(name: str) -> str:
 
 
 def _yaml_text(value: str) -> str:
-    """Single quotes read best; what they cannot hold is written as JSON, which YAML reads."""
+    """The value in single quotes, or as JSON (valid YAML) if it needs escapes."""
     return json.dumps(value) if _UNPRINTABLE.search(value) else "'" + value.replace("'", "''") + "'"
 
 
@@ -110,7 +109,7 @@ def _properties(bootstrap: str, properties: dict[str, str]) -> str:
 
 
 def _properties_text(value: str) -> str:
-    """What java.util.Properties reads back: Latin-1, a backslash starts an escape, blanks in front are skipped."""
+    """The value escaped for java.util.Properties: Latin-1, a backslash starts an escape, leading blanks are skipped."""
     escaped = "".join(_ESCAPES.get(letter) or _escape(letter) for letter in value)
     return "\\" + escaped if escaped.startswith(" ") else escaped
 
@@ -130,7 +129,7 @@ _REFERENCE = re.compile(r"\$\{(env|file):([^}]*)\}")
 
 @dataclass(frozen=True, slots=True)
 class Placeholders:
-    """`properties` for Spring, and what each variable in them has to hold."""
+    """`properties` for Spring, and the meaning of each variable in them."""
 
     properties: dict[str, str]
     variables: dict[str, str]

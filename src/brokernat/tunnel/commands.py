@@ -1,7 +1,7 @@
-"""Forwards by one program each: `kubectl port-forward`, or any command of the user.
+"""Opens each forward by its own program: `kubectl port-forward`, or any command of the user.
 
-A forward is open when its local port accepts connections, because each program prints another message when it is ready.
-When the program ends, the forward is closed; its last output is the reason.
+A forward is open when its local port accepts connections, because the programs print different messages. When the
+program ends, the forward is closed; its last output is the reason.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class CommandForwarder:
     """One program for each forward."""
 
     def __init__(self, name: str, words: Callable[[Forward], Sequence[str]], workspace: Workspace) -> None:
-        """Starts nothing; `words` returns the command line of a forward, and `name` is for messages."""
+        """Starts nothing; `words` returns the command line of a forward; `name` is for messages."""
         self._name, self._words, self._workspace = name, words, workspace
         self._running: dict[Forward, subprocess.Popen[bytes]] = {}
 
@@ -71,7 +71,7 @@ class CommandForwarder:
             self._workspace.end(process)
 
     def unit(self, forward: Forward) -> object:
-        """Each is alone."""
+        """The forward itself: each has its own program."""
         return forward
 
     def reason(self, forward: Forward) -> str:
@@ -84,7 +84,7 @@ class CommandForwarder:
 
 
 def via_words(forward: Forward, template: str) -> list[str]:
-    """The user's command for one forward; its words are split before anything is put in, so no shell reads a name."""
+    """The user's command for one forward; it is split before values are inserted, so no shell interprets a value."""
     values = zip(PLACEHOLDERS, (forward.target.host, forward.target.port, forward.local.port), strict=True)
     words = shlex.split(template)
     for placeholder, value in values:

@@ -1,4 +1,4 @@
-"""What a way to open forwards has to offer; `ssh.py` and `commands.py` have the ways."""
+"""The interface for opening forwards; `ssh.py` and `commands.py` implement it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from brokernat.errors import NothingReachableError
 
 @dataclass(frozen=True, slots=True)
 class Forward:
-    """Connections to `local`, on this machine, end at `target`, as the far end of the tunnel dials it."""
+    """A forward from `local` on this machine to `target`, which the far end of the tunnel dials."""
 
     target: Endpoint
     local: Endpoint
@@ -25,35 +25,35 @@ class PortTakenError(Exception):
 
 
 class Forwarder(Protocol):
-    """A way to open forwards. Whatever it starts is ended by its workspace."""
+    """Opens forwards. Its workspace ends all processes that it starts."""
 
     def __str__(self) -> str:
-        """The way, as people name it: `ssh user@bastion`."""
+        """The command for messages: `ssh user@bastion`."""
 
     def open(self, forward: Forward, *, ask: bool) -> None:
-        """Open one forward, and before it what it rests on.
+        """Open one forward, and first the connection that it needs.
 
         Args:
-            ask: whether a password or an unknown host key may be asked for at the terminal.
+            ask: whether the program may prompt for a password or an unknown host key at the terminal.
 
         Raises:
-            PortTakenError: the local port.
-            TunnelFailedError: anything else.
+            PortTakenError: the local port is in use.
+            TunnelFailedError: any other failure.
             MissingToolError: the program is not installed.
         """
 
     def alive(self, forward: Forward) -> bool:
-        """Whether a forward still takes connections; never waits."""
+        """Whether a forward still accepts connections; never blocks."""
 
     def renew(self, forward: Forward) -> None:
-        """End a forward whose other end may be gone although it takes connections, so that it is opened again."""
+        """End a forward that accepts connections although its target may be gone, so that it is opened again."""
 
     def unit(self, forward: Forward) -> object:
-        """What ends together with the forward: equal for all that share one connection."""
+        """The key of the forward's connection: equal for all forwards that share one."""
 
     def reason(self, forward: Forward) -> str:
-        """What the program has reported last about it; empty if nothing."""
+        """The program's last message about it; empty if there is none."""
 
 
 class TunnelFailedError(NothingReachableError):
-    """A forward cannot be opened, or what answers behind it is not what was asked for."""
+    """A forward cannot be opened, or the wrong server answers behind it."""

@@ -1,13 +1,12 @@
-"""Which port of this machine stands for which endpoint; the same in every run as long as it is free.
+"""Chooses the local port of each endpoint; the same in every run as long as it is free.
 
-The port is a pure function of the tunnel and the endpoint, so a client that is configured with it, a browser's
-bookmark or a firewall's rule stays right, and no file has to be kept. Where another program has the port, the next free
-one is taken. The range lies below the ports that Linux gives to outgoing connections (`ip_local_port_range`).
+The port is a pure function of the tunnel and the endpoint. So client configurations, bookmarks and firewall rules with
+this port stay valid, without a state file. If another program has the port, the next free one is used. The range is
+below Linux's ports for outgoing connections (`ip_local_port_range`).
 
-Brokers that join later advertise endpoints that nobody knows yet, and clients read their map once. Most clusters count
-their brokers (kafka-1, kafka-2; 10.0.0.11, 10.0.0.12; one host with ports 9092, 9093), so the next numbers get rules
-and ports beforehand. Such a port is bound and not listened at: a client is refused there at once, and no other program
-takes the port meanwhile.
+Brokers that join later advertise new endpoints, but clients read their map once. Most clusters number their brokers
+(kafka-1, kafka-2; 10.0.0.11, 10.0.0.12; one host with ports 9092, 9093), so the next numbers get rules and ports in
+advance. Such a port is bound but does not listen: clients are refused at once, and no other program can take the port.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from brokernat.errors import ConfigError, Finding
 LOOPBACK = "127.0.0.1"
 FIRST, LAST = 20000, 29999
 AHEAD = 8
-"""How many brokers more than the highest number are expected."""
+"""The number of expected brokers after the highest number."""
 _LAST_NUMBER = re.compile(r"\d+(?!.*\d)")
 _MOST = 64
 _LAST_OF_A_NETWORK = 254
@@ -37,13 +36,13 @@ def usual_port(tunnel: str, endpoint: Endpoint) -> int:
 
 
 def expected_endpoints(known: Collection[Endpoint]) -> tuple[Endpoint, ...]:
-    """What brokers that join later will advertise, if the cluster goes on counting."""
+    """The probable endpoints of brokers that join later, by counting on."""
     expected = {each for endpoint in known for each in _next_to(endpoint, known)} - set(known)
     return tuple(sorted(expected))[:_MOST]
 
 
 def _next_to(endpoint: Endpoint, known: Collection[Endpoint]) -> Iterator[Endpoint]:
-    """The endpoints with the next numbers: of the ports where one host has several, else of the hosts."""
+    """The endpoints with the next numbers: of the ports if one host has several, else of the hosts."""
     ports = [each.port for each in known if each.host == endpoint.host]
     if len(ports) > 1:
         yield from (Endpoint(endpoint.host, port) for port in range(max(ports) + 1, max(ports) + 1 + AHEAD))
@@ -51,7 +50,7 @@ def _next_to(endpoint: Endpoint, known: Collection[Endpoint]) -> Iterator[Endpoi
     name, dot, domain = endpoint.host.partition(".")
     if (address := as_ip(endpoint.host)) is not None:
         network, _, last = endpoint.host.rpartition(".")
-        # Nobody counts brokers in IPv6.
+        # IPv6 addresses of brokers are usually not consecutive.
         numbers = () if address.version == 6 else range(int(last) + 1, min(int(last) + AHEAD, _LAST_OF_A_NETWORK) + 1)
         yield from (Endpoint(f"{network}.{number}", endpoint.port) for number in numbers)
     elif found := _LAST_NUMBER.search(name):
@@ -61,7 +60,7 @@ def _next_to(endpoint: Endpoint, known: Collection[Endpoint]) -> Iterator[Endpoi
 
 
 class LocalPorts:
-    """The ports of one tunnel, each bound until it is given to a forward. Close it in the end."""
+    """The ports of one tunnel, each bound until a forward gets it. Call `close` at the end."""
 
     def __init__(self, tunnel: str) -> None:
         self._tunnel = tunnel
@@ -78,25 +77,25 @@ class LocalPorts:
             self._ports[endpoint] = self._free(usual_port(self._tunnel, endpoint))
 
     def of(self, endpoint: Endpoint) -> Endpoint:
-        """Where the endpoint is on this machine."""
+        """The local endpoint."""
         return Endpoint(LOOPBACK, self._ports[endpoint])
 
     def release(self, endpoint: Endpoint) -> None:
-        """Let a forward have the port."""
+        """Release the port for a forward."""
         if (held := self._held.pop(self._ports[endpoint], None)) is not None:
             held.close()
 
     def another(self, endpoint: Endpoint) -> None:
-        """Choose and bind the next free port: another program has taken this one."""
+        """Choose and bind the next free port, because another program uses this one."""
         self.release(endpoint)
         self._ports[endpoint] = self._free(self._ports[endpoint] + 1)
 
     def known(self) -> tuple[Endpoint, ...]:
-        """Every endpoint that has a port."""
+        """All endpoints with a port."""
         return tuple(self._ports)
 
     def close(self) -> None:
-        """Give all ports back."""
+        """Release all ports."""
         for held in self._held.values():
             held.close()
         self._held.clear()
@@ -113,9 +112,9 @@ class LocalPorts:
 
 
 def _bound(port: int) -> socket.socket | None:
-    """A socket that keeps the port, None where another program has it."""
+    """A socket bound to the port, None if another program has it."""
     held = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    # As ssh and kubectl do: connections that have just ended are no obstacle.
+    # As ssh and kubectl do: ignores connections in TIME_WAIT.
     held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         held.bind((LOOPBACK, port))

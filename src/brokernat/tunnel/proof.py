@@ -1,9 +1,9 @@
-"""Who answers at the ends of forwards: the doctor's probes, one connection each, under the names that brokers have.
+"""Proves the identity of the brokers behind forwards, by the doctor's probes, one connection each.
 
-Through a forward a wrong broker looks like a right one until records are in the wrong place, so each forward is asked
-for the node's identity. Only a contradiction is an error: another node or another cluster answers. What cannot be
-proven (a user without DESCRIBE_CONFIGS on brokers before 4.4) is no obstacle, because the far end dialled the name that
-the broker advertises; and a broker that is silent now may be restarting.
+A forward to a wrong broker is noticed only when records are in the wrong place, so each node's identity is requested
+through its forward. Only a contradiction is an error: another node or another cluster answers. An unproven identity (a
+user without DESCRIBE_CONFIGS on brokers before 4.4) is accepted, because the far end dialled the broker's advertised
+name. A broker without a response may be restarting.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PARALLEL = 32
 
 @dataclass(frozen=True, slots=True)
 class ForwardedBroker:
-    """A broker behind a forward: what it advertises, where its forward listens, and its node id where that is known."""
+    """A broker behind a forward: its advertised endpoint, the local endpoint, and its node id, if known."""
 
     advertised: Endpoint
     local: Endpoint
@@ -38,18 +38,18 @@ class ForwardedBroker:
 def probe(
     cluster: Cluster, brokers: Sequence[ForwardedBroker], timeout: float, *, until: Stage = "identity"
 ) -> list[EndpointProbe]:
-    """What a client of this cluster meets behind each forward, in their order.
+    """Probes each forward as a client of this cluster; the results are in the order of the forwards.
 
     Args:
-        cluster: whose client section is used.
-        timeout: of the whole, in seconds.
+        cluster: the cluster with the client properties.
+        timeout: seconds for all probes.
         until: the last stage.
 
     Raises:
-        ConfigError: the client's section cannot be read.
+        ConfigError: the client properties cannot be used.
     """
     client = client_side(replace(cluster, tunnel=None))
-    # The far end of the tunnel dials what the cluster itself names.
+    # The far end of the tunnel dials the cluster's own names.
     client.login_to.update(broker.local for broker in brokers)
 
     async def run() -> list[EndpointProbe]:
@@ -63,7 +63,7 @@ def probe(
 
 
 def contradiction(broker: ForwardedBroker, seen: EndpointProbe, cluster_id: str | None) -> str | None:
-    """What proves that the forward leads elsewhere; None where nothing does."""
+    """The proof that the forward leads to another broker; None if there is none."""
     if seen.answers and cluster_id is not None and seen.cluster_id not in (None, cluster_id):
         return f"cluster {printable(str(seen.cluster_id))} answers, not {printable(cluster_id)}"
     identity = seen.identity
@@ -77,7 +77,7 @@ def contradiction(broker: ForwardedBroker, seen: EndpointProbe, cluster_id: str 
 
 
 def silence(seen: EndpointProbe) -> str | None:
-    """What keeps a client from the broker, None where it gets through."""
+    """The reason why a client cannot reach the broker, None if it can."""
     if seen.answers:
         return None
     failed = seen.failed

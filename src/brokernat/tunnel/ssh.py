@@ -1,12 +1,12 @@
-"""Forwards of one SSH connection, by the system's OpenSSH.
+"""Opens forwards through one SSH connection, by the system's OpenSSH.
 
-The user's configuration, agent, known hosts, ProxyJump and prompts apply, because it is the program that they use
-anyway. One master connection (ControlMaster) carries all forwards; `-O forward` adds one without another login. `-f`
-lets ssh go into the background after the login: until then it may ask at the terminal, and afterwards Ctrl-C does not
-reach it. A connection that is opened again later asks nothing (BatchMode): the terminal is the command's by then.
+The user's configuration, agent, known hosts, ProxyJump and prompts apply. One master connection (ControlMaster) carries
+all forwards; `-O forward` adds one without another login. With `-f` ssh goes into the background after the login: until
+then it may prompt at the terminal, and afterwards Ctrl-C does not reach it. A later reconnection does not prompt
+(BatchMode), because the command uses the terminal then.
 
-A connection to the master's control socket ends when the master does, so its end is noticed without asking. What a
-forward refuses is in ssh's log and nowhere else: to a client a refused forward is a connection that is closed.
+A connection to the master's control socket closes when the master ends, which shows its end without polling. Only ssh's
+log has the reason of a refused forward: the client sees a closed connection.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ class SshForwarder:
         """Nothing is started.
 
         Args:
-            destination: what stands behind `ssh`: a host of the configuration, user@host, options.
-            workspace: for the control socket and the log.
+            destination: the words after `ssh`: a host of the configuration, user@host, options.
+            workspace: the folder for the control socket and the log.
 
         Raises:
-            ConfigError: code `bad-ssh`, the quotes do not match, or there is nothing.
-            MissingToolError: no OpenSSH.
+            ConfigError: code `bad-ssh`, unbalanced quotes, or an empty text.
+            MissingToolError: OpenSSH is not installed.
         """
         self._words = ssh_words(destination)
         if shutil.which("ssh") is None:
@@ -59,7 +59,7 @@ class SshForwarder:
         return shlex.join(["ssh", *self._words])
 
     def open(self, forward: Forward, *, ask: bool) -> None:
-        """As `Forwarder.open`; connects first where there is no connection."""
+        """As `Forwarder.open`; connects first if there is no connection."""
         if not self._connected():
             self._connect(ask=ask)
         done = self._add(forward)
@@ -70,18 +70,18 @@ class SshForwarder:
         self._open.add(forward)
 
     def alive(self, forward: Forward) -> bool:
-        """Whether the connection that carries it lasts."""
+        """Whether its connection is open."""
         return self._connected() and forward in self._open
 
     def renew(self, forward: Forward) -> None:
-        """Nothing: sshd dials the broker anew for every connection."""
+        """Does nothing: sshd dials the broker anew for every connection."""
 
     def unit(self, forward: Forward) -> object:  # noqa: ARG002
-        """One connection carries all of them."""
+        """The connection, which all forwards share."""
         return "connection"
 
     def reason(self, forward: Forward) -> str:  # noqa: ARG002
-        """Why sshd did not open the last connection that it was asked for, or why it ended."""
+        """The reason why sshd refused the last connection, or why ssh ended."""
         lines = last_lines(self._log)
         return explained(lines[-1]) if lines else ""
 
@@ -97,7 +97,7 @@ class SshForwarder:
         self._master.setblocking(False)
 
     def _options(self, *, ask: bool) -> list[str]:
-        """Ours where they must hold, and where the user's configuration leaves the matter open."""
+        """Required options, and defaults for options that the user's configuration does not set."""
         options = {"ControlPersist": "no", "ClearAllForwardings": "yes", "LogLevel": "INFO"}
         if not ask:
             options["BatchMode"] = "yes"
@@ -109,7 +109,7 @@ class SshForwarder:
         return [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
 
     def _configuration(self) -> dict[str, str]:
-        """What ssh would do with these words (`ssh -G`)."""
+        """The effective configuration for these words (`ssh -G`)."""
         done = subprocess.run(
             ["ssh", "-G", *self._words], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
         )
@@ -119,7 +119,7 @@ class SshForwarder:
         return dict(line.split(" ", 1) for line in done.stdout.splitlines() if " " in line)
 
     def _connected(self) -> bool:
-        """The master's side of the control connection is open; what it writes there (a greeting) is for nobody."""
+        """Whether the control connection is open; ignores the greeting that the master writes there."""
         if self._master is None:
             return False
         try:
@@ -135,7 +135,7 @@ class SshForwarder:
         return False
 
     def _add(self, forward: Forward) -> subprocess.CompletedProcess[str]:
-        # Without the user's configuration, whose own forwards would be added as well; the host's name is not used.
+        # Without the user's configuration, which may add forwards of its own; the host's name is not used.
         words = ["ssh", "-F", "none", "-S", str(self._socket), "-O", "forward"]
         return subprocess.run(
             [*words, "-L", f"{forward.local}:{forward.target}", "brokernat"],
@@ -151,7 +151,7 @@ class SshForwarder:
 
 
 def ssh_words(destination: str) -> list[str]:
-    """The words behind `ssh`.
+    """The words after `ssh`.
 
     Raises:
         ConfigError: code `bad-ssh`.
@@ -171,8 +171,8 @@ def failure(command: str, lines: tuple[str, ...], *, terminal: bool) -> TunnelFa
 
     Args:
         command: the command line, as the user would type it.
-        lines: of ssh's log.
-        terminal: whether ssh could ask somebody.
+        lines: the lines of ssh's log.
+        terminal: whether ssh could prompt at a terminal.
     """
     text = "\n".join(lines)
     last = lines[-1] if lines else "it ended without a message"
@@ -197,7 +197,7 @@ def failure(command: str, lines: tuple[str, ...], *, terminal: bool) -> TunnelFa
 
 
 def explained(line: str) -> str:
-    """A line of ssh's log in words that name who refused; pure."""
+    """A line of ssh's log, reworded to name the host that refused; pure."""
     if _PROHIBITED.search(line):
         return "sshd does not allow forwarding (AllowTcpForwarding, PermitOpen, or the key's restrictions)"
     found = _OPEN_FAILED.search(line)
@@ -205,7 +205,7 @@ def explained(line: str) -> str:
 
 
 def has_terminal() -> bool:
-    """Whether ssh can ask: it opens the controlling terminal itself."""
+    """Whether ssh can prompt: it opens the controlling terminal itself."""
     try:
         os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
     except OSError:

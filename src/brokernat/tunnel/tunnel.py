@@ -1,14 +1,14 @@
-"""One tunnel to a cluster: opened, proven, watched, closed.
+"""One tunnel to a cluster: opens, proves, watches and closes it.
 
-    bootstrap server -> forward -> metadata -> one forward per broker -> who answers -> address map
+    bootstrap server -> forward -> metadata -> one forward per broker -> node identity -> address map
 
-A thread of its own does all of it, so a notebook, whose main thread has an event loop, can use it like a command. Once
-open, the thread looks every second whether forwards are alive and now and then reads the metadata again, through
-another broker each time. A dead forward is opened again on the same local port, because clients have read the map
-already: at once, then after 1, 2, 4 ... 30 seconds. A new broker gets a forward and a rule.
+All of it runs in a separate thread, so that it also works in a notebook, whose main thread has an event loop. The
+thread checks the forwards every second, and periodically reads the metadata, through another broker each time. It opens
+a dead forward again on the same local port, because clients have already read the map: at once, then after 1, 2, 4 ...
+30 seconds. A new broker gets a forward and a rule.
 
-Clients read a map once. So the map has rules for brokers that may join later (`local_ports.expected_endpoints`); for
-one that was not expected, the report says that running programs do not have its rule.
+Clients read a map once. So the map has rules for brokers that may join later (`local_ports.expected_endpoints`); for an
+unexpected one, a message says that running programs do not have its rule.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ _PROBE = 10.0
 
 @dataclass(slots=True)
 class _Retry:
-    """When a dead unit is tried next, in seconds of the monotonic clock."""
+    """The time of the next attempt for a dead unit, in seconds of the monotonic clock."""
 
     at: float
     pause: float = _FIRST_PAUSE
 
 
 class Tunnel:
-    """Forwards to all brokers of a cluster. A context manager; `close` ends everything that was started."""
+    """Forwards to all brokers of a cluster. A context manager; `close` ends all forwards and processes."""
 
     def __init__(
         self,
@@ -65,14 +65,14 @@ class Tunnel:
         """Open it.
 
         Args:
-            cluster: with a `tunnel`; rules of its map say what the far end dials for an advertised endpoint.
-            report: gets a line for each event.
-            timeout: of the probes at the start, in seconds; what ssh asks at the terminal costs none of it.
-            refresh: seconds between two looks at the cluster's metadata.
-            require_brokers: whether brokers must answer and be proven; the doctor judges that itself.
+            cluster: with a `tunnel`; the rules of its map give the endpoint that the far end dials.
+            report: called with a line for each event.
+            timeout: seconds for the probes at the start, without the time of ssh's prompts.
+            refresh: seconds between two reads of the cluster's metadata.
+            require_brokers: whether brokers must answer and be proven; the doctor checks that itself.
 
         Raises:
-            ConfigError: the cluster has no tunnel, or its words cannot be used.
+            ConfigError: the cluster has no tunnel, or its command is invalid.
             MissingToolError: the program is not installed.
             NothingReachableError: no forward can be opened, or no bootstrap server answers.
             ProofFailedError: another node or another cluster answers behind a forward.
@@ -93,7 +93,7 @@ class Tunnel:
         self._cluster_id: str | None = None
         self._turn = 0
         self.on_map: Callable[[AddressMap], None] = lambda _: None
-        """Called with the new map when a broker has joined."""
+        """Called with the new map after a broker has joined."""
         try:
             self._forwarder = _forwarder(self._section, self._workspace)
             self._ports = LocalPorts(f"{self._forwarder} {cluster.name} {cluster.bootstrap_servers[0]}")
@@ -122,7 +122,7 @@ class Tunnel:
 
     @property
     def rules(self) -> dict[Endpoint, Endpoint]:
-        """Where each bootstrap server, each broker and each that may join is on this machine, in that order."""
+        """The rules to this machine for bootstrap servers, brokers and expected brokers, in that order."""
         known = dict.fromkeys((*self._given.bootstrap_servers, *self._nodes.values()))
         companions = set(self._section.also) - known.keys()
         later = (each for each in self._ports.known() if each not in companions)
@@ -130,19 +130,19 @@ class Tunnel:
 
     @property
     def address_map(self) -> AddressMap:
-        """The rules; what none names is refused, or passes where the cluster's own map says so."""
+        """The rules as a map; an endpoint without a rule is refused, or passes if the cluster's map has `pass`."""
         given = self._given.address_map
         rules = tuple(HostPortRule(advertised, local) for advertised, local in self.rules.items())
         return AddressMap(rules) if given is None else AddressMap(rules, given.unmapped)
 
     @property
     def cluster(self) -> Cluster:
-        """The cluster as clients on this machine use it: the same servers, with the tunnel's map."""
+        """The cluster for clients on this machine: the same bootstrap servers, with the tunnel's map."""
         return replace(self._given, address_map=self.address_map, tunnel_is_open=True, companions=self.companions)
 
     @property
     def brokers(self) -> tuple[ForwardedBroker, ...]:
-        """The brokers that have a forward, by node id."""
+        """The brokers with a forward, by node id."""
         return tuple(
             ForwardedBroker(advertised, self._ports.of(advertised), node_id)
             for node_id, advertised in sorted(self._nodes.items())
@@ -150,11 +150,11 @@ class Tunnel:
 
     @property
     def companions(self) -> dict[Endpoint, Endpoint]:
-        """Where each endpoint of `also` is on this machine."""
+        """The local endpoint of each endpoint of `also`."""
         return {each: self._ports.of(each) for each in self._section.also}
 
     def close(self) -> None:
-        """End all forwards and what carries them; again does nothing."""
+        """End all forwards and their connections; a second call does nothing."""
         self._stop.set()
         self._workspace.close()
         self._thread.join()
@@ -178,7 +178,7 @@ class Tunnel:
             except Exception:
                 if self._stop.is_set():
                     return
-                # The forwards that are open serve on.
+                # The open forwards continue to work.
                 log.exception("checking the tunnel failed")
 
     def _open(self) -> None:
@@ -198,7 +198,7 @@ class Tunnel:
         self._ports.reserve(expected_endpoints(tuple(self._nodes.values())))
 
     def _bootstrap(self) -> EndpointProbe | None:
-        """The first bootstrap server that answers; None where nobody needs one."""
+        """The first bootstrap server that answers; None if `require_brokers` is off and none does."""
         servers = [
             ForwardedBroker(each, self._ports.of(each))
             for each in dict.fromkeys(self._given.bootstrap_servers)
@@ -216,13 +216,13 @@ class Tunnel:
         return seen
 
     def _why(self, broker: ForwardedBroker, seen: EndpointProbe) -> str:
-        """What keeps a client from a broker; a forward that closes at once has its reason in the program's log."""
+        """The reason why a client cannot reach a broker; if its forward closes at once, from the program's log."""
         reason = silence(seen) or ""
         told = self._forwarder.reason(self._forwards[broker.advertised])
         return f"{told or reason}" if seen.failed in (None, "connect", "versions", "tls") else reason
 
     def _learn(self, advertised: Iterable[Advertised]) -> list[ForwardedBroker]:
-        """Note what brokers advertise; the result is what was not known."""
+        """Stores the advertised endpoints; returns the new ones."""
         new = []
         for each in advertised:
             try:
@@ -237,7 +237,7 @@ class Tunnel:
         return new
 
     def _prove(self, brokers: Sequence[ForwardedBroker]) -> None:
-        """Raises ProofFailedError where a forward leads elsewhere; who is silent is reported."""
+        """Raises ProofFailedError if a forward leads to another broker; reports brokers without a response."""
         probes = probe(self._given, brokers, self._timeout)
         wrong = []
         for broker, seen in zip(brokers, probes, strict=True):
@@ -254,7 +254,7 @@ class Tunnel:
             )
 
     def _add(self, endpoints: Iterable[Endpoint], *, ask: bool) -> list[BrokernatError]:
-        """Open a forward for each endpoint that has none; what failed once is not tried for all that share it."""
+        """Opens the missing forwards; tries a failed shared connection only once."""
         failed: dict[object, BrokernatError] = {}
         self._ports.reserve(endpoints)
         for endpoint in endpoints:
@@ -269,7 +269,7 @@ class Tunnel:
         return list(failed.values())
 
     def _open_first(self, endpoint: Endpoint, *, ask: bool) -> None:
-        """Open a forward that nobody uses yet: its port may still change."""
+        """Opens a forward for the first time, when its port may still change."""
         for _ in range(_PORT_TRIES):
             forward = self._forwards[endpoint] = self._forward(endpoint)
             self._ports.release(endpoint)
@@ -319,7 +319,7 @@ class Tunnel:
                 self._report(f"{name} is open again: {counted(len(forwards), 'forward')}")
 
     def _refresh_brokers(self) -> None:
-        """Read the metadata through one broker, another one each time."""
+        """Reads the metadata, through another broker each time."""
         brokers = [broker for broker in self.brokers if self._is_open(broker.advertised)]
         if not brokers:
             return
@@ -329,7 +329,7 @@ class Tunnel:
         node = broker.node_id or 0
         if silence(seen) is not None:
             if node in self._silent:
-                # A program may hold a port whose other end is gone, as kubectl does for a pod that was replaced.
+                # A program may keep a port open although its target is gone, as kubectl does for a replaced pod.
                 self._forwarder.renew(self._forwards[broker.advertised])
             else:
                 self._silent.add(node)
@@ -342,7 +342,7 @@ class Tunnel:
             self._admit(seen.brokers or ())
 
     def _admit(self, advertised: Iterable[Advertised]) -> None:
-        """Open and prove a forward for each broker that has joined."""
+        """Opens and proves a forward for each new broker."""
         expected = set(self._ports.known())
         new = self._learn(advertised)
         for broker in new:

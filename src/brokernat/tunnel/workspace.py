@@ -1,13 +1,13 @@
-"""A private folder for one tunnel, and a guard that leaves nothing behind, however this process ends.
+"""A private folder for one tunnel, and a guard process that cleans up, however this process ends.
 
-The guard is a shell that waits for the end of its standard input. This process holds the other end of that pipe, so the
-kernel closes it even after `kill -9`. Then the guard ends ssh's master connection, whose socket is in the folder, and
-every process group that has a file `<id>.group` there, and removes the folder. Closing ends the programs in order and
-leaves the rest to the guard as well.
+The guard is a shell that waits for the end of its standard input. This process holds the other end of that pipe, which
+the kernel closes even after `kill -9`. Then the guard ends ssh's master connection, whose socket is in the folder, and
+every process group with a file `<id>.group` there, and removes the folder. `close` ends the programs in order and then
+lets the guard clean up.
 
-The folder is directly below XDG_RUNTIME_DIR or /tmp, because the path of a Unix socket has 104 characters at most and
-ssh adds 17 of its own while it binds. Programs get a process group of their own, so Ctrl-C at the terminal reaches the
-command and not the tunnel that it still needs.
+The folder is directly below XDG_RUNTIME_DIR or /tmp, because the path of a Unix socket has at most 104 characters and
+ssh adds 17 while it binds. Programs run in their own process groups, so Ctrl-C at the terminal reaches the command but
+not its tunnel.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ _ENDS_WITHIN = 5
 
 
 class Workspace:
-    """The folder and the guard; `close` ends both and everything that was started here."""
+    """The folder and the guard; `close` ends both and all programs started here."""
 
     def __init__(self) -> None:
-        """Make both.
+        """Creates both.
 
         Raises:
-            ConfigError: the folder cannot be made.
+            ConfigError: the folder cannot be created.
         """
         base = os.environ.get("XDG_RUNTIME_DIR") or "/tmp"  # noqa: S108 - mkdtemp makes a folder of this user alone
         with writing(base, "the folder of the tunnel's sockets", moved_by="XDG_RUNTIME_DIR"):
@@ -60,15 +60,15 @@ class Workspace:
         )
 
     def ask(self, words: Sequence[str]) -> int:
-        """Run a program on the user's terminal until it ends or goes into the background; its exit code."""
+        """Runs a program on the user's terminal until it ends or goes into the background; returns its exit code."""
         with self._lock:
             self._require_open()
-            # On stderr are the host's banner and questions.
+            # stderr has the host's banner and prompts.
             self._asking = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         return self._asking.wait()
 
     def start(self, words: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
-        """A program in a process group of its own, without a terminal; what it prints goes into `log`."""
+        """Starts a program in its own process group, without a terminal; its output goes to `log`."""
         with self._lock, log.open("wb") as output:
             self._require_open()
             process = subprocess.Popen(
@@ -79,7 +79,7 @@ class Workspace:
         return process
 
     def end(self, process: subprocess.Popen[bytes]) -> None:
-        """End a program and everything that it has started; again does nothing."""
+        """Ends a program and its children; a second call does nothing."""
         if process not in self._programs:
             return
         for number in (signal.SIGTERM, signal.SIGKILL):
@@ -92,7 +92,7 @@ class Workspace:
         self._file_of(process).unlink(missing_ok=True)
 
     def close(self) -> None:
-        """End all of it; again does nothing."""
+        """Ends all of it; a second call does nothing."""
         with self._lock:
             self._closed = True
         if self._asking is not None:
@@ -111,7 +111,7 @@ class Workspace:
 
 
 def last_lines(log: Path, most: int = 5) -> tuple[str, ...]:
-    """The last lines of a log that say something; none where there is no log."""
+    """The last non-empty lines of a log; none without a log."""
     try:
         text = log.read_text("utf-8", "replace")
     except OSError:

@@ -1,8 +1,8 @@
-"""The table of options by which programs read a file of client properties, for `--with-client-properties`.
+"""The table of options for client properties files of programs, for `--with-client-properties`.
 
-A login never stands in a command line, and a file on disk would outlive a crash. So the properties are handed over
-in a file without a name (`memfd_create(2)`) under a descriptor that the child inherits; the command names it as
-`/proc/self/fd/N`. It ends with the last process that holds it.
+A login must not be in a command line, and a file on disk would remain after a crash. So the child inherits the
+descriptor of a file in memory (`memfd_create(2)`) with the properties; the command names it as `/proc/self/fd/N`. The
+file is deleted with the last process that has it open.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Final
 from brokernat.config import Cluster
 from brokernat.errors import ConfigError, Finding
 
-# Above what scripts take for themselves (`exec 3<...`), below what bash takes (63 and down, 255).
+# Above the descriptors of scripts (`exec 3<...`), below those of bash (63 and down, 255).
 DESCRIPTOR: Final = 30
 
 
@@ -36,7 +36,7 @@ class Tool:
     names: Names = Names.KAFKA
     bootstrap_option: str | None = "--bootstrap-server"
     own_options: tuple[str, ...] = ()
-    """Other options with which the user gives a file."""
+    """Other options with which the user can pass a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class PropertyFile:
 
 
 _ADMIN = Tool("--command-config")
-# `--command-config` of these two came with 4.2 (KIP-1147); the older option is still understood.
+# These two have `--command-config` since 4.2 (KIP-1147); the older option still works.
 _CONSUMER = Tool("--consumer.config", own_options=("--consumer-config", "--command-config"))
 _PRODUCER = Tool("--producer.config", own_options=("--producer-config", "--command-config"))
 TOOLS: Mapping[str, Tool] = {
@@ -78,11 +78,11 @@ TOOLS: Mapping[str, Tool] = {
 
 
 def with_properties(command: Sequence[str], cluster: Cluster) -> tuple[tuple[str, ...], PropertyFile]:
-    """The command with the cluster's bootstrap servers and client properties, and the file that it names.
+    """The command with options for the cluster's bootstrap servers and client properties, and the file.
 
     Raises:
-        ConfigError: a program that is not in the table, the user's own file beside ours, or a system without such
-            files; codes `no-file-option`, `two-files`, `no-memory-file`.
+        ConfigError: the program is not in the table, the user passes a file, too, or the system has no such files;
+            codes `no-file-option`, `two-files`, `no-memory-file`.
     """
     if not sys.platform.startswith("linux"):
         message = "a file of client properties in memory needs Linux"
@@ -104,15 +104,15 @@ def with_properties(command: Sequence[str], cluster: Cluster) -> tuple[tuple[str
     words = [tool.file_option, file.path]
     if tool.bootstrap_option and not {tool.bootstrap_option, "--broker-list"} & set(given):
         words += [tool.bootstrap_option, servers]
-    # Behind the user's words for Kafka's tools; kcat wants the file before what overrides it.
+    # Kafka's tools get it after the user's options; for kcat the file comes before the options that override it.
     return ((command[0], *words, *command[1:]) if tool.names is Names.LIBRDKAFKA else (*command, *words)), file
 
 
 def properties_text(properties: Mapping[str, str], names: Names) -> str:
-    """A file of properties as Java (java.util.Properties) or librdkafka's programs read it.
+    """A properties file for Java (java.util.Properties) or for librdkafka programs.
 
     Raises:
-        ConfigError: code `value-with-line-end`, kcat reads one value a line.
+        ConfigError: code `value-with-line-end`, kcat reads one value per line.
     """
     if names is Names.KAFKA:
         return "".join(f"{_escaped(name, key=True)}={_escaped(value)}\n" for name, value in properties.items())
@@ -123,7 +123,7 @@ def properties_text(properties: Mapping[str, str], names: Names) -> str:
 
 
 def _properties(cluster: Cluster, names: Names) -> dict[str, str]:
-    """The properties without the map, which applies to the whole process; tools warn of unknown names."""
+    """The properties without the map, which applies to the whole process; tools warn about unknown names."""
     if names is Names.KAFKA:
         properties = cluster.kafka_properties()
     else:
@@ -137,7 +137,7 @@ _ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f"}
 
 
 def _escaped(text: str, *, key: bool = False) -> str:
-    """As `Properties.store` writes it: ISO 8859-1 with `\\uXXXX` in UTF-16 units."""
+    """Escapes text as `Properties.store` does: ISO 8859-1 with `\\uXXXX` in UTF-16 units."""
     escaped = "".join(_ESCAPES.get(char) or (char if " " <= char <= "~" else _utf16(char)) for char in text)
     if key:
         return re.sub(r"([ :=#!])", r"\\\1", escaped)

@@ -1,13 +1,12 @@
 """The map of the child's process and the environment variables that carry it; pure.
 
 A map belongs to a cluster, but `exec` cannot distinguish the clients of a program. So it joins the rules of all named
-clusters. That is refused where the result would mean something else than each map alone: two
-clusters that advertise one address need clients with a map of their own. An address without a rule is refused as the
-clusters' maps say, unless one of the named clusters has no map, or an empty one, or lets it pass: its brokers are
-dialled as they advertise themselves.
+clusters. If the joined map would translate an address differently than the maps alone, it is refused: two clusters with
+the same advertised address need clients with their own maps. An address without a rule is refused only if all maps have
+`unmapped: fail`; it passes if a named cluster has no map, an empty map or `pass`.
 
-Nothing of the user's is lost: our part is added to lists, and what an outer `exec` had added is taken out first,
-recognised by the names of our own files. So a nested `exec` replaces and never stacks, and no variable marks it.
+The user's values are kept: brokernat adds its part to lists, and first removes the parts of an outer `exec`, which it
+recognises by the names of its own files. So a nested `exec` replaces the map of the outer one.
 
 | variable | read by | holds |
 |---|---|---|
@@ -16,8 +15,8 @@ recognised by the names of our own files. So a nested `exec` replaces and never 
 | `PYTHONPATH` | Python, unless `-I` or `-E` | the folder with our `sitecustomize` |
 | `BROKERNAT_MAP`, `BROKERNAT_UNMAPPED` | that library and that module | rules, canonical; `fail` or `pass` |
 
-`JDK_JAVA_OPTIONS` would be no quieter (the launcher prints a line about it, too), and is not read by a JVM inside
-another program.
+`JDK_JAVA_OPTIONS` has no advantage: the launcher prints a line about it, too, and a JVM embedded in another program
+ignores it.
 """
 
 from __future__ import annotations
@@ -42,20 +41,20 @@ UNMAPPED: Final = "BROKERNAT_UNMAPPED"
 HOOK_FOLDER: Final = Path(__file__).parent / "_python"
 _AGENT = re.compile(r"""\s*(?:"-javaagent:[^"]*brokernat-agent\.jar[^"]*"|-javaagent:\S*brokernat-agent\.jar\S*)""")
 _LONGEST: Final = 128 << 10
-"""Of one variable, its name and end included: MAX_ARG_STRLEN, execve(2)."""
+"""The maximum bytes of one variable, including its name and end: MAX_ARG_STRLEN, execve(2)."""
 _PRELOAD_NAME = "libbrokernat-preload.so"
 _HOOK_END = "/".join(HOOK_FOLDER.parts[-4:])
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One variable of the child that differs from ours."""
+    """A changed variable of the child's environment."""
 
     name: str
     value: str | None
-    """The whole value, which may hold what the user had there; None where the variable is taken away."""
+    """The complete value, which may include the user's; None if the variable is removed."""
     added: str | None = None
-    """Our part of it, the only one to show: a user's own options may hold a password."""
+    """brokernat's part of it. Only this part is shown: the user's options may contain a password."""
 
 
 def without_ours(environ: Mapping[str, str]) -> dict[str, str]:
@@ -78,14 +77,14 @@ def without_agent(value: str) -> str:
 
 
 def for_jvm(present: Mapping[str, str], option: str) -> Change:
-    """The agent for every JVM of the child and of what it starts; `option` is `-javaagent:...`."""
-    # The JVM splits at blanks and knows quotes.
+    """The agent for every JVM of the child and its children; `option` is `-javaagent:...`."""
+    # The JVM splits at blanks and supports quotes.
     word = f'"{option}"' if re.search(r"\s", option) else option
     return Change(JAVA_TOOL_OPTIONS, _joined(present.get(JAVA_TOOL_OPTIONS, ""), word, " "), word)
 
 
 def for_librdkafka(present: Mapping[str, str], library: Path) -> Change:
-    """The library for every program that is loaded dynamically.
+    """The library for every dynamically linked program.
 
     Raises:
         MissingToolError: the library's path cannot be written into the variable.
@@ -99,19 +98,19 @@ def for_librdkafka(present: Mapping[str, str], library: Path) -> Change:
 
 
 def for_python(present: Mapping[str, str]) -> Change:
-    """Our folder first: Python imports the first `sitecustomize` that it finds, and ours imports the next one."""
+    """Puts our folder first: Python imports the first `sitecustomize` in the path, and ours imports the next one."""
     paths = present.get(PYTHONPATH, "")
     return Change(PYTHONPATH, os.pathsep.join(filter(None, (str(HOOK_FOLDER), paths))), str(HOOK_FOLDER))
 
 
 def for_rules(address_map: AddressMap) -> tuple[Change, ...]:
-    """The variables that the preloaded library and the Python module read."""
+    """The variables for the preloaded library and the Python module."""
     rules, unmapped = canonical_text(address_map), address_map.unmapped.value
     return Change(MAP, rules, rules), Change(UNMAPPED, unmapped, unmapped)
 
 
 def check_lengths(changes: Iterable[Change]) -> None:
-    """Refuses what the kernel would not pass on.
+    """Refuses values that are too long for the kernel.
 
     Raises:
         ConfigError: code `map-too-long`.
@@ -141,20 +140,20 @@ def _joined(present: str, addition: str, separator: str) -> str:
     return f"{present}{separator}{addition}" if present.strip() else addition
 
 
-# What makes a rule of one cluster decide about another cluster's addresses.
+# A rule of one cluster that matches another cluster's addresses.
 _HIDING = frozenset({"contradicting-rule", "shadowed-rule"})
 
 
 def map_of_process(clusters: Sequence[Cluster], unmapped: Unmapped | None = None) -> AddressMap | None:
-    """The map of a process that talks to `clusters`; None where none of them has a rule.
+    """The map of a process that connects to `clusters`; None if none of them has a rule.
 
     Args:
-        clusters: those that the program talks to.
-        unmapped: overrides that of the maps.
+        clusters: the clusters of the program.
+        unmapped: overrides `unmapped` of the maps.
 
     Raises:
-        ConfigError: code `shared-addresses`, two maps exclude each other; code `needs-node-id`, a client cannot
-            decide one of the rules.
+        ConfigError: code `shared-addresses`, two maps exclude each other; code `needs-node-id`, a client cannot apply a
+            rule.
     """
     given = ((cluster.name, cluster.address_map) for cluster in clusters)
     maps = {name: address_map for name, address_map in given if address_map is not None and address_map.rules}

@@ -1,14 +1,14 @@
-"""`plan`: from a command and clusters to everything that is injected. `replace_process`, `run_process`: it is started.
+"""`plan` computes the injections for a command and its clusters. `replace_process` and `run_process` start it.
 
-`plan` looks at files (the program, its first line, how it was linked), starts nothing and writes nothing, so
-`--dry-run` shows what would run. The child's environment is ours with a few variables more, so what it starts has the
-map as well. What can keep an injection from working is a warning, because the program may not need it; a Java that
-does not start with the agent is refused, because its own message would not name the cause.
+`plan` reads files (the program, its first line, its ELF header), starts nothing and writes nothing, so `--dry-run`
+shows the result. The map is in environment variables, so the child's children have it, too. If an injection may not
+work, that is a warning, because the program may not need it. A Java that does not start with the agent is refused,
+because its own message would not name the cause.
 
-The child takes this process's place by `execve(2)`, so the terminal, job control, every signal and the exit code are
-the child's by the kernel's doing. Python's own changes to signals are taken back first: it ignores SIGPIPE and SIGXFSZ,
-and what is ignored stays so across `execve`: behind `| head` the child would not end in silence, but complain. Where a
-tunnel must stay open for the child, this process stays its parent, passes signals on and returns the child's code.
+The child replaces this process by `execve(2)`, so terminal, job control, signals and exit code need no forwarding.
+Python ignores SIGPIPE and SIGXFSZ, and ignored signals stay ignored across `execve`, so both are reset first; otherwise
+the child would print an error in `| head` instead of ending silently. If a tunnel must stay open for the child, this
+process stays its parent, forwards signals and returns the child's code.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _UNMAPPED = {Unmapped.FAIL: "is refused", Unmapped.PASS: "is dialled as it is"}
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A line for the user: what is injected and why, or what will not work."""
+    """A message for the user: an injection and its reason, or a limit."""
 
     text: str
     warning: bool = False
@@ -59,13 +59,13 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """The process to start, with its differences from the given command."""
+    """The process to start, with the changes to the given command."""
 
     program: Path
     command: tuple[str, ...]
     kind: Kind
     environment: Mapping[str, str]
-    """The whole environment of the child; it may hold secrets of the user's."""
+    """The complete environment of the child; it may hold secrets of the user."""
     changes: tuple[Change, ...]
     files: tuple[PropertyFile, ...]
     notes: tuple[Note, ...]
@@ -80,21 +80,21 @@ def plan(
     agent_path: str | None = None,
     with_client_properties: bool = False,
 ) -> Launch:
-    """What `brokernat exec` does with a command.
+    """Plans how `brokernat exec` starts a command.
 
     Args:
-        command: the program and its words.
-        clusters: those that the program talks to; the first one's properties are handed over.
-        environ: the environment that the child would have without us.
-        unmapped: overrides that of the clusters' maps.
+        command: the program and its arguments.
+        clusters: the clusters of the program; it gets the properties of the first one.
+        environ: the environment of the child without brokernat.
+        unmapped: overrides `unmapped` of the maps.
         agent_path: the agent jar's absolute path on every host that runs a Spark executor.
-        with_client_properties: give a program that takes a file of properties the cluster's.
+        with_client_properties: whether to pass a file with the cluster's properties to the program.
 
     Raises:
-        ProgramNotFoundError, NotExecutableError: the command's first word.
-        ConfigError: no map or one that is too long, maps that exclude each other, a program that none gets into,
-            executors on other hosts and a cluster behind a tunnel.
-        MissingToolError: what would serve the program is not built or not installed.
+        ProgramNotFoundError, NotExecutableError: for the command's first word.
+        ConfigError: no map or one that is too long, maps that exclude each other, a program without a way of
+            injection, executors on other hosts with a cluster behind a tunnel.
+        MissingToolError: the needed library is not built or not installed.
     """
     base = spark_executors.without_ours(env.without_ours(environ))
     program = find_program(command[0], base)
@@ -127,7 +127,7 @@ def plan(
 
 
 def plan_without_map(command: Sequence[str], environ: Mapping[str, str]) -> Launch:
-    """The unchanged command of a program that needs no map.
+    """The plan for a program that needs no map: the unchanged command.
 
     Raises:
         ProgramNotFoundError, NotExecutableError: the command's first word.
@@ -139,7 +139,7 @@ def plan_without_map(command: Sequence[str], environ: Mapping[str, str]) -> Laun
 def _injected(
     recognised: Recognised, base: Mapping[str, str], address_map: AddressMap
 ) -> tuple[list[Change], list[Note]]:
-    """The changes for each way that works for the kind; a missing library is an error only if no other way is left."""
+    """The changes for each way of the program's kind; a missing library is an error only if no other way works."""
     changes: list[Change] = []
     notes: list[Note] = []
     ways = WAYS[recognised.kind]
@@ -196,10 +196,10 @@ _OLDEST_JAVA = 11
 _JAVA_VERSION = re.compile(r'^JAVA_VERSION="?([^"\n]+)"?', re.MULTILINE)
 _JAVA_MODULES = re.compile(r'^MODULES="([^"\n]+)"', re.MULTILINE)
 _FOR_AGENTS = "java.instrument"
-# Options of Python that take the next word.
+# Python's options with a value in the next word.
 _WITH_VALUE = frozenset({"-W", "-X", "--check-hash-based-pycs"})
 _BLIND = re.compile(r"-[a-zA-Z]*[IES][a-zA-Z]*")
-# Programs that start another one with an environment of its own choice.
+# Programs that start another one with a different environment.
 _STRIPPERS = frozenset({"sudo", "su", "doas", "pkexec", "systemd-run", "ssh", "docker", "podman", "nerdctl", "kubectl"})
 _ENV_EMPTY = re.compile(r"-|-[0v]*i.*|--ignore-environment")
 
@@ -284,7 +284,7 @@ def replace_process(launch: Launch) -> NoReturn:
     except OSError as error:
         if error.errno != errno.ENOEXEC:
             raise NotExecutableError(f"`{path}` cannot be started: {error.strerror}") from None
-    # A script without a first line that says who reads it: the shell's, as for execvp(3).
+    # A script without a `#!` line: the shell runs it, as for execvp(3).
     os.execve(_SHELL, [_SHELL, path, *launch.command[1:]], launch.environment)  # noqa: S606
 
 
@@ -305,7 +305,7 @@ def run_process(launch: Launch) -> int:
     early: list[int] = []
 
     def pass_on(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-        # What is typed at the terminal reaches the child by itself.
+        # The terminal sends its signals to the child directly.
         if not (number in _OF_THE_TERMINAL and _in_foreground()):
             early.append(number)
             send()
@@ -314,12 +314,12 @@ def run_process(launch: Launch) -> int:
         while children and early:
             children[0].send_signal(early.pop(0))
 
-    # What is ignored, as under `nohup`, stays so in the child as well.
+    # Ignored signals, as under `nohup`, stay ignored in the child.
     passed_on = [number for number in _PASSED_ON if signal.getsignal(number) is not signal.SIG_IGN]
     before = {number: signal.signal(number, pass_on) for number in passed_on}
     try:
         children.append(_started(launch))
-        # A signal may come while the child runs already and is not known here.
+        # A signal may arrive when the child already runs but its pid is not stored yet.
         send()
         code = children[0].wait()
     finally:
@@ -340,7 +340,7 @@ def _started(launch: Launch) -> subprocess.Popen[bytes]:
 
 
 def _in_foreground() -> bool:
-    """Whether this process's group is the one that the terminal sends signals to."""
+    """Whether this process's group is the foreground group of the terminal."""
     try:
         terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
     except OSError:
@@ -352,11 +352,11 @@ def _in_foreground() -> bool:
 
 
 def _hand_over(file: PropertyFile) -> None:
-    """Create the file in memory; other users cannot read it, and it ends with the last process that has it open."""
+    """Create the file in memory; other users cannot read it, and it exists until the last process closes it."""
     anonymous = os.memfd_create("brokernat-client-properties", os.MFD_CLOEXEC)
     os.fchmod(anonymous, 0o600)
     os.write(anonymous, file.text.encode())
-    # The lowest free one from there on, kept open across execve.
+    # The lowest free descriptor from there on, kept open across execve.
     if (got := fcntl.fcntl(anonymous, fcntl.F_DUPFD, file.descriptor)) != file.descriptor:
         os.close(got)
         raise ConfigError(Finding("descriptor-taken", f"file descriptor {file.descriptor} is in use already"))

@@ -1,24 +1,24 @@
-"""Recognises a command: the file of its first word, and the ways to inject the map into its Kafka client.
+"""Recognises a program, and the ways to inject the map into its Kafka client.
 
-The file is searched in the child's PATH, as by `execvp`; a name with a slash is a path. A file that cannot be executed
-is 126 and a missing file 127, as for shells and `env`.
+The program is searched in the child's PATH, as by `execvp`; a name with a slash is a path. The exit code is 126 for a
+file that cannot be executed and 127 for a missing one, as in shells and `env`.
 
 | kind | recognised by | ways |
 |---|---|---|
-| java | the name `java`, or linked to `libjli`, the launcher's library | jvm |
+| java | the name `java`, or linked to the launcher's library `libjli` | jvm |
 | kafka tool | a shell script that starts `kafka-run-class` | jvm |
 | spark | `spark-submit`, `pyspark`, `spark-shell`, `spark-sql`, ... | jvm, librdkafka, python |
 | python | an interpreter's name, or a script whose first line names one | jvm (PySpark), librdkafka, python |
 | librdkafka | linked to `librdkafka.so` (kcat) | librdkafka |
-| shell, other | anything else that is loaded dynamically: it may start all of the above | jvm, librdkafka, python |
+| shell, other | any other dynamically linked program: it may start all of the above | jvm, librdkafka, python |
 
-A program that can only be guessed gets all three ways: each does nothing in a program without such a client. A program
-that no way reaches (statically linked, Go) is refused, because it would dial the addresses that it cannot reach. A
-program that only starts another one passes the environment on, however it was linked.
+An unknown program gets all three ways: each has no effect in a program without such a client. A program without any way
+(statically linked, Go) is refused, because it would dial unreachable addresses. A program that only starts another one
+passes the environment on, however it is linked.
 
-How a program was linked stands in its ELF program headers (System V ABI, ELF-64 and ELF-32), which every program has,
-unlike the sections, which `strip` may take away: without an interpreter it is statically linked, and the loader
-ignores `LD_PRELOAD` for it. Only the Go toolchain's mark is looked for in the bytes: it has no header of its own.
+The ELF program headers show how a program is linked (System V ABI, ELF-64 and ELF-32). Every program has them, whereas
+`strip` may remove sections. A program without an ELF interpreter is statically linked, and `LD_PRELOAD` has no effect
+on it. The mark of the Go toolchain has no header, so it is searched in the bytes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from typing import Final
 from brokernat.errors import ConfigError, Finding, NotExecutableError, ProgramNotFoundError
 
 _HEAD: Final = 64 << 10
-# Of ELF: its first bytes, kinds of segments, tags of the dynamic section.
+# ELF: magic bytes, segment types, tags of the dynamic section.
 _MAGIC = b"\x7fELF"
 _LOAD, _DYNAMIC, _INTERPRETER = 1, 2, 3
 _NEEDED, _STRING_TABLE = 1, 5
@@ -47,10 +47,10 @@ _GO_MARK = b"\xff Go buildinf:"
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A file that can be started."""
+    """An executable file."""
 
     path: Path
-    """Absolute, links kept: a virtual environment's Python is known by its link."""
+    """Absolute, with links: a virtual environment's Python is recognised by its link."""
     head: bytes
     """The first 64 KiB."""
 
@@ -72,11 +72,11 @@ class Program:
 
 
 def find_program(word: str, environ: Mapping[str, str]) -> Program:
-    """The program that `word` starts.
+    """The program for `word`.
 
     Raises:
         ProgramNotFoundError: there is no such file (exit code 127).
-        NotExecutableError: it is a directory, or not to be executed or read by this user (126).
+        NotExecutableError: it is a directory, or this user may not execute or read it (126).
     """
     if not word:
         raise ProgramNotFoundError("the command's first word is empty")
@@ -96,7 +96,7 @@ def find_program(word: str, environ: Mapping[str, str]) -> Program:
         with chosen.open("rb") as file:
             return Program(Path(os.path.abspath(chosen)), file.read(_HEAD))  # noqa: PTH100 - links are kept
     except PermissionError:
-        # Executable and not readable: the kernel starts it, and nothing is known about it.
+        # Executable but not readable: the kernel can start it, but it cannot be examined.
         return Program(Path(os.path.abspath(chosen)), b"")  # noqa: PTH100
 
 
@@ -159,7 +159,7 @@ def recognise(program: Program) -> Recognised:
     """The kind of `program`.
 
     Raises:
-        ConfigError: code `out-of-reach`, nothing can be brought into it.
+        ConfigError: code `out-of-reach`, no way of injection works.
     """
     name = program.path.name
     named = Kind.PYTHON if _PYTHON.fullmatch(name) else _NAMES.get(name)
@@ -220,10 +220,10 @@ class Elf:
     interpreter: str | None
     """The loader's path; None in a statically linked program."""
     needed: tuple[str, ...]
-    """The shared libraries that it names itself, `librdkafka.so.1`."""
+    """Its directly needed shared libraries, such as `librdkafka.so.1`."""
     go: bool
     mentions_rdkafka: bool
-    """The name of librdkafka's constructor stands in it: imported, looked up, or built in."""
+    """Whether it contains the name of librdkafka's constructor: imported, looked up, or built in."""
 
     @property
     def static(self) -> bool:
@@ -231,7 +231,7 @@ class Elf:
         return self.interpreter is None
 
     def needs(self, library: str) -> bool:
-        """Whether it is linked to a library, whatever the version: `librdkafka`."""
+        """Whether it is linked to any version of a library such as `librdkafka`."""
         return any(name.startswith(f"{library}.so") for name in self.needed)
 
 

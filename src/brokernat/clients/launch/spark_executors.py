@@ -1,17 +1,16 @@
-"""Spark's executors on other hosts: the only JVMs that do not inherit the child's environment.
+"""Agent options for Spark executors on other hosts, which do not inherit the child's environment.
 
-The driver and local mode have `JAVA_TOOL_OPTIONS` from us. An executor is started by a worker, so its options travel
-as Spark's setting `spark.executor.defaultJavaOptions`, which Spark puts in front of the job's own extraJavaOptions.
-A job sets its options in many places; two of them reach every job without one changed line: `--conf` of
-spark-submit, and `PYSPARK_SUBMIT_ARGS` for a Python program that starts its JVM itself. In both the last word wins,
-so ours stands behind the user's and holds the user's value.
+Driver and local mode get `JAVA_TOOL_OPTIONS`. A worker starts an executor, so its options are in Spark's setting
+`spark.executor.defaultJavaOptions`, which Spark puts before the job's extraJavaOptions. Two places work for every
+unchanged job: `--conf` of spark-submit, and `PYSPARK_SUBMIT_ARGS` for a Python program that starts its JVM itself. In
+both the last value wins, so brokernat's comes after the user's and includes it.
 
-An executor whose `-javaagent` names a missing jar dies at once and is started again for ever, so the jar's path on
-the hosts is never guessed. With `--agent-path` the executors start with the agent. On YARN they do without it, because
-YARN puts files into the working directory of a container before its JVM starts; a driver in a container is served, too.
-Elsewhere Spark ships the jar (`--jars`), its plugin loads the agent before the first task, and the rules stand in the
-executor's environment. That fails where nothing is shipped in time: a driver that a worker starts, and a job that sets
-`spark.jars` or `spark.plugins` in its code, which takes ours away. Both are refused.
+An executor whose `-javaagent` names a missing jar exits at once and is restarted for ever, so the jar's path on the
+hosts is never guessed. With `--agent-path` the executors start with the agent. YARN does not need that option: it puts
+files into the working directory of a container before its JVM starts, also for a driver in a container. Elsewhere Spark
+ships the jar (`--jars`), its plugin loads the agent before the first task, and the rules are in the executor's
+environment. Two cases are refused, because the jar would be missing: a driver that a worker starts, and a job whose
+code overrides `spark.jars` or `spark.plugins`.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ from brokernat.errors import ConfigError, Finding
 from brokernat.jvm import agent_argument, agent_jar, require_absolute
 
 SUBMIT_ARGS: Final = "PYSPARK_SUBMIT_ARGS"
-# What PySpark takes where the variable is not set; it always ends in this word.
+# PySpark's default if the variable is not set; the value always ends in this word.
 _NO_SUBMIT_ARGS = "pyspark-shell"
 _DEPLOY_MODE: Final = "spark.submit.deployMode"
 _SET_IN_CODE = re.compile(r"""["'](spark\.(?:jars|plugins))["']""")
@@ -54,7 +53,7 @@ _MOUNT_IT: Final = (
     "let a pod template put it into driver and executors (docs/guides/clusters.md) "
     "and pass --agent-path with its path there"
 )
-# The options of spark-submit that have no value (SparkSubmitOptionParser.switches).
+# The options of spark-submit without a value (SparkSubmitOptionParser.switches).
 _SWITCHES = frozenset({"--verbose", "-v", "--supervise", "--help", "-h", "--usage-error", "--version"})
 
 
@@ -65,9 +64,9 @@ class SparkWords:
     command: tuple[str, ...]
     submit_args: str | None
     added: str
-    """Our words; empty where there are none."""
+    """The added words; empty if there are none."""
     means: str = ""
-    """By what the executors get the agent."""
+    """How the executors get the agent."""
 
 
 def with_executors(
@@ -78,24 +77,24 @@ def with_executors(
     address_map: AddressMap,
     jar: str | None,
 ) -> SparkWords:
-    """The words of a Spark job whose executors load the agent.
+    """The command of a Spark job whose executors load the agent.
 
     Args:
         kind: SPARK for Spark's own scripts, else a program that may use PySpark.
-        program: the command's file; Spark's own scripts stand in `bin` beside `conf`.
+        program: the command's file; Spark's own scripts are in `bin` beside `conf`.
         command: the command line.
         environ: the child's environment.
         address_map: the map of every executor.
-        jar: the agent's absolute path on every host; None where nobody vouches for one.
+        jar: the agent's absolute path on every host; None if the user gives none.
 
     Raises:
-        ConfigError: a relative path, a job on other hosts that only a path can serve, words that cannot be read.
-        MissingToolError: there is no agent jar to ship.
+        ConfigError: a relative path, a job on other hosts that needs a path, unparsable options.
+        MissingToolError: the agent jar was not built.
     """
     submit_args = environ.get(SUBMIT_ARGS)
     is_submit = kind is Kind.SPARK
     own, rest, present = _options(kind, program, command, environ)
-    # In cluster mode the driver is started by a worker, too.
+    # In cluster mode a worker starts the driver, too.
     in_cluster_mode = present.get(_DEPLOY_MODE) == "cluster"
     if jar is not None:
         require_absolute(jar)
@@ -116,7 +115,7 @@ def with_executors(
 
 
 def refuse_other_hosts(kind: Kind, program: Path, command: Sequence[str], environ: Mapping[str, str]) -> None:
-    """For a cluster behind a tunnel; a master in the job's code is not seen.
+    """Refuse executors on other hosts for a cluster behind a tunnel; does not see a master in the job's code.
 
     Raises:
         ConfigError: code `executors-elsewhere`.
@@ -129,14 +128,14 @@ def refuse_other_hosts(kind: Kind, program: Path, command: Sequence[str], enviro
 def _options(
     kind: Kind, program: Path, command: Sequence[str], environ: Mapping[str, str]
 ) -> tuple[list[str], list[str], Mapping[str, str]]:
-    """Spark's options of the command or of `PYSPARK_SUBMIT_ARGS`, the words behind them, and the settings."""
+    """Spark's options in the command or in `PYSPARK_SUBMIT_ARGS`, the words after them, and the settings."""
     is_submit = kind is Kind.SPARK
     own, rest = _split(command[1:] if is_submit else _words(environ.get(SUBMIT_ARGS) or _NO_SUBMIT_ARGS))
     return own, rest, _settings(own, environ, program.resolve().parent.parent if is_submit else None)
 
 
 def _elsewhere(present: Mapping[str, str]) -> bool:
-    """Whether executors are seen to run on other hosts; a master in the job's code is not seen."""
+    """Whether executors run on other hosts, as far as the options show; does not see a master in the job's code."""
     master = present.get("spark.master", "")
     return bool(master) and not runs_on_this_machine(master)
 
@@ -156,11 +155,11 @@ def _refuse_what_only_a_path_serves(present: Mapping[str, str], words: Sequence[
 
 
 def without_ours(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment without what an outer `exec` had put into `PYSPARK_SUBMIT_ARGS`."""
+    """The environment without the additions of an outer `exec` to `PYSPARK_SUBMIT_ARGS`."""
     try:
         words = shlex.split(environ.get(SUBMIT_ARGS, ""))
     except ValueError:
-        # Not ours, and nobody's business unless Spark is started.
+        # Not brokernat's value; it matters only to Spark.
         return dict(environ)
     kept: list[str] = []
     left = iter(words)
@@ -177,7 +176,7 @@ def without_ours(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _settings(own: Sequence[str], environ: Mapping[str, str], home: Path | None) -> dict[str, str]:
-    """What the launch would see: the defaults file where one is known, then the words."""
+    """The settings of the launch: from the defaults file, if known, then from the options."""
     spark_home = home or (Path(environ["SPARK_HOME"]) if environ.get("SPARK_HOME") else None)
     known = {SUBMIT_ARGS: shlex.join(own), "SPARK_CONF_DIR": environ.get("SPARK_CONF_DIR", "")}
     settings = launch_settings({}, known, spark_home or Path("/nonexistent"))
@@ -186,7 +185,7 @@ def _settings(own: Sequence[str], environ: Mapping[str, str], home: Path | None)
 
 
 def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The options of spark-submit, and the application with its own words."""
+    """The options of spark-submit, and the application with its arguments."""
     position = 0
     while position < len(words) and words[position].startswith("-"):
         takes_value = words[position] not in _SWITCHES and "=" not in words[position]
@@ -214,7 +213,7 @@ _EXECUTOR_ENV: Final = "spark.executorEnv."
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """Our part of one setting, behind what the user has there; without a separator it is the whole."""
+    """The addition to one setting, after the user's value; without a separator it is the whole value."""
 
     name: str
     ours: str
@@ -225,19 +224,19 @@ class Addition:
         value = self.ours
         if self.separator is not None:
             value = joined(without_agent(present.get(self.name, "")), [self.ours], self.separator)
-        # `--jars` wins over the setting of the same meaning, whatever the order.
+        # `--jars` overrides `spark.jars` in any order.
         return ("--jars", value) if self.name == JARS else ("--conf", f"{self.name}={value}")
 
 
 def by_path(jar: str, address_map: AddressMap, *, driver: bool) -> list[Addition]:
-    """Executors, and with `driver` the driver, start with the agent at `jar`, a path that each of them has."""
+    """Executors, and with `driver` the driver, start with the agent at the path `jar` on their hosts."""
     option = f"-javaagent:{jar}={agent_argument(address_map)}"
     names = [EXECUTOR_OPTIONS, *([DRIVER_OPTIONS] if driver else [])]
     return [Addition(name, option, " ") for name in names]
 
 
 def in_containers(address_map: AddressMap, *, driver: bool) -> list[Addition]:
-    """YARN puts the agent's jar into each container, which starts with it; with `driver` the driver's as well.
+    """YARN puts the agent's jar into each container, which starts with it; with `driver` also the driver's.
 
     Raises:
         MissingToolError: the jar was not built.
@@ -262,7 +261,7 @@ def shipped(address_map: AddressMap) -> list[Addition]:
 
 
 def theirs(option: str, value: str) -> str:
-    """What the user has in an option's value; empty where it is all ours."""
+    """The user's part of an option's value; may be empty."""
     if option == "--jars":
         return _without_jar(value)
     name, _, set_to = value.partition("=")
@@ -290,4 +289,4 @@ _CLEAN: Final = {
     f"{_EXECUTOR_ENV}{MAP}": _nothing,
     f"{_EXECUTOR_ENV}{UNMAPPED}": _nothing,
 }
-"""Each setting that we add to, and what it was without us."""
+"""For each extended setting, the function that removes the addition."""

@@ -1,8 +1,8 @@
-"""The librdkafka plug-in: where its libraries are, and a cluster in librdkafka's names.
+"""The librdkafka plug-in: paths of its libraries, and a cluster in librdkafka's property names.
 
-`properties` gives plug-in, map and login to any program that takes `name=value`. The plug-in stands first, and the map
-behind it: kcat and many bindings set properties in the order they are given, and until the plug-in is loaded
-`brokernat.map` is an unknown property.
+`properties` returns plug-in, map and login for any program with `name=value` properties. The plug-in is first and the
+map after it: kcat and many bindings set properties in order, and `brokernat.map` is unknown until the plug-in is
+loaded.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def plugin_library() -> Path:
 def preload_library() -> Path:
     """The absolute path of the library for `LD_PRELOAD`, for programs that cannot be configured.
 
-    It needs nothing but two variables: `BROKERNAT_MAP` (rules or `file:/path`) and `BROKERNAT_UNMAPPED` (`fail`, or
-    `pass` unless set). Clients that name the plug-in themselves are left alone.
+    It reads two variables: `BROKERNAT_MAP` (rules or `file:/path`) and `BROKERNAT_UNMAPPED` (`fail`, or by default
+    `pass`). It does not change clients that name the plug-in themselves.
 
     Raises:
         MissingToolError: this installation has none.
@@ -70,7 +70,7 @@ _OIDC = {
 
 
 def _buffer(text: str) -> str:
-    # Kafka's -1 is "as the operating system does", here 0.
+    # Kafka's -1, the default of the operating system, is 0 here.
     return str(max(0, integer(text)))
 
 
@@ -110,7 +110,7 @@ ENTRIES: Mapping[str, As | Without] = {
     **same("isolation.level", "max.partition.fetch.bytes", "max.poll.interval.ms", "session.timeout.ms"),
     "fetch.max.wait.ms": As("fetch.wait.max.ms"),
     "auto.offset.reset": As("auto.offset.reset", choice({"earliest": "earliest", "latest": "latest", "none": "error"})),
-    # What it has in another form, or not at all.
+    # Properties that it has in another form, or not at all.
     "partition.assignment.strategy": Without(_JAVA_CLASS, "partition.assignment.strategy"),
     "partitioner.class": Without(_JAVA_CLASS, "partitioner"),
     "key.serializer": Without(_JAVA_CLASS),
@@ -129,15 +129,15 @@ TABLE = Table("librdkafka", ENTRIES)
 
 
 def properties(cluster: Cluster, given: Container[str] = ()) -> dict[str, str]:
-    """Everything that a client needs for a cluster, in librdkafka's names and in the order to set it, secrets revealed:
-    never log the result. Without a map there is no plug-in.
+    """The properties of a client for a cluster, in librdkafka's names and in the order to set them. They hold revealed
+    secrets: never log them. Without a map the plug-in is omitted.
 
     Args:
         cluster: the cluster, from the file or made in the program.
         given: librdkafka's names that the program sets itself.
 
     Raises:
-        ConfigError: a property of the cluster that librdkafka does not have, or a rule that a client cannot decide.
+        ConfigError: librdkafka does not have a property of the cluster, or a client cannot apply a rule.
         MissingToolError: the plug-in was not built.
     """
     result = {}

@@ -1,7 +1,7 @@
-"""PySpark jobs that reach Kafka through an address map, on the driver and on every executor.
+"""Address maps for PySpark jobs, on the driver and on every executor.
 
-Three calls: `configure` before the session, `kafka_options` for each source and sink, `prove` before the work;
-`watch` keeps proving executors that join later.
+Call `configure` before the session, `kafka_options` for each source and sink, and `prove` before the queries; `watch`
+proves executors that join later.
 """
 
 from brokernat.clients.spark.configuring import configure

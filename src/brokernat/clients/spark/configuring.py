@@ -1,7 +1,7 @@
-"""`configure`: everything that must be settled before Spark's JVM starts, put on the builder of the session.
+"""`configure`: sets everything on the session builder that must be known before Spark's JVM starts.
 
-The order is: refuse what cannot work (Spark Connect, a JVM that is up without our jars, a relative path), decide
-(loader, connector), prepare (Java), and only then touch the builder, so that a refusal leaves it as it was.
+It first refuses what cannot work (Spark Connect, a JVM that runs without our jars, a relative path), then chooses
+loader and connector, then prepares Java. It changes the builder last, so an error leaves it unchanged.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 Clusters = Mapping[str, Cluster] | Iterable[Cluster]
-"""Those of a `Config`, or any."""
+"""The clusters of a `Config`, or any others."""
 
 _CONNECTOR_CLASS = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
 
@@ -50,28 +50,27 @@ def configure(
     agent_path: str | None = None,
     connector_version: str | None = None,
 ) -> SparkSession.Builder:
-    """Let the session that `builder` makes read and write `clusters` through their address maps.
+    """Configure the session of `builder` to read and write `clusters` through their address maps.
 
-    Call it before the first session of the process. Settings that the builder, `PYSPARK_SUBMIT_ARGS` or
-    `spark-defaults.conf` have already are kept and added to. Sets JAVA_HOME of this process where PySpark would not
-    start otherwise.
+    Call it before the first session of the process. Existing settings of the builder, `PYSPARK_SUBMIT_ARGS` or
+    `spark-defaults.conf` are kept and extended. Sets JAVA_HOME of this process if PySpark would not start otherwise.
 
     Args:
-        builder: `SparkSession.builder...`, the master already set.
-        clusters: the clusters the job will use.
-        loader: what brings the agent into the JVMs; the choice and its reason are logged and kept in the session's
-            setting `spark.brokernat.loader`.
+        builder: `SparkSession.builder...`, with the master set.
+        clusters: the clusters of the job.
+        loader: how the JVMs load the agent; the choice and its reason are logged and stored in the session's setting
+            `spark.brokernat.loader`.
         agent_path: the absolute path of the agent jar on every host that runs an executor.
-        connector_version: the Kafka connector's version where it must not follow PySpark's.
+        connector_version: the Kafka connector's version if it must differ from PySpark's.
 
     Returns:
         The same builder.
 
     Raises:
-        ConfigError: Spark Connect, a PySpark that is not supported, a JVM that runs already without the jars, a path
-            that cannot work, a rule that a client cannot decide, a tunnel that executors elsewhere cannot reach.
-        MissingToolError: no Java that this PySpark runs on, no agent jar, or no connector to be had.
-        AlteredFileError: a connector's jar is not the one that is known by its name.
+        ConfigError: Spark Connect, an unsupported PySpark, a JVM that already runs without the jars, a path that cannot
+            work, a rule that a client cannot apply, a tunnel that executors on other hosts cannot reach.
+        MissingToolError: no suitable Java, no agent jar, or no available connector.
+        AlteredFileError: a connector's jar does not have its known SHA-256.
     """
     options = environment.builder_options(builder)
     environment.refuse_connect(options, os.environ)
@@ -82,7 +81,7 @@ def configure(
     jvm = environment.running_jvm()
     present = environment.launch_settings(options, os.environ, environment.spark_home())
     if jvm is not None:
-        # Under spark-submit its arguments are known to the JVM alone, the master among them.
+        # Under spark-submit only the JVM knows the arguments, including the master.
         present = {**present, **environment.submitted_settings(jvm), **options}
     master = present.get("spark.master", "local[*]")
     if not runs_on_this_machine(master) and any(cluster.tunnel is not None for cluster in as_clusters(clusters)):
@@ -103,12 +102,12 @@ def configure(
 
 
 def as_clusters(clusters: Clusters) -> tuple[Cluster, ...]:
-    """The clusters of either form."""
+    """The clusters of both forms."""
     return tuple(clusters.values() if isinstance(clusters, Mapping) else clusters)
 
 
 def brings_connector(present: Mapping[str, str]) -> bool:
-    """Whether the user's own settings name a Kafka connector already."""
+    """Whether the user's settings already name a Kafka connector."""
     # spark-submit --jars is the last one on YARN.
     places = ("spark.jars", "spark.jars.packages", "spark.yarn.dist.jars")
     found = any("spark-sql-kafka-0-10" in present.get(place, "") for place in places)

@@ -1,17 +1,15 @@
-"""Which jars make Spark's Kafka source and sink work with the Spark that runs here.
+"""Chooses and resolves the jars of Spark's Kafka source and sink for the installed Spark.
 
-The connector's version is Spark's own; both call each other's internals, so another pair may fail in the middle of
-a query (connector 4.0.0 on PySpark 4.2.0: `NoSuchMethodError SerializedOffset.<init>`). Where a repository lacks the
-matching connector or its token provider (they are published one by one, mirrors lag), the nearest combination that
-was seen to work with real brokers is taken instead, and said. Which Kafka client comes along is the connector's own
-decision, read from its pom.
+The connector has Spark's version; both call each other's internals, so another combination may fail during a query
+(connector 4.0.0 on PySpark 4.2.0: `NoSuchMethodError SerializedOffset.<init>`). If a repository lacks the matching
+connector or its token provider (they are published separately, mirrors lag), the nearest combination that was tested
+with real brokers is used and reported. The connector's pom determines the Kafka client.
 
-Each jar is compared with the SHA-256 that `releases.py` has for its name, after the download and at every later start:
-a repository, a mirror or the cache may hold something else.
+Each jar is compared with its SHA-256 in `releases.py`, after the download and at every later start, because a
+repository, a mirror or the cache may have another file.
 
-The jars are named one by one in `spark.jars` and not as `spark.jars.packages`: Spark's own resolver knows no
-fallback and ends the JVM when one package is missing. That a version is not to be had is remembered for a day, so
-that only the first start pays.
+The jars are listed in `spark.jars`, not in `spark.jars.packages`, because Spark's resolver has no fallback and ends the
+JVM if a package is missing. An unavailable version is remembered for a day, so that only the first start is slow.
 """
 
 from __future__ import annotations
@@ -37,7 +35,7 @@ log = logging.getLogger(__name__)
 
 _REMEMBER_SECONDS = 24 * 3600
 
-# What the connector needs and Spark has; the token provider is resolved beside it because its version may differ.
+# Dependencies that Spark has; the token provider is resolved separately because its version may differ.
 _IN_SPARK = (
     "org.apache.spark:spark-token-provider-kafka-0-10_{scala}", "org.apache.spark:spark-sql_{scala}",
     "org.apache.spark:spark-tags_{scala}", "org.scala-lang:*", "org.scala-lang.modules:*", "org.slf4j:*",
@@ -56,20 +54,20 @@ class ConnectorJars:
     combination: Combination
     jars: tuple[Path, ...]
     fallback: bool
-    """Whether this is not the combination that belongs to the Spark (or to the override)."""
+    """Whether this is another combination than the matching one for Spark (or for the override)."""
 
 
 def connector_jars(spark: SparkRelease | str, connector_version: str | None = None) -> ConnectorJars:
     """The connector, its token provider, the Kafka client and commons-pool2.
 
     Args:
-        spark: the Spark that runs; a version such as `4.3.0` stands for PySpark's package of it.
-        connector_version: use this connector and no other; the token provider may still be the nearest one.
+        spark: the installed Spark; a version such as `4.3.0` means the package of PySpark.
+        connector_version: use only this connector; the token provider may still be the nearest one.
 
     Raises:
-        ConfigError: a Spark that is not supported.
-        MissingToolError: no combination can be resolved; says which were tried.
-        AlteredFileError: a jar is not the one that is known by its name.
+        ConfigError: the Spark is not supported.
+        MissingToolError: no combination can be resolved; lists the attempts.
+        AlteredFileError: a jar does not have its known SHA-256.
     """
     release = release_of(spark) if isinstance(spark, str) else spark
     memory = _Memory(cache_dir() / "connectors.json")
@@ -86,7 +84,7 @@ def connector_jars(spark: SparkRelease | str, connector_version: str | None = No
             continue
         verify(jars)
         if combination != wanted:
-            # Only now: when nothing resolves, the network is the likelier cause than the repository.
+            # Stored only now: if nothing resolves, the network is a more likely cause than the repository.
             memory.add(failures)
             seen = ", tested with this PySpark" if combination == nearest_known(release).combination else ""
             log.warning("PySpark %s: the %s is not available; using %s%s", release.version, wanted, combination, seen)
@@ -104,7 +102,7 @@ def connector_jars(spark: SparkRelease | str, connector_version: str | None = No
 
 
 def candidates(release: SparkRelease, connector_version: str | None = None) -> tuple[Combination, ...]:
-    """What to try, the best first; pure."""
+    """The combinations to try, the best first; pure."""
     known = replace(nearest_known(release).combination, scala=release.scala)
     version = connector_version or release.version
     found = [
@@ -117,10 +115,10 @@ def candidates(release: SparkRelease, connector_version: str | None = None) -> t
 
 
 def verify(jars: Iterable[Path]) -> None:
-    """Compare each jar with the sum that is known for its name; a name without one is logged.
+    """Compare each jar with the known sum for its name; logs names without one.
 
     Raises:
-        AlteredFileError: a jar has another content; names it, its sum and the one that is known.
+        AlteredFileError: a jar has another content; names it, its sum and the known one.
     """
     unknown: list[str] = []
     for jar in jars:
@@ -140,14 +138,14 @@ def verify(jars: Iterable[Path]) -> None:
 
 
 def never_ask_for(combinations: Iterable[Combination]) -> None:
-    """Take these for missing from now on, on a machine that has no repository to ask."""
+    """Store these as missing, for a machine without a repository."""
     _Memory(cache_dir() / "connectors.json").add(combinations, math.inf)
 
 
 def _resolve(combination: Combination, *, only_cached: bool) -> tuple[Path, ...]:
     connector, token_provider = combination.coordinates
     exclude = [pattern.format(scala=combination.scala) for pattern in _IN_SPARK]
-    # The token provider first: it is small, and the one that is missing more often.
+    # The token provider first: it is small, and missing more often.
     tokens = resolve([token_provider], transitive=False, only_cached=only_cached)
     return (*resolve([connector], exclude=exclude, only_cached=only_cached), *tokens)
 
@@ -173,7 +171,7 @@ class _Memory:
         self._until |= dict.fromkeys(combinations, until)
         rows = [[*astuple(one), until] for one, until in sorted(self._until.items())]
         work = self._file.with_suffix(f".{os.getpid()}")
-        # In a cache that may only be read nothing is remembered, and the repository is asked again.
+        # A read-only cache stores nothing, and the repository is queried again.
         with suppress(OSError):
             self._file.parent.mkdir(parents=True, exist_ok=True)
             work.write_text(json.dumps(rows))

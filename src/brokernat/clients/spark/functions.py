@@ -1,8 +1,7 @@
-"""The functions of `native/spark-functions` as columns, `decode` among them: JSON to columns, strictly, in one pass in
-the JVM.
+"""The functions of `native/spark-functions` as columns; `decode` parses JSON strictly, in one pass in the JVM.
 
-They are functions of a catalog (SPARK-27658), so PySpark reaches them by name and no value is converted on its way. A
-function's settings are parts of its name, because Spark binds a function to the types of its arguments alone.
+They are functions of a catalog (SPARK-27658), so PySpark calls them by name, without converting values. A function's
+settings are part of its name, because Spark binds a function only to the types of its arguments.
 
 `from_json` is not used. Measured on Spark 4.3 it turns `"amount": "x"` into null, reads 1500000000000 as a TIMESTAMP of
 the year 49503, makes the STRING `12` of the number 12, accepts `{'a': 1}`, `{"a": 1} rubbish` and the second of two
@@ -42,14 +41,14 @@ def call(spark: SparkSession, function: str, settings: tuple[str, ...], *argumen
 
 
 def time_zone(spark: SparkSession) -> str:
-    """The session's, for functions that read or write times."""
+    """The session's time zone, for functions that read or write times."""
     zone = spark.conf.get("spark.sql.session.timeZone")
     assert zone is not None  # noqa: S101 - it has a default
     return zone
 
 
 def _require_functions(spark: SparkSession, function: str) -> None:
-    """A Connect client sees no classes: there, Spark's own error names the one that is missing."""
+    """Check that the class exists. A Connect client cannot check it: there, Spark's error names the missing class."""
     jvm = getattr(spark, "_jvm", None)
     if jvm is not None and not class_visible(jvm, FUNCTIONS_CLASS):
         raise MissingToolError(
@@ -66,21 +65,21 @@ def _quoted(name: str) -> str:
 def decode(value: Column, schema: StructType, spark: SparkSession | None = None) -> Column:
     """Decode the JSON in a BINARY column.
 
-    A field may be missing or null unless the schema says NOT NULL; names that the schema does not know are ignored. A
-    TIMESTAMP without an offset is one of the session's time zone.
+    A field may be missing or null unless the schema has NOT NULL; names that are not in the schema are ignored. A
+    TIMESTAMP without an offset is in the session's time zone.
 
     Args:
         value: BINARY, one JSON object in UTF-8 per row, such as the `value` of Spark's Kafka source.
-        schema: a field per column. All of Spark's types but BINARY, intervals and maps whose keys are no STRING.
+        schema: a field per column. All of Spark's types except BINARY, intervals and maps with keys other than STRING.
         spark: the session of the frame; the active one by default.
 
     Returns:
-        A struct of `brokernat_fault` (struct<kind: STRING, message: STRING>, null where the record is well) and the
-        fields of the schema, all null beside a fault. Kinds: Tombstone (no value), MalformedValue (not JSON, not
-        UTF-8, a name twice, text behind the object), WrongType (the message names field, type and what was found).
+        A struct of `brokernat_fault` (struct<kind: STRING, message: STRING>, null for a valid record) and the
+        fields of the schema, all null with a fault. Kinds: Tombstone (no value), MalformedValue (not JSON, not
+        UTF-8, a name twice, text after the object), WrongType (the message has the field, the type and the value).
 
     Raises:
-        ConfigError: a type that JSON cannot be read as, or a field whose name begins with `brokernat_`.
+        ConfigError: a type that cannot be parsed from JSON, or a field whose name begins with `brokernat_`.
         MissingToolError: the session has started without `brokernat-spark.jar`.
     """
     from pyspark.sql import SparkSession
@@ -91,7 +90,7 @@ def decode(value: Column, schema: StructType, spark: SparkSession | None = None)
 
 
 def check_schema(schema: StructType) -> None:
-    """Raise ConfigError, with every problem, for a schema that `decode` does not take."""
+    """Raise ConfigError, with all problems, for a schema that `decode` does not support."""
     problems = [
         Finding("unreadable-type", f"field `{field.name}`: {bad} cannot be read from JSON", "use STRING or VARIANT")
         for field in schema
@@ -102,7 +101,7 @@ def check_schema(schema: StructType) -> None:
 
 
 def check_names(schema: StructType) -> None:
-    """Raise ConfigError for each field whose name a pipeline uses itself."""
+    """Raise ConfigError for fields with reserved names of a pipeline."""
     if problems := _reserved(schema):
         raise ConfigError(*problems)
 
@@ -116,7 +115,7 @@ def _reserved(schema: StructType) -> list[Finding]:
 
 
 def _unreadable(declared: DataType) -> str | None:
-    """The part of a type that no JSON value can be read as, None where there is none."""
+    """The part of a type that cannot be parsed from JSON, None if there is none."""
     from pyspark.sql.types import ArrayType, MapType, StringType, StructType
 
     match declared:
@@ -126,6 +125,6 @@ def _unreadable(declared: DataType) -> str | None:
             return _unreadable(declared.elementType)
         case MapType() if isinstance(declared.keyType, StringType):
             return _unreadable(declared.valueType)
-    # A STRING with a collation has a name of its own here.
+    # A STRING with a collation has another type name.
     name = declared.simpleString().partition("<")[0]
     return None if name.partition("(")[0] in _SCALARS else name.upper()

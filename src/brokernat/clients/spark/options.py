@@ -5,9 +5,9 @@ three layers, of which the later wins: the settings of the cluster's profile, th
 properties. Spark refuses some properties of a plain client (`KafkaSourceProvider.validateGeneralOptions`): they are
 left out, with a log line.
 
-A profile is chosen by the length of the line. `auto` stands for `lan` until a round trip was measured: `brokernat
-pipeline check` and `run` measure it. The settings that cost nothing on a short line are in both profiles; a long line
-adds larger requests, because each of them waits for the line.
+A profile is chosen by the round-trip time. `auto` means `lan` until the time is measured: `brokernat pipeline check`
+and `run` measure it. Settings without a cost in a LAN are in both profiles; `wan` adds larger requests, because each
+request waits for a round trip.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from brokernat.config import Cluster
 from brokernat.config.fields import Profile
 
 LONG_LINE_MS = 10.0
-"""From this round trip on a line is long: a poll of Spark's waits for three of them."""
+"""The round-trip time from which `wan` is chosen, in milliseconds; a poll of Spark waits for three round trips."""
 
 
 class Role(enum.StrEnum):
@@ -36,7 +36,7 @@ class Role(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A property of Kafka's client, in Kafka's own name, and why it has this value."""
+    """A property of Kafka's client, with the reason for its value."""
 
     name: str
     lan: str
@@ -110,7 +110,7 @@ REFUSED_BY_SPARK: Mapping[Role, frozenset[str]] = {
     Role.SINK: frozenset({"key.serializer", "value.serializer"}),
 }
 
-# A class that the user's own list leaves out on purpose is not put back.
+# A class that the user's list omits is not added again.
 KAFKA_DEFAULT_REPORTERS = "org.apache.kafka.common.metrics.JmxReporter"
 
 
@@ -142,7 +142,7 @@ def client_properties(cluster: Cluster, *, role: Role | None = None, loader: Loa
     defaults = {setting.name: setting.value(cluster.profile) for setting in SETTINGS[role]}
     properties = {**defaults, **own}
     if own.get(MAP_PROPERTY) and (loader or session_loader()) is not Loader.JAVAAGENT:
-        # From Kafka 4.0 on the property's default is this class, before it was added anyway.
+        # Since Kafka 4.0 this class is the property's default; before, Kafka always added it.
         reporters = own.get("metric.reporters", KAFKA_DEFAULT_REPORTERS)
         properties["metric.reporters"] = ",".join(filter(None, (reporters, REPORTER_CLASS)))
     return properties

@@ -181,24 +181,24 @@ _NODE_OUTCOMES = {
 
 @dataclass(frozen=True)
 class Expected:
-    """What every JVM must say about one cluster."""
+    """The expected answer of every JVM for one cluster."""
 
     cluster: str
     fingerprint: str | None
-    """Of the cluster's map; None where it has none, and then no agent is needed."""
+    """The fingerprint of the cluster's map; None without a map, and then no agent is needed."""
     agent: str | None
     """The driver's agent version."""
 
 
 def rows_of(answer: Answer, expected: Expected) -> tuple[ProofRow, ...]:
-    """The rows of one JVM's answer about one cluster: one for each node, or one that says why there are none."""
+    """The rows of one JVM's answer about one cluster: one for each node, or one with the reason why there are none."""
     if fault := _fault(answer, expected):
         return (_row(answer, expected.cluster, *fault),)
     return tuple(_node_row(answer, node, expected.cluster) for node in answer.get("nodes", ()))
 
 
 def discovery_row(found: Answer, cluster: str, *, mapped: bool) -> ProofRow:
-    """Why the driver could not ask the cluster for its nodes; `mapped`: the cluster has a map."""
+    """The row for a driver that could not get the cluster's nodes; `mapped`: the cluster has a map."""
     if mapped and found.get("agent") is None:
         cause = f"{NOBODY_APPLIES}: {found.get('message')}"
         return ProofRow("driver", "", cluster, None, "", "", Outcome.NO_AGENT, cause)
@@ -209,7 +209,7 @@ def discovery_row(found: Answer, cluster: str, *, mapped: bool) -> ProofRow:
 
 
 def notes_of(answer: Answer) -> tuple[str, ...]:
-    """What is worth saying although it is no fault: several Kafka clients on one class path."""
+    """Notes that are not faults: several Kafka clients on one class path."""
     copies = answer.get("kafka_clients", ())
     if len(copies) < 2:
         return ()

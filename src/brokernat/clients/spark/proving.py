@@ -1,14 +1,14 @@
-"""Proof before work: every JVM shows that it holds the map and reaches every node, by the real client.
+"""Proves before a query that every JVM has the map and reaches every node, with the real Kafka client.
 
-The driver goes first and names the nodes; then each registered executor is asked, over and over, until all have
-answered or the time is over. The question is a Java function in the agent's jar: no Python worker sees the
-executor's JVM, and a map that nobody applies is silent in Kafka clients from 3.9 on. Properties, and the credentials
-in them, travel only as a field of that function's object, never in SQL text, a job's description or a log.
+The driver is first and lists the nodes; then each registered executor is queried repeatedly until all have answered or
+the timeout ends. The query is a Java function in the agent's jar, because a Python worker cannot inspect the executor's
+JVM, and Kafka clients from 3.9 on do not report a map without an agent. Properties, with credentials, are only in a
+field of that function's object, never in SQL text, a job's description or a log.
 
-Executors that join later are proved too (`watch`): a thread compares the registered executors with those that have
-shown the map, and asks the new ones. Spark may give a new executor work before that: its first connection is guarded by
-the agent itself (a client's own map refuses what it does not name), and a JVM without an agent cannot make a client
-that names the reporter. So what is found here late is a broken executor, not records that went astray.
+Executors that join later are proved, too (`watch`): a thread compares the registered executors with the proved ones,
+and queries the new ones. Spark may start tasks on a new executor before that. The agent protects their connections (a
+client's own map refuses endpoints without a rule), and a JVM without an agent cannot create a client that names the
+reporter. So a late result means a broken executor, but no records in the wrong cluster.
 """
 
 from __future__ import annotations
@@ -56,18 +56,18 @@ def prove(
     timeout: float = 60,
     executors: int | None = None,
 ) -> Proof:
-    """Ask the driver and every registered executor to show the map and to reach every node of every cluster.
+    """Check that the driver and every registered executor have the map and reach every node of every cluster.
 
     Args:
         spark: a classic session.
-        clusters: those the job will use.
-        topics: by cluster name, the topics that the job uses; where no ACL lets a client ask a broker who it is,
-            their leaders prove it.
-        timeout: seconds for all executors to answer; the driver comes before and takes a few seconds at most.
-        executors: wait for at least this many; default `spark.executor.instances` if set, else one.
+        clusters: the clusters of the job.
+        topics: the topics of the job by cluster name; their leaders prove a node's identity if no ACL allows a client
+            to read its id.
+        timeout: seconds for all executors to answer; the driver takes a few seconds more.
+        executors: the minimum number to wait for; default `spark.executor.instances` if set, else one.
 
     Returns:
-        What was found, good or bad; `.raise_for_failures()` makes an error of it.
+        The result, good or bad; `.raise_for_failures()` raises it as an error.
 
     Raises:
         ConfigError: a Spark Connect session.
@@ -103,12 +103,12 @@ def watch(
     Args:
         spark: the session of `proof`.
         clusters: as for `prove`.
-        proof: what was proved so far; its executors are not asked again.
-        on_failure: called from another thread with the proof of the executors that failed; stop the query there.
+        proof: the proof so far; its executors are not queried again.
+        on_failure: called from another thread with the proof of the failed executors; stop the query there.
         topics: as for `prove`.
-        on_success: called likewise with the proof of those that did not fail.
-        interval: seconds between two looks at who is registered.
-        timeout: seconds a new executor has to answer.
+        on_success: called from another thread with the proof of the other executors.
+        interval: seconds between two checks for new executors.
+        timeout: seconds for a new executor to answer.
     """
     session = ClassicSession(spark)
     if session.is_local:
@@ -127,7 +127,7 @@ def watch(
                     continue
                 found = query_executors(session, questions, timeout=timeout, proved=frozenset(known))
             except (Py4JError, OSError) as problem:
-                # The session ends, or is ending: then there is nobody left to ask.
+                # The session is ending, so there are no executors to query.
                 log.debug("cannot list new executors: %s", type(problem).__name__)
                 continue
             known |= found.executors | set(found.missing)
@@ -149,17 +149,17 @@ def watch(
 
 @dataclass(frozen=True)
 class Question:
-    """What every JVM is asked about one cluster."""
+    """The query to every JVM about one cluster."""
 
     function: Any
-    """A `ProofFunction`, which holds the properties; its toString does not show them."""
+    """A `ProofFunction` with the properties, which its toString does not show."""
     expected: Expected
 
 
 def query_driver(
     session: ClassicSession, clusters: Iterable[Cluster], topics: Mapping[str, Iterable[str]]
 ) -> tuple[tuple[Question, ...], tuple[ProofRow, ...], tuple[str, ...]]:
-    """The questions for the executors, and the driver's own rows and notes; none where the driver saw no node."""
+    """The questions for the executors, and the driver's rows and notes; no questions if the driver found no node."""
     questions: list[Question] = []
     rows: list[ProofRow] = []
     notes: tuple[str, ...] = ()
@@ -186,8 +186,9 @@ def query_driver(
 
 
 def _discovered(session: ClassicSession, properties: dict[str, str], topics: str) -> Answer:
-    """The nodes of a cluster, asked for twice at most: a JVM that loads Kafka's classes for the first time on a busy
-    machine may not have its answer within the short time-outs, although a bootstrap server connects."""
+    """The nodes of a cluster, in at most two attempts: the first load of Kafka's classes on a busy machine may exceed
+    the short timeouts, although a bootstrap server is reachable.
+    """
     for _ in range(2):
         found: Answer = json.loads(_java(session).Proof.discover(properties, topics))
         if not (str(found.get("cause")).endswith("TimeoutException") and "connected" in found["bootstrap"].values()):
@@ -203,7 +204,7 @@ def query_executors(
     at_least: int = 0,
     proved: frozenset[str] = frozenset(),
 ) -> Proof:
-    """Ask every registered executor that is not in `proved` until all have answered, for `timeout` seconds at most."""
+    """Query registered executors that are not in `proved` until all have answered, for at most `timeout` seconds."""
     heard: dict[tuple[str, int], Answer] = {}
     running: dict[tuple[str, int], Any] = {}
     deadline = time.monotonic() + timeout
@@ -216,7 +217,7 @@ def query_executors(
             if (wanted <= heard.keys() and len(registered) >= at_least) or time.monotonic() > deadline:
                 break
             for name, number in sorted(wanted - heard.keys() - running.keys()):
-                # Known to the scheduler, not yet to the status store: without its host it cannot be aimed at.
+                # The scheduler knows it, but not yet the status store: a task needs its host for placement.
                 if host := registered[name]:
                     running[name, number] = session.run_on(name, host, questions[number].function)
             time.sleep(_POLL_SECONDS)
@@ -239,7 +240,7 @@ def _collect(running: dict[tuple[str, int], Any], heard: dict[tuple[str, int], A
         del running[name, number]
         answer = _result(job, name)
         if answer is not None:
-            # A task that waited too long for its executor has run on another one: the answer counts for that one.
+            # After Spark's locality wait the task may run on another executor: the answer counts for that one.
             heard[str(answer.get("executor") or name), number] = answer
 
 
@@ -249,14 +250,14 @@ def _result(job: Any, executor: str) -> Answer | None:
     try:
         answer: Answer = json.loads(job.get()[0].getString(0))
     except Py4JJavaError as problem:
-        # The executor was lost, or its class loader has no agent jar; asked again until the time is over.
+        # The executor was lost, or its class loader has no agent jar; retried until the timeout.
         log.info("executor %s could not be checked: %s", executor, problem.java_exception.getClass().getName())
         return None
     return answer
 
 
 def _fingerprint(cluster: Cluster) -> str | None:
-    # An empty map opts the cluster out: there is nothing to apply.
+    # With an empty map the cluster's clients use no map, so no agent is needed.
     return fingerprint(cluster.address_map) if cluster.address_map and cluster.address_map.rules else None
 
 

@@ -1,14 +1,14 @@
-"""What belongs together: PySpark, Scala, Java, and the jars of Spark's Kafka connector with their SHA-256.
+"""Compatible versions of PySpark, Scala, Java and Spark's Kafka connector, with the SHA-256 of the jars.
 
-| table | by | holds |
+| table | key | value |
 |---|---|---|
-| `LINES` | Spark's major.minor | Scala of its build on PyPI, the Java that it runs on (Spark's own documentation) |
-| `KNOWN` | PySpark version | the connector that was seen to read, join and write with real brokers |
+| `LINES` | Spark's major.minor | Scala of its build on PyPI, supported Java versions (Spark's documentation) |
+| `KNOWN` | PySpark version | the connector that was tested to read, join and write with real brokers |
 | `SHA256` | file name | the sum of each such jar, and of JDBC drivers, as Maven Central has it (`sha256sum --check`) |
 
-Scala decides the name of the connector's artifact: a jar for another Scala ends the job with `NoClassDefFoundError`.
-Spark is asked for its version by the name of its own jar, because `SPARK_HOME` may name another Spark than the
-installed PySpark.
+The Scala version is part of the connector's artifact name: a jar for another Scala ends the job with
+`NoClassDefFoundError`. Spark's version is taken from the name of its jar, because `SPARK_HOME` may be another Spark
+than the installed PySpark.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Line:
     scala: str
     oldest_java: int
     newest_java: int | None
-    """None where no Java is known to be too new."""
+    """The newest supported Java; None without a known limit."""
 
     @property
     def javas(self) -> str:
@@ -37,7 +37,7 @@ class Line:
         return f"Java {self.oldest_java} " + (f"to {self.newest_java}" if self.newest_java else "or newer")
 
 
-# Java 8, on which Spark 3.5 runs as well, is not served by the agent.
+# Spark 3.5 also supports Java 8, but the agent does not.
 LINES: dict[str, Line] = {
     "3.5": Line("2.12", 11, 17),
     "4.0": Line("2.13", 17, 21),
@@ -50,7 +50,7 @@ _FIRST_UNSUPPORTED = (5,)
 
 @dataclass(frozen=True)
 class SparkRelease:
-    """A Spark that runs here."""
+    """An installed Spark release."""
 
     version: str
     scala: str
@@ -60,7 +60,7 @@ class SparkRelease:
         """Its row of `LINES`; a release newer than the table counts as the newest line.
 
         Raises:
-            ConfigError: a release that is not supported; names those that are.
+            ConfigError: the release is not supported; names the supported ones.
         """
         if not numbers(min(LINES, key=numbers)) <= numbers(self.version) < _FIRST_UNSUPPORTED:
             message = f"PySpark {self.version} is not supported: brokernat works with PySpark {supported_spark()}"
@@ -75,7 +75,7 @@ def supported_spark() -> str:
 
 
 def release_of(version: str) -> SparkRelease:
-    """The release as PySpark's package on PyPI has it.
+    """The release of PySpark's package on PyPI.
 
     Raises:
         ConfigError: it is not supported.
@@ -84,7 +84,7 @@ def release_of(version: str) -> SparkRelease:
 
 
 def spark_at(home: Path, pyspark_version: str) -> SparkRelease:
-    """The Spark whose jars are in `home`; PySpark's own release where no jar has a version in its name.
+    """The Spark whose jars are in `home`; PySpark's release if no jar has a version in its name.
 
     Raises:
         ConfigError: it is not supported.
@@ -99,7 +99,7 @@ def spark_at(home: Path, pyspark_version: str) -> SparkRelease:
 
 @dataclass(frozen=True, order=True)
 class Combination:
-    """A connector and a token provider that are used together."""
+    """A combination of a connector and a token provider."""
 
     connector: str
     token_provider: str
@@ -119,7 +119,7 @@ class Combination:
 
 @dataclass(frozen=True)
 class KnownConnector:
-    """A combination that was tried, and what its pom brings along."""
+    """A tested combination, and the dependencies in its pom."""
 
     combination: Combination
     kafka_clients: str
@@ -144,7 +144,7 @@ KNOWN: dict[str, KnownConnector] = {
 
 
 def nearest_known(release: SparkRelease) -> KnownConnector:
-    """The row of `KNOWN` for a release: of its own line first, there the newest that is not above it."""
+    """The nearest row of `KNOWN` for a release: preferably of its line, and there the newest that is not above it."""
     of_line = [version for version in KNOWN if numbers(version)[:2] == numbers(release.version)[:2]]
     among = of_line or [version for version in KNOWN if numbers(version) <= numbers(release.version)]
     at_or_below = [version for version in among if numbers(version) <= numbers(release.version)]

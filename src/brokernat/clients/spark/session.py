@@ -1,8 +1,8 @@
-"""A running classic session: which executors are registered, and Java functions run on each of them.
+"""A running classic session: its registered executors, and Java functions that run on each of them.
 
-No number of tasks reaches every executor: with one busy, Spark runs all tasks on the other. So each task is aimed at
-one executor by its location, each in its own job, and the caller looks at who answered and asks again. Jobs run
-asynchronously, because a job whose executor is busy would otherwise hold up the answers of all others.
+A job with many tasks may not reach every executor: if one is busy, Spark runs all tasks on the others. So each executor
+gets its own job with one task that prefers its location, and the caller checks which executors answered and retries.
+Jobs run asynchronously, because a busy executor would otherwise delay all other answers.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ClassicSession:
 
     @property
     def gateway(self) -> Any:
-        """Python's door to the driver's JVM."""
+        """py4j's gateway to the driver's JVM."""
         return self.spark.sparkContext._gateway  # noqa: SLF001
 
     @property
@@ -45,22 +45,22 @@ class ClassicSession:
 
     @property
     def executor_memory(self) -> int:
-        """The heap of each executor, as configured; bytes."""
+        """The configured heap of each executor, in bytes."""
         return int(self._scala_context().executorMemory()) << 20
 
     def executors(self) -> dict[str, str]:
-        """Host by id of every registered executor, "" while not known; empty in local mode, where the driver works."""
+        """The host of each registered executor by id, "" while unknown; empty in local mode."""
         if self.is_local:
             return {}
         context = self._scala_context()
         ids = _elements(context.getExecutorIds())
-        # The status store hears of an executor a moment after the scheduler; until then it cannot be aimed at.
+        # The status store gets a new executor later than the scheduler; until then its host is unknown.
         summaries = _elements(context.statusStore().executorList(True))
         hosts = {one.id(): one.hostPort().rpartition(":")[0] for one in summaries}
         return {name: hosts.get(name, "") for name in ids}
 
     def run_on(self, executor: str, host: str, function: Any) -> Any:
-        """Start `function(executor)`, a UDF1 that returns text, there if it is free in time; a JavaFutureAction."""
+        """Start `function(executor)`, a UDF1 that returns text, on the executor if it is free; a JavaFutureAction."""
         preferred = self._seq([f"executor_{host}_{executor}"])
         cells = self._array(self.jvm.java.lang.Object, [executor])
         row = self.jvm.scala.Tuple2(self.jvm.org.apache.spark.sql.RowFactory.create(cells), preferred)
@@ -72,7 +72,7 @@ class ClassicSession:
         return frame.select(self._seq([answer])).javaRDD().collectAsync()
 
     def _udf(self, function: Any) -> Any:
-        # Among the overloads of `functions.udf` py4j picks one by chance, also the one for Scala, which refuses.
+        # py4j may pick any overload of `functions.udf`, also the one for Scala, which fails.
         java = self.jvm.java.lang
         types = ["org.apache.spark.sql.api.java.UDF1", "org.apache.spark.sql.types.DataType"]
         named = java.Class.forName("org.apache.spark.sql.functions").getMethod(

@@ -1,15 +1,15 @@
-"""How the agent gets into Spark's JVMs, and the settings that bring it and the connector there; pure.
+"""The loader of the agent in Spark's JVMs, and the settings for agent and connector; pure.
 
-`-javaagent` is the stronger of the two (it is there before the first class of the host) but needs the jar under the
-same absolute path on every host; a JVM whose option names a missing jar dies at once, and a standalone cluster
-starts the next executor for ever (5,035 starts in 95 s, seen). So it is chosen only where the path is certain: the
-JVMs of this machine, a path that the user vouches for, or YARN, which puts files into the working directory of a
-container before its JVM starts. Everywhere else Spark ships the jar (`spark.jars`) and the agent attaches itself when a
-Kafka client makes its metrics reporter.
+`-javaagent` is the more reliable loader (the agent runs before the first class of the application), but the jar must
+have the same absolute path on every host. If the jar is missing, the JVM exits at once, and a standalone cluster
+restarts executors for ever (5,035 starts in 95 s, measured). So it is chosen only if the path is certain: JVMs of this
+machine, a path from the user, or YARN, which puts files into the working directory of a container before its JVM
+starts. Otherwise Spark ships the jar (`spark.jars`), and the agent attaches itself when a Kafka client creates its
+metrics reporter.
 
-What the user has set stays: lists are added to, regular expressions get an alternative, single values are left alone.
-`spark.{driver,executor}.defaultJavaOptions` are used and not `extraJavaOptions`: Spark puts the defaults in front of
-the user's own, so both count.
+The user's settings stay: lists are extended, regular expressions get an alternative, single values are not changed.
+brokernat sets `spark.{driver,executor}.defaultJavaOptions` and not `extraJavaOptions`: Spark puts the defaults before
+the user's options, so both apply.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ CATALOG = "brokernat"
 CATALOG_KEY = f"spark.sql.catalog.{CATALOG}"
 """Spark loads the catalog when a function of it is called for the first time."""
 LOADER_KEY = "spark.brokernat.loader"
-"""Where `configure` leaves its choice of loader, so that every later part can ask the session."""
+"""The session's setting in which `configure` stores its choice of loader."""
 
 JARS = "spark.jars"
 YARN_FILES = "spark.yarn.dist.files"
-"""YARN puts them into the working directory of each container, under their names (Client.prepareLocalResources)."""
+"""Files that YARN puts into the working directory of each container (Client.prepareLocalResources)."""
 DRIVER_OPTIONS = "spark.driver.defaultJavaOptions"
 EXECUTOR_OPTIONS = "spark.executor.defaultJavaOptions"
 
-# Spark's own pattern knows neither the JAAS line nor a key store given as text.
+# Spark's default pattern misses the JAAS line and key stores given as text.
 SECRET_NAMES = r"sasl[.]jaas[.]config|ssl[.]keystore[.]key|[.]user[.]info"  # noqa: S105
 _SPARK_SECRETS = r"(?i)secret|password|token|access[.]?key"
 _SPARK_OPTION_SECRETS = r"(?i)url"
 
-# JEP 451: says in advance what a warning at each attach would ask for on Java 21 and newer.
+# JEP 451: Java 21 and newer print a warning at each attach without this option.
 ALLOW_ATTACH = "-XX:+EnableDynamicAgentLoading"
 
 
@@ -51,23 +51,23 @@ class Loader(enum.StrEnum):
     """How a JVM gets the agent."""
 
     AUTO = "auto"
-    """`configure` chooses and logs why."""
+    """`configure` chooses and logs the reason."""
     JAVAAGENT = "javaagent"
     """The JVM option `-javaagent`."""
     REPORTER = "reporter"
-    """A metrics reporter of Kafka's client, which attaches the agent to the running JVM."""
+    """A metrics reporter of Kafka's client attaches the agent to the running JVM."""
 
 
 @dataclass(frozen=True)
 class LoaderChoice:
-    """The loader of one application and why it is this one."""
+    """The loader of one application and the reason for it."""
 
     loader: Loader
     reason: str
     driver_agent: Path
     """The jar on this machine."""
     executor_agent: str
-    """The jar's absolute path on the hosts of the executors, or its name in a container of YARN (javaagent only)."""
+    """The jar's absolute path on the executors' hosts, or its name in a YARN container (javaagent only)."""
 
 
 def choose_loader(
@@ -77,13 +77,13 @@ def choose_loader(
 
     Args:
         master: Spark's master URL.
-        asked: what the caller wants; AUTO decides by the master.
+        asked: the caller's choice; AUTO decides by the master.
         jar: the agent jar on this machine.
-        agent_path: absolute path of the jar on every host that runs an executor, vouched for by the caller.
-        too_late: the driver's JVM has started without the agent.
+        agent_path: the absolute path of the jar on every host that runs an executor.
+        too_late: whether the driver's JVM has started without the agent.
 
     Raises:
-        ConfigError: a relative `agent_path`, or `-javaagent` asked for hosts whose path nobody named.
+        ConfigError: a relative `agent_path`, or `-javaagent` for other hosts without `agent_path`.
     """
     if agent_path is not None:
         require_absolute(agent_path)
@@ -121,7 +121,7 @@ def runs_on_this_machine(master: str) -> bool:
 
 
 def runs_on_yarn(master: str) -> bool:
-    """Whether executors are containers of YARN; `yarn-client` is what Spark 1 called it, and Spark still takes it."""
+    """Whether executors are YARN containers; `yarn-client` is the name in Spark 1, which Spark still accepts."""
     return master.startswith("yarn")
 
 
@@ -140,12 +140,12 @@ def _refused(kind: str, message: str, hint: str) -> ConfigError:
 
 
 def settings(present: Mapping[str, str], choice: LoaderChoice, jars: Iterable[Path]) -> dict[str, str]:
-    """What to set, given what is set.
+    """The settings to add.
 
     Args:
-        present: the settings that the launch would see without us.
+        present: the settings of the launch without brokernat.
         choice: the agent's loader.
-        jars: the connector's jars; none where the user brings a connector.
+        jars: the connector's jars; none if the user's settings have a connector.
     """
     shipped = [*map(str, jars)]
     if choice.loader is Loader.JAVAAGENT:
@@ -163,7 +163,7 @@ def settings(present: Mapping[str, str], choice: LoaderChoice, jars: Iterable[Pa
         "spark.sql.redaction.options.regex": _either(
             present.get("spark.sql.redaction.options.regex", _SPARK_OPTION_SECRETS), SECRET_NAMES
         ),
-        # Two attempts of one task write its rows twice.
+        # With speculation, two attempts of a task would write its rows twice.
         "spark.speculation": present.get("spark.speculation", "false"),
         LOADER_KEY: choice.loader.value,
     }
@@ -179,7 +179,7 @@ def joined(present: str, additions: Iterable[str], separator: str) -> str:
 
 def _agent_option(jar: str) -> str:
     option = f"-javaagent:{jar}"
-    # Spark splits the line as a shell would.
+    # Spark splits the line like a shell.
     return f'"{option}"' if re.search(r"\s", jar) else option
 
 

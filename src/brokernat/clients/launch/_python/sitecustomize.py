@@ -1,16 +1,15 @@
-"""Brings the address map of `brokernat exec` into kafka-python and aiokafka; Python imports this file at its start.
+"""Applies the address map of `brokernat exec` to kafka-python and aiokafka; Python imports this file at its start.
 
-It runs in the interpreter of any program, so it does next to nothing: it waits for `import kafka` or `import
-aiokafka`, and only then looks for brokernat, from the folder that this file stands in, under its own name alone:
-nothing else of our environment becomes visible, and a brokernat that the program has itself is left to it.
+It runs in the interpreter of any program, so it does little: only after `import kafka` or `import aiokafka` it imports
+brokernat from the folder of this file. No other package of brokernat's environment becomes visible, and a brokernat
+that the program itself has stays in use.
 
-Where the map cannot be applied (it cannot be read, Python or the library is too old), the library's clients are
-refused with the reason: they would send their login to whatever the brokers advertise. A client that the program gives
-a map of its own is not touched.
+If the map cannot be applied (it cannot be read, Python or the library is too old), the library's clients fail with the
+reason, because they would send their login to the advertised addresses. A client with its own map is not changed.
 
-A `sitecustomize` that was there before (Debian has one, and so do test and coverage tools) is run as if this one did
-not stand in front of it. The syntax is kept to Python 3.6, because an older Python must be able to say that it is too
-old, and `os.path` stands for `pathlib`, which would cost every start of a Python its import.
+The next `sitecustomize` in `sys.path` (Debian has one, and so do test and coverage tools) is run, too. The syntax is
+that of Python 3.6, because an older Python must be able to report that it is too old. `os.path` is used because
+importing `pathlib` would slow every start of Python.
 """
 
 # ruff: noqa: PTH100, PTH118, PTH120
@@ -26,7 +25,7 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(_HERE)))
 _MODULES = {"kafka": "brokernat.clients.kafka_python_network", "aiokafka": "brokernat.clients.aiokafka_network"}
 _CLIENTS = {"kafka": ("KafkaProducer", "KafkaConsumer", "KafkaAdminClient"), "aiokafka": ("AIOKafkaClient",)}
-# What connects in each of them, below those classes: a program may use it directly.
+# The connection classes of each library, which a program may use directly.
 _DIALLING = {
     "kafka": (
         ("kafka.net.manager", "KafkaConnectionManager", "_build_transport"),
@@ -39,11 +38,11 @@ _OLDEST = (3, 11)
 
 
 class _AtImport:
-    """Finds the two libraries as everybody else would, and is called back when one of them has run."""
+    """A finder for the two libraries that uses the other finders and is called after the import."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
-        """The spec that another finder has, its loader extended by one call."""
+        """The spec of another finder, with a loader that makes one call more."""
         if name not in _MODULES:
             return None
         finders = (getattr(finder, "find_spec", None) for finder in sys.meta_path if finder is not _AtImport)
@@ -105,12 +104,12 @@ def _refuse(module, reason):
         try:
             _refuse_to_dial(getattr(importlib.import_module(module_name), class_name), method, words)
         except (ImportError, AttributeError):
-            # Another generation of the library.
+            # Another major version of the library.
             continue
 
 
 def _refuse_to_make(client, words):
-    """For kafka-python, where a client with a map of its own brings `kafka_client`."""
+    """For kafka-python: clients without their own `kafka_client` fail."""
     make = client.__init__
 
     def refuse(self, *arguments, **options):
@@ -122,7 +121,7 @@ def _refuse_to_make(client, words):
 
 
 def _refuse_to_connect(client, words):
-    """For aiokafka, where a client gets a map of its own after it was made; `attach` replaces these two methods."""
+    """For aiokafka, where a client gets its own map after its creation: `attach` replaces these two methods."""
     make = client.__init__
 
     async def refuse(*_arguments, **_options):
@@ -136,7 +135,7 @@ def _refuse_to_connect(client, words):
 
 
 def _refuse_to_dial(connecting, method, words):
-    """For what a program connects with directly; a map of its own brings a method, or a class, of its own."""
+    """For connections that a program creates directly; a client with its own map has another method or class."""
     dial = getattr(connecting, method)
 
     @functools.wraps(dial)
@@ -162,7 +161,7 @@ def _make_importable() -> None:
 
 
 def _run_the_next_one() -> None:
-    """The `sitecustomize` that Python would have imported without us."""
+    """Runs the `sitecustomize` that Python would import without this one."""
     others = [entry for entry in sys.path if os.path.abspath(entry or ".") != _HERE]
     spec = PathFinder.find_spec("sitecustomize", others)
     if spec is None or spec.loader is None:
@@ -175,7 +174,7 @@ def _run_the_next_one() -> None:
 _rules = os.environ.get("BROKERNAT_MAP")
 if _rules is not None and (_rules.strip() or os.environ.get("BROKERNAT_UNMAPPED") == "fail"):
     sys.meta_path.insert(0, _AtImport)
-    # A `.pth` file of the environment may have imported one before us.
+    # A `.pth` file of the environment may have imported one before.
     for _name in sorted(_MODULES):
         if _name in sys.modules:
             _bring_map(sys.modules[_name])
