@@ -1,8 +1,8 @@
-"""`brokernat`: the table of commands, and what becomes of every way to end.
+"""`brokernat`: the table of commands, and the handling of errors and exit codes.
 
-Commands are imported when they are called, so that `brokernat --help` does not wait for pydantic or Spark. A command
-is a function that returns its exit code (nothing is 0) and raises a BrokernatError for what went wrong; only `main`
-turns errors into words and codes.
+Commands are imported when they are called, so that `brokernat --help` does not wait for pydantic or Spark. A command is
+a function that returns its exit code (None is 0) and raises BrokernatError; only `main` converts errors to messages and
+exit codes.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def cli() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command line (that of the process unless given); the result is the exit code."""
+    """Run a command line (by default that of the process); returns the exit code."""
     console.log_as_json(False)
     try:
         result: Any = cli.main(None if arguments is None else list(arguments), "brokernat", standalone_mode=False)

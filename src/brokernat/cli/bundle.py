@@ -1,4 +1,4 @@
-"""`brokernat bundle`: make, verify and install what a network without registries needs."""
+"""`brokernat bundle`: collects, verifies and installs the files for a network without registries."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Which cluster or address map a command works on, from its options and brokernat.yaml.
+"""The cluster or address map of a command, from its options and brokernat.yaml.
 
-A cluster given by `--bootstrap-server` has the login of `--command-config`, which is the file that Kafka's own tools
-take. A command that only needs a map does not resolve the secrets of the file, because it connects to nothing.
+A cluster from `--bootstrap-server` has the login of `--command-config`, the file of Kafka's own tools. A command that
+only needs a map does not resolve the secrets of the file, because it opens no connection.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class ClusterSource:
         """The cluster, with the rules of `--map`.
 
         Raises:
-            ConfigError: every problem of the file, or of what was given instead.
+            ConfigError: all problems of the file or of the options.
         """
         if self.given:
             if self.name:
@@ -141,11 +141,11 @@ def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def through_tunnel(cluster: Cluster, *, require_brokers: bool = True) -> Cluster:
-    """The cluster as this machine reaches it: if it has a tunnel, that is open until the command ends.
+    """The cluster for clients on this machine; its tunnel, if it has one, is open until the command ends.
 
     Args:
-        cluster: of the file, or as the command line describes it.
-        require_brokers: whether brokers must answer through the tunnel; the doctor judges that itself.
+        cluster: from the file or from the command line.
+        require_brokers: whether brokers must answer through the tunnel; the doctor checks that itself.
 
     Raises:
         BrokernatError: what `Tunnel` raises.
@@ -170,15 +170,15 @@ def open_tunnel(cluster: Cluster, **options: Any) -> Tunnel:
 
 
 def report_event(text: str) -> None:
-    """A line about a tunnel, between the lines of the command that runs through it."""
+    """Prints a line about a tunnel between the lines of the command."""
     console.note(f"[brokernat] {text}")
 
 
 def load_config(config_file: Path, *, resolve_secrets: bool = True) -> Config:
-    """`config.load` for the value of `--config`; an error about the file itself names where its name came from.
+    """`config.load` for the value of `--config`; an error about the file names the origin of its path.
 
     Raises:
-        ConfigError: every problem of the file.
+        ConfigError: all problems of the file.
     """
     with config_origin_named(config_file):
         return load(config_file, resolve_secrets=resolve_secrets)
@@ -186,7 +186,7 @@ def load_config(config_file: Path, *, resolve_secrets: bool = True) -> Config:
 
 @contextmanager
 def config_origin_named(config_file: Path) -> Iterator[None]:
-    """An error about the file itself names where its name came from."""
+    """Adds the origin of the file's path to an error about the file."""
     try:
         yield
     except ConfigError as error:
@@ -198,10 +198,10 @@ def config_origin_named(config_file: Path) -> Iterator[None]:
 
 
 def config_origin() -> str:
-    """Where the value of the running command's `--config` came from."""
+    """The origin of the running command's `--config`."""
     context: click.Context | None = click.get_current_context()
     while context is not None:
-        # A group may have the option as well, in front of the command's name.
+        # A group may also have the option, before the command's name.
         source = context.get_parameter_source("config_file")
         if source is ParameterSource.COMMANDLINE:
             return "from `--config`"
@@ -236,9 +236,9 @@ class MapSource:
     file: Path | None
 
     def maps(self) -> dict[str, tuple[AddressMap, tuple[Endpoint, ...]]]:
-        """The maps with their bootstrap servers, by cluster name.
+        """The maps and their bootstrap servers, by cluster name.
 
-        The name is empty for a map that belongs to no cluster, and has no bootstrap servers.
+        The name is empty for a map without a cluster, which has no bootstrap servers.
         """
         from brokernat.map_text import read_rules_file
 
@@ -263,15 +263,15 @@ cluster_option = click.option(
 
 
 def mapped_cluster(config_file: Path, name: str | None) -> tuple[Cluster, AddressMap]:
-    """The cluster of that name, or the only one that has a map; and its map."""
+    """The named cluster, or the only one with a map; and its map."""
     return _the_only(mapped_clusters(config_file, name))[1]
 
 
 def mapped_clusters(config_file: Path, name: str | None) -> dict[str, tuple[Cluster, AddressMap]]:
-    """The cluster of that name, or all, where they have maps.
+    """The named cluster, or all clusters with maps.
 
     Raises:
-        ConfigError: the file is wrong, there is no such cluster, or no map.
+        ConfigError: the file is invalid, there is no such cluster, or no map.
     """
     config = load_config(config_file, resolve_secrets=False)
     clusters = [config.cluster(name)] if name else config.clusters.values()
@@ -285,7 +285,7 @@ def mapped_clusters(config_file: Path, name: str | None) -> dict[str, tuple[Clus
 
 
 def map_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """`--config`, `--cluster`, `--rule`, `--file`, handed to the command as one `source`."""
+    """`--config`, `--cluster`, `--rule`, `--file`, passed to the command as one `source`."""
 
     @config_option
     @click.option("--cluster", metavar="NAME", help="Use the map of this cluster of the file.")
@@ -307,7 +307,7 @@ def _the_only(found: Mapping[str, _Found]) -> tuple[str, _Found]:
 
 
 def _map_of_options(rules: tuple[str, ...]) -> AddressMap:
-    """Each option may hold several rules, as the property does."""
+    """The map of the options; each may contain several rules, like the property."""
     parsed: list[Any] = []
     problems: list[Finding] = []
     for number, text in enumerate(rules, start=1):
@@ -321,7 +321,7 @@ def _map_of_options(rules: tuple[str, ...]) -> AddressMap:
 
 
 def render_subject(cluster: Cluster, address_map: AddressMap, config_file: Path, words: Sequence[str]) -> Subject:
-    """The cluster as `render` takes it, with the command line that makes the file again.
+    """The subject for `render`: the cluster, and the command line that makes the file again.
 
     Args:
         words: the command without `--cluster` and `--config`.

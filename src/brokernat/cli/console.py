@@ -1,10 +1,10 @@
 """Output: data to stdout, everything else to stderr, both as plain text.
 
-No other module prints. Results are data for a pipe; notes, warnings and errors are for the user, and a closed stderr
-does not stop the work.
+No other module prints. Results are data for a pipe; notes, warnings and errors are for the user. A closed stderr does
+not stop the command.
 
-Characters that the terminal's encoding lacks and undecodable bytes of file names are escaped; in JSON with JSON's own
-escapes, also for control characters.
+Characters that the terminal's encoding lacks and undecodable bytes of file names are escaped; JSON has its own escapes,
+also for control characters.
 """
 
 from __future__ import annotations
@@ -44,34 +44,34 @@ _STYLES = (
 
 
 class ReaderGoneError(Exception):
-    """The reader of stdout has closed it, as `| head` does: stop without a message."""
+    """The reader has closed stdout, as `| head` does: stop without a message."""
 
 
 def data(text: str) -> None:
-    """One piece of the command's result; a line end is added."""
+    """Prints a part of the command's result and a line end."""
     _write_stdout(text)
 
 
 def json_data(value: object) -> None:
-    """The command's result for programs."""
+    """Prints the command's result as JSON."""
     text = json.dumps(value, indent=2, ensure_ascii=not codecs.lookup(_encoding(sys.stdout)).name.startswith("utf"))
     _write_stdout(_BEYOND_ASCII.sub(_json_escape, text))
 
 
 def table(headings: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
-    """Columns as wide as their widest entry, two blanks between them."""
+    """A table with columns as wide as their widest entry, two blanks between them."""
     rows = [tuple(headings), *(tuple(map(str, line)) for line in lines)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
 
 def width() -> int:
-    """The width of reports: that of the terminal, within readable limits."""
+    """The width of reports: the terminal's, within readable limits."""
     return max(_NARROWEST, min(shutil.get_terminal_size((80, 24)).columns, _WIDEST))
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Whether this stream is an open terminal; None if the program was started without it."""
+    """Whether this stream is an open terminal; the stream is None if the program was started without it."""
     return stream is not None and not stream.closed and stream.isatty()
 
 
@@ -83,7 +83,7 @@ def wants_color(stream: TextIO | None, environ: Mapping[str, str]) -> bool:
 def colored(report: str) -> str:
     """The doctor's report with the escape sequences of a terminal.
 
-    Colour only repeats words and signs, so it is added to the finished lines.
+    Colour repeats information of the text, so it is added to the finished lines.
     """
     for pattern, style in _STYLES:
         report = pattern.sub(rf"\033[{style}m\g<0>\033[0m", report)
@@ -124,7 +124,7 @@ def progress_line(text: str) -> Iterator[ProgressLine]:
             return
         from rich.console import Console
 
-        # `|/-\` can be shown everywhere.
+        # Every terminal can show `|/-\`.
         with Console(stderr=True, highlight=False, markup=False).status(text, spinner="line") as status:
             yield ProgressLine(status)
 
@@ -140,7 +140,7 @@ _log = _Log()
 
 
 def log_as_json(chosen: bool) -> None:
-    """From now on each note and report is a JSON object on a line of its own, or plain text again."""
+    """Switch notes and reports to JSON, one object per line, or back to plain text."""
     _log.as_json = chosen
 
 
@@ -150,12 +150,12 @@ def note(text: str) -> None:
 
 
 def report(text: str) -> None:
-    """An error, a warning, with its hint."""
+    """Print an error or a warning with its hint to stderr."""
     event(text, {})
 
 
 def event(text: str, fields: Mapping[str, object]) -> None:
-    """A note with what a program would take from it: `fields` are left out of plain text."""
+    """Print a note with `fields` for programs, which plain text omits."""
     _write_stderr(_json_line(text, fields) if _log.as_json else text)
 
 
@@ -170,7 +170,7 @@ def _json_line(text: str, fields: Mapping[str, object]) -> str:
 
 @contextmanager
 def log_to_stderr() -> Iterator[None]:
-    """Print the library's log from INFO on, for commands that run until they are stopped."""
+    """Print brokernat's log from INFO on, for long-running commands."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
     with log_to(handler):
@@ -179,7 +179,7 @@ def log_to_stderr() -> Iterator[None]:
 
 @contextmanager
 def log_to(*handlers: logging.Handler) -> Iterator[None]:
-    """Send the library's log from INFO on only to these handlers, until the context ends."""
+    """Send brokernat's log from INFO on only to these handlers, until the context ends."""
     log = logging.getLogger("brokernat")
     before = log.level, log.propagate
     log.setLevel(logging.INFO)

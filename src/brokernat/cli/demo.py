@@ -1,7 +1,6 @@
 """`brokernat demo`: its events on a terminal.
 
-What happens goes to stdout; what is being waited for goes to stderr, as a moving line on a terminal and as a
-plain one elsewhere.
+Events go to stdout; progress goes to stderr, as an animated line on a terminal and as a plain one elsewhere.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ def _drawn(event: Heading | Say | Quote | EventTable, output: Console) -> Text:
         case Say(text):
             return Text(textwrap.fill(text, width, initial_indent="  ", subsequent_indent="  "))
         case Quote(origin, lines):
-            # On a terminal a long line goes on below itself; elsewhere it stays whole, for grep.
+            # Long lines are folded on a terminal and stay whole elsewhere, for grep.
             whole = [line for each in lines for line in (_folded(each, width) if output.is_terminal else [each])]
             return Text("\n".join((f"  {origin}:", *(f"  | {line}" for line in whole), "")))
         case EventTable(columns, rows):
@@ -71,7 +70,7 @@ def _drawn(event: Heading | Say | Quote | EventTable, output: Console) -> Text:
             for row in rows:
                 table.add_row(*map(Text, row))
             with output.capture() as captured:
-                # Room for the margin, or the terminal breaks each line once more.
+                # Leaves room for the margin, or the terminal would wrap each line again.
                 output.print(table, width=width - len(_MARGIN))
             drawn = "\n".join(line.rstrip() for line in captured.get().splitlines())
             return Text.from_ansi(textwrap.indent(drawn, _MARGIN) + "\n")

@@ -1,8 +1,7 @@
-"""`brokernat discover`: which broker answers at which endpoint, and the resulting address map.
+"""`brokernat discover`: finds which broker answers at which endpoint, and writes the address map.
 
-The result goes to stdout; progress, diffs and questions to stderr. A file is changed only after its diff was shown and
-the user has agreed, at the terminal or with `--yes`. The rules go into a
-cluster of `brokernat.yaml` or into a rules file.
+The result goes to stdout; progress, diffs and questions to stderr. A file is changed only after the user has seen the
+diff and agreed, at the terminal or with `--yes`. The rules go into a cluster of `brokernat.yaml` or into a rules file.
 """
 
 from __future__ import annotations
@@ -115,7 +114,7 @@ def discover(
 
 
 def _require_sense(first_file: Path | None, file: str | None, output: str, *, write: bool) -> None:
-    """`first_file` is None where the cluster is one of a file."""
+    """Check the combination of options; `first_file` is None if the cluster is from a file."""
     if write and file:
         raise click.UsageError("`--write` cannot be combined with `--output`")
     if file == _STDOUT and output == "json":
@@ -134,7 +133,7 @@ def _exists_error(file: Path) -> ConfigError:
 
 
 def _require_file(file: Path | None, *, yes: bool) -> None:
-    """Raise errors of writing the file before the probes, which take time."""
+    """Raise errors about writing the file before the probes, which take time."""
     if file is None:
         return
     require_writable_place(file)
@@ -177,7 +176,7 @@ def _found(
 
 
 def _agreed_to_login(cluster: Cluster, endpoints: Sequence[Endpoint]) -> bool:
-    """Ask whether to send the login. Raises ConfigError without a terminal."""
+    """Ask the user whether to send the login. Raises ConfigError without a terminal."""
     message = (
         f"the login of `{cluster.name}` would be sent to {counted(len(endpoints), 'candidate')} that can read it "
         "and are not verified by a certificate"
@@ -216,15 +215,15 @@ def as_text(
     """The whole report, without a line end.
 
     Args:
-        heading: stands above the rules as a section of a file, where no file has the cluster.
-        with_rules: False where they go elsewhere.
+        heading: the section above the rules if the cluster is in no file.
+        with_rules: False if the rules are written to a file.
     """
     lines = [*_seen(found, width), *(_outcome(found, proven, width, heading) if with_rules else ())]
     return "\n".join(lines).removesuffix("\n")
 
 
 def as_json(found: Discovery, proven: Sequence[ProvenRule]) -> dict[str, Any]:
-    """Version 1."""
+    """The report as JSON, version 1."""
     return {
         "version": 1,
         "cluster": found.cluster,
@@ -283,7 +282,7 @@ def _outcome(found: Discovery, proven: Sequence[ProvenRule], width: int, heading
 
 
 def _table(found: Discovery, width: int) -> Iterator[str]:
-    """Columns where they fit, else two lines for each node."""
+    """A table if it fits, else two lines for each node."""
     rows = [tuple(map(str, row)) for row in _rows(found)]
     table = console.table(_COLUMNS, rows)
     if max(map(len, table.splitlines())) <= width:
@@ -333,9 +332,9 @@ def _rules(found: Discovery, proven: Sequence[ProvenRule], width: int, heading: 
 
 
 def may_write(found: Discovery, *, given: bool, partial: bool) -> bool:
-    """Whether the rules may be written; the reason goes to stderr where not.
+    """Whether the rules may be written; prints the reason if not.
 
-    A new file (`given`) gets the bootstrap servers that the rules fit; those of an existing one stay as they are.
+    A new file (`given`) gets bootstrap servers that match the rules; those of an existing file do not change.
     """
     if found.whole or partial or (given and found.complete):
         return True
@@ -351,10 +350,10 @@ def may_write(found: Discovery, *, given: bool, partial: bool) -> bool:
 
 
 def write_first_file(file: Path, looked_at: Cluster, found: Discovery, proven: Sequence[ProvenRule]) -> None:
-    """Write a `brokernat.yaml` with this cluster, where there is none. Secrets are not copied into it.
+    """Write a new `brokernat.yaml` with this cluster, without its secrets.
 
     Raises:
-        ConfigError: there is one by now, or it cannot be written.
+        ConfigError: the file exists meanwhile, or cannot be written.
     """
     client, variables = _client_to_write(looked_at)
     servers = tuple(map(Endpoint.parse, found.bootstrap_servers))
@@ -370,7 +369,7 @@ def write_first_file(file: Path, looked_at: Cluster, found: Discovery, proven: S
 
 
 def _client_to_write(cluster: Cluster) -> tuple[dict[str, str], list[str]]:
-    """The client properties with a variable for each secret, and these variables."""
+    """The client properties with a variable for each secret, and the variables."""
     properties = dict(cluster.client)
     line = properties.get("sasl.jaas.config")
     if isinstance(line, Secret) and properties.get("sasl.mechanism") in LOGIN_MODULES:
@@ -394,13 +393,13 @@ def write_config(file: Path, looked_at: Cluster, found: Discovery, proven: Seque
     """Update the map of a cluster in `brokernat.yaml`.
 
     Raises:
-        ConfigError: the file cannot be edited in place, or written, or is about another cluster by now.
+        ConfigError: the file cannot be edited in place or written, or the cluster has changed meanwhile.
     """
     from brokernat.config import load
     from brokernat.config.editing import with_address_map
 
     def edit(text: str | None) -> str:
-        # Looking took a while, and an editor may have been open.
+        # The probes took a while, and the user may have edited the file.
         now = load(file, resolve_secrets=False).cluster(looked_at.name)
         if text is None or now.bootstrap_servers != looked_at.bootstrap_servers:
             servers = f"the bootstrap servers of `{looked_at.name}` in `{file}`"
@@ -413,16 +412,16 @@ def write_config(file: Path, looked_at: Cluster, found: Discovery, proven: Seque
 
 
 def write_rules(file: Path, found: Discovery, proven: Sequence[ProvenRule], *, yes: bool) -> None:
-    """Make a rules file, or update it.
+    """Create or update a rules file.
 
     Raises:
-        ConfigError: the file holds something else, or cannot be written.
+        ConfigError: the file is not a rules file, or cannot be written.
     """
     from brokernat.map_text import read_rules_file
 
     def edit(text: str | None) -> str:
         if text is not None:
-            # For its own words about a file that is something else.
+            # Raises its error if the file is not a rules file.
             read_rules_file(file)
         return rules_text(text or "", proven)
 
@@ -431,7 +430,7 @@ def write_rules(file: Path, found: Discovery, proven: Sequence[ProvenRule], *, y
 
 
 def _note_unused(address_map: AddressMap | None, found: Discovery) -> None:
-    """Report rules of the user that match no broker; they are not removed."""
+    """Report the user's rules that match no broker; they are not removed."""
     advertised = [Endpoint.parse(each.advertised) for each in found.matched]
     for rule in address_map.rules if address_map and found.whole else ():
         if not any(map(rule.pattern.matches, advertised)):
@@ -439,7 +438,7 @@ def _note_unused(address_map: AddressMap | None, found: Discovery) -> None:
 
 
 def rules_text(before: str, proven: Sequence[ProvenRule]) -> str:
-    """The text of a rules file, with what is in it before."""
+    """The new text of a rules file, including its old content."""
     from brokernat.config.editing import with_rules
 
     title = "# Address map: advertised = reachable, the first match wins.\n"

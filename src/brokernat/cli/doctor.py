@@ -1,9 +1,9 @@
-"""`brokernat doctor`: what is wrong between this machine and every broker.
+"""`brokernat doctor`: diagnoses the connections from this machine to every broker.
 
-The cluster is one of the file, or given by `--bootstrap-server` and `--command-config`. `--save` writes the evidence
-to a file, `--from` makes the report from it elsewhere, without a network; such a file may be damaged, edited or of
-another version, so every fault in it is reported with its place. A wrong option is reported before the network is
-probed, which takes a while, and the report is printed even where a file cannot be written.
+The cluster is from the file, or from `--bootstrap-server` and `--command-config`. `--save` writes the evidence to a
+file, and `--from` makes the report from it on another machine, without a network. Such a file may be damaged, edited or
+of another version, so all its faults are reported with their positions. Wrong options are reported before the probes,
+and the report is printed even if a file cannot be written.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _LONGEST_NAME = 2**15 - 1
 _PAGE_BEGINS = re.compile(rb"(?s).{0,900}<meta name=\"generator\" content=\"brokernat ")
 _HEAD_SIZE = 1024
 _EVIDENCE_BEGINS = re.compile(rb'\s*\{\s*"taken_at"')
-"""By this a file is known that `--save` may write over."""
+"""The beginning of a file that `--save` may overwrite."""
 _LARGEST_EVIDENCE = 1 << 28
 
 
 def _kafka_names(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Names that Kafka's protocol can carry: UTF-8, and a length of two bytes."""
+    """Checks that names fit Kafka's protocol: UTF-8, with a length of two bytes."""
     for name in names:
         if len(name.encode(errors="replace")) > _LONGEST_NAME or name != name.encode(errors="replace").decode():
             raise click.BadParameter("not a valid name in Kafka: longer than 32767 bytes, or not UTF-8")
@@ -64,7 +64,7 @@ def _evidence_file(_: click.Context, __: click.Parameter, file: Path | None) -> 
 
 
 def _replaceable(file: Path | None, begins: re.Pattern[bytes], what: str) -> Path | None:
-    """The file, where it can be written and holds nothing else: a slip of the hand would cost a brokernat.yaml."""
+    """The file, if it is writable and has no other content, so that a typo does not overwrite a brokernat.yaml."""
     if file is None:
         return None
     require_writable_place(file)
@@ -86,7 +86,7 @@ def _print_schema(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
 
 
 def _report_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """`--save`, `--html`, `--suppress`, `--list-checks`, `--schema`, as arguments of these names; the last is none."""
+    """`--save`, `--html`, `--suppress`, `--list-checks`, `--schema`; all but the last become arguments."""
     for option in (
         click.option(
             "--schema",
@@ -241,10 +241,10 @@ def _report(
     suppress: Sequence[Suppression],
     fail_on: str,
 ) -> int:
-    """Diagnose and tell; the result is the exit code.
+    """Diagnose and report; returns the exit code.
 
     Raises:
-        ConfigError: `save` or `html` cannot be written; the rest is done.
+        ConfigError: `save` or `html` cannot be written; everything else is done.
     """
     from brokernat.doctor.diagnosis import diagnose
 
@@ -286,10 +286,10 @@ def _print(diagnosis: Diagnosis, output: str) -> None:
 
 
 def read_evidence(file: Path) -> Evidence:
-    """What was kept.
+    """Read the saved evidence.
 
     Raises:
-        ConfigError: the file cannot be read, or holds no evidence.
+        ConfigError: the file cannot be read, or is not evidence.
     """
     from brokernat.doctor.evidence import from_json
 
@@ -304,7 +304,7 @@ def read_evidence(file: Path) -> Evidence:
 
 
 def _write_evidence(evidence: Evidence, file: Path) -> None:
-    """Keep it.
+    """Save the evidence.
 
     Raises:
         ConfigError: the file cannot be written.

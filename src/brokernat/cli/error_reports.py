@@ -1,4 +1,4 @@
-"""How errors that are no BrokernatError are reported: usage mistakes, bugs of ours, extras that are not installed."""
+"""Reports of errors other than BrokernatError: wrong usage, bugs, missing extras."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 import brokernat
 from brokernat.errors import MissingToolError
 
-# module: (its name as people write it, the extra that installs it)
+# module: (its usual name, the extra that installs it)
 _EXTRAS: Final = {"kio": ("kio", "doctor"), "jinja2": ("Jinja2", "doctor")}
 
 
@@ -24,7 +24,7 @@ class HintedUsageError(click.UsageError):
 
 
 def usage_report(error: click.UsageError) -> str:
-    """What was wrong with a command line, and which help shows what there is."""
+    """The error of a command line, and the help to read."""
     path = error.ctx.command_path if error.ctx else "brokernat"
     listed = "commands" if error.ctx and isinstance(error.ctx.command, click.Group) else "options"
     hint = getattr(error, "hint", None) or f"`{path} --help` lists the {listed}"
@@ -32,9 +32,9 @@ def usage_report(error: click.UsageError) -> str:
 
 
 def internal_report(error: Exception) -> str:
-    """Type and places of a bug, and what to do with them.
+    """Type and stack trace of a bug, and how to report it.
 
-    Its message and values may hold a secret, so they are left out.
+    Its message and values may contain a secret, so they are omitted.
     """
     places = [f"  {frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(error.__traceback__)]
     return "\n".join(
@@ -48,10 +48,10 @@ def internal_report(error: Exception) -> str:
 
 
 def require_extra(module: str, who: str) -> None:
-    """Before an import that needs an extra.
+    """Check that a module is installed before its import.
 
     Args:
-        who: begins the message: what cannot work without the module.
+        who: the start of the message: the feature that needs the module.
 
     Raises:
         MissingToolError: the module is not installed; the hint names the extra.

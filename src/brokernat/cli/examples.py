@@ -1,7 +1,7 @@
-"""The examples at the end of each command's help: one text, so that a test can hold every line against the program.
+"""The examples at the end of each command's help, in one text, so that a test can check every line.
 
-A line belongs to the command whose name it has, and to the group that the command is in. Lines fit a terminal of 80
-columns; the addresses are those of the guides.
+A line belongs to the command that it starts, and to the command's group. Lines fit a terminal of 80 columns; the
+addresses are those of the guides.
 """
 
 from __future__ import annotations
@@ -89,13 +89,13 @@ brokernat bundle --install brokernat-bundle
 
 
 def examples(command: str) -> tuple[str, ...]:
-    """The lines of a command, or of all commands of a group; a line may go on below itself."""
+    """The lines of a command, or of all commands of a group; a line may continue on the next one."""
     whole = re.split(r"(?<!\\)\n", EXAMPLES.rstrip())
     return tuple(line for line in whole if re.search(rf"\bbrokernat {command}(?= |$)", line))
 
 
 def with_examples(command: click.Command, path: str) -> click.Command:
-    """The command, and all below it, with examples at the end of the help."""
+    """The command and its subcommands, with examples at the end of the help."""
     if found := examples(path):
         command.epilog = "\b\n" + "\n".join(("Examples:", *found)).replace("\n", "\n  ")
     for name, below in command.commands.items() if isinstance(command, click.Group) else ():

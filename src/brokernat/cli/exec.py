@@ -1,7 +1,7 @@
-"""`brokernat exec`: any Kafka program with the address map in force, the program unchanged.
+"""`brokernat exec`: runs an unchanged Kafka program with the address map.
 
-Everything we say goes to stderr before the child takes over; stdin and stdout are the child's. Our own failures end
-with 125, 126 or 127, as those of `env` and `timeout` do, so that a caller can tell them from the program's.
+Messages go to stderr before the child starts; stdin and stdout belong to the child. brokernat's own failures have the
+exit codes 125, 126 or 127, as with `env` and `timeout`, so that a caller can distinguish them from the program's.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from brokernat.errors import BrokernatError, NotExecutableError, ProgramNotFound
 
 
 class ProgramCommand(click.Command):
-    """Ends with 125 where another command would end with 1 to 5: the child's codes begin at 0.
+    """Returns 125 instead of the exit codes 1 to 5 of other commands, which the child may use.
 
-    Where the program may be left out and is, it ends as every command.
+    Without a program (if it is optional) the exit codes are those of other commands.
     """
 
     def make_context(self, info_name: str | None, args: list[str], *others: Any, **options: Any) -> click.Context:
@@ -60,7 +60,7 @@ class ProgramCommand(click.Command):
 @click.command(
     name="exec",
     cls=ProgramCommand,
-    # The first word that is no option of ours begins the command, with or without `--`.
+    # The first word that is not an option of brokernat starts the command, with or without `--`.
     context_settings={"allow_interspersed_args": False},
 )
 @config_option
@@ -111,12 +111,12 @@ def exec_(
         _show(launch, output)
         return None
     report_notes(launch, quiet=quiet)
-    # A tunnel lasts as long as this process.
+    # A tunnel exists as long as this process.
     return run_process(launch) if tunnelled else replace_process(launch)
 
 
 def report_notes(launch: Launch, *, quiet: bool) -> None:
-    """What was injected and why, before the program takes the terminal over."""
+    """Print the injections and their reasons before the program starts."""
     for note in launch.notes:
         if note.warning or not quiet:
             console.note(f"[brokernat] {note}")
@@ -128,7 +128,7 @@ def _clusters(config_file: Path, names: tuple[str, ...], *, secrets: bool) -> li
 
 
 def _show(launch: Launch, output: str) -> None:
-    """Only our part of a variable is shown: the user's may hold a password."""
+    """Print only brokernat's part of a variable: the user's part may contain a password."""
     shown = {change.name: change.added for change in launch.changes}
     if output == "json":
         console.json_data(

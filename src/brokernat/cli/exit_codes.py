@@ -1,4 +1,4 @@
-"""Exit codes: one table for all commands; the reference page is made of it."""
+"""Exit codes: one table for all commands, also the source of the reference page."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TABLE = {
 
 
 def findings_code(findings: Iterable[Finding], fail_on: str) -> int:
-    """The exit code for what was found: 5 with errors, 4 with warnings where these count, else 0."""
+    """The exit code for findings: 5 with errors, 4 with warnings if they count, else 0."""
     found = {finding.severity for finding in findings}
     if Severity.ERROR in found:
         return FINDINGS

@@ -1,7 +1,7 @@
-"""`brokernat explain`: a code, a pasted log line, or a whole log to what it means and what to do.
+"""`brokernat explain`: explains a code, a log line or a log, and the fix.
 
-An argument is a code (`BN302`, several of them), a file when there is one of that name, else the line itself; `-` or no
-argument is standard input. Nothing is dialled and no configuration is read: a log can be explained anywhere.
+An argument is a code (`BN302`, or several), an existing file, or a log line; `-` or no argument means standard input.
+The command needs no network and no configuration.
 """
 
 from __future__ import annotations
@@ -96,11 +96,11 @@ def _read_stream(binary: IO[bytes]) -> LogReport:
     try:
         return explain_log(pieces(text))
     finally:
-        # Who opened it closes it.
+        # The caller that opened it closes it.
         text.detach()
         buffered.detach()
 
 
 def _encoding(head: bytes) -> str:
-    # PowerShell's `>` writes UTF-16. Old logs mix encodings otherwise; what is looked for is ASCII.
+    # PowerShell's `>` writes UTF-16. Other logs may mix encodings, but all patterns are ASCII.
     return "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"

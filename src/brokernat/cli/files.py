@@ -1,9 +1,9 @@
-"""Files that a command writes: in one step, after a question, or as `--output FILE`.
+"""Writes files of a command: atomically, after a question, or as `--output FILE`.
 
-A full disk, a Ctrl-C or a power cut in the middle of writing would leave half a file and nothing of the old one. So the
-text goes into a new file beside the old one, and the two are exchanged durably. A symbolic link stays a link, a
-read-only file is not replaced either, and the file keeps its mode and, where the process may set it, its owner. What is
-no regular file (a pipe, `/dev/stdout`) cannot be replaced and is written to directly.
+A full disk, Ctrl-C or a power cut while writing would leave half a file. So the text is written to a new file beside
+the old one, which then replaces it durably. A symbolic link stays a link, a read-only file is not replaced, and the
+file keeps its mode and, if the process may set it, its owner. Other files than regular ones (a pipe, `/dev/stdout`)
+cannot be replaced and are written directly.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ def write_atomically(file: Path, text: str) -> None:
     """Replace the content of the file by the text, in UTF-8.
 
     Raises:
-        ConfigError: it cannot be written, and is unchanged.
+        ConfigError: it cannot be written; it is unchanged.
     """
-    # A text may quote the name of a file, which may be any bytes.
+    # The text may contain a file name with undecodable bytes.
     data = text.encode(errors="surrogateescape")
     try:
         if is_regular_or_new(file):
@@ -63,7 +63,7 @@ def require_writable_place(file: Path) -> None:
     """Raise the error of `write_atomically` before long work.
 
     Raises:
-        ConfigError: it could not be written.
+        ConfigError: it cannot be written.
     """
     try:
         place = file.resolve().parent if is_regular_or_new(file) else file
@@ -80,7 +80,7 @@ def require_writable_place(file: Path) -> None:
 
 @contextmanager
 def folder_lock(file: Path) -> Iterator[None]:
-    """Exclusive access to the files of a folder, among processes of brokernat: read, decide and write.
+    """Exclusive access to the files of a folder, among brokernat processes.
 
     The lock is on the folder, because a replaced file loses its lock.
     """
@@ -89,7 +89,7 @@ def folder_lock(file: Path) -> Iterator[None]:
         folder = os.open(file.resolve().parent, os.O_RDONLY | os.O_CLOEXEC)
     try:
         if folder is not None:
-            # Network file systems may know no locks on folders.
+            # Network file systems may not support locks on folders.
             with suppress(OSError):
                 fcntl.flock(folder, fcntl.LOCK_EX)
         yield
@@ -103,7 +103,7 @@ def _exchange(target: Path, data: bytes) -> None:
     if before is not None and not os.access(target, os.W_OK):
         raise PermissionError(None, "it is not writable")
     new = target.with_name(f".brokernat-{secrets.token_hex(8)}")
-    # Nobody reads in between what the old file did not show.
+    # The new file never has wider permissions than the old one.
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666 if before is None else 0o600)
     try:
         with os.fdopen(descriptor, "wb") as opened:
@@ -149,13 +149,13 @@ def read_text(file: Path) -> str | None:
 
 
 def edit_file(file: Path, edit: Callable[[str | None], str], *, yes: bool) -> None:
-    """Replace the text of a file by what `edit` returns for it; `edit` receives None where there is no file.
+    """Replace the text of a file by the result of `edit`, which receives None if there is no file.
 
-    With `yes` the edit runs under the folder's lock, so no concurrent edit is lost. Without, the user agrees to the
-    difference shown, and to no other. A new file is written without a question.
+    With `yes` the edit runs under the folder's lock, so no concurrent edit is lost. Without it, the user confirms the
+    difference, and no other is written. A new file is written without a question.
 
     Raises:
-        ConfigError: it was changed after the question, or cannot be written; and any error of `edit`.
+        ConfigError: it was changed after the question, or cannot be written. Also raises errors of `edit`.
     """
     before = read_text(file)
     if not yes and not _confirmed(file, before, edit(before)):
@@ -208,7 +208,7 @@ def require_output(file: Path, *, replace: bool) -> None:
     """Raise the error of `write_output` before long work.
 
     Raises:
-        ConfigError: the file exists without `replace`, or cannot be written.
+        ConfigError: the file exists and `replace` is not set, or it cannot be written.
     """
     require_writable_place(file)
     if file.exists() and not replace:
@@ -219,7 +219,7 @@ def write_output(file: Path, text: str, *, replace: bool) -> None:
     """Write the file atomically, unless it already has the text.
 
     Raises:
-        ConfigError: it has another content without `replace`, or cannot be written.
+        ConfigError: it has another content and `replace` is not set, or it cannot be written.
     """
     require_writable_place(file)
     if not replace and is_regular_or_new(file) and file.exists() and not _holds(file, text):

@@ -84,7 +84,7 @@ def spark_packages(coordinates: bool, output: str) -> None:
 
 
 def copy_into(folder: Path, file: Path) -> Path:
-    """Copy through a temporary name, so that a program that starts meanwhile sees the old file or the new one.
+    """Copy atomically, so that a program that starts meanwhile sees the old file or the new one.
 
     Raises:
         ConfigError: code `file-unwritable`.

@@ -1,7 +1,7 @@
-"""`brokernat map check`, `map translate` and `map export`: an address map without any client.
+"""`brokernat map check`, `map translate` and `map export`: work on an address map without a client.
 
-The map is that of a cluster of the file, or given on the spot: `--rule` (repeatable) or `--file` (a rules file).
-Secrets of the file are not looked up: nothing is dialled here.
+The map is from a cluster of the file, from `--rule` (repeatable) or from `--file` (a rules file). Secrets of the file
+are not resolved, because the commands open no connection.
 """
 
 from __future__ import annotations

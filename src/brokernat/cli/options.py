@@ -1,4 +1,4 @@
-"""Options that several commands share, so that they have one name and one meaning."""
+"""Options that several commands share, with the same name and meaning."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from brokernat.errors import ConfigError
 
 
 class _Seconds(click.FloatRange):
-    """A number in a range; `nan` is in every range for click, and a deadline that never comes."""
+    """A number in a range; refuses `nan`, which click accepts in every range."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         seconds = super().convert(value, param, ctx)
@@ -39,7 +39,7 @@ class _Endpoint(click.ParamType[Endpoint]):
 
 
 class Size(click.ParamType[int]):
-    """Bytes, with K, M or G; `examples` stand in the message for what is none."""
+    """Bytes, with K, M or G; the error message shows `examples`."""
 
     name = "size"
 
@@ -49,7 +49,7 @@ class Size(click.ParamType[int]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         if isinstance(value, int):
             return value
-        # Not for every command: it brings pydantic.
+        # Imported here, because it imports pydantic.
         from brokernat.config.units import size_in_bytes
 
         try:
@@ -62,7 +62,7 @@ class Size(click.ParamType[int]):
 
 
 PATH: Final = click.Path(path_type=Path, readable=False)
-"""Any path: whoever opens it says what is wrong with it."""
+"""Any path; opening it reports errors."""
 
 DEFAULT_FILE: Final = "brokernat.yaml"
 ENDPOINT: Final = _Endpoint(Endpoint.parse)
@@ -105,7 +105,7 @@ token_command_option = click.option(
 
 
 class Group(click.Group):
-    """A group that answers an unknown command with those that were probably meant."""
+    """A group that suggests similar commands for an unknown one."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -118,5 +118,5 @@ class Group(click.Group):
         raise HintedUsageError(f"there is no command `{ctx.command_path} {word}`", ctx, hint)
 
     def near(self, ctx: click.Context, word: str) -> list[str]:
-        """The names of commands that are like a word, the nearest first."""
+        """The command names similar to a word, the most similar first."""
         return get_close_matches(word.lower(), self.list_commands(ctx))

@@ -1,8 +1,7 @@
 """`brokernat pipeline check` and `pipeline run`.
 
-A running pipeline shows one live line on a terminal, otherwise a line per batch (or for the batches of a few seconds),
-and JSON lines with `--format json`. With `--log-format json` stderr has JSON lines, and a batch's line has all its
-details.
+A running pipeline shows one live line on a terminal, otherwise a line per batch (or per few seconds), and JSON lines
+with `--format json`. With `--log-format json` stderr has JSON lines, with all details of a batch.
 """
 
 from __future__ import annotations
@@ -183,10 +182,9 @@ def _prepare(config_file: Path, name: str) -> Prepared:
 
 
 def _preflight(spark: SparkSession, prepared: Prepared, wanted: SparkOptions) -> tuple[Preflight, Proof]:
-    """All checks before a run. The steps are not checked if an executor does not answer, because they would wait for
-    it.
+    """All checks before a run. If an executor does not answer, the steps are not checked, because they would wait.
 
-    If the driver is the only executor, the steps are checked while the brokers are.
+    If the driver is the only executor, steps and brokers are checked concurrently.
     """
     from concurrent.futures import ThreadPoolExecutor
 
@@ -297,7 +295,7 @@ def _show_json(progress: Progress, report: BatchReport | None) -> None:
 
 
 def _lines() -> Iterator[Show]:
-    """A line for a batch, or for all batches of the last seconds if they are fast."""
+    """Prints a line for a batch, or for all batches of the last seconds if they are fast."""
     waiting: list[BatchReport] = []
     latest, told = Progress(), -math.inf
 
@@ -322,7 +320,7 @@ def _lines() -> Iterator[Show]:
 
 
 def _log_batches() -> Iterator[Show]:
-    """A line for each batch after Spark's report, which has its offsets and the time of each step."""
+    """Logs each batch after Spark's report, with its offsets and the time of each step."""
     written: deque[BatchReport] = deque()
 
     def show(progress: Progress, report: BatchReport | None) -> None:

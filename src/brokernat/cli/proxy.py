@@ -1,6 +1,6 @@
-"""`brokernat proxy`: a cluster on a port of this machine, for clients that nothing can be loaded into.
+"""`brokernat proxy`: serves a cluster on a port of this machine, for clients that cannot load a library.
 
-The bootstrap server for clients is the only line on stdout, so that a script can wait for it; the log is on stderr.
+Only the bootstrap server for clients is printed to stdout, so that a script can wait for it; the log is on stderr.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LOOPBACK = ("127.", "::1", "localhost")
 
 
 def _limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of `Limits`, handed to the command as one `limits`."""
+    """The options of `Limits`, passed to the command as one `limits`."""
     defaults = Limits()
 
     @click.option(
@@ -153,7 +153,7 @@ def proxy(
     context = click.get_current_context()
 
     def reload() -> AddressMap | None:
-        # In another thread, where the messages of the file need to know the command, too.
+        # In another thread, which needs click's context for messages about the file.
         with context.scope(cleanup=False):
             return cluster_source.cluster(rules).address_map
 
@@ -168,7 +168,7 @@ def proxy(
 
 
 def how_to_connect(cluster: Cluster, settings: Settings) -> str:
-    """What clients need to know, and who may act with the cluster's login."""
+    """The settings for clients, and who can use the cluster's login."""
     sasl = not settings.login and str(cluster.client.get("security.protocol", "")).startswith("SASL_")
     protocol = ("SASL_" if sasl else "") + ("SSL" if settings.certificate else "PLAINTEXT")
     text = f"proxy of {cluster.name}; clients connect to this bootstrap server with security.protocol={protocol}"

@@ -1,4 +1,4 @@
-"""`brokernat pipeline reconcile`: read back what was written and say what is missing."""
+"""`brokernat pipeline reconcile`: reads the written records back and reports missing ones."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""`brokernat render TARGET`: the configuration of another program that an address map implies.
+"""`brokernat render TARGET`: renders an address map as the configuration of another program.
 
-The targets for clients are one command each, all made from the table below with the same options. `listeners` and
-`compose` are the brokers' own side: `--listener NAME=HOST:PORT` is what the brokers of that listener advertise, with
-`{id}` and `{9092+id}` where they differ. Without any, the address map of brokernat.yaml is inverted: the brokers get a
-second listener for the clients behind it. Secrets of the file are not looked up; what needs one gets a placeholder.
+The targets for clients are commands from the table below, with the same options. `listeners` and `compose` are for
+brokers: `--listener NAME=HOST:PORT` is the advertised endpoint of a listener, with `{id}` and `{9092+id}` for
+differences between brokers. Without it, the address map of brokernat.yaml is inverted: the brokers get a second
+listener for the clients of the map. Secrets of the file are not resolved; they become placeholders.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ssh_option = click.option(
     "--ssh", metavar="DESTINATION", help="What you type behind `ssh`; default: the cluster's own, else user@bastion."
 )
 
-# name: (one line of help, options beside the common ones)
+# name: (one line of help, additional options)
 TARGETS: dict[str, tuple[str, tuple[Callable[..., Any], ...]]] = {
     "nginx": ("A stream block for a gateway, with one port per broker.", ()),
     "haproxy": ("TCP sections for a gateway, with one port per broker.", ()),
@@ -109,7 +109,7 @@ for _target in TARGETS:
 
 
 def plan_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that both commands have; `wanted_plan` takes them."""
+    """The options of both commands, for `wanted_plan`."""
     for option in reversed(
         (
             click.option(
@@ -234,10 +234,10 @@ def wanted_plan(
     controller: str | None,
     quorum: str = "combined",
 ) -> ListenersPlan:
-    """The listeners that were asked for.
+    """The requested listeners.
 
     Raises:
-        ConfigError: with every reason why there is no such plan.
+        ConfigError: with all problems of the plan.
     """
     from brokernat.render.listeners_plan import Quorum, Wanted, named, plan_listeners
 

@@ -1,4 +1,4 @@
-"""`brokernat pipeline replay`: dead letters through their pipeline again, once what was wrong is mended."""
+"""`brokernat pipeline replay`: processes dead letters again, after the cause is fixed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`brokernat ship` and `brokernat ship status`: from the options or a `shipping:` section to the exit code."""
+"""`brokernat ship` and `brokernat ship status`, with options or a `shipping:` section."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _REDIRECT = click.option("--redirect", is_flag=True, help="Send the records in t
 
 
 class _ShipGroup(click.Group):
-    """A word that is no command is the name of a shipment in the file."""
+    """Treats an unknown command as the name of a shipment in the file."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         return super().get_command(ctx, cmd_name) or _named(cmd_name)
@@ -100,7 +100,7 @@ def _named(name: str) -> click.Command:
 
 
 def _file_of_group(group: click.Context) -> Path | None:
-    """`--config` in front of the name; no other option may stand there."""
+    """`--config` before the name; no other option is allowed there."""
     given = {name for name in group.params if group.get_parameter_source(name) is ParameterSource.COMMANDLINE}
     if others := sorted(given - {"config_file"}):
         option = others[0].removesuffix("_name").removesuffix("s").replace("_", "-")
@@ -149,13 +149,13 @@ def run_shipment(
     durable: bool,
     patience: float,
 ) -> int:
-    """Ship, and say what became of the records.
+    """Ship, and print the results.
 
     Returns:
-        The exit code: 6 where records are left in the spool, 128 and a signal's number where one ended it.
+        The exit code: 6 if records are left in the spool, 128 plus the signal's number after a signal.
 
     Raises:
-        BrokernatError: the file, the spool, or the producer.
+        BrokernatError: an error of the file, the spool or the producer.
     """
     from brokernat.shipping.block import Destination
     from brokernat.shipping.lines import Pipe

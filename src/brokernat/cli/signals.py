@@ -1,4 +1,4 @@
-"""SIGTERM and Ctrl-C: what each kind of command does when it receives one.
+"""SIGTERM and Ctrl-C for each kind of command.
 
 A pipeline finishes its batch (`StopSignals`), a shipment stops reading and delivers the rest (`stop_at_signals`), and a
 command that probes the network is interrupted (`sigterm_as_interrupt`).
@@ -24,15 +24,15 @@ _SHOW_CURSOR = b"\x1b[?25h\n"
 class StopSignals:
     """The first SIGTERM or Ctrl-C lets the batch finish, the second one ends the process at once.
 
-    PySpark installs a SIGINT handler of its own when a session starts; it cancels every job, which would cut the batch
-    that we promise to finish. So the handlers are installed again after it (`reinstall`). The first signal is only
-    noted here and reported by the loop that waits for the run: a live line on a terminal would overwrite what a handler
-    writes. A context manager; the previous handlers are back at its end.
+    At the start of a session PySpark installs its own SIGINT handler, which cancels all jobs and so the batch that
+    should finish. So these handlers are installed again after it (`reinstall`). The handler only stores the first
+    signal, and the loop that waits for the run reports it: a live line on a terminal would overwrite the handler's
+    output. A context manager; it restores the previous handlers at its end.
     """
 
     def __init__(self) -> None:
         self.received: int = 0
-        """The number of the first signal, 0 for none."""
+        """The number of the first signal, 0 without one."""
         self._stop: Callable[[], None] | None = None
         self._previous: dict[int, Any] = {}
 
@@ -46,17 +46,17 @@ class StopSignals:
             signal.signal(number, handler)
 
     def reinstall(self) -> None:
-        """Install the handlers again, after a session has installed its own."""
+        """Install the handlers again after a session has installed its own."""
         for number in self._previous:
             signal.signal(number, self._handle)
 
     def call_on_first(self, stop: Callable[[], None]) -> None:
-        """From now on the first signal calls `stop`; until now it ends the process, because nothing has begun."""
+        """From now on the first signal calls `stop`; before, it ends the process."""
         self._stop = stop
 
     def _handle(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
         if self.received:
-            # The JVM ends with us: it reads our end of a pipe.
+            # The JVM ends with this process: it reads from a pipe.
             _write_from_handler(_AT_ONCE)
             os._exit(128 + number)
         self.received = number
@@ -68,14 +68,14 @@ class StopSignals:
 
 @contextmanager
 def sigterm_as_interrupt() -> Iterator[None]:
-    """SIGTERM acts as Ctrl-C, which asyncio knows how to end on; only the exit code differs."""
+    """SIGTERM acts as Ctrl-C, which asyncio handles; only the exit code differs."""
     received: list[int] = []
 
     def end(number: int, frame: FrameType | None) -> None:
         received.append(number)
         interrupt = signal.getsignal(signal.SIGINT)
         if not callable(interrupt):
-            # Ctrl-C is ignored, as in a shell's background.
+            # Ctrl-C is ignored, as for a background job of a shell.
             raise SystemExit(128 + number)
         interrupt(number, frame)
 
@@ -114,5 +114,5 @@ def stop_at_signals(stop: Callable[[], None], abort: Callable[[], None]) -> list
 
 
 def _write_from_handler(text: bytes) -> None:
-    # A live line hides the cursor, and the terminal has shown ^C behind it.
+    # A live line hides the cursor, and the terminal has printed ^C after it.
     os.write(2, (_SHOW_CURSOR if sys.stderr.isatty() else b"") + text)

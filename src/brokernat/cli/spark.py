@@ -1,7 +1,7 @@
-"""What commands that start Spark share: their options, the session, and what the doctor concludes from the proof.
+"""The common parts of commands that start Spark: options, session, and the doctor's findings about the proof.
 
-A session reaches the clusters through their maps, which nobody has proved yet. Its log goes into the pipeline's own
-folder, or into the user's folder for a command without a pipeline.
+A session uses the clusters' maps, which are not proved yet. Its log is in the pipeline's folder, or in the user's
+folder for a command without a pipeline.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class SparkOptions:
         """`--conf` by name.
 
         Raises:
-            click.UsageError: one of them is not NAME=VALUE.
+            click.UsageError: a value is not NAME=VALUE.
         """
         if bad := [setting for setting in self.conf if "=" not in setting]:
             raise click.UsageError(f"--conf {bad[0]}: write NAME=VALUE")
@@ -78,7 +78,7 @@ def with_spark(command: Callable[..., Any]) -> Callable[..., Any]:
 def user_session(
     name: str, clusters: Sequence[Cluster], wanted: SparkOptions, jars: Sequence[Path] = ()
 ) -> Iterator[SparkSession]:
-    """For a command that belongs to no pipeline; `jars` beside the connector's.
+    """The session of a command without a pipeline; `jars` are added to the connector's.
 
     Raises:
         MissingToolError: no PySpark, no Java, no agent, no connector.
@@ -98,7 +98,7 @@ def proved_session(
     wanted: SparkOptions,
     jars: Sequence[Path] = (),
 ) -> Iterator[SparkSession]:
-    """For a command beside a pipeline: a session whose clusters are proved to be reached.
+    """The session of a command that may run beside a pipeline; the maps of its clusters are proved.
 
     Raises:
         ProofFailedError: a JVM does not reach a broker, or has another map.
@@ -115,10 +115,10 @@ def proved_session(
 
 @contextmanager
 def pipeline_session(prepared: Prepared, wanted: SparkOptions) -> Iterator[SparkSession]:
-    """For a pipeline, which nobody else may run meanwhile; our own log goes beside Spark's.
+    """The session of a pipeline, with a lock against a second run; brokernat's log is beside Spark's.
 
     Raises:
-        ConfigError: another process runs it, a path that Spark would not find here; or see `clients.spark.configure`.
+        ConfigError: another process runs it, or a path that Spark would not find; see also `clients.spark.configure`.
         MissingToolError: no PySpark, no Java, no agent, no connector.
     """
     from brokernat.pipelines.checkpoint.files import Files
@@ -166,7 +166,7 @@ def _session(
 
 @contextmanager
 def _log_to_file(file: Path) -> Iterator[None]:
-    """Our own log: everything into a file, warnings to the terminal as well."""
+    """Writes brokernat's log to a file, and warnings also to the terminal."""
     everything = logging.FileHandler(file)
     everything.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     with closing(everything), console.log_to(everything, _ConsoleHandler(logging.WARNING)):
@@ -179,13 +179,13 @@ class _ConsoleHandler(logging.Handler):
 
 
 def executor_options(options: Mapping[str, Any], *, on_executors: bool) -> SparkOptions | None:
-    """Spark's options of a command that starts Spark only when asked; None where it does not.
+    """Spark's options of a command that starts Spark optionally; None if it does not.
 
     Raises:
-        click.UsageError: one of them is given and nothing would use it.
+        click.UsageError: one of them is given but Spark is not started.
     """
     if on_executors:
-        # Before the brokers are probed, which takes a while.
+        # Before the probes of the brokers, which take a while.
         from brokernat.clients.spark.environment import installed_spark
 
         installed_spark()
@@ -209,14 +209,14 @@ def with_executors(evidence: Evidence, cluster: Cluster, wanted: SparkOptions) -
 
 
 def executor_findings(proof: Proof, clusters: Iterable[Cluster]) -> list[tuple[str, CheckFinding]]:
-    """The findings of a proof alone, each with the name of its cluster."""
+    """The findings of a proof, each with the name of its cluster."""
     from brokernat.doctor.in_spark import findings
 
     return [(cluster.name, finding) for cluster in clusters for finding in findings(proof, cluster)]
 
 
 def report_findings(found: Iterable[tuple[str, CheckFinding]]) -> None:
-    """Print findings to stderr: the fact, then the fix."""
+    """Print findings and their fixes to stderr."""
     for cluster, finding in found:
         hint = f"\nhint: {finding.hint}" if finding.hint else ""
         console.report(

@@ -1,8 +1,8 @@
-"""`brokernat testbed`: worlds to try things in, outliving the command that made them.
+"""`brokernat testbed`: Kafka brokers for trials, which keep running after the command.
 
-`up` prints what a client needs and a ready `brokernat.yaml`, or writes that to `--output FILE`; a password in it stands
-in a file of the world's own. Whether the file can be written is asked before the brokers are started, which takes a
-while. `down` ends worlds and says which.
+`up` prints the settings for clients and a `brokernat.yaml`, or writes it to `--output FILE`; a password is in a
+separate file of the testbed. An unwritable file is reported before the brokers start. `down` ends testbeds and prints
+their names.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from brokernat.cli.options import Group, format_option
 from brokernat.config.client_properties import PROTOCOLS
 from brokernat.errors import WorldError
 
-if TYPE_CHECKING:  # what needs the extra `testbed` is imported when a command needs it
+if TYPE_CHECKING:  # modules of the extra `testbed` are imported when a command needs them
     from brokernat.testbed.running_worlds import Summary
 
 

@@ -1,7 +1,7 @@
-"""`brokernat tunnel`: one forward per broker through a bastion, a Kubernetes cluster or any command.
+"""`brokernat tunnel`: opens a forward per broker through a bastion, a Kubernetes cluster or any command.
 
-With a command, stdout is the command's, and the tunnel closes when it ends. Without one the map goes to stdout as a
-rules file, events to stderr, and the tunnel stays until Ctrl-C.
+With a command, stdout belongs to the command, and the tunnel closes when it ends. Without one, the map is printed to
+stdout as a rules file, events to stderr, and the tunnel stays open until Ctrl-C.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def tunnel(
 
 
 def _serve(opened: Tunnel, listen: Endpoint, *, login: bool) -> None:
-    """The proxy in front of the tunnel, until the command ends; brokers that are added get a port, too."""
+    """Runs the proxy in front of the tunnel until the command ends; new brokers get a port, too."""
     from brokernat.cli.proxy import how_to_connect
     from brokernat.proxy import Settings, serve
 
@@ -116,7 +116,7 @@ def _serve(opened: Tunnel, listen: Endpoint, *, login: bool) -> None:
 
 
 def _with_tunnel(cluster: Cluster, way: Mapping[str, Any], also: Sequence[str]) -> Cluster:
-    """The cluster with the tunnel of the command line, or its own."""
+    """The cluster with the tunnel of the command line or of the file."""
     further = tuple(Endpoint.parse(each) for text in also for each in text.split(","))
     if not way and cluster.tunnel is None:
         hint = "choose a tunnel, such as `--ssh user@bastion`, or add `tunnel:` to the cluster"
@@ -133,7 +133,7 @@ def _with_tunnel(cluster: Cluster, way: Mapping[str, Any], also: Sequence[str]) 
 
 
 def _stay(opened: Tunnel, output: str) -> NoReturn:
-    """Print the map, then wait for a signal, which ends this as an exception."""
+    """Print the map, then wait for a signal, which raises an exception."""
     if output == "json":
         nodes = [
             {"node": each.node_id, "advertised": str(each.advertised), "reachable": str(each.local)}
