@@ -8,9 +8,10 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Start of the agent, once in a JVM, and its state. Always this class as the system class loader has it: an agent's jar is
- * on the system class path, both for {@code -javaagent} and for attach. A copy in another class loader has no state and must ask
- * through {@link ClassLoader#getSystemClassLoader()}; whether an agent runs is read from the system property {@link #VERSION}.
+ * The start of the agent, once in a JVM, and its state. The state is in the class of the system class loader: an
+ * agent's jar is on the system class path, both for {@code -javaagent} and for attach. A copy in another class loader
+ * has no state and uses {@link ClassLoader#getSystemClassLoader()}; the system property {@link #VERSION} shows whether
+ * an agent runs.
  */
 public final class Agent {
     /** System property: the version of the running agent. */
@@ -33,7 +34,7 @@ public final class Agent {
         start(argument, instrumentation, "attach");
     }
 
-    /** The version in the manifest of the jar that this class came from. */
+    /** The version in the manifest of this class's jar. */
     public static String version() {
         String version = Agent.class.getPackage().getImplementationVersion();
         return version == null ? "development" : version;
@@ -51,11 +52,11 @@ public final class Agent {
     }
 
     /**
-     * What a client with these properties would dial, as this agent reads its map; nothing is dialled or counted.
+     * The endpoints that a client with these properties would dial; opens and counts no connection.
      *
      * @param endpoints advertised, as {@code host:port}
      * @return JDK types only: {@code fingerprint}, {@code unmapped} and {@code problem} of the map ("" without one), and
-     *     {@code reachable}: endpoint to endpoint, "" where the map refuses it
+     *     {@code reachable}: endpoint to endpoint, "" if the map refuses it
      */
     public static Map<String, Object> inspect(Map<String, ?> properties, List<String> endpoints) {
         MapInForce map = services.maps.read(properties);
@@ -90,7 +91,7 @@ public final class Agent {
             transformer.install(instrumentation);
             System.setProperty(MAP, fingerprint);
             System.setProperty(VERSION, version());
-        } catch (Throwable fault) { // a guest must not keep its host from starting
+        } catch (Throwable fault) { // the agent must not prevent the start of the application
             Log.stderr("agent " + version() + " could not start; NO client of this JVM is translated or refused, logins go to the advertised"
                     + " addresses: " + fault);
         }

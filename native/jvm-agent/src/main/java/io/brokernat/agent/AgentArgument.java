@@ -3,16 +3,16 @@ package io.brokernat.agent;
 import io.brokernat.agent.address.AddressMap;
 import io.brokernat.agent.address.MapException;
 
-/** The agent's argument, {@code RULES[;unmapped=fail|pass]}: the map of every client of this JVM that has none of its own. */
+/** The agent's argument, {@code RULES[;unmapped=fail|pass]}: the map of every client of this JVM without its own map. */
 final class AgentArgument {
     private static final String UNMAPPED = "unmapped=";
 
     private AgentArgument() {}
 
-    /** Null where there are no rules: then the agent only serves clients with a map of their own. */
+    /** Null without rules: then the agent only affects clients with their own map. */
     static MapInForce parse(String argument) throws MapException {
         String[] parts = argument == null ? new String[] {""} : argument.split(";", 2);
-        // The JVM may talk to other clusters, too.
+        // The JVM may connect to other clusters, too.
         Unmapped unmapped = Unmapped.PASS;
         if (parts.length == 2) {
             String option = parts[1].trim();

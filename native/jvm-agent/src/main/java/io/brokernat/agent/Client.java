@@ -10,11 +10,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** What is known of one Kafka client: its name in messages, its bootstrap endpoints, the map that it dials by. */
+/** A Kafka client: its name in messages, its bootstrap endpoints, its map. */
 final class Client {
     private static final List<String> BOOTSTRAP = List.of("bootstrap.servers", "bootstrap.controllers");
 
-    /** As messages name it. */
+    /** The name in messages. */
     final String name;
     /** Null: no map, nothing is changed. */
     final MapInForce map;
@@ -49,7 +49,7 @@ final class Client {
             int protocol = server.indexOf("://");
             bootstrap.add(Endpoint.parse(protocol < 0 ? server : server.substring(protocol + 3)));
         } catch (NotationException e) {
-            return; // Kafka tells the user about it
+            return; // Kafka reports it to the user
         }
     }
 

@@ -11,8 +11,8 @@ import java.net.UnknownHostException;
 import java.util.List;
 
 /**
- * What a client really dials. The address that is returned keeps the original host as its name, because TLS (SNI, host name
- * verification) and SASL read the name from there.
+ * The address that a client dials. It keeps the original host as its name, because TLS (SNI, host name verification)
+ * and SASL read the name from it.
  */
 final class Dialler {
     private final Maps maps;
@@ -27,8 +27,8 @@ final class Dialler {
 
     /**
      * @param channelBuilder identifies the client
-     * @param connectionId the node's id as Kafka's network layer writes it; only its sign is looked at
-     * @throws ConnectException where the map refuses the endpoint; NetworkClient takes it as a failed connect
+     * @param connectionId the node's id in the form of Kafka's network layer; only its sign is used
+     * @throws ConnectException if the map refuses the endpoint; NetworkClient handles it as a failed connect
      */
     InetSocketAddress dial(InetSocketAddress address, Object channelBuilder, String connectionId)
             throws ConnectException, UnknownHostException {
@@ -59,7 +59,7 @@ final class Dialler {
         return new ConnectException(words);
     }
 
-    /** What would be dialled for an advertised endpoint, or "" where it would be refused. */
+    /** The endpoint to dial for an advertised endpoint, or "" if it is refused. */
     String plan(Client client, String advertised) {
         Endpoint endpoint;
         try {
@@ -93,7 +93,7 @@ final class Dialler {
         return new InetSocketAddress(InetAddress.getByAddress(originalHost, ip), translation.endpoint.port());
     }
 
-    /** A placeholder that no rule of this client replaces is looked up now. */
+    /** Resolves a placeholder that no rule of this client replaces. */
     private InetSocketAddress unchanged(InetSocketAddress address) throws UnknownHostException {
         return Names.isPlaceholder(address)
                 ? new InetSocketAddress(names.next(address.getHostString()), address.getPort())

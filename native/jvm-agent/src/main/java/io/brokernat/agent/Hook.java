@@ -8,13 +8,13 @@ import java.util.Map;
 import java.util.function.Function;
 
 /**
- * What the code inserted into Kafka's classes calls: a JDK interface, found by name through the system class loader, so that
- * the same object is reached from every class loader. The array holds the operation, the original value, and what else the
- * operation needs; the answer takes the original's place.
+ * The target of the code inserted into Kafka's classes: a JDK interface, loaded by name from the system class loader,
+ * so that all class loaders use the same class. The array holds the operation, the original value, and further
+ * arguments of the operation; the result replaces the original value.
  *
- * <p>Kafka's classes are met by reflection only. The only exceptions that leave are those that refuse a connection and those
- * of a plain name look-up. Anything else is a fault of ours: then Kafka gets its original value, a connect under a map that says
- * {@code fail} is refused, and so is every connection of a client whose map could not be found out.
+ * <p>Kafka's classes are used by reflection only. It throws only exceptions that refuse a connection and those of a
+ * name look-up. Any other exception is a bug of the agent: then Kafka gets its original value, but a connect under a
+ * map with {@code fail} is refused, and so is every connection of a client whose map is unknown.
  */
 public final class Hook implements Function<Object[], Object> {
     public static final String CONNECT = "connect";
@@ -39,7 +39,7 @@ public final class Hook implements Function<Object[], Object> {
             return answer(call);
         } catch (IOException refusal) {
             throw Hook.<RuntimeException>unchecked(refusal);
-        } catch (Throwable fault) { // a guest must not break its host
+        } catch (Throwable fault) { // the agent must not break the application
             return afterFault(call, "fault of the brokernat agent in " + call[0] + ": " + fault);
         }
     }
@@ -79,7 +79,7 @@ public final class Hook implements Function<Object[], Object> {
     private static void adopt(Maps maps, Object channelBuilder, Object config) throws ReflectiveOperationException {
         Class<?> type = config.getClass();
         maps.adopt((Map<?, ?>) type.getMethod("originals").invoke(config), channelBuilder);
-        // Else Kafka reports them as unknown.
+        // Otherwise Kafka reports them as unknown.
         type.getMethod("ignore", String.class).invoke(config, Maps.MAP);
         type.getMethod("ignore", String.class).invoke(config, Maps.UNMAPPED);
     }

@@ -7,9 +7,9 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
- * Takes our own loader out of a client's {@code metric.reporters} once the agent runs. Its work is done then, and it would
- * fail where the agent's jar is on the system class path and Kafka is not: a parent-first class loader finds the loader class
- * up there, where Kafka's interface is missing.
+ * Removes our own loader from a client's {@code metric.reporters} when the agent runs. It is not needed then, and it
+ * would fail if the agent's jar is on the system class path and Kafka is not: a parent-first class loader finds the
+ * loader class on the system class path, where Kafka's interface is missing.
  */
 final class LoaderProperty {
     private static final String REPORTERS = "metric.reporters";
@@ -17,7 +17,7 @@ final class LoaderProperty {
 
     private LoaderProperty() {}
 
-    /** @param values the parsed values of a config, before anybody reads them */
+    /** @param values the parsed values of a config, before their first use */
     @SuppressWarnings("unchecked")
     static void removeFrom(Map<?, ?> values) {
         Object reporters = values.get(REPORTERS);

@@ -5,17 +5,17 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 
 /**
- * One line for each distinct event, through the host's slf4j where the class loader of the Kafka class has one, else on stderr.
- * A guest in someone's process: no framework of its own, and never a word twice.
+ * Logs one line for each distinct event, through the application's slf4j if the class loader of the Kafka class has
+ * one, else on stderr. It needs no logging framework and logs no event twice.
  */
 final class Log {
     private static final String NAME = "io.brokernat.agent";
-    // A wildcard or a network can make very many distinct translations; the first thousands are enough.
+    // A wildcard or a network can have very many distinct translations, so their number is bounded.
     private static final int MAX_LINES = 4096;
 
     private final Set<Object> seen = ConcurrentHashMap.newKeySet();
 
-    /** @param event equal for events of which only the first is logged; the line is not even built for the others */
+    /** @param event equal for events of which only the first is logged; the line is not built for the others */
     void infoOnce(Object kafkaObject, Object event, Supplier<String> line) {
         once("info", kafkaObject, event, line);
     }
@@ -41,7 +41,7 @@ final class Log {
         try {
             ClassLoader loader = kafkaObject.getClass().getClassLoader();
             Object logger = Class.forName("org.slf4j.LoggerFactory", true, loader).getMethod("getLogger", String.class).invoke(null, NAME);
-            // By the interface: the logger's own class need not be public.
+            // By the interface, because the logger's class may not be public.
             Class.forName("org.slf4j.Logger", true, loader).getMethod(level, String.class).invoke(logger, line);
             return true;
         } catch (ReflectiveOperationException | LinkageError e) {

@@ -5,13 +5,13 @@ import io.brokernat.agent.address.Host;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** A map and what becomes of endpoints that it does not name; or, where its text cannot be used, why nothing may be dialled. */
+/** A map and its treatment of endpoints without a rule; or, for an invalid text, why all connections are refused. */
 final class MapInForce {
     final AddressMap map;
     final Unmapped unmapped;
-    /** Why the text cannot be used, with what to write instead; null where it can. */
+    /** Why the text is invalid, with the fix; null if it is valid. */
     final String problem;
-    /** Where a text that cannot be used comes from, where it is not a property of the client; else null. */
+    /** The origin of an invalid text if it is not a property of the client; else null. */
     final String origin;
 
     MapInForce(AddressMap map, Unmapped unmapped) {
@@ -28,12 +28,12 @@ final class MapInForce {
         this.origin = origin;
     }
 
-    /** In place of a client's own map: every connection of that client is refused. */
+    /** Replaces a client's own map: every connection of that client is refused. */
     static MapInForce unusable(String problem) {
         return new MapInForce(problem, null);
     }
 
-    /** In place of the map of the whole JVM: every connection of each client without a map of its own is refused. */
+    /** Replaces the map of the whole JVM: every connection of all clients without their own map is refused. */
     static MapInForce unusableInJvm(String problem) {
         return new MapInForce(problem, "this JVM (the agent's argument)");
     }
@@ -46,7 +46,7 @@ final class MapInForce {
         return map != null && map.knows(host);
     }
 
-    /** For people and tests in this JVM: JDK types only, so that any class loader can read it. */
+    /** For users and tests in this JVM: JDK types only, so that any class loader can read it. */
     Map<String, Object> status() {
         Map<String, Object> status = new LinkedHashMap<>();
         status.put("fingerprint", map == null ? "" : map.fingerprint());

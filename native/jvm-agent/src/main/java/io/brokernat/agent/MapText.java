@@ -16,18 +16,18 @@ import java.nio.file.Path;
 import java.util.regex.Pattern;
 
 /**
- * The text of a map as an argument or a property gives it: rules, or {@code file:/path} of a file with one rule a line. What is
- * refused here is refused by the twins in C and Python as well: {@code tests/vectors/map_texts.json}.
+ * The text of a map in an argument or a property: rules, or {@code file:/path} of a file with one rule per line. The
+ * implementations in C and Python refuse the same texts: {@code tests/vectors/map_texts.json}.
  */
 final class MapText {
     private static final String FILE = "file:";
     private static final Pattern YAML = Pattern.compile("(?m)^\\s*(-\\s|---|[A-Za-z_]+:\\s*$)");
-    // A path that leads to something endless must not eat the host's memory.
+    // Bounds the memory if the path is an endless file, such as a device.
     private static final int MAX_FILE = 4 << 20;
 
     private MapText() {}
 
-    /** @throws MapException with every wrong rule, why the file cannot be read, or that there is no rule at all */
+    /** @throws MapException with all wrong rules, the reason why the file cannot be read, or no rule at all */
     static AddressMap parse(String text) throws MapException {
         String trimmed = text.trim();
         if (trimmed.startsWith(FILE)) {
@@ -49,7 +49,7 @@ final class MapText {
         }
     }
 
-    /** A map without rules is what a file that was cut short leaves; an empty text means no map. */
+    /** A map without rules may be a truncated file; an empty text means no map. */
     private static AddressMap withRules(AddressMap map, String otherwise) throws MapException {
         if (map.uses().isEmpty()) {
             throw new MapException(otherwise + "; write `advertised = reachable`, or leave brokernat.map empty to use no map");
@@ -77,7 +77,7 @@ final class MapText {
                 + "; write it with `brokernat map export`, readable for the user of this program");
     }
 
-    /** In the system's words, as the twins have them. */
+    /** The system's message, as in the implementations in C and Python. */
     private static String reason(Exception e) {
         if (e instanceof NoSuchFileException) {
             return "No such file or directory";

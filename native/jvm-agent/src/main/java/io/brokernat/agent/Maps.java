@@ -12,16 +12,16 @@ import java.util.Set;
 import java.util.WeakHashMap;
 
 /**
- * Every map of this JVM, and which client dials by which.
+ * All maps of this JVM, and the map of each client.
  *
- * <p>A client is found again by the ChannelBuilder that Kafka made for it, held weakly (these classes compare by identity). Name
- * look-ups happen without a client at hand, so they ask all maps; the decision is taken by the client's own map when it connects.
+ * <p>The key of a client is its ChannelBuilder, held weakly (these classes compare by identity). A name look-up does
+ * not know its client, so it uses all maps; the client's own map applies when it connects.
  */
 final class Maps {
     static final String MAP = "brokernat.map";
     static final String UNMAPPED = "brokernat.unmapped";
 
-    // Bounds what a JVM that makes up maps for ever can make us keep; live clients hold their maps themselves.
+    // Bounds the memory for a JVM with ever new maps; live clients hold their maps themselves.
     private static final int MAX_LEARNED = 256;
 
     private final MapInForce global;
@@ -40,7 +40,7 @@ final class Maps {
         this.global = global;
     }
 
-    /** What a client with these properties dials by; null where nothing is changed for it. */
+    /** The map of a client with these properties; null if it has none. */
     MapInForce read(Map<?, ?> properties) {
         Object text = properties.get(MAP);
         Object unmapped = properties.get(UNMAPPED);
@@ -50,16 +50,16 @@ final class Maps {
         return text.toString().isBlank() ? null : own(text.toString(), unmapped == null ? Unmapped.FAIL.toString() : unmapped.toString());
     }
 
-    /** Reads a client's map before its bootstrap names are looked up. */
+    /** Reads a client's map before its bootstrap names are resolved. */
     MapInForce learn(Map<?, ?> properties) {
         MapInForce own = read(properties);
         if (own == null || properties.get(MAP) == null) {
             return own;
         }
         synchronized (learned) {
-            // The text of a file can become usable; until its client is adopted it counts as it was read last.
+            // A file can become valid; until its client is adopted, the last read text applies.
             learned.remove(unusable(properties));
-            // Equal maps are one map, so that use counts add up and the cache stays small.
+            // Equal maps share one object, so that use counts add up and the cache stays small.
             String key = own.problem == null ? own.unmapped + " " + own.map : unusable(properties);
             MapInForce known = learned.get(key);
             if (known == null) {
@@ -92,17 +92,17 @@ final class Maps {
     /** From now on the client holds its map. */
     void adopt(Map<?, ?> properties, Object channelBuilder) {
         clients.put(channelBuilder, new Client(properties, learn(properties)));
-        // Else one client's mistake would be held against the bootstrap names of all others, for ever.
+        // Otherwise the error of one client would affect the bootstrap names of all others for ever.
         learned.remove(unusable(properties));
     }
 
-    /** A client's properties could not be read, so from now on nobody knows which clients have a map of their own. */
+    /** A client's properties could not be read, so from now on it is unknown which clients have their own map. */
     void learnFailed() {
         learnFailed = true;
     }
 
     /**
-     * A client that could not be adopted may be one whose map this JVM has learned: unadopted it would dial without it.
+     * A client that could not be adopted may have a map that this JVM knows; it would dial without that map.
      *
      * @return whether its connections are refused from now on
      */
@@ -114,12 +114,12 @@ final class Maps {
         return true;
     }
 
-    /** Null: the channel belongs to no client, but to a broker that runs in this JVM. */
+    /** Null: the channel belongs to a broker in this JVM, not to a client. */
     Client clientOf(Object channelBuilder) {
         return clients.get(channelBuilder);
     }
 
-    /** Whether this client, or one that is not known yet, has a map that refuses what no rule names. */
+    /** Whether this client, or one that is not known yet, has a map that refuses endpoints without a rule. */
     boolean failsFor(Object channelBuilder) {
         Client client = clientOf(channelBuilder);
         MapInForce map = client == null ? global : client.map;

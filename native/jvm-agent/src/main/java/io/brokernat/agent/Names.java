@@ -10,11 +10,12 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Names that this JVM need not resolve: an advertised name that a map knows becomes a placeholder address, and the connect
- * step, which knows the port and the client, decides what is dialled. DNS is not asked, so a slow one delays no mapped broker.
+ * Names that this JVM does not resolve: an advertised name in a map becomes a placeholder address, and the connect
+ * step, which knows the port and the client, chooses the address to dial. It sends no DNS query, so slow DNS delays no
+ * mapped broker.
  */
 final class Names {
-    // RFC 5737: belongs to nobody, so a placeholder that escaped could reach nothing.
+    // RFC 5737: a documentation address, so a placeholder that is dialled by mistake reaches no host.
     private static final byte[] PLACEHOLDER = {(byte) 192, 0, 2, 1};
 
     private final Maps maps;
@@ -24,7 +25,7 @@ final class Names {
         this.maps = maps;
     }
 
-    /** In place of {@link InetAddress#getAllByName}. */
+    /** Replaces {@link InetAddress#getAllByName}. */
     InetAddress[] resolve(String name) throws UnknownHostException {
         Host host = Host.of(name == null ? "" : name);
         if (!host.isAddress() && maps.anyKnows(host)) {
@@ -33,7 +34,7 @@ final class Names {
         try {
             return InetAddress.getAllByName(name);
         } catch (UnknownHostException e) {
-            // The client that is refused shall read host and port, which only the connect step knows.
+            // The refusal names host and port, which only the connect step knows.
             if (maps.anyFails()) {
                 return new InetAddress[] {placeholder(name)};
             }
@@ -42,8 +43,8 @@ final class Names {
     }
 
     /**
-     * A bootstrap address that Kafka has looked up: without a map for its name it stays unresolved, which Kafka reports at once.
-     * Under a map that cannot be used the connect step says why, not Kafka that the name is unknown.
+     * A bootstrap address that Kafka has resolved: without a map for its name it stays unresolved, which Kafka reports
+     * at once. With an invalid map the connect step reports the reason, instead of Kafka's unknown host.
      */
     InetSocketAddress bootstrap(InetSocketAddress address) throws UnknownHostException {
         String name = address.getHostString();
@@ -51,7 +52,7 @@ final class Names {
         return decidedLater ? new InetSocketAddress(placeholder(name), address.getPort()) : address;
     }
 
-    /** One address of a name, the next one each time; a client that fails to connect so tries the others. */
+    /** One address of a name, the next one each time, so that a client tries the others after a failed connect. */
     InetAddress next(String name) throws UnknownHostException {
         InetAddress[] addresses = InetAddress.getAllByName(name);
         int turn = turns.computeIfAbsent(name, unused -> new AtomicInteger()).getAndIncrement();

@@ -6,11 +6,12 @@ import org.apache.kafka.common.metrics.KafkaMetric;
 import org.apache.kafka.common.metrics.MetricsReporter;
 
 /**
- * Loads the agent by one client property, {@code metric.reporters}: Kafka makes its reporters before anything that dials, so even
- * the first client of a JVM is covered. Reports no metric. The methods are those that all clients from 2.4 on have.
+ * Loads the agent by the client property {@code metric.reporters}: Kafka creates its reporters before its network
+ * client, so the agent also affects the first client of a JVM. Reports no metric. Its methods exist in all clients from
+ * 2.4 on.
  */
 public final class ReporterLoader implements MetricsReporter {
-    /** @throws IllegalStateException where the agent cannot be loaded: better no client than one that ignores its map */
+    /** @throws IllegalStateException if the agent cannot be loaded, so that no client ignores its map */
     public ReporterLoader() {
         SelfAttach.ensureRunning();
     }

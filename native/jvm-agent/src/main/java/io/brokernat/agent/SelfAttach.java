@@ -10,8 +10,8 @@ import java.util.jar.JarFile;
 import net.bytebuddy.agent.ByteBuddyAgent;
 
 /**
- * Loads the agent into the running JVM, from the jar that this class came from. Works in any class loader: the agent itself then
- * lives in the system class loader, and only a system property is read here.
+ * Loads the agent into the running JVM, from the jar of this class. Works in any class loader: the agent itself is in
+ * the system class loader, and this class reads only a system property.
  */
 public final class SelfAttach {
     private static final String PROOF = "io/brokernat/agent/proof/";
@@ -19,14 +19,15 @@ public final class SelfAttach {
 
     private SelfAttach() {}
 
-    /** @throws IllegalStateException where this JVM lets nobody attach; says what to do instead */
+    /** @throws IllegalStateException if this JVM does not allow attach; with the fix */
     public static void ensureRunning() {
         ensureRunning("");
     }
 
     /**
-     * @param argument as for {@code -javaagent}; empty accepts whatever agent runs already
-     * @throws IllegalStateException where this JVM lets nobody attach, or an agent with another map runs in it; says what to do instead
+     * @param argument as for {@code -javaagent}; empty accepts any running agent
+     * @throws IllegalStateException if this JVM does not allow attach, or an agent with another map runs in it; with
+     * the fix
      */
     public static void ensureRunning(String argument) {
         // One lock for all copies of this class: strings are interned per JVM.
@@ -70,8 +71,8 @@ public final class SelfAttach {
     }
 
     /**
-     * From the attach on, a parent-first class loader finds our classes on the system class path. A package that is half loaded
-     * here by then would be torn in two, so it is loaded as a whole before.
+     * After the attach, a parent-first class loader finds our classes on the system class path. A partly loaded package
+     * would then have classes of two loaders, so it is loaded completely before.
      */
     private static void loadProof(File jar) throws IOException, ReflectiveOperationException {
         try (JarFile content = new JarFile(jar)) {
@@ -88,7 +89,7 @@ public final class SelfAttach {
         try {
             Class.forName(type, false, SelfAttach.class.getClassLoader());
         } catch (LinkageError e) {
-            return; // the Spark function, where there is no Spark
+            return; // the Spark function, without Spark
         }
     }
 

@@ -1,6 +1,6 @@
 package io.brokernat.agent;
 
-/** The parts of the running agent, wired once. */
+/** The objects of the running agent, created once. */
 final class Services {
     final Log log = new Log();
     final Maps maps;

@@ -12,7 +12,7 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 
 /**
- * The notation at work, for tests that hold the languages against each other: lines of {@code RULES<TAB>host:port} in, lines of
+ * Translates endpoints for tests that compare the implementations: lines of {@code RULES<TAB>host:port} in, lines of
  * {@code fingerprint<TAB>host:port}, {@code -} or {@code !kind} out ({@code tests/vectors/address_map/README.md}).
  */
 public final class Translate {

@@ -2,7 +2,7 @@ package io.brokernat.agent;
 
 import io.brokernat.agent.address.MapException;
 
-/** What becomes of an advertised endpoint that no rule names. */
+/** The treatment of an advertised endpoint without a rule. */
 enum Unmapped {
     FAIL,
     PASS;

@@ -7,8 +7,8 @@ import org.objectweb.asm.MethodVisitor;
 import org.objectweb.asm.Opcodes;
 
 /**
- * Behind each {@code new InetSocketAddress(String, int)} of {@code ClientUtils}: bootstrap entries. With TLS they are the brokers'
- * own names, which need not resolve here; Kafka drops entries that are unresolved.
+ * After each {@code new InetSocketAddress(String, int)} of {@code ClientUtils}: bootstrap entries. With TLS they are
+ * the brokers' own names, which may not resolve here; Kafka drops unresolved entries.
  */
 final class BootstrapHook extends HookPoint {
     private static final String ADDRESS = "java/net/InetSocketAddress";

@@ -8,8 +8,8 @@ import org.objectweb.asm.Opcodes;
 import org.objectweb.asm.Type;
 
 /**
- * Each return of {@code ClientUtils.createChannelBuilder(AbstractConfig, ...)}: ties the client's own map to its ChannelBuilder,
- * which {@code Selector} holds. Brokers make theirs elsewhere, so their connections are never touched.
+ * Each return of {@code ClientUtils.createChannelBuilder(AbstractConfig, ...)}: assigns the client's own map to its
+ * ChannelBuilder, which {@code Selector} holds. Brokers create theirs elsewhere, so their connections do not change.
  */
 final class ChannelBuilderHook extends HookPoint {
     ChannelBuilderHook(ClassVisitor next, AtomicInteger found) {

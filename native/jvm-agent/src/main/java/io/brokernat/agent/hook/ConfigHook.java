@@ -10,9 +10,9 @@ import org.objectweb.asm.MethodVisitor;
 import org.objectweb.asm.Opcodes;
 
 /**
- * Each return of a constructor of {@code AbstractConfig}: a client parses its bootstrap names before it makes its ChannelBuilder,
- * so its own map is read here, early enough for names that do not resolve. The fields are read, not the methods: those can be
- * overridden, and the object is not complete yet.
+ * Each return of a constructor of {@code AbstractConfig}: a client parses its bootstrap names before it creates its
+ * ChannelBuilder, so its own map is read here, early enough for names that do not resolve. The fields are read, not the
+ * methods: those can be overridden, and the object is not complete yet.
  */
 final class ConfigHook extends HookPoint {
     private static final String MAP = "java/util/Map";

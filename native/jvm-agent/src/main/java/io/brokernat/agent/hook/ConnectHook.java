@@ -8,8 +8,8 @@ import org.objectweb.asm.MethodVisitor;
 import org.objectweb.asm.Opcodes;
 
 /**
- * {@code Selector.connect(String, InetSocketAddress, int, int)}, on entry: the one funnel of every connection, and the one place
- * where name and port are known. {@code channelBuilder} tells the client.
+ * {@code Selector.connect(String, InetSocketAddress, int, int)}, on entry: all connections use it, and only it knows
+ * both name and port. {@code channelBuilder} identifies the client.
  */
 final class ConnectHook extends HookPoint {
     private static final String ADDRESS = "java/net/InetSocketAddress";

@@ -14,16 +14,15 @@ import static org.objectweb.asm.Opcodes.SWAP;
 import org.objectweb.asm.MethodVisitor;
 
 /**
- * The one form in which our code is called from Kafka's: the value on top of the stack is handed to {@code Hook} and replaced by
- * its answer.
+ * The call of our code from Kafka's classes: passes the value on top of the stack to {@code Hook} and replaces it by
+ * the result.
  *
  * <pre>
  * ((Function) ClassLoader.getSystemClassLoader().loadClass("io.brokernat.agent.Hook").getDeclaredConstructor().newInstance())
  *     .apply(new Object[] {operation, value, extras...})
  * </pre>
  *
- * Straight-line code without locals of its own: no stack map frame has to be computed anew, and classes that are loaded already
- * can be changed as well.
+ * Straight-line code without new locals: no stack map frame changes, and loaded classes can be transformed, too.
  */
 final class HookCall {
     private static final String HOOK = "io.brokernat.agent.Hook";
@@ -37,7 +36,7 @@ final class HookCall {
         void onto(MethodVisitor code);
     }
 
-    /** @param type internal name of what the answer is cast to */
+    /** @param type internal name of the result's type */
     static void replaceTop(MethodVisitor code, String operation, String type, Push... extras) {
         number(code, 2 + extras.length);
         code.visitTypeInsn(ANEWARRAY, OBJECT);

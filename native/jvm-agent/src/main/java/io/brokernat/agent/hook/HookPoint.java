@@ -6,8 +6,8 @@ import org.objectweb.asm.MethodVisitor;
 import org.objectweb.asm.Opcodes;
 
 /**
- * One kind of place in Kafka's classes where our code is called. A hook looks for instructions, not for methods: the methods
- * around them move from release to release.
+ * A kind of place in Kafka's classes where our code is called. A hook searches instructions, not methods, because
+ * methods change between releases.
  */
 abstract class HookPoint extends ClassVisitor {
     private final AtomicInteger found;
@@ -24,10 +24,10 @@ abstract class HookPoint extends ClassVisitor {
         return code == null ? null : inside(code, name, descriptor);
     }
 
-    /** What looks through one method; the given visitor itself where there is nothing to find. */
+    /** The visitor for one method; the given visitor itself if the method is not searched. */
     abstract MethodVisitor inside(MethodVisitor code, String name, String descriptor);
 
-    /** To be called for each place where code was inserted. */
+    /** Called for each place where code was inserted. */
     final void found() {
         found.incrementAndGet();
     }

@@ -16,14 +16,15 @@ import org.objectweb.asm.ClassVisitor;
 import org.objectweb.asm.ClassWriter;
 
 /**
- * Puts the hooks into Kafka's classes, also where shading has moved them ({@code org.acme.hidden.kafka}, {@code k38}). A class is
- * Kafka's where its name ends as Kafka's, its code mentions a class of Kafka beside it, and the hooks find their instructions.
+ * Inserts the hooks into Kafka's classes, also shaded ones ({@code org.acme.hidden.kafka}, {@code k38}). A class is
+ * Kafka's if its name ends like Kafka's, its code mentions another Kafka class of its package, and the hooks find their
+ * instructions.
  */
 public final class HookTransformer implements ClassFileTransformer {
     private static final String KNOWN = "known are kafka-clients 2.0 to 4.4";
     private static final String OPEN = "so its clients are NOT translated and NOT refused";
     private static final String BECAUSE_CLOSED = ", because the agent's argument wants addresses refused";
-    // Read as a class, it is an error (JVMS 4.8): nothing can be done with it.
+    // Loading it as a class is an error (JVMS 4.8), so it is skipped.
     private static final byte[] NO_CLASS = {};
     private static final Target[] TARGETS = Target.values();
 
@@ -31,7 +32,7 @@ public final class HookTransformer implements ClassFileTransformer {
     private final Map<String, Integer> places = Collections.synchronizedMap(new TreeMap<>());
     private final Set<String> reported = Collections.synchronizedSet(new HashSet<>());
 
-    /** What is hooked: the end of the class's name, and the end of another one that stands beside it and in its code. */
+    /** A hooked class: the end of its name, and the end of another class name of its package in its code. */
     private enum Target {
         SELECTOR("common/network/Selector", "common/network/Selectable"),
         HOST_RESOLVER("clients/DefaultHostResolver", "clients/HostResolver"),
@@ -60,14 +61,14 @@ public final class HookTransformer implements ClassFileTransformer {
             return name.length() - tail.length();
         }
 
-        /** By the texts of the constant pool, so that a class file of any version can be asked. */
+        /** Reads the texts of the constant pool, which works for class files of any version. */
         private boolean isKafkas(String name, byte[] bytes) {
             return new String(bytes, StandardCharsets.ISO_8859_1).contains(name.substring(0, start(name)) + neighbour);
         }
 
         /**
-         * @param found counts the places without which the clients are not served
-         * @param others counts the rest
+         * @param found counts the places that the map requires
+         * @param others counts the other places
          */
         private ClassVisitor hooks(ClassVisitor next, AtomicInteger found, AtomicInteger others) {
             switch (this) {
@@ -83,12 +84,12 @@ public final class HookTransformer implements ClassFileTransformer {
         }
     }
 
-    /** @param closed whether the JVM's map wants endpoints refused: then a Kafka that cannot be hooked cannot be used */
+    /** @param closed whether the JVM's map refuses endpoints: then a Kafka that cannot be hooked cannot be used */
     public HookTransformer(boolean closed) {
         this.closed = closed;
     }
 
-    /** From now on, and in the classes that are loaded already. */
+    /** Transforms classes from now on, and those already loaded. */
     public void install(Instrumentation instrumentation) {
         instrumentation.addTransformer(this, true);
         for (Class<?> loaded : instrumentation.getAllLoadedClasses()) {
@@ -106,7 +107,7 @@ public final class HookTransformer implements ClassFileTransformer {
         }
     }
 
-    /** Hooked classes, and in how many places each; a class that several class loaders have is listed once. */
+    /** Hooked classes with their number of places; a class of several class loaders is listed once. */
     public Map<String, Integer> places() {
         synchronized (places) {
             return new TreeMap<>(places);
@@ -126,7 +127,7 @@ public final class HookTransformer implements ClassFileTransformer {
         try {
             byte[] hooked = hook(name, target, bytes);
             return hooked == null ? unknown(name, redefined != null, bytes, "the instructions to hook are not found") : hooked;
-        } catch (Throwable fault) { // the JVM would swallow it, and nobody would know why nothing is translated
+        } catch (Throwable fault) { // the JVM would swallow it, and the missing translation would have no explanation
             return unknown(name, redefined != null, bytes, fault.toString());
         }
     }

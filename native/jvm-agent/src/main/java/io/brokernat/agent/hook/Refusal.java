@@ -4,7 +4,7 @@ import org.objectweb.asm.ClassVisitor;
 import org.objectweb.asm.MethodVisitor;
 import org.objectweb.asm.Opcodes;
 
-/** Each method throws a {@link java.net.ConnectException}, which Kafka's network code takes as a failed connection. */
+/** Each method throws {@link java.net.ConnectException}, which Kafka's network code handles as a failed connection. */
 final class Refusal extends ClassVisitor {
     private static final String EXCEPTION = "java/net/ConnectException";
 

@@ -8,7 +8,7 @@ import org.objectweb.asm.Opcodes;
 
 /**
  * Each {@code InetAddress.getAllByName(String)}, replaced: an advertised name that does not resolve fails there, before
- * {@code Selector} is asked. In {@code ClientUtils.resolve} up to 2.5, in {@code DefaultHostResolver} from 2.6 on.
+ * {@code Selector} connects. In {@code ClientUtils.resolve} up to 2.5, in {@code DefaultHostResolver} from 2.6 on.
  */
 final class ResolveHook extends HookPoint {
     private static final String INET_ADDRESS = "java/net/InetAddress";

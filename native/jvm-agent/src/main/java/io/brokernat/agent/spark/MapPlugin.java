@@ -8,12 +8,12 @@ import org.apache.spark.api.plugin.PluginContext;
 import org.apache.spark.api.plugin.SparkPlugin;
 
 /**
- * Loads the agent into each executor of a job that knows nothing of it, with the map in the executor's environment (set by
- * {@code spark.executorEnv}). Spark makes its plugins before the first task, from the jars that it has shipped. The driver is started
- * by {@code brokernat exec} with the agent already.
+ * Loads the agent into each executor of an unchanged job, with the map in the executor's environment (set by
+ * {@code spark.executorEnv}). Spark creates its plugins before the first task, from the shipped jars. {@code brokernat
+ * exec} has already started the driver with the agent.
  *
- * <p>Where the map cannot be applied and refuses what it does not name, the executor does not start: its tasks would send their login
- * to the advertised addresses. Spark's driver logs the reason and gives the executor no task.
+ * <p>If a map with {@code fail} cannot be applied, the executor does not start, because its tasks would send their
+ * login to the advertised addresses. Spark's driver logs the reason and gives the executor no task.
  */
 public final class MapPlugin implements SparkPlugin {
     static final String MAP = "BROKERNAT_MAP";
