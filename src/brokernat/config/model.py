@@ -498,7 +498,7 @@ class PipelineSection(Section):
         None, description="The time between the starts of two batches; default: as soon as the last has ended."
     )
     epoch: Epoch = Field(
-        "1 minute",
+        "2 minutes",
         description="`mode: realtime`: how often progress is committed; a crash repeats at most this much.",
     )
     retry_for: Age = Field(
