@@ -41,7 +41,7 @@ _TROUBLE = re.compile(r"\b(?:WARN(?:ING)?|ERROR|FATAL|SEVERE|CRITICAL|warn|error
 _HEAD = 120
 # The characters that log layouts put after a logger's name; a stack frame has a method there.
 _AFTER_LOGGER = (")", ":", "]", " ")
-# A class without a package is Kafka's only if its name contains Kafka.
+# A class without a package counts as Kafka's only if its name has one of these words.
 _KAFKAS_WORDS = re.compile(
     "Topic|Partition|Broker|Leader|Replica|Coordinator|Offset|Producer|Txn|Transactional|Generation|Member|Sasl|Fetch|"
     "Rebalance|RecordList|RecordTooLarge|RecordBatch|GroupProtocol|GroupAuth|ClusterAuth|Kafka|Pid|Sequence|Epoch|Acks|"

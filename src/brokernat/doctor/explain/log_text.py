@@ -71,8 +71,7 @@ def timestamp(line: str) -> str | None:
 
 @lru_cache(maxsize=4)
 def wording_of(text: str) -> str:
-    """The text with 0 for every digit and `?` for every other non-ASCII character, at the same positions; bytes are
-    faster.
+    """The text with 0 for every digit and `?` for every non-ASCII character, at the same positions; bytes are faster.
 
     Cached because the same line is used a few times in a row.
     """

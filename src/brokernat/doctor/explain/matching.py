@@ -124,12 +124,8 @@ def match_line(line: str) -> LineMatch | None:
 
 def match_step(line: str) -> LineMatch | None:
     """The fallback kind of a line without a kind or an error: a step of a program's ordinary work."""
-    steps = (known for known in known_lines() if _is_step(known))
+    steps = (known for known in known_lines() if known.fallback and known.calm)
     return _first_of((known for known in steps if any(text in line for text in known.holds)), line)
-
-
-def _is_step(known: KnownLine) -> bool:
-    return known.fallback and known.calm
 
 
 def _kind_of(line: str, *, fallback: bool = False) -> LineMatch | None:
@@ -171,10 +167,8 @@ def kinds_of(wording: str) -> tuple[KnownLine, ...]:
 @cache
 def _groups() -> dict[str, tuple[tuple[str, int], ...]]:
     """The wordings of all kinds' texts with the kinds' indexes, grouped by shared letters."""
-    groups, members = (
-        {},
-        [(wording_of(text), place) for place, known in enumerate(known_lines()) for text in known.holds],
-    )
+    groups = {}
+    members = [(wording_of(text), place) for place, known in enumerate(known_lines()) for text in known.holds]
     while members:
         shared = Counter(
             letters

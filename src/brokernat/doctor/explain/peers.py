@@ -25,7 +25,7 @@ _NUMBER = re.compile(r"-?\d+")
 _BOOTSTRAP = re.compile(r"bootstrap|seed[ _]")
 _COORDINATOR = re.compile(r"(?:(?:Group|Txn)C|c)oordinator(?:[-/](?P<id>\d+))?")
 _CONTAINER = re.compile(r"[0-9a-f]{12}")
-UNNAMED: Final = {"endpoint": "an endpoint that the line does not name", "node": "?", "host": "a name"}
+UNNAMED: Final = {"endpoint": "an endpoint that the line does not name", "node": "?", "of_node": "", "host": "a name"}
 """The text in a sentence for values that the line does not name."""
 
 
@@ -57,11 +57,13 @@ def peer_of(match: re.Match[str], role: Role) -> Peer:
         groups["endpoint"] = endpoint
         groups.setdefault("host", endpoint.rpartition(":")[0].strip("[]"))
     if node is not None:
-        groups["node"] = str(node)
+        groups |= {"node": str(node), "of_node": f" of node {node}"}
     # `10.0.0.1/10.9.0.1:9092`: an address never resolves to another one, so a map translated it.
     host, ip = groups.get("host", ""), groups.get("ip", "")
     translated = _IPV4.fullmatch(host) and _IPV4.fullmatch(ip) and host != ip
     dialled = f"{ip}:{groups['port']}" if translated else None
+    if "host" in groups:
+        groups.setdefault("endpoint", groups["host"])
     return Peer(role if shown is Role.UNNAMED else shown, node, endpoint, UNNAMED | groups, dialled)
 
 

@@ -51,11 +51,10 @@ def test_healthy_clients_log_no_known_line() -> None:
 @pytest.mark.parametrize("known", known_lines(), ids=lambda known: known.key)
 def test_a_long_line_is_searched_in_parts(known: KnownLine) -> None:
     # 64 KiB of what repeats in patterns; without the parts some would take minutes.
+    match = match_step if known.fallback and known.calm else match_line
     for filler in ("a:1/", "1 "):
-        filling = filler * (65536 // len(filler))
-        for text in known.holds:
-            match_line(filling + text + filling)
-            match_step(filling + text + filling)
+        filling = filler * (65536 // len(filler) // len(known.holds))
+        match(filling.join(["", *known.holds, ""]))
     long = "y " * 9000 + known.example + " z" * 9000
     found = match_line(long) or match_step(long)
     assert found is not None or known.pattern.endswith(("$", "$)"))
@@ -174,17 +173,17 @@ def test_a_large_message_is_told_from_another_protocol(size: str, code: str) -> 
         ("GSSAPI Error: Unspecified GSS failure. (Server kafka/gw not found in Kerberos database)", "no principal"),
         ("[thrd:ssl://k:1/3]: ssl://k:1/3: Failed to verify broker certificate: certificate has expired", "is expired"),
         ("[thrd:ssl://k:1/3]: ssl://k:1/3: Failed to verify broker certificate: self signed certificate", "authority"),
-        ("kafka: client has run out of available brokers to talk to: unexpected EOF", "ended it without an answer"),
+        ("kafka: client has run out of available brokers to talk to: unexpected EOF", "closed it without an answer"),
         (
             "kafka: client has run out of available brokers to talk to (Is your cluster reachable?)",
             "None of the brokers",
         ),
-        ('SaslAuthenticationException: {"status":"invalid_token"}', "does not accept the token"),
-        ("SaslAuthenticationException: [0f5a6a55-0e3c]: Too many connects", "limited number of IAM logins"),
-        ("RestClientException: Unauthorized; error code: 401", "refuses the login"),
+        ('SaslAuthenticationException: {"status":"invalid_token"}', "rejects the token"),
+        ("SaslAuthenticationException: [0f5a6a55-0e3c]: Too many connects", "limits the IAM logins"),
+        ("RestClientException: Unauthorized; error code: 401", "rejects the login"),
         ("SchemaRegistryError: Timed out (HTTP status code 500, SR code 50002)", "`_schemas`"),
         ("RestClientException: Schema not found; error code: 40403", "does not have"),
-        ("aiokafka: Unable to bootstrap from [('localhost', 9092, 0)]", "is the machine, or the container"),
+        ("aiokafka: Unable to bootstrap from [('localhost', 9092, 0)]", "is the machine or container"),
     ],
 )
 def test_one_kind_has_a_meaning_for_each_reason(line: str, means: str) -> None:
