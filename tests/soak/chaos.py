@@ -62,6 +62,7 @@ LONGEST_OUTAGE = 180.0
 _FORWARDER = Path(__file__).parents[1] / "support" / "forwarder.py"
 _TICK = 0.1
 _NEW_WORKERS = count(100)
+"""The numbers in the names of workers that replace killed ones."""
 
 Order = dict[str, object]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 _AGAIN = (
-    "requests by Kafka's client (`delivery.timeout.ms`), tasks by Spark, then the query from its checkpoint: after 1 "
-    "s, 2 s … 60 s, minus a random part of up to a half"
+    "requests by Kafka's client (`delivery.timeout.ms`), tasks by Spark, then the query from its checkpoint: "
+    "after 1 s, 2 s … 60 s, minus a random part of up to a half"
 )
 _NOTHING = "nothing"
 

@@ -243,8 +243,8 @@ def end_with_epoch(query: StreamingQuery, epoch: float) -> bool:
 
     `StreamingQuery.stop` interrupts the epoch, and the next start would write its records again. Spark's own
     MicroBatchExecution ends a query after a batch by this state (for `availableNow`); Python has no call for it. Where
-    the state changes between two epochs, Spark interrupts its own thread just before the next epoch, and the tasks of
-    that one are started all the same and write records that are never committed.
+    the state changes between two epochs, Spark interrupts its own thread just before the next epoch. It still starts
+    the tasks of that epoch, and they write records that are never committed.
 
     Args:
         epoch: seconds.

@@ -129,8 +129,8 @@ def _refuse_unprepared(jvm: Any, choice: LoaderChoice) -> None:
     absent = [name for name in (_CONNECTOR_CLASS, AGENT_CLASS, FUNCTIONS_CLASS) if not class_visible(jvm, name)]
     if absent:
         raise _too_late(
-            f"Spark's JVM has started already, without {' and '.join(absent)}; it cannot load jars and options any "
-            f"more",
+            f"Spark's JVM has started already, without {' and '.join(absent)}; "
+            "it cannot load jars and options any more",
             "call configure(builder, clusters) before the first session of the process; under spark-submit pass "
             f'--jars "$(brokernat spark-packages)" and, with the javaagent loader, '
             f"--driver-java-options -javaagent:{choice.driver_agent}",

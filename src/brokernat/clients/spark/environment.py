@@ -53,8 +53,8 @@ def connect_error(where: str) -> ConfigError:
     """The error for Spark Connect, which cannot be configured or proved."""
     return _refused(
         "spark-connect",
-        f"Spark Connect ({where}): the agent must run in the server's JVMs, which a client can neither configure nor "
-        f"check",
+        f"Spark Connect ({where}): the agent must run in the server's JVMs, "
+        "which a client can neither configure nor check",
         "use a classic session (builder.master(...), no remote), or give the server's own start the jars and the agent",
     )
 

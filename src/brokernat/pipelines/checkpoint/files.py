@@ -130,8 +130,8 @@ def unnamed(paths: Mapping[str, str], default: str) -> tuple[Finding, ...]:
         Finding(
             "no-file-system",
             f"`{place}: {path}` names no file system, and Spark's default is {default} (fs.defaultFS)",
-            f"write `{default.rstrip('/')}/...` for storage that all hosts share, or `file://{path}` for this host's "
-            f"disk",
+            f"write `{default.rstrip('/')}/...` for storage that all hosts share, "
+            f"or `file://{path}` for this host's disk",
         )
         for place, path in paths.items()
         if not urlsplit(path).scheme
